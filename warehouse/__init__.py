@@ -1,0 +1,1 @@
+"""Markets, time and files. No Dagster, Flask, HTTP or pandas."""

@@ -1,0 +1,190 @@
+"""Market time: instants, half-open windows, market days of 23, 24 or 25 hours, settlement periods, and the only `now`.
+
+Instants are Unix seconds UTC (int). No wall-clock is read anywhere else in `warehouse`, `assets` or `api` for windows,
+artefacts and states, so that EMDS_NOW moves them all (API.md section 10).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from warehouse.errors import BadWindow
+
+HOUR = 3600
+DAY = 86400
+LAST_INSTANT = 253402300799
+"""9999-12-31T23:59:59Z: later stamps are refused (API.md section 4)."""
+
+RESOLUTIONS: dict[str, int] = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "1d": DAY, "1y": 365 * DAY}
+"""Seconds of each resolution that a row may carry; a `1y` row lasts its calendar year (`interval_end`)."""
+
+
+def now() -> int:
+    """The current instant, or the fixed one of EMDS_NOW (RFC 3339)."""
+    fixed = os.environ.get("EMDS_NOW")
+    return instant(fixed) if fixed else int(time.time())
+
+
+def instant(text: str) -> int:
+    """Unix seconds of an RFC 3339 stamp with offset, or of a string of digits. Raises BadWindow."""
+    if text.isascii() and text.isdigit():
+        value = int(text[:16])
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset") from None
+        if moment.tzinfo is None:
+            raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
+        value = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
+    if not 0 <= value <= LAST_INSTANT:
+        raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
+    return value
+
+
+def utc(ts: int) -> datetime:
+    """The aware UTC datetime of an instant."""
+    return datetime.fromtimestamp(ts, UTC)
+
+
+def iso(ts: int) -> str:
+    """`2026-10-25T00:00:00Z`."""
+    return utc(ts).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@lru_cache(maxsize=64)
+def zone_of(tz: str) -> ZoneInfo:
+    """The tz database zone of that name (cached)."""
+    return ZoneInfo(tz)
+
+
+@lru_cache(maxsize=65536)
+def local_midnight(day: date, tz: str) -> int:
+    """The instant at which `day` begins in `tz`."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=zone_of(tz)).timestamp())
+
+
+def local_date(ts: int, tz: str) -> date:
+    """The civil date in `tz` at an instant."""
+    return datetime.fromtimestamp(ts, zone_of(tz)).date()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """Half-open `[start, end)` in Unix seconds."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.start > self.end:
+            raise BadWindow(f"window ends before it starts: {self.start}..{self.end}")
+
+    def __contains__(self, ts: int) -> bool:
+        return self.start <= ts < self.end
+
+    @property
+    def seconds(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MarketDay:
+    """A civil day of a market's zone: 23, 24 or 25 hours long."""
+
+    day: date
+    tz: str
+
+    @property
+    def start(self) -> int:
+        return local_midnight(self.day, self.tz)
+
+    @property
+    def end(self) -> int:
+        return local_midnight(self.day + timedelta(days=1), self.tz)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.start, self.end)
+
+    @property
+    def hours(self) -> float:
+        return (self.end - self.start) / HOUR
+
+    @classmethod
+    def at(cls, ts: int, tz: str) -> MarketDay:
+        return cls(local_date(ts, tz), tz)
+
+    def next(self, days: int = 1) -> MarketDay:
+        return MarketDay(self.day + timedelta(days=days), self.tz)
+
+    def __str__(self) -> str:
+        return self.day.isoformat()
+
+
+def market_days(first: date, last: date, tz: str) -> list[MarketDay]:
+    """Every market day from `first` to `last`, both included."""
+    return [MarketDay(first + timedelta(days=i), tz) for i in range((last - first).days + 1)]
+
+
+def settlement_period(day: MarketDay, period: int, minutes: int = 30) -> int:
+    """The start of settlement period 1..46/48/50, counted from the market day's midnight. Raises BadWindow."""
+    ts = day.start + (period - 1) * minutes * 60
+    if period < 1 or ts >= day.end:
+        raise BadWindow(f"{day} has no settlement period {period}")
+    return ts
+
+
+def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
+    """Unix seconds of a local wall-clock stamp; `second_pass` picks the later of the repeated autumn hour (PEP 495).
+
+    Raises BadWindow for a stamp that the spring change skips: such a stamp names no instant.
+    """
+    zone = zone_of(tz)
+    moment = naive.replace(tzinfo=zone, fold=1 if second_pass else 0)
+    ts = int(moment.timestamp())
+    if datetime.fromtimestamp(ts, zone).replace(tzinfo=None) != naive.replace(fold=0, microsecond=0):
+        raise BadWindow(f"{naive} does not exist in {tz}")
+    return ts
+
+
+def is_ambiguous(naive: datetime, tz: str) -> bool:
+    """Whether a local stamp falls into the hour that the autumn change repeats."""
+    zone = zone_of(tz)
+    return naive.replace(tzinfo=zone, fold=0).utcoffset() != naive.replace(tzinfo=zone, fold=1).utcoffset()
+
+
+def interval_end(ts: int, resolution: str) -> int:
+    """The end of the interval that starts at `ts`; a year lasts its 365 or 366 days."""
+    if resolution == "1y":
+        # A capacity year starts at a local midnight, within a day of 1 January UTC.
+        year = utc(ts + DAY // 2).year
+        return ts + (datetime(year + 1, 1, 1, tzinfo=UTC) - datetime(year, 1, 1, tzinfo=UTC)).days * DAY
+    return ts + RESOLUTIONS[resolution]
+
+
+def month_of(ts: int) -> str:
+    """`2026-11`: the UTC month that an instant lies in."""
+    return utc(ts).strftime("%Y-%m")
+
+
+def months(window: Window) -> list[str]:
+    """The UTC months that a half-open window touches, in order; none for an empty window."""
+    if window.end <= window.start:
+        return []
+    first, last = utc(window.start), utc(window.end - 1)
+    count = (last.year - first.year) * 12 + last.month - first.month
+    return [f"{first.year + (first.month - 1 + i) // 12:04d}-{(first.month - 1 + i) % 12 + 1:02d}" for i in range(count + 1)]
+
+
+def month_window(month: str) -> Window:
+    """The window of a UTC month `2026-11`."""
+    year, number = int(month[:4]), int(month[5:7])
+    start = datetime(year, number, 1, tzinfo=UTC)
+    end = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
+    return Window(int(start.timestamp()), int(end.timestamp()))

@@ -1,0 +1,71 @@
+"""The tree of failures: each leaf calls for another action. Which HTTP status a leaf becomes is decided in `api.problems`."""
+
+from __future__ import annotations
+
+
+class MarketError(Exception):
+    """Anything that this service foresees to go wrong; the text is one line and holds no secret."""
+
+
+class FeedError(MarketError):
+    """A publisher's feed did not give rows."""
+
+
+class FeedUnavailable(FeedError):
+    """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so."""
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class NotPublished(FeedError):
+    """The publisher has nothing yet for what was asked: wait; no error before the feed's deadline."""
+
+
+class OutOfReach(FeedError):
+    """The day lies before the feed's reach: nothing to ask, nothing to write."""
+
+
+class FeedChanged(FeedError):
+    """Unknown column, code, unit or currency, or a truncated body: never retried; a person must look."""
+
+
+class NotLicensed(FeedError):
+    """The body itself says that it may not be passed on (Energy-Charts' `license_info`): kept raw, never written."""
+
+
+class CredentialsMissing(FeedError):
+    """The feed needs environment variables that are not set."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(f"not configured: set {', '.join(names)}")
+        self.names = names
+
+
+class CallerError(MarketError):
+    """The question itself is wrong: the caller's fault."""
+
+
+class UnknownZone(CallerError):
+    """No such zone."""
+
+    def __init__(self, zone: str) -> None:
+        super().__init__(f"unknown zone {zone!r}")
+        self.zone = zone
+
+
+class MetricNotAvailable(CallerError):
+    """The zone exists but does not publish this metric; `zones` do."""
+
+    def __init__(self, zone: str, metric: str, zones: tuple[str, ...]) -> None:
+        super().__init__(f"{zone} does not publish {metric}")
+        self.zone, self.metric, self.zones = zone, metric, zones
+
+
+class BadWindow(CallerError):
+    """The window is empty, reversed, or outside the years that we can tell."""
+
+
+class StorageError(MarketError):
+    """The warehouse's own files refuse: a lock not had in time, a file that does not decode, a mixed mode."""

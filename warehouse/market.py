@@ -1,0 +1,224 @@
+"""What a market is made of: zones, metrics, fuels, sources and their feeds. Values only: no network, no files, no clock.
+
+A `Source` value says all that is said about a publisher; partitions, schedules, pools, freshness, checks, the catalogue,
+OpenAPI's enums and the docs follow from it (DESIGN.md section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from warehouse.clock import MarketDay, Window
+
+if TYPE_CHECKING:
+    from warehouse.schema import Rows
+
+
+class Metric(StrEnum):
+    """What a series measures. `price_day_ahead` is stored apart and served as `price?market=day_ahead`."""
+
+    PRICE = "price"
+    PRICE_DAY_AHEAD = "price_day_ahead"
+    DEMAND = "demand"
+    INTERCHANGE = "interchange"
+    GENERATION = "generation"
+    CARBON_INTENSITY = "carbon_intensity"
+    CAPACITY = "capacity"
+
+
+class Fuel(StrEnum):
+    """One vocabulary for generation, capacity and plants (API.md section 1)."""
+
+    NUCLEAR = "nuclear"
+    COAL = "coal"
+    LIGNITE = "lignite"
+    GAS = "gas"
+    OIL = "oil"
+    HYDRO = "hydro"
+    PUMPED_STORAGE = "pumped_storage"
+    WIND = "wind"
+    WIND_ONSHORE = "wind_onshore"
+    WIND_OFFSHORE = "wind_offshore"
+    SOLAR = "solar"
+    BIOMASS = "biomass"
+    WASTE = "waste"
+    GEOTHERMAL = "geothermal"
+    MARINE = "marine"
+    BATTERY = "battery"
+    IMPORTS = "imports"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A bidding zone, balancing authority or region: `tz` is civil time, `market_tz` the market's clock."""
+
+    id: str
+    name: str
+    tz: str
+    market_tz: str
+    currency: str
+    metrics: frozenset[Metric]
+    """Exactly the specification's availability table; never `price_day_ahead`."""
+    headline: str
+    """What `price` is here, in words: the hub or region, and the market."""
+    day_ahead: str = ""
+    """What `price?market=day_ahead` is here, in words; empty where the zone has none."""
+    day_ahead_metric: Metric | None = None
+    """The stored series behind `market=day_ahead`: its own in the US, the headline's rows in Europe, none in GB and AU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One credential that the live transport puts into a request as it leaves; it is never part of a kept address."""
+
+    where: Literal["query", "header", "basic", "ercot"]
+    """`basic`: HTTP Basic of two variables; `ercot`: bearer token had from B2C with user and password."""
+    name: str
+    """The parameter or header, as in `securityToken`; empty for `basic` and `ercot`."""
+    env: tuple[str, ...]
+    """The environment variables that hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a publisher, as plain values: it can be kept beside its answer and asked again.
+
+    `kind` "listing" has no rows: it only leads to further requests (`Feed.follow`).
+    """
+
+    feed: str
+    url: str
+    params: tuple[tuple[str, str], ...] = ()
+    """Query parameters in the publisher's order, already formatted; secrets are not among them."""
+    days: tuple[date, ...] = ()
+    """The market days (of the feed's `tz`) that the answer should hold; they also date bodies that carry no date."""
+    zone: str | None = None
+    """Where one answer holds one zone and its body does not say which."""
+    part: str = ""
+    """What tells this request from its siblings of the same day: a border's direction, a page, a product."""
+    kind: Literal["rows", "listing"] = "rows"
+    method: Literal["GET", "POST"] = "GET"
+    body: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    ext: str = "txt"
+    """How the kept body's name ends: csv, json, xml, zip, xls, html."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """When a feed's rows are out: what `expected_by`, `state`, schedules and short answers are judged by.
+
+    Rolling feeds (`daily_at` None): a row is out `lag_minutes` after its interval ends. Daily feeds: the whole market
+    day D is out at `daily_at` (in `Feed.tz`) of day D + `day_offset` (-1: the day before, as day-ahead auctions).
+    `grace_minutes` later it counts as late; four times that, at least an hour, as down.
+    """
+
+    lag_minutes: int = 0
+    daily_at: time | None = None
+    day_offset: int = 0
+    grace_minutes: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One product of a publisher: which rows it carries, when, and how to ask for and read them."""
+
+    id: str
+    """`aemo.dispatch`: source code, dot, product."""
+    title: str
+    """A person's words for it: "NEM dispatch: regional price, demand and flows"."""
+    zones: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    """Every metric is carried for every zone of `zones`."""
+    rank: int
+    """Within a (zone, metric) 1 is best; DESIGN.md section 4."""
+    resolution: str
+    """The resolution of rows published today; each row states its own."""
+    stamps: Literal["start", "end", "instant"]
+    """What the publisher's time stamps mean."""
+    tz: str
+    """Where its market day lies."""
+    since: date
+    """The first market day that it ever published."""
+    publication: Publication
+    requests: Callable[[Sequence[MarketDay]], list[Request]]
+    """The questions for these market days (of `tz`); one may cover many days. Pure. Raises OutOfReach never: see `reach_days`."""
+    parse: Callable[[bytes, Request], Rows]
+    """Every row that a body states, wherever it lies. Pure. Raises FeedError leaves, never anything else."""
+    every_minutes: int
+    """How often its schedule asks."""
+    follow: Callable[[bytes, Request], list[Request]] | None = None
+    """Further requests that an answer calls for: the files of a listing, the next page."""
+    combine: Callable[[Rows], Rows] | None = None
+    """Turns the rows of all answers of one run into canonical ones: both directions of a border into one net flow."""
+    revised_days: int = 2
+    """How many past days a scheduled run asks again, since the publisher revises them."""
+    ahead_days: int = 0
+    """1 where tomorrow's market day is published today."""
+    reach_days: int | None = None
+    """How many days back it still answers; None: its whole history."""
+    zones_per_answer: Literal["all", "one"] = "all"
+    yearly: bool = False
+    """Partitions are calendar years (installed capacity)."""
+    hub: str = ""
+    """The node, hub or region of a price, in the publisher's spelling."""
+    secrets: tuple[Secret, ...] = ()
+    max_bytes: int = 64_000_000
+    """A longer answer is refused."""
+    version: str = "1"
+    """The parser's version: raised when its rows change, so that Dagster shows old partitions as stale."""
+    fallback_of: tuple[str, ...] = ()
+    """Feeds of this source for whose days past their reach this one is asked."""
+
+    @property
+    def source(self) -> str:
+        return self.id.split(".", 1)[0]
+
+    def reaches(self, day: date, today: date) -> bool:
+        """Whether the publisher still answers for `day`."""
+        return day >= self.since and (self.reach_days is None or (today - day).days <= self.reach_days)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A publisher: whose figures they are, on what terms, and how politely it is asked."""
+
+    code: str
+    name: str
+    homepage: str
+    hosts: tuple[str, ...]
+    """The hosts that its requests go to: redirects elsewhere are refused. The first names its pool in Dagster."""
+    requests_per_minute: float
+    licence: str
+    licence_url: str
+    attribution: str
+    redistributable: Literal["yes", "no", "unclear"]
+    """"no" and "unclear" are withheld until the owner names the source in EMDS_RIGHTS, where `withheld` says so."""
+    feeds: tuple[Feed, ...]
+    withheld: bool = False
+    """Whether its rows stay out of every answer until EMDS_RIGHTS names it (API.md section 3)."""
+    required_env: tuple[str, ...] = ()
+    min_interval_s: float = 0.0
+    """Seconds between two requests to one host, where the publisher says so (CAISO OASIS: 5)."""
+    user_agent: str = ""
+    """Only where the publisher refuses unknown agents (aemo.com.au); else the service's own with a contact."""
+    notes: tuple[str, ...] = field(default=())
+    """What a reader of these figures must know: definitions, signs, what is left out."""
+
+    def feed(self, product: str) -> Feed:
+        """The feed of that id or product name. Raises KeyError."""
+        for feed in self.feeds:
+            if product in (feed.id, feed.id.split(".", 1)[1]):
+                return feed
+        raise KeyError(product)
+
+
+def request_window(days: Sequence[MarketDay]) -> Window:
+    """From the start of the first day to the end of the last: what one request over contiguous days asks for."""
+    return Window(min(d.start for d in days), max(d.end for d in days))

@@ -1,0 +1,138 @@
+"""The one schema of a series row, and `Rows`: the columnar heap that a parser fills.
+
+Not here: which of two rows is served (`warehouse.series`), whether a value is believable (`warehouse.quality`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from warehouse.clock import RESOLUTIONS
+from warehouse.errors import FeedChanged
+
+SCHEMA = pa.schema([
+    pa.field("zone", pa.string(), nullable=False),
+    pa.field("metric", pa.string(), nullable=False),
+    pa.field("fuel", pa.string()),
+    pa.field("counterparty", pa.string()),
+    pa.field("link", pa.string()),
+    pa.field("ts", pa.int64(), nullable=False),
+    pa.field("value", pa.float64(), nullable=False),
+    pa.field("unit", pa.string(), nullable=False),
+    pa.field("resolution", pa.string(), nullable=False),
+    pa.field("source", pa.string(), nullable=False),
+    pa.field("feed", pa.string(), nullable=False),
+    pa.field("known_at", pa.int64(), nullable=False),
+    pa.field("superseded_at", pa.int64()),
+])
+"""Section 3 of DESIGN.md. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net."""
+
+
+class Key(NamedTuple):
+    """What all rows of one strip share. `fuel`, `counterparty` and `link` are None where they do not apply."""
+
+    zone: str
+    metric: str
+    unit: str
+    resolution: str
+    fuel: str | None = None
+    counterparty: str | None = None
+    link: str | None = None
+
+
+class Row(NamedTuple):
+    """One canonical reading, as parsers state it."""
+
+    zone: str
+    metric: str
+    fuel: str | None
+    counterparty: str | None
+    link: str | None
+    ts: int
+    value: float
+    unit: str
+    resolution: str
+
+
+@dataclass(slots=True)
+class Strip:
+    """The readings of one key: parallel columns of interval starts and values, in the body's order."""
+
+    ts: list[int]
+    values: list[float]
+
+
+class Rows:
+    """What a body states: strips by key, and a count of the readings dropped on purpose, by reason.
+
+    Two readings of one key and instant with the same value become one; with different values both stay, and
+    `warehouse.quality` quarantines them. A value that is not finite is a broken body, never a row.
+    """
+
+    __slots__ = ("dropped", "strips")
+
+    def __init__(self) -> None:
+        self.strips: dict[Key, Strip] = {}
+        self.dropped: Counter[str] = Counter()
+
+    def add(
+        self, zone: str, metric: str, ts: int, value: float, unit: str, resolution: str,
+        fuel: str | None = None, counterparty: str | None = None, link: str | None = None,
+    ) -> None:
+        """One reading. Raises FeedChanged for a value that is not finite."""
+        if not math.isfinite(value):
+            raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
+        strip = self._strip(Key(zone, metric, unit, resolution, fuel, counterparty, link))
+        strip.ts.append(ts)
+        strip.values.append(value)
+
+    def extend(self, key: Key, ts: Sequence[int], values: Sequence[float]) -> None:
+        """Many readings of one key at once. Raises FeedChanged for a value that is not finite."""
+        if len(ts) != len(values):
+            raise ValueError("ts and values differ in length")
+        if not all(map(math.isfinite, values)):
+            raise FeedChanged(f"{key.zone} {key.metric}: a value is not finite")
+        strip = self._strip(key)
+        strip.ts.extend(ts)
+        strip.values.extend(values)
+
+    def merge(self, other: Rows) -> None:
+        """Takes the rows and drop counts of another body in."""
+        for key, strip in other.strips.items():
+            mine = self._strip(key)
+            mine.ts.extend(strip.ts)
+            mine.values.extend(strip.values)
+        self.dropped.update(other.dropped)
+
+    def _strip(self, key: Key) -> Strip:
+        strip = self.strips.get(key)
+        if strip is None:
+            if key.resolution not in RESOLUTIONS:
+                raise FeedChanged(f"unknown resolution {key.resolution!r}")
+            strip = self.strips[key] = Strip([], [])
+        return strip
+
+    def __len__(self) -> int:
+        return sum(len(s.ts) for s in self.strips.values())
+
+    def __iter__(self) -> Iterator[Row]:
+        for k, strip in self.strips.items():
+            for ts, value in zip(strip.ts, strip.values, strict=True):
+                yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, k.unit, k.resolution)
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Rows:
+        heap = cls()
+        for r in rows:
+            heap.add(r.zone, r.metric, r.ts, r.value, r.unit, r.resolution, r.fuel, r.counterparty, r.link)
+        return heap
+
+    def sorted(self) -> list[Row]:
+        """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link."""
+        return sorted(set(self), key=lambda r: (r.zone, r.metric, r.ts, r.fuel or "", r.counterparty or "", r.link or "", r.resolution, r.value))
