@@ -1,0 +1,1 @@
+"""Software-defined assets and what feeds them; thin: parsing is in `assets.sources`, files are in `warehouse`."""

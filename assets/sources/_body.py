@@ -1,0 +1,169 @@
+"""Opening a publisher's body: JSON, CSV by header, bounded zips, XML without entities. What its rows mean is the source's business.
+
+Every failure is FeedChanged (or NotPublished for an empty body), with one line that says what was found.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lxml import etree
+
+from warehouse.errors import FeedChanged, NotPublished
+
+ZIP_MEMBERS = 4000
+ZIP_BYTES = 512_000_000
+ZIP_DEPTH = 3
+"""A day of dispatch reports is a zip of 288 zips of 60 kB; anything far beyond that is a bomb, not a report."""
+
+
+def text_of(body: bytes) -> str:
+    """The body as UTF-8 text without BOM. Raises NotPublished when empty, FeedChanged for bytes that are no text."""
+    if not body.strip():
+        raise NotPublished("empty body")
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FeedChanged(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def no_html(text: str) -> str:
+    """The text, unless it is a web page (an error page answered with 200). Raises FeedChanged."""
+    head = text[:300].lstrip().lower()
+    if head.startswith(("<!doctype html", "<html")) or "<html" in head:
+        raise FeedChanged("a web page instead of the feed")
+    return text
+
+
+def json_of(body: bytes) -> Any:
+    """The decoded JSON value; NaN and Infinity are refused, huge numbers too. Raises FeedChanged, NotPublished."""
+    text = no_html(text_of(body))
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise FeedChanged(f"not JSON: {str(error)[:120]}") from None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> Any:
+    """`value[name]`, which must be there and of that type. Raises FeedChanged."""
+    if not isinstance(value, dict) or name not in value:
+        raise FeedChanged(f"no member {name!r}")
+    found = value[name]
+    if not isinstance(found, kind):
+        raise FeedChanged(f"{name!r} is {type(found).__name__}")
+    return found
+
+
+def number(text: object, what: str) -> float:
+    """A finite float from a JSON number or a decimal string ("1,234.5" too). Raises FeedChanged."""
+    if isinstance(text, bool) or not isinstance(text, int | float | str):
+        raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number")
+    try:
+        value = float(text.replace(",", "")) if isinstance(text, str) else float(text)
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise FeedChanged(f"{what}: {str(text)[:40]!r} is not finite")
+    return value
+
+
+def records(text: str, required: Sequence[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
+    """The lines of a CSV with one header line as dicts, cells stripped, blank lines left out.
+
+    Header names are stripped of blanks and quotes. Raises FeedChanged where a required column is missing, a line is
+    longer or shorter than the header, or a quote does not end (a body cut in the middle of a line).
+    """
+    reader = csv.reader(io.StringIO(no_html(text)), delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        missing = [name for name in required if name not in header]
+        if missing:
+            raise FeedChanged(f"no column {', '.join(missing)} in {', '.join(header)[:200]}")
+        if len(set(header)) != len(header):
+            raise FeedChanged(f"a column comes twice in {', '.join(header)[:200]}")
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(header):
+                raise FeedChanged(f"line {reader.line_num}: {len(cells)} cells under {len(header)} columns")
+            yield dict(zip(header, (cell.strip() for cell in cells), strict=True))
+    except csv.Error as error:
+        raise FeedChanged(f"not CSV: {error}") from None
+
+
+def xml_of(body: bytes) -> etree._Element:
+    """The root element; no DTD, no entities, no network, bounded depth. Raises FeedChanged, NotPublished."""
+    if not body.strip():
+        raise NotPublished("empty body")
+    if b"<!DOCTYPE" in body[:2000] or b"<!ENTITY" in body:
+        raise FeedChanged("XML with a DTD")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True)
+    try:
+        root = etree.fromstring(body, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise FeedChanged(f"not XML: {str(error)[:120]}") from None
+    return root
+
+
+def local(element: etree._Element) -> str:
+    """The element's name without its namespace: versions of a schema differ in nothing else."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def is_zip(body: bytes) -> bool:
+    return body[:4] in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def unzipped(body: bytes, depth: int = ZIP_DEPTH) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of every file in a zip, zips inside it opened too; bounded in depth, count and size.
+
+    Names are only labels: nothing is ever written under them. Raises FeedChanged.
+    """
+    yield from _unzipped(body, depth, _Budget(ZIP_MEMBERS, ZIP_BYTES))
+
+
+class _Budget:
+    """How many members and bytes one body may still unfold into."""
+
+    __slots__ = ("bytes", "members")
+
+    def __init__(self, members: int, size: int) -> None:
+        self.members, self.bytes = members, size
+
+    def take(self, size: int) -> None:
+        self.members -= 1
+        self.bytes -= size
+        if self.members < 0 or self.bytes < 0:
+            raise FeedChanged("zip unfolds beyond its bounds")
+
+
+def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, bytes]]:
+    if depth <= 0:
+        raise FeedChanged("zips nested too deep")
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            for entry in archive.infolist():
+                if entry.is_dir():
+                    continue
+                budget.take(entry.file_size)
+                with archive.open(entry) as stream:
+                    content = stream.read(entry.file_size + 1)
+                if len(content) > entry.file_size:
+                    raise FeedChanged(f"zip member {entry.filename[:80]!r} is larger than it says")
+                if is_zip(content):
+                    yield from _unzipped(content, depth - 1, budget)
+                else:
+                    yield entry.filename, content
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, struct.error) as error:
+        raise FeedChanged(f"broken zip: {str(error)[:120]}") from None

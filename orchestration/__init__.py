@@ -1,0 +1,1 @@
+"""Assembly only: definitions, schedules, sensors and the command line. Computes nothing."""
