@@ -10,11 +10,23 @@ from warehouse.market import Feed, Source
 
 
 @cache
+def codes() -> tuple[str, ...]:
+    """The code of every source, in alphabetical order; nothing is imported for it."""
+    return tuple(sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_")))
+
+
+@cache
+def source(code: str) -> Source:
+    """The source of that code; only its own file is imported. Raises KeyError."""
+    if code not in codes():
+        raise KeyError(code)
+    found: Source = import_module(f"{__name__}.{code}").SOURCE
+    return found
+
+
 def sources() -> dict[str, Source]:
     """Source code -> Source, in alphabetical order."""
-    names = sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
-    found = [import_module(f"{__name__}.{name}").SOURCE for name in names]
-    return {source.code: source for source in found}
+    return {code: source(code) for code in codes()}
 
 
 def feeds() -> dict[str, Feed]:
@@ -23,5 +35,9 @@ def feeds() -> dict[str, Feed]:
 
 
 def feed(feed_id: str) -> Feed:
-    """The feed of that id. Raises KeyError."""
-    return feeds()[feed_id]
+    """The feed of that id, `aemo.dispatch`; only its source's file is imported. Raises KeyError."""
+    code, _, _ = feed_id.partition(".")
+    for found in source(code).feeds:
+        if found.id == feed_id:
+            return found
+    raise KeyError(feed_id)

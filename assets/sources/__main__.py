@@ -1,0 +1,87 @@
+"""`python -m assets.sources parse FEED FILE [--zone Z] [--day D]`: the rows that one kept body states, as CSV.
+
+Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed failure) or for wrong use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TextIO
+
+from assets.sources import codes, feed
+from warehouse.errors import CallerError, MarketError
+from warehouse.market import Feed, Request
+from warehouse.schema import Rows
+
+COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution")
+
+
+def days_of(text: str) -> tuple[date, ...]:
+    """All days of `2026`, `2026-11` or `2026-11-20`. Raises ArgumentTypeError."""
+    parts = text.count("-")
+    try:
+        first = date.fromisoformat(text + "-01" * (2 - parts))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no YYYY, YYYY-MM or YYYY-MM-DD") from None
+    year, month = first.year, first.month
+    following = (date(year + 1, 1, 1), date(year + month // 12, month % 12 + 1, 1), first + timedelta(days=1))[parts]
+    return tuple(first + timedelta(days=i) for i in range((following - first).days))
+
+
+def write_rows(rows: Rows, out: TextIO) -> None:
+    """Canonical rows as CSV in canonical order; floats in full, empty cells for what does not apply."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([getattr(row, name) for name in COLUMNS] for row in rows.sorted())
+
+
+def request_for(found: Feed, file: Path, zone: str | None, days: tuple[date, ...]) -> Request:
+    """The question that this file would answer. Raises CallerError for a zone that the feed does not carry."""
+    if zone is not None and zone not in found.zones:
+        raise CallerError(f"{found.id} carries {', '.join(found.zones)}, not {zone}")
+    return Request(found.id, file.resolve().as_uri(), days=days, zone=zone, ext=file.suffix.lstrip("."))
+
+
+def _feed(feed_id: str) -> Feed:
+    try:
+        return feed(feed_id)
+    except KeyError:
+        raise CallerError(f"no feed {feed_id!r}; the sources are {', '.join(codes())}") from None
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    # Without a usage text, argparse reports a wrong use in one line.
+    parser = argparse.ArgumentParser("assets.sources", usage=argparse.SUPPRESS, description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True, prog="assets.sources")
+    verb = verbs.add_parser("parse", usage=argparse.SUPPRESS, help="print the rows of one kept body as CSV")
+    verb.add_argument("feed", help="aemo.dispatch")
+    verb.add_argument("file", type=Path, help="the publisher's own bytes")
+    verb.add_argument("--zone", help="where the body does not say it")
+    verb.add_argument("--day", type=days_of, default=(), help="where the body carries no date: YYYY, YYYY-MM or YYYY-MM-DD")
+    return parser.parse_args(argv)
+
+
+def _parse(args: argparse.Namespace) -> int:
+    found = _feed(args.feed)
+    request = request_for(found, args.file, args.zone, args.day)
+    write_rows(found.parse(args.file.read_bytes(), request), sys.stdout)
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; the exit code."""
+    try:
+        return _parse(_arguments(argv))
+    except (MarketError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  the command's own answer
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
