@@ -1,0 +1,70 @@
+"""Precomputed documents: put whole, get, version. What stands in them is computed elsewhere.
+
+A document's version is the instant (ns) at which its maker began to read the series: it is put only over an older one,
+so that of two concurrent publishers the one that saw less never wins (DESIGN.md section 7).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import orjson
+
+from warehouse import layout
+from warehouse.storage import Identity, Storage
+
+
+class Artefact(NamedTuple):
+    """A published document as it lies there."""
+
+    name: str
+    body: bytes
+    identity: Identity
+
+
+def new_version() -> int:
+    """To be taken before the first series is read. Wall-clock time: EMDS_NOW does not move it."""
+    return time.time_ns()
+
+
+def encode(document: Any) -> bytes:
+    """JSON bytes of a document. NaN and Infinity cannot occur: `None` says what is missing."""
+    return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS)
+
+
+def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
+    """Publishes `body` under `name` unless what lies there is as new; whether it did."""
+    key = layout.published(name)
+    with storage.locked([key]):
+        there = storage.stat(key)
+        if there is not None and there.version >= version:
+            return False
+        if there is not None and there.size == len(body) and storage.get(key) == body:
+            storage.touch(key, version)
+        else:
+            storage.put(key, body, version)
+    return True
+
+
+def get(storage: Storage, name: str) -> Artefact | None:
+    """The document, or None. Body and identity belong together even while it is being replaced."""
+    key = layout.published(name)
+    while True:
+        before = storage.stat(key)
+        if before is None:
+            return None
+        body = storage.get(key)
+        if body is not None and storage.stat(key) == before:
+            return Artefact(name, body, before)
+
+
+def identity(storage: Storage, name: str) -> Identity | None:
+    """What a cache compares before it reads again."""
+    return storage.stat(layout.published(name))
+
+
+def load(storage: Storage, name: str) -> Any:
+    """The decoded JSON document, or None."""
+    found = get(storage, name)
+    return None if found is None else orjson.loads(found.body)

@@ -1,0 +1,57 @@
+"""Where each thing lies: the only file that builds a key (DESIGN.md section 5)."""
+
+from __future__ import annotations
+
+CATALOGUE = "catalogue.json"
+SPANS = "spans.json"
+"""Names of published documents: what is held, and the row counts it was counted from."""
+MODE = "mode"
+"""The key of the warehouse's mode: simulated, live or recorded."""
+
+
+def series(metric: str, zone: str, month: str) -> str:
+    """What is served of one UTC month."""
+    return f"series/{metric}/{zone}/{month}.parquet"
+
+
+def history(metric: str, zone: str, month: str) -> str:
+    """Rows of lower rank and superseded values of one UTC month."""
+    return f"series/{metric}/{zone}/{month}.history.parquet"
+
+
+def series_prefix(metric: str = "", zone: str = "") -> str:
+    """Below this all months of a zone's metric lie, or of all zones, or all metrics."""
+    return "/".join(["series", *filter(None, (metric, zone))]) + "/"
+
+
+def of_series(key: str) -> tuple[str, str, str, bool]:
+    """Metric, zone, month and whether it is history, of a series key."""
+    _, metric, zone, name = key.split("/")
+    return metric, zone, name[:7], name.endswith(".history.parquet")
+
+
+def raw_prefix(feed: str, day: str = "") -> str:
+    """Below this the kept bodies of a feed lie (of one market day)."""
+    source, product = feed.split(".", 1)
+    return f"raw/{source}/{product}/" + (f"{day}/" if day else "")
+
+
+def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
+    """One kept body."""
+    return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
+
+
+def quarantine(feed: str, fetched_at: int, sha8: str) -> str:
+    """Rows set aside by `warehouse.quality`, as JSON."""
+    source, product = feed.split(".", 1)
+    return f"quarantine/{source}/{product}/{fetched_at}-{sha8}.json"
+
+
+def published(name: str) -> str:
+    """A precomputed document: `latest/GB.json`, `geo/zones.low.geojson`."""
+    return f"published/{name}"
+
+
+def health(source: str) -> str:
+    """The name of the published health of one source."""
+    return f"health/{source}.json"
