@@ -135,4 +135,8 @@ class Rows:
 
     def sorted(self) -> list[Row]:
         """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link."""
-        return sorted(set(self), key=lambda r: (r.zone, r.metric, r.ts, r.fuel or "", r.counterparty or "", r.link or "", r.resolution, r.value))
+        return sorted(set(self), key=_canonical)
+
+
+def _canonical(r: Row) -> tuple[str, str, int, str, str, str, str, float]:
+    return r.zone, r.metric, r.ts, r.fuel or "", r.counterparty or "", r.link or "", r.resolution, r.value

@@ -1,0 +1,199 @@
+"""What we hold, whose it is, and how fresh: the document from which the API learns zones, feeds, licences and spans.
+
+`describe` builds it from the SOURCES values that the caller hands in; a new source reaches the API without a redeploy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from warehouse import artefact, layout, series
+from warehouse.market import Feed, Metric, Source
+from warehouse.storage import Storage
+from warehouse.zones import ZONES
+
+SIMULATED_LICENCE = "none: simulated data"
+SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
+
+
+def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> frozenset[str]:
+    """Ids of the feeds whose rows stay out of every answer: their publisher wants written permission (API.md section 3)."""
+    if mode == "simulated":
+        return frozenset()
+    return frozenset(f.id for s in sources.values() if s.withheld and s.code not in rights for f in s.feeds)
+
+
+def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> dict[str, int]:
+    """Feed id -> rank of every feed that may be served."""
+    kept_out = withheld(sources, rights, mode)
+    return {f.id: f.rank for s in sources.values() for f in s.feeds if f.id not in kept_out}
+
+
+def spans(storage: Storage, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Per served month file its identity, rows, first and last `ts`; files that `known` has counted are not opened again."""
+    found: dict[str, Any] = {}
+    for key in storage.keys(layout.series_prefix()):
+        if not key.endswith(".parquet") or key.endswith(".history.parquet"):
+            continue
+        identity = storage.stat(key)
+        if identity is None:
+            continue
+        before = known.get(key)
+        found[key] = before if before and before[0] == list(identity) else [list(identity), *_count(storage, key)]
+    return found
+
+
+def _count(storage: Storage, key: str) -> list[int | None]:
+    """Rows, first and last ts of a month file's net rows."""
+    body = storage.get(key)
+    if body is None:
+        return [0, None, None]
+    table = series.net(pq.read_table(_buffer(body), columns=["ts", "counterparty", "link"], use_threads=False))
+    ts = table.column("ts")
+    return [table.num_rows, ts[0].as_py(), ts[-1].as_py()] if table.num_rows else [0, None, None]
+
+
+def _buffer(body: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.BufferReader(body)
+
+
+def describe(
+    storage: Storage, sources: Mapping[str, Source], mode: str, rights: Collection[str], configured: Collection[str], generated: int,
+) -> dict[str, Any]:
+    """The catalogue document. `configured` names the sources whose credentials are set.
+
+    {generated, mode, zones: {id: zone}, sources: {code: source}, feeds: {id: feed}}; a zone's `metrics` maps a metric
+    that it publishes (and `price_day_ahead` where it is a series of its own) to {unit, resolution, market, feeds in rank
+    order, source, license, attribution, redistributable, first, last, rows}.
+    """
+    kept_out = withheld(sources, rights, mode)
+    counted = spans(storage, artefact.load(storage, layout.SPANS) or {})
+    held = _held(counted)
+    return {
+        "generated": generated,
+        "mode": mode,
+        "zones": {z: _zone(z, sources, mode, kept_out, held) for z in ZONES},
+        "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
+        "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
+        "spans": counted,
+    }
+
+
+def publish(
+    storage: Storage, sources: Mapping[str, Source], mode: str, rights: Collection[str], configured: Collection[str], generated: int,
+) -> dict[str, Any]:
+    """Describes what is held and puts the catalogue in place; returns it."""
+    version = artefact.new_version()
+    document = describe(storage, sources, mode, rights, configured, generated)
+    artefact.put(storage, layout.SPANS, artefact.encode(document.pop("spans")), version)
+    artefact.put(storage, layout.CATALOGUE, artefact.encode(document), version)
+    return document
+
+
+def _held(counted: Mapping[str, Any]) -> dict[tuple[str, str], tuple[int, int | None, int | None]]:
+    """(metric, zone) -> rows, first ts, last ts over all months."""
+    held: dict[tuple[str, str], tuple[int, int | None, int | None]] = {}
+    for key, (_, rows, first, last) in sorted(counted.items()):
+        metric, zone, _, _ = layout.of_series(key)
+        total, earliest, latest = held.get((metric, zone), (0, None, None))
+        held[metric, zone] = (total + rows, first if earliest is None else earliest, latest if last is None else last)
+    return held
+
+
+def _zone(
+    zone_id: str, sources: Mapping[str, Source], mode: str, kept_out: Collection[str],
+    held: Mapping[tuple[str, str], tuple[int, int | None, int | None]],
+) -> dict[str, Any]:
+    zone = ZONES[zone_id]
+    metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
+    entries = {m.value: _entry(zone_id, m, sources, mode, kept_out, held.get((m.value, zone_id), (0, None, None))) for m in metrics}
+    carriers = _carriers(entries, sources)
+    return {
+        "id": zone.id, "name": zone.name, "source": ", ".join(s.name for s in carriers), "tz": zone.tz, "market_tz": zone.market_tz,
+        "currency": zone.currency, "license": _licence(carriers, mode), "attribution": _attribution(carriers, mode),
+        "headline": zone.headline, "day_ahead": zone.day_ahead,
+        "day_ahead_metric": zone.day_ahead_metric.value if zone.day_ahead_metric else None, "metrics": entries,
+    }
+
+
+def _carriers(entries: Mapping[str, Mapping[str, Any]], sources: Mapping[str, Source]) -> list[Source]:
+    codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
+    return [s for s in sources.values() if s.code in codes]
+
+
+def _entry(
+    zone_id: str, metric: Metric, sources: Mapping[str, Source], mode: str, kept_out: Collection[str], held: tuple[int, int | None, int | None],
+) -> dict[str, Any]:
+    carrying = sorted((f for s in sources.values() for f in s.feeds if zone_id in f.zones and metric in f.metrics), key=lambda f: (f.rank, f.id))
+    open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
+    rows, first, last = held
+    zone = ZONES[zone_id]
+    price = {Metric.PRICE: zone.headline, Metric.PRICE_DAY_AHEAD: zone.day_ahead}.get(metric, "")
+    return {
+        "unit": _unit(zone_id, metric), "resolution": carrying[0].resolution if carrying else None, "market": price,
+        "hub": next((f.hub for f in carrying if f.hub), ""),
+        "feeds": [{"id": f.id, "source": f.source, "rank": f.rank, "resolution": f.resolution, "withheld": f.id in kept_out} for f in carrying],
+        "source": ", ".join(s.name for s in open_sources), "license": _licence(open_sources, mode),
+        "attribution": _attribution(open_sources, mode),
+        "redistributable": "yes" if mode == "simulated" else _least([s.redistributable for s in open_sources]),
+        "first": first, "last": last, "rows": rows,
+    }
+
+
+def _least(words: list[str]) -> str:
+    return next((w for w in ("no", "unclear", "yes") if w in words), "no")
+
+
+def _unit(zone_id: str, metric: Metric) -> str:
+    if metric in (Metric.PRICE, Metric.PRICE_DAY_AHEAD):
+        return f"{ZONES[zone_id].currency}/MWh"
+    if metric is Metric.CARBON_INTENSITY:
+        return "gCO2/kWh"
+    return "%" if metric is Metric.GENERATION and zone_id == "GB" else "MW"
+
+
+def _licence(carriers: list[Source], mode: str) -> str:
+    if mode == "simulated":
+        return SIMULATED_LICENCE
+    return "; ".join(dict.fromkeys(f"{s.name}: {s.licence}" for s in carriers))
+
+
+def _attribution(carriers: list[Source], mode: str) -> str:
+    if mode == "simulated":
+        return SIMULATED_ATTRIBUTION
+    return "; ".join(dict.fromkeys(s.attribution for s in carriers))
+
+
+def _source(source: Source, mode: str, configured: bool, rights: Collection[str]) -> dict[str, Any]:
+    return {
+        "code": source.code, "name": source.name, "homepage": source.homepage,
+        "license": SIMULATED_LICENCE if mode == "simulated" else source.licence, "license_url": source.licence_url,
+        "attribution": SIMULATED_ATTRIBUTION if mode == "simulated" else source.attribution,
+        "redistributable": source.redistributable, "withheld": source.withheld and source.code not in rights and mode != "simulated",
+        "configured": configured, "required_env": list(source.required_env), "notes": list(source.notes),
+    }
+
+
+def _feed(feed: Feed, is_withheld: bool) -> dict[str, Any]:
+    out = feed.publication
+    return {
+        "id": feed.id, "source": feed.source, "title": feed.title, "zones": list(feed.zones), "metrics": [m.value for m in feed.metrics],
+        "rank": feed.rank, "resolution": feed.resolution, "tz": feed.tz, "every_minutes": feed.every_minutes,
+        "since": feed.since.isoformat(), "ahead_days": feed.ahead_days, "reach_days": feed.reach_days, "hub": feed.hub,
+        "withheld": is_withheld, "yearly": feed.yearly,
+        "publication": {
+            "lag_minutes": out.lag_minutes, "daily_at": out.daily_at.isoformat() if out.daily_at else None,
+            "day_offset": out.day_offset, "grace_minutes": out.grace_minutes,
+        },
+    }
+
+
+def load(storage: Storage) -> dict[str, Any] | None:
+    """The published catalogue, or None before the first start."""
+    found: dict[str, Any] | None = artefact.load(storage, layout.CATALOGUE)
+    return found

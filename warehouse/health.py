@@ -1,0 +1,113 @@
+"""When each feed last answered, what went wrong, and its state against its own schedule: `ok`, `late`, `down`, `unknown`.
+
+Absolute times only are kept; `state` is computed when somebody asks, so that a dead daemon shows by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import time, timedelta
+from typing import Any, Literal
+
+import orjson
+
+from warehouse import artefact, clock, layout
+from warehouse.clock import MarketDay
+from warehouse.market import Publication
+from warehouse.storage import Storage
+
+State = Literal["ok", "late", "down", "unknown"]
+_WORST: tuple[State, ...] = ("ok", "late", "unknown", "down")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One feed in one zone. Instants are Unix seconds; 0 = never."""
+
+    feed: str
+    zone: str
+    last_ok: int = 0
+    """When an answer last gave rows, or showed that there are none yet."""
+    last_error: str = ""
+    """Why the newest attempt failed; empty after a success. Never a secret."""
+    last_error_at: int = 0
+    data_until: int = 0
+    """The end of the newest interval that it has given."""
+    quarantined: int = 0
+    """Rows set aside at the last run."""
+
+
+def note(storage: Storage, source: str, changes: Iterable[Health]) -> None:
+    """Merges what a run learnt into the source's health document; a later instant wins, member by member."""
+    name = layout.health(source)
+    key = layout.published(name)
+    with storage.locked([f"health/{source}"]):
+        kept = {(h.feed, h.zone): h for h in load(storage, source)}
+        for change in changes:
+            kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change)
+        body = artefact.encode({"source": source, "feeds": [asdict(h) for _, h in sorted(kept.items())]})
+        storage.put(key, body)
+
+
+def _merged(old: Health | None, new: Health) -> Health:
+    if old is None:
+        return new
+    return replace(
+        new,
+        last_ok=max(old.last_ok, new.last_ok),
+        last_error_at=max(old.last_error_at, new.last_error_at),
+        data_until=max(old.data_until, new.data_until),
+    )
+
+
+def load(storage: Storage, source: str) -> list[Health]:
+    """What is known of a source's feeds; empty where it never ran."""
+    body = storage.get(layout.published(layout.health(source)))
+    if body is None:
+        return []
+    return [Health(**member) for member in orjson.loads(body)["feeds"]]
+
+
+def expected_by(publication: Publication, tz: str, resolution: str, data_until: int) -> int:
+    """The instant by which the interval that follows `data_until` should be out, grace included."""
+    grace = publication.grace_minutes * 60
+    if publication.daily_at is None:
+        step = min(clock.RESOLUTIONS[resolution], clock.DAY)
+        return data_until + step + publication.lag_minutes * 60 + grace
+    return _publication_of(publication, MarketDay.at(data_until, tz)) + grace
+
+
+def _publication_of(publication: Publication, day: MarketDay) -> int:
+    at: time = publication.daily_at or time()
+    on = day.next(publication.day_offset)
+    naive = on.day
+    return clock.local_midnight(naive, day.tz) + (at.hour * 60 + at.minute) * 60
+
+
+def state(health: Health | None, publication: Publication, tz: str, resolution: str, now: int) -> State:
+    """`unknown`: never ran; `ok`: its newest rows are not overdue; `late`: overdue; `down`: overdue for four graces (an hour at least)."""
+    if health is None or not (health.last_ok or health.last_error_at):
+        return "unknown"
+    if not health.data_until:
+        return "unknown" if health.last_error.startswith("not configured") or not health.last_error else "down"
+    due = expected_by(publication, tz, resolution, health.data_until)
+    if now <= due:
+        return "ok"
+    patience = max(3 * publication.grace_minutes * 60, int(timedelta(hours=1).total_seconds()))
+    return "late" if now <= due + patience else "down"
+
+
+def publication_of(member: Mapping[str, Any]) -> Publication:
+    """The Publication that a catalogue's feed states."""
+    at = member["daily_at"]
+    return Publication(
+        lag_minutes=member["lag_minutes"], daily_at=time.fromisoformat(at) if at else None,
+        day_offset=member["day_offset"], grace_minutes=member["grace_minutes"],
+    )
+
+
+def worst(states: Iterable[State]) -> State:
+    """The worst of several states; unknown for none."""
+    found = list(states)
+    return max(found, key=_WORST.index) if found else "unknown"

@@ -1,0 +1,152 @@
+"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served, `warehouse.resolve` says."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from warehouse.errors import StorageError
+from warehouse.schema import SCHEMA
+
+LIVE = np.int64(-1)
+"""`superseded_at` of a version that nothing has replaced; null in the file."""
+
+_TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed")
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Slot(NamedTuple):
+    """What many versions share: the text columns of a row, zone and metric aside."""
+
+    fuel: str | None
+    counterparty: str | None
+    link: str | None
+    unit: str
+    resolution: str
+    source: str
+    feed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Parallel columns of the versions of one (zone, metric, month); `slot` indexes `slots`."""
+
+    slots: tuple[Slot, ...]
+    slot: Ints
+    ts: Ints
+    value: Floats
+    known_at: Ints
+    superseded_at: Ints
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, chosen: Flags | Ints) -> Versions:
+        """The chosen versions, with the same slots."""
+        return Versions(self.slots, self.slot[chosen], self.ts[chosen], self.value[chosen], self.known_at[chosen],
+                        self.superseded_at[chosen])
+
+    def column(self, name: str) -> NDArray[np.object_]:
+        """A text column of `Slot` per slot (not per row)."""
+        return np.array([getattr(s, name) for s in self.slots] or [None], dtype=object)
+
+    def order(self) -> Ints:
+        """The canonical order: ts, fuel, counterparty, link, then known_at."""
+        ranked = sorted(range(len(self.slots)), key=lambda i: tuple(part or "" for part in self.slots[i]))
+        place = np.empty(max(len(self.slots), 1), np.int64)
+        place[ranked] = np.arange(len(ranked))
+        return np.lexsort((self.known_at, place[self.slot], self.ts))
+
+
+def empty() -> Versions:
+    """No versions."""
+    none = np.empty(0, np.int64)
+    return Versions((), none, none, np.empty(0, np.float64), none, none)
+
+
+def concat(parts: list[Versions]) -> Versions:
+    """All versions of several tables under one list of slots."""
+    slots: dict[Slot, int] = {}
+    codes = []
+    for part in parts:
+        own = np.array([slots.setdefault(s, len(slots)) for s in part.slots], np.int64)
+        codes.append(own[part.slot] if len(own) else part.slot)
+    return Versions(
+        tuple(slots), np.concatenate(codes), np.concatenate([p.ts for p in parts]), np.concatenate([p.value for p in parts]),
+        np.concatenate([p.known_at for p in parts]), np.concatenate([p.superseded_at for p in parts]),
+    )
+
+
+def encode(versions: Versions, zone: str, metric: str) -> bytes:
+    """Parquet bytes in SCHEMA's columns, in canonical order; equal versions give equal bytes."""
+    rows = versions.take(versions.order())
+    count = len(rows)
+    columns = {
+        "zone": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([zone])),
+        "metric": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([metric])),
+        "ts": pa.array(rows.ts),
+        "value": pa.array(rows.value),
+        "known_at": pa.array(rows.known_at),
+        "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
+    }
+    for name in _TEXT:
+        per_slot = pa.array([getattr(s, name) for s in rows.slots], pa.string()).dictionary_encode()
+        columns[name] = per_slot.take(pa.array(rows.slot))
+    table = pa.table({name: columns[name] for name in SCHEMA.names})
+    out = io.BytesIO()
+    pq.write_table(
+        table, out, compression="zstd", compression_level=3, store_schema=False, write_statistics=True,
+        use_dictionary=["zone", "metric", *_TEXT], column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED"},
+    )
+    return out.getvalue()
+
+
+def table(body: bytes, columns: list[str] | None = None) -> pa.Table:
+    """The Arrow table of a month file, text columns dictionary-encoded. Raises StorageError for a file that does not decode."""
+    try:
+        found = pq.read_table(pa.BufferReader(body), columns=columns, read_dictionary=["zone", "metric", *_TEXT], use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise StorageError(f"month file does not decode: {str(error)[:120]}") from None
+    return found.combine_chunks()
+
+
+def decode(body: bytes | None) -> Versions:
+    """The versions of a month file; none for a file that is not there."""
+    return empty() if body is None else of_table(table(body))
+
+
+def of_table(found: pa.Table) -> Versions:
+    """The versions that an Arrow table of SCHEMA's columns states."""
+    if found.num_rows == 0:
+        return empty()
+    code = np.zeros(found.num_rows, np.int64)
+    levels: list[tuple[NDArray[np.int64], list[str | None]]] = []
+    for name in _TEXT:
+        index, words = _codes(found.column(name))
+        levels.append((index, words))
+        code = code * len(words) + index
+    _, first, slot = np.unique(code, return_index=True, return_inverse=True)
+    slots = tuple(Slot(*(words[index[row]] for index, words in levels)) for row in first)
+    superseded = pc.fill_null(found.column("superseded_at"), int(LIVE)).to_numpy()
+    return Versions(slots, slot.astype(np.int64), found.column("ts").to_numpy(), found.column("value").to_numpy(),
+                    found.column("known_at").to_numpy(), superseded)
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Index per row, and the words indexed; null is a word of its own at the end."""
+    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    words: list[str | None] = array.dictionary.to_pylist()
+    index = array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return index, [*words, None]
