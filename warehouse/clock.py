@@ -132,6 +132,18 @@ def market_days(first: date, last: date, tz: str) -> list[MarketDay]:
     return [MarketDay(first + timedelta(days=i), tz) for i in range((last - first).days + 1)]
 
 
+def days_of(text: str) -> tuple[date, ...]:
+    """Every day of `2026`, `2026-11` or `2026-11-20`. Raises BadWindow."""
+    parts = text.count("-")
+    try:
+        first = date.fromisoformat(text + "-01" * (2 - parts))
+        year, month = first.year, first.month
+        after = (date(year + 1, 1, 1), date(year + month // 12, month % 12 + 1, 1), first + timedelta(days=1))[parts]
+    except (ValueError, IndexError, OverflowError):
+        raise BadWindow(f"{text[:40]!r} is no YYYY, YYYY-MM or YYYY-MM-DD") from None
+    return tuple(first + timedelta(days=i) for i in range((after - first).days))
+
+
 def settlement_period(day: MarketDay, period: int, minutes: int = 30) -> int:
     """The start of settlement period 1..46/48/50, counted from the market day's midnight. Raises BadWindow."""
     ts = day.start + (period - 1) * minutes * 60

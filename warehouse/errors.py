@@ -36,11 +36,12 @@ class NotLicensed(FeedError):
 
 
 class CredentialsMissing(FeedError):
-    """The feed needs environment variables that are not set."""
+    """The feed needs environment variables that are not set, or that hold what the publisher refuses (`refused`)."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(f"not configured: set {', '.join(names)}")
-        self.names = names
+    def __init__(self, names: tuple[str, ...], refused: bool = False) -> None:
+        listed = ", ".join(names)
+        super().__init__(f"refused by the publisher: check {listed}" if refused else f"not configured: set {listed}")
+        self.names, self.refused = names, refused
 
 
 class CallerError(MarketError):

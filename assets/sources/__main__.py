@@ -9,28 +9,17 @@ import argparse
 import csv
 import sys
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import TextIO
 
 from assets.sources import codes, feed
+from warehouse.clock import days_of
 from warehouse.errors import CallerError, MarketError
 from warehouse.market import Feed, Request
 from warehouse.schema import Rows
 
 COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution")
-
-
-def days_of(text: str) -> tuple[date, ...]:
-    """All days of `2026`, `2026-11` or `2026-11-20`. Raises ArgumentTypeError."""
-    parts = text.count("-")
-    try:
-        first = date.fromisoformat(text + "-01" * (2 - parts))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no YYYY, YYYY-MM or YYYY-MM-DD") from None
-    year, month = first.year, first.month
-    following = (date(year + 1, 1, 1), date(year + month // 12, month % 12 + 1, 1), first + timedelta(days=1))[parts]
-    return tuple(first + timedelta(days=i) for i in range((following - first).days))
 
 
 def write_rows(rows: Rows, out: TextIO) -> None:

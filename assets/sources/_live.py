@@ -1,0 +1,163 @@
+"""The live transport: one HTTPS exchange with a publisher, verified, bounded in time and size, and never led elsewhere.
+
+Pace, retries and what a status means are `_http`'s. Needs `requests`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import requests
+import urllib3.exceptions
+
+from assets.sources import source
+from assets.sources._credentials import Credentials
+from assets.sources._http import Reply
+from warehouse.errors import FeedChanged, FeedUnavailable
+from warehouse.market import Feed, Request, Source
+
+CHUNK = 65536
+REDIRECTS = 4
+_MOVED = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds: until a connection stands, between two signs of life, and for one answer from question to last byte."""
+
+    connect: float = 5.0
+    silence: float = 20.0
+    whole: float = 120.0
+
+
+class Live:
+    """Carries questions to the publishers' own hosts; safe for threads.
+
+    `stand_ins` sends a host's requests to another base address (`{"api.eia.gov": "http://127.0.0.1:8101"}`): tests.
+    """
+
+    def __init__(self, contact: str = "", limits: Limits | None = None, stand_ins: Mapping[str, str] | None = None) -> None:
+        contact = " ".join(contact.encode("ascii", "replace").decode().split())  # what a header may hold
+        self._agent = f"emds/{version('emds')}" + (f" (+{contact})" if contact else "")
+        self._limits, self._stand_ins = limits or Limits(), dict(stand_ins or {})
+        self._requests = requests.Session()
+        # urllib3's DEBUG line holds the whole query, keys included.
+        logging.getLogger("urllib3.connectionpool").addFilter(_above_debug)
+
+    def __call__(self, request: Request, credentials: Credentials) -> Reply:
+        """The reply, whatever its status. Raises FeedUnavailable, FeedChanged."""
+        terms = source(request.feed.split(".")[0])
+        try:
+            return self._exchange(request, credentials, terms)
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            reason = _reason(error)
+        # Raised out here, so that the library's error with its full address is not even this one's context.
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}")
+
+    def _exchange(self, request: Request, credentials: Credentials, terms: Source) -> Reply:
+        url = _with_query(request.url, (*request.params, *credentials.query))
+        end = time.monotonic() + self._limits.whole
+        for _ in range(REDIRECTS + 1):
+            with self._send(request, credentials, url, terms) as response:
+                target = response.headers.get("location")
+                if response.status_code not in _MOVED or not target or request.method != "GET":
+                    body = b"".join(_bounded(response, terms.feed(request.feed), end))
+                    return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
+            url = _followed(url, target, terms)
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle")
+
+    def _send(self, request: Request, credentials: Credentials, url: str, terms: Source) -> requests.Response:
+        headers = {"User-Agent": terms.user_agent or self._agent, **dict(request.headers), **dict(credentials.headers)}
+        parts = urlsplit(url)
+        base = self._stand_ins.get(parts.hostname or "")
+        if base is not None:
+            headers["Host"] = parts.netloc
+            url = base.rstrip("/") + parts._replace(scheme="", netloc="").geturl()
+        body = urlencode(credentials.form) if credentials.form else request.body
+        if credentials.form:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        return self._requests.request(
+            request.method, url, data=body.encode() or None, headers=headers, stream=True, allow_redirects=False,
+            timeout=(self._limits.connect, self._limits.silence), auth=_as_it_is,
+        )
+
+
+def _as_it_is(prepared: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Stands where requests would else look for credentials in ~/.netrc."""
+    return prepared
+
+
+def _above_debug(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.DEBUG
+
+
+def _with_query(url: str, params: tuple[tuple[str, str], ...]) -> str:
+    return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
+
+
+def _followed(url: str, target: str, terms: Source) -> str:
+    """Where a redirect leads. Raises FeedUnavailable where that is not the publisher's own host, or no longer TLS."""
+    here = urlsplit(url)
+    try:
+        there = urlsplit(urljoin(url, target))
+    except ValueError:
+        raise FeedUnavailable(f"{here.hostname} redirects to an address that is none") from None
+    if there.hostname not in terms.hosts or there.scheme not in ("http", "https"):
+        raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own")
+    if here.scheme == "https" and there.scheme != "https":
+        raise FeedUnavailable(f"{here.hostname} redirects to an unencrypted address")
+    return there.geturl()
+
+
+def _bounded(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
+    """The decoded body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable beyond the time."""
+    size = 0
+    # read1, for read(n) waits until n bytes are there, however slowly they drip.
+    while piece := response.raw.read1(CHUNK, decode_content=True):
+        size += len(piece)
+        if size > feed.max_bytes:
+            raise FeedChanged(f"{feed.id}: an answer longer than {feed.max_bytes} bytes")
+        if time.monotonic() > end:
+            raise FeedUnavailable(f"{feed.id}: an answer that takes too long, {size} bytes so far")
+        yield piece
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong on the way, in our words: the library's own text holds the whole address."""
+    chain = list(_chain(error))
+    for kinds, reason in _REASONS:
+        if any(isinstance(link, kinds) for link in chain):
+            return reason
+    return f"no answer ({type(error).__name__})"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it wraps: requests and urllib3 wrap each other's, and the system's, in `args` and `reason`."""
+    yield error
+    inner = [*error.args, getattr(error, "reason", None), error.__cause__, error.__context__]
+    for link in inner:
+        if isinstance(link, BaseException) and link is not error:
+            yield from _chain(link)
+
+
+_REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (ssl.SSLCertVerificationError, "its TLS certificate does not verify"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "TLS fails"),
+    (socket.gaierror, "its name does not resolve"),
+    (ConnectionRefusedError, "connection refused"),
+    (urllib3.exceptions.ConnectTimeoutError, "no connection in time"),
+    ((TimeoutError, urllib3.exceptions.ReadTimeoutError), "silent: no answer in time"),
+    (urllib3.exceptions.DecodeError, "an answer that does not decompress"),
+    (http.client.RemoteDisconnected, "the connection was closed without an answer"),
+    ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead), "the answer broke off"),
+    (ConnectionError, "the connection broke"),
+)
+"""The more telling first."""
