@@ -78,28 +78,57 @@ def number(text: object, what: str) -> float:
     return value
 
 
-def records(text: str, required: Sequence[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
-    """The lines of a CSV with one header line as dicts, cells stripped, blank lines left out.
+def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:
+    """The header's names, stripped of blanks and quotes, and the lines below as cells (as they stand, blank lines left out).
 
-    Header names are stripped of blanks and quotes. Raises FeedChanged where a required column is missing, a line is
-    longer or shorter than the header, or a quote does not end (a body cut in the middle of a line).
+    Raises FeedChanged where a column comes twice, a line is longer or shorter than the header, or a quote does not end
+    (a body cut in the middle of a line).
     """
     reader = csv.reader(io.StringIO(no_html(text)), delimiter=delimiter, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
-        missing = [name for name in required if name not in header]
-        if missing:
-            raise FeedChanged(f"no column {', '.join(missing)} in {', '.join(header)[:200]}")
-        if len(set(header)) != len(header):
-            raise FeedChanged(f"a column comes twice in {', '.join(header)[:200]}")
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(header):
-                raise FeedChanged(f"line {reader.line_num}: {len(cells)} cells under {len(header)} columns")
-            yield dict(zip(header, (cell.strip() for cell in cells), strict=True))
     except csv.Error as error:
         raise FeedChanged(f"not CSV: {error}") from None
+    if len(set(header)) != len(header):
+        raise FeedChanged(f"a column comes twice in {', '.join(header)[:200]}")
+    return header, _lines(reader, len(header))
+
+
+def _lines(reader: Any, width: int) -> Iterator[list[str]]:
+    try:
+        for cells in reader:
+            if len(cells) == width:
+                yield cells
+            elif any(cell.strip() for cell in cells):
+                raise FeedChanged(f"line {reader.line_num}: {len(cells)} cells under {width} columns")
+    except csv.Error as error:
+        raise FeedChanged(f"not CSV: {error}") from None
+
+
+def columns(header: Sequence[str], *required: str) -> list[int]:
+    """Where each required name stands in a header. Raises FeedChanged naming the missing ones."""
+    missing = [name for name in required if name not in header]
+    if missing:
+        raise FeedChanged(f"no column {', '.join(missing)} in {', '.join(header)[:200]}")
+    return [header.index(name) for name in required]
+
+
+def without_cut_cell(text: str) -> str:
+    """The text with the last cell of an unended last line emptied: a body cut inside it would show a shorter number."""
+    line = text.rfind("\n") + 1
+    return text if line == len(text) else text[:max(line, text.rfind(",", line) + 1)]
+
+
+def records(text: str, required: Sequence[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
+    """The lines of a CSV with one header line as dicts, cells stripped, blank lines left out.
+
+    Raises FeedChanged as `table` does, and where a required column is missing.
+    """
+    header, lines = table(text, delimiter)
+    columns(header, *required)
+    for cells in lines:
+        if any(cell.strip() for cell in cells):
+            yield dict(zip(header, (cell.strip() for cell in cells), strict=True))
 
 
 def xml_of(body: bytes) -> etree._Element:
