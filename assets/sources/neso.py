@@ -1,0 +1,144 @@
+"""NESO's Carbon Intensity API for GB: estimated carbon intensity and the generation mix in per cent, half-hourly.
+
+Traps (reference FEEDS-GB-AU-EU section 4):
+- The window of a request is matched by interval *end*, both ends included: the half hour before `from` comes too, and
+  `to` at 23:59 would lose the day's last half hour.
+- `data` is a list on ranges and an object on the bare paths; key order and white space vary inside one answer.
+- `actual` is null for the running half hour and those to come: no row. `forecast` is not a reading and never one here.
+- Stamps are UTC without seconds: 48 half hours every day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any, NoReturn
+
+from assets.sources._blocks import blocks
+from assets.sources._body import json_of, member, number
+from assets.sources._stamps import utc_stamp
+from warehouse.clock import MarketDay, iso
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.schema import Rows
+
+HOST = "api.carbonintensity.org.uk"
+HALF_HOUR = 1800
+LONGEST = 14
+"""Days a request; 30 are answered, more are refused."""
+
+_FUELS = {
+    name: Fuel(name).value for name in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
+}
+
+
+def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay]], list[Request]]:
+    def requests(days: Sequence[MarketDay]) -> list[Request]:
+        return [_request(feed, product, block) for block in blocks(days, LONGEST)]
+
+    return requests
+
+
+def _request(feed: str, product: str, block: Sequence[MarketDay]) -> Request:
+    window = request_window(block)
+    start, end = (iso(ts).replace(":00Z", "Z") for ts in (window.start, window.end))
+    return Request(feed, f"https://{HOST}/{product}/{start}/{end}", days=tuple(d.day for d in block), zone="GB", ext="json")
+
+
+def parse_intensity(body: bytes, request: Request) -> Rows:
+    """`carbon_intensity` rows of the half hours that have an actual value."""
+    rows = Rows()
+    for entry, ts in _half_hours(body):
+        actual = member(member(entry, "intensity", dict), "actual")
+        if actual is not None:
+            rows.add("GB", Metric.CARBON_INTENSITY, ts, number(actual, "actual"), "gCO2/kWh", "30m")
+    return rows
+
+
+def parse_generation(body: bytes, request: Request) -> Rows:
+    """`generation` rows, per cent by fuel."""
+    rows = Rows()
+    for entry, ts in _half_hours(body):
+        for share in member(entry, "generationmix", list):
+            fuel, percent = member(share, "fuel", str), member(share, "perc")
+            if fuel not in _FUELS:
+                raise FeedChanged(f"unknown fuel {fuel[:40]!r}")
+            if percent is not None:
+                rows.add("GB", Metric.GENERATION, ts, number(percent, fuel), "%", "30m", fuel=_FUELS[fuel])
+    return rows
+
+
+def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
+    """The entries with their interval starts. Raises NotPublished where there are none, FeedChanged, FeedUnavailable."""
+    answer = json_of(body)
+    if isinstance(answer, dict) and "error" in answer:
+        _refuse(answer["error"])
+    entries = member(answer, "data", (list, dict))
+    if isinstance(entries, dict):
+        entries = [entries]
+    if not entries:
+        raise NotPublished("no half hour in the answer")
+    return [(entry, _start(entry)) for entry in entries]
+
+
+def _start(entry: object) -> int:
+    start, end = utc_stamp(member(entry, "from")), utc_stamp(member(entry, "to"))
+    if end - start != HALF_HOUR or start % HALF_HOUR:
+        raise FeedChanged(f"{iso(start)}..{iso(end)} is no half hour")
+    return start
+
+
+def _refuse(error: object) -> NoReturn:
+    """Raises what `{"code": "400 Bad Request", "message": ...}` means."""
+    code = str(error.get("code", "")) if isinstance(error, dict) else ""
+    reason = f"refused: {code} {error.get('message', '') if isinstance(error, dict) else error}"[:200]
+    raise FeedUnavailable(reason) if code.startswith(("5", "429")) else FeedChanged(reason)
+
+
+SOURCE = Source(
+    code="neso",
+    name="National Energy System Operator, Carbon Intensity API",
+    homepage="https://carbonintensity.org.uk",
+    hosts=(HOST,),
+    requests_per_minute=30,
+    licence="CC BY 4.0",
+    licence_url="https://github.com/carbon-intensity/terms",
+    attribution="NESO Carbon Intensity API (carbonintensity.org.uk), CC BY 4.0",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="neso.carbon_intensity",
+            title="Carbon intensity of GB electricity, estimated from metered output",
+            zones=("GB",),
+            metrics=(Metric.CARBON_INTENSITY,),
+            rank=1,
+            resolution="30m",
+            stamps="start",
+            tz="UTC",
+            since=date(2017, 9, 12),
+            publication=Publication(lag_minutes=15, grace_minutes=60),
+            requests=_requests("intensity", "neso.carbon_intensity"),
+            parse=parse_intensity,
+            every_minutes=15,
+        ),
+        Feed(
+            id="neso.generation",
+            title="Generation mix of GB by fuel, per cent",
+            zones=("GB",),
+            metrics=(Metric.GENERATION,),
+            rank=1,
+            resolution="30m",
+            stamps="start",
+            tz="UTC",
+            since=date(2018, 1, 1),
+            publication=Publication(lag_minutes=15, grace_minutes=60),
+            requests=_requests("generation", "neso.generation"),
+            parse=parse_generation,
+            every_minutes=15,
+        ),
+    ),
+    notes=(
+        "Carbon intensity is the publisher's `actual`: an estimate from metered output; its forecasts are left out.",
+        "The mix counts imports as a fuel and adds to 100 % within rounding to one decimal.",
+    ),
+)

@@ -1,0 +1,146 @@
+"""NESO: half hours matched by their end, actual values only, and refusals by type."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from assets.sources import feed
+from assets.sources.neso import SOURCE
+from warehouse.clock import market_days
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Request
+from warehouse.schema import Row
+
+INTENSITY, GENERATION = feed("neso.carbon_intensity"), feed("neso.generation")
+
+
+def ask(found, first, last=None):
+    return found.requests(market_days(first, last or first, found.tz))
+
+
+def read(found, document):
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return found.parse(body, Request(found.id, ""))
+
+
+def half_hour(start, end, **what):
+    return {"from": start, "to": end, **what}
+
+
+MIDNIGHT = half_hour("2026-08-01T00:00Z", "2026-08-01T00:30Z", intensity={"forecast": 167, "actual": 165, "index": "moderate"})
+RUNNING = half_hour("2026-08-01T00:30Z", "2026-08-01T01:00Z", intensity={"forecast": 164, "actual": None, "index": "low"})
+MIX = half_hour(
+    "2021-04-30T21:30Z", "2021-04-30T22:00Z",
+    generationmix=[{"fuel": "biomass", "perc": 7.8}, {"perc": 0, "fuel": "coal"}, {"fuel": "imports", "perc": None}],
+)
+
+
+@pytest.mark.parametrize("file", ["neso/intensity_2026-08-01T00_03.json", "neso/generation_2019-04-01_week.json"])
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(file)) == expected(file)
+
+
+def test_null_actual_is_no_row_and_forecast_is_no_actual():
+    rows = read(INTENSITY, {"data": [MIDNIGHT, RUNNING]})
+    assert list(rows) == [Row("GB", "carbon_intensity", None, None, None, 1785542400, 165.0, "gCO2/kWh", "30m")]
+
+
+@pytest.mark.parametrize("data", [MIX, [MIX]], ids=["object", "list"])
+def test_data_may_be_an_object_or_a_list(data):
+    rows = read(GENERATION, {"data": data})
+    assert [(r.fuel, r.value, r.unit, r.ts) for r in rows] == [
+        ("biomass", 7.8, "%", 1619818200), ("coal", 0.0, "%", 1619818200),
+    ]
+
+
+def test_order_and_repetition_of_half_hours_do_not_matter():
+    earlier = half_hour("2026-07-31T23:30Z", "2026-08-01T00:00Z", intensity={"actual": 166, "forecast": 1})
+    rows = read(INTENSITY, {"data": [MIDNIGHT, earlier, MIDNIGHT]})
+    assert [(r.ts, r.value) for r in rows.sorted()] == [(1785540600, 166.0), (1785542400, 165.0)]
+
+
+@pytest.mark.parametrize(("first", "last", "path"), [
+    (date(2026, 11, 20), None, "2026-11-20T00:00Z/2026-11-21T00:00Z"),
+    (date(2026, 3, 29), None, "2026-03-29T00:00Z/2026-03-30T00:00Z"),
+    (date(2026, 10, 25), None, "2026-10-25T00:00Z/2026-10-26T00:00Z"),
+    (date(2019, 4, 1), date(2019, 4, 7), "2019-04-01T00:00Z/2019-04-08T00:00Z"),
+])
+def test_a_day_is_asked_for_to_its_end_in_utc(first, last, path):
+    (request,) = ask(GENERATION, first, last)
+    assert request.url == f"https://api.carbonintensity.org.uk/generation/{path}"
+    assert request.params == ()
+    assert request.days[0] == first
+
+
+def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers():
+    requests = ask(INTENSITY, date(2026, 10, 1), date(2026, 10, 31))
+    assert [r.url.rsplit("/", 2)[1:] for r in requests] == [
+        ["2026-10-01T00:00Z", "2026-10-15T00:00Z"],
+        ["2026-10-15T00:00Z", "2026-10-29T00:00Z"],
+        ["2026-10-29T00:00Z", "2026-11-01T00:00Z"],
+    ]
+    assert sum(len(r.days) for r in requests) == 31
+
+
+def test_days_apart_are_asked_for_apart():
+    days = market_days(date(2026, 10, 1), date(2026, 10, 3), "UTC")
+    assert len(INTENSITY.requests([days[2], days[0]])) == 2
+
+
+def test_the_recorded_request_is_the_one_that_we_send_but_for_its_lost_last_half_hour(recorded):
+    url = recorded("neso/generation_2019-04-01_week.json")["request_url"]
+    (request,) = ask(GENERATION, date(2019, 4, 1), date(2019, 4, 7))
+    assert url == request.url.replace("2019-04-08T00:00Z", "2019-04-07T23:59Z")
+
+
+def broken(**changes):
+    return {"data": [{**MIDNIGHT, **changes}]}
+
+
+@pytest.mark.parametrize(("document", "failure"), [
+    (b"", NotPublished),
+    (b'{"data":[{"from":"2026-08-01T00:00Z","to"', FeedChanged),
+    (b"<html><body>Bad gateway</body></html>", FeedChanged),
+    (b"\xff\xfe\x00", FeedChanged),
+    ({"data": []}, NotPublished),
+    ({"dates": []}, FeedChanged),
+    ([], FeedChanged),
+    ({"data": [7]}, FeedChanged),
+    (broken(to="2026-08-01T01:00Z"), FeedChanged),
+    (broken(**{"from": "2026-08-01T00:10Z", "to": "2026-08-01T00:40Z"}), FeedChanged),
+    (broken(**{"from": "2026-08-01"}), FeedChanged),
+    (broken(**{"from": "2026-13-01T00:00Z"}), FeedChanged),
+    (broken(**{"from": "9026-08-01T00:00Z", "to": "9026-08-01T00:30Z"}), FeedChanged),
+    (broken(**{"from": ["2026-08-01T00:00Z"]}), FeedChanged),
+    (broken(intensity={"forecast": 1}), FeedChanged),
+    (broken(intensity={"actual": "n/a"}), FeedChanged),
+    (broken(intensity={"actual": True}), FeedChanged),
+    ({"error": {"code": "400 Bad Request", "message": "Please enter a valid date"}}, FeedChanged),
+    ({"error": {"code": "500 Internal Server Error", "message": "There was an error"}}, FeedUnavailable),
+    ({"error": "no"}, FeedChanged),
+])
+def test_what_is_no_intensity_fails_by_type(document, failure):
+    with pytest.raises(failure):
+        read(INTENSITY, document)
+
+
+def test_an_unknown_fuel_is_a_change_of_the_feed():
+    with pytest.raises(FeedChanged, match="hydrogen"):
+        read(GENERATION, {"data": [{**MIX, "generationmix": [{"fuel": "hydrogen", "perc": 1}]}]})
+
+
+def test_one_series_is_not_taken_for_the_other():
+    with pytest.raises(FeedChanged):
+        read(GENERATION, {"data": [MIDNIGHT]})
+    with pytest.raises(FeedChanged):
+        read(INTENSITY, {"data": [MIX]})
+
+
+def test_the_demand_table_of_the_data_portal_is_refused(recordings):
+    body = (recordings / "neso/demanddata_2025-10-26_50periods_slice.csv").read_bytes()
+    for found in SOURCE.feeds:
+        with pytest.raises(FeedChanged):
+            read(found, body)
