@@ -1,0 +1,222 @@
+"""Judging rows: what is set aside, what is only told, and which spans are whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warehouse.clock import HOUR, MarketDay, Window, instant
+from warehouse.errors import StorageError
+from warehouse.market import Feed, Metric, Publication
+from warehouse.quality import from_json, judge, to_json
+from warehouse.ranges import PEAK_MW, physical
+from warehouse.schema import Key, Row, Rows
+from warehouse.zones import ZONES
+
+DAY = MarketDay(date(2026, 3, 2), "Europe/Brussels")
+LATER = DAY.end + 30 * 86400
+
+
+def feed_of(zones: tuple[str, ...] = ("FR",), metric: Metric = Metric.DEMAND, resolution: str = "1h", **more: object) -> Feed:
+    fields: dict[str, object] = {
+        "id": "test.feed", "title": "", "zones": zones, "metrics": (metric,), "rank": 1, "resolution": resolution,
+        "stamps": "start", "tz": "Europe/Brussels", "since": date(2015, 1, 1), "publication": Publication(60),
+        "requests": lambda days: [], "parse": lambda body, request: Rows(), "every_minutes": 60,
+    }
+    return Feed(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def series(day: MarketDay, zone: str = "FR", metric: str = "demand", unit: str = "MW", value: float = 50_000.0, step: int = HOUR) -> Rows:
+    resolution = {300: "5m", 900: "15m", 1800: "30m", HOUR: "1h"}[step]
+    rows = Rows()
+    for i, ts in enumerate(range(day.start, day.end, step)):
+        rows.add(zone, metric, ts, value + i, unit, resolution)
+    return rows
+
+
+def checks(rows: Rows, feed: Feed | None = None, day: MarketDay = DAY, now: int = LATER) -> dict[str, int]:
+    """Counts by check, summed."""
+    verdict = judge(rows, feed or feed_of(), [day.window], now)
+    counts: Counter[str] = Counter()
+    for finding in verdict.findings:
+        counts[finding.check] += finding.count
+    return dict(counts)
+
+
+def test_a_clean_day_is_kept_whole_and_without_a_word() -> None:
+    rows = series(DAY)
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert verdict.kept.sorted() == rows.sorted()
+    assert not verdict.findings
+    assert verdict.whole == {("FR", "demand"): (DAY.window,)}
+    assert not verdict.short
+
+
+def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
+    rows = series(DAY)
+    rows.strips[Key("FR", "demand", "MW", "1h")].values[5] = 5_000_000.0
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert len(verdict.kept) == 23
+    assert [r.value for r in verdict.quarantined] == [5_000_000.0]
+    assert [(f.check, f.severity, f.count) for f in verdict.findings] == [("range", "error", 1), ("hole", "warning", 1)]
+    assert verdict.whole[("FR", "demand")] == ()
+
+
+def test_two_values_for_one_interval_are_both_set_aside() -> None:
+    rows = series(DAY)
+    rows.add("FR", "demand", DAY.start, 40_000.0, "MW", "1h")
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert sorted(r.value for r in verdict.quarantined) == [40_000.0, 50_000.0]
+    assert DAY.start not in {r.ts for r in verdict.kept}
+    assert verdict.short == {("FR", "demand")}
+
+
+def test_equal_readings_become_one_and_are_counted() -> None:
+    rows = series(DAY)
+    rows.merge(series(DAY))
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert verdict.kept.sorted() == series(DAY).sorted()
+    assert not len(verdict.quarantined)
+    assert [(f.check, f.count) for f in verdict.findings] == [("duplicate", 24)]
+
+
+def test_a_reading_off_the_grid_is_set_aside() -> None:
+    rows = series(DAY, step=300, value=40_000.0)
+    rows.add("FR", "demand", DAY.start + 454, 40_000.5, "MW", "5m")
+    verdict = judge(rows, feed_of(resolution="5m"), [DAY.window], LATER)
+    assert [r.ts for r in verdict.quarantined] == [DAY.start + 454]
+    assert len(verdict.kept) == 288
+
+
+@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 6, 1), 24)])
+def test_a_day_has_its_own_count_of_hours(day: date, hours: int) -> None:
+    market_day = MarketDay(day, "Europe/Brussels")
+    rows = series(market_day)
+    assert len(rows) == hours
+    assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {}
+    for strip in rows.strips.values():
+        del strip.ts[-1], strip.values[-1]
+    assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {"short": 1}
+
+
+def test_holes_and_short_ends_are_counted_in_intervals_and_never_filled() -> None:
+    rows = Rows.of(r for r in series(DAY) if r.ts not in (DAY.start, DAY.start + 7 * HOUR, DAY.start + 8 * HOUR))
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert {f.check: f.count for f in verdict.findings} == {"short": 1, "hole": 2}
+    assert verdict.kept.sorted() == rows.sorted()
+
+
+def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
+    now = DAY.start + 10 * HOUR
+    rows = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 8 * HOUR)
+    verdict = judge(rows, feed_of(), [DAY.window], now)
+    assert verdict.whole == {("FR", "demand"): (Window(DAY.start, DAY.start + 8 * HOUR),)}
+    assert not verdict.short
+    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).short == {("FR", "demand")}
+
+
+def test_a_daily_feed_owes_the_whole_day_from_its_hour_on() -> None:
+    auction = feed_of(publication=Publication(daily_at=time(13, 0), day_offset=-1, grace_minutes=30))
+    out = instant("2026-03-01T12:30:00Z")
+    half = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
+    assert not judge(half, auction, [DAY.window], out - 1).short
+    assert judge(half, auction, [DAY.window], out).short == {("FR", "demand")}
+
+
+def test_hourly_and_quarter_hourly_rows_fill_a_day_together() -> None:
+    rows = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
+    for ts in range(DAY.start + 12 * HOUR, DAY.end, 900):
+        rows.add("FR", "demand", ts, 50_000.0 + ts % 7, "MW", "15m")
+    assert checks(rows) == {}
+
+
+def test_a_zone_that_an_answer_for_all_leaves_out_is_short() -> None:
+    verdict = judge(series(DAY), feed_of(("FR", "ES")), [DAY.window], LATER)
+    assert verdict.short == {("ES", "demand")}
+    assert not judge(series(DAY), feed_of(("FR", "ES"), zones_per_answer="one"), [DAY.window], LATER).short
+
+
+def test_borders_alone_are_no_net() -> None:
+    rows = Rows()
+    for ts in range(DAY.start, DAY.end, HOUR):
+        rows.add("FR", "interchange", ts, 100.0, "MW", "1h", counterparty="BE")
+    verdict = judge(rows, feed_of(metric=Metric.INTERCHANGE), [DAY.window], LATER)
+    assert verdict.short == {("FR", "interchange")}
+    assert len(verdict.kept) == 24
+
+
+def test_every_fuel_of_a_mix_must_be_there() -> None:
+    rows = Rows()
+    for i, ts in enumerate(range(DAY.start, DAY.end, 1800)):
+        rows.add("GB", "generation", ts, 20.0 + i, "%", "30m", fuel="wind")
+        if i != 3:
+            rows.add("GB", "generation", ts, 5.0, "%", "30m", fuel="gas")
+    assert checks(rows, feed_of(("GB",), Metric.GENERATION, "30m")) == {"hole": 1}
+
+
+def test_a_series_that_stands_still_is_told() -> None:
+    rows = Rows()
+    for ts in range(DAY.start, DAY.end, HOUR):
+        rows.add("FR", "demand", ts, 50_000.0, "MW", "1h")
+    assert checks(rows) == {"frozen": 24}
+    still = Rows()
+    for ts in range(DAY.start, DAY.end, HOUR):
+        still.add("FR", "price", ts, 0.0, "EUR/MWh", "1h")
+    assert checks(still, feed_of(metric=Metric.PRICE)) == {}, "a price of 0 may last"
+
+
+def test_a_leap_between_neighbours_is_told_and_a_step_over_a_hole_is_not() -> None:
+    rows = series(DAY)
+    rows.strips[Key("FR", "demand", "MW", "1h")].values[9] = 90_000.0
+    assert checks(rows) == {"leap": 2}
+    gone = Rows.of(r for r in rows if r.ts not in (DAY.start + 8 * HOUR, DAY.start + 10 * HOUR))
+    assert checks(gone) == {"hole": 2}
+
+
+def test_dropped_readings_are_told_by_reason() -> None:
+    rows = series(DAY)
+    rows.dropped["off the grid"] = 2
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert [(f.check, f.severity, f.count, f.detail) for f in verdict.findings] == [("dropped", "note", 2, "off the grid")]
+    assert verdict.kept.dropped == {"off the grid": 2}
+
+
+def test_what_is_set_aside_can_be_kept_and_judged_again() -> None:
+    rows = series(DAY)
+    rows.add("FR", "demand", DAY.start, -1.5e300, "MW", "1h")
+    rows.add("FR", "demand", DAY.end, 0.0, "MW", "1h")
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    back = from_json(to_json(verdict))
+    assert back.sorted() == verdict.quarantined.sorted()
+    assert len(back) == 3
+    with pytest.raises(StorageError):
+        from_json(b'{"strips": [{"zone": "FR"}]}')
+
+
+@pytest.mark.parametrize(("zone", "metric", "unit", "value"), [
+    ("AU-NSW", "price", "AUD/MWh", -1000.0), ("AU-NSW", "price", "AUD/MWh", 20_300.0), ("AU-SA", "demand", "MW", -205.0),
+    ("US-ERCOT", "price", "USD/MWh", 9_000.0), ("DE-LU", "price", "EUR/MWh", -500.0), ("FR", "price", "EUR/MWh", 4_000.0),
+    ("FR", "demand", "MW", 102_098.0), ("NO-2", "interchange", "MW", -7_800.0), ("US-CAISO", "interchange", "MW", 12_000.0),
+    ("GB", "carbon_intensity", "gCO2/kWh", 0.0), ("US-SPP", "demand", "MW", 56_184.0),
+])
+def test_records_and_caps_are_never_clipped(zone: str, metric: str, unit: str, value: float) -> None:
+    low, high = physical(metric, zone, unit)
+    assert low <= value <= high
+
+
+def test_every_zone_has_its_yardstick() -> None:
+    assert set(PEAK_MW) == set(ZONES)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([1.0, 2.0, 3.0])), max_size=60))
+def test_no_reading_is_lost_or_made_up(readings: list[tuple[int, float]]) -> None:
+    rows = Rows.of(Row("FR", "price", None, None, None, DAY.start + HOUR * i, v, "EUR/MWh", "1h") for i, v in readings)
+    verdict = judge(rows, feed_of(metric=Metric.PRICE), [DAY.window], LATER)
+    kept, aside = set(verdict.kept), set(verdict.quarantined)
+    assert kept | aside == set(rows)
+    assert not {r.ts for r in kept} & {r.ts for r in aside}
+    assert len({r.ts for r in kept}) == len(verdict.kept)

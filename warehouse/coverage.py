@@ -1,0 +1,118 @@
+"""Which asked spans hold every reading that should be there by now, and where the gaps are: days of 23, 24 and 25 hours alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
+from warehouse.market import Feed
+from warehouse.schema import Rows
+
+Pair = tuple[str, str]
+"""Zone and metric."""
+Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch without a reading: a `hole` between readings, or a span that is `short` at an end or altogether."""
+
+    kind: Literal["hole", "short"]
+    start: int
+    end: int
+    intervals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What some rows cover of the asked spans."""
+
+    whole: Mapping[Pair, tuple[Window, ...]]
+    gaps: Mapping[Pair, tuple[Gap, ...]]
+    """Only pairs that have any."""
+
+
+def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
+    """Compares the net rows with what the feed must have published of each span at an instant.
+
+    Judged are the zones and metrics that the rows hold, and of a feed whose every answer holds all zones, all of them.
+    """
+    whole: dict[Pair, tuple[Window, ...]] = {}
+    gaps: dict[Pair, tuple[Gap, ...]] = {}
+    asked = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
+    for pair, series in _series(rows, feed).items():
+        found = {part: [gap for one in series for gap in _gaps(one, part)] for part in asked}
+        whole[pair] = tuple(part for part, missing in found.items() if not missing)
+        if any(found.values()):
+            gaps[pair] = tuple(gap for missing in found.values() for gap in missing)
+    return Cover(whole, gaps)
+
+
+def due(feed: Feed, span: Window, now: int) -> int:
+    """Until where a span's readings must be out, grace included; its own start while nothing must be."""
+    publication = feed.publication
+    grace = publication.grace_minutes * 60
+    if publication.daily_at is None:
+        step = min(RESOLUTIONS[feed.resolution], DAY)
+        until = now - publication.lag_minutes * 60 - grace
+        return min(span.end, max(span.start, until - until % step))
+    on = MarketDay.at(span.start, feed.tz).next(publication.day_offset).day
+    out = local_midnight(on, feed.tz) + (publication.daily_at.hour * 60 + publication.daily_at.minute) * 60
+    return span.end if now >= out + grace else span.start
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The intervals of one zone, metric and fuel, sorted by start."""
+
+    starts: Ints
+    ends: Ints
+    step: int
+
+
+def _series(rows: Rows, feed: Feed) -> dict[Pair, list[_Series]]:
+    """The net series by pair, fuel by fuel; an empty one for a pair that ought to be there."""
+    found: dict[Pair, dict[str | None, list[tuple[str, list[int]]]]] = defaultdict(lambda: defaultdict(list))
+    for key, strip in rows.strips.items():
+        fuels = found[key.zone, key.metric]
+        if key.counterparty is None and key.link is None:
+            fuels[key.fuel].append((key.resolution, strip.ts))
+    if feed.zones_per_answer == "all":
+        for metric in {metric for _, metric in found}:
+            for zone in feed.zones:
+                found[zone, metric]  # an empty entry: nothing of it was stated
+    return {pair: [_joined(parts) for parts in fuels.values()] or [_absent(feed)] for pair, fuels in found.items()}
+
+
+def _absent(feed: Feed) -> _Series:
+    return _Series(np.zeros(0, np.int64), np.zeros(0, np.int64), RESOLUTIONS[feed.resolution])
+
+
+def _joined(parts: Sequence[tuple[str, list[int]]]) -> _Series:
+    starts = np.concatenate([np.asarray(ts, np.int64) for _, ts in parts])
+    ends = np.concatenate([_ends(resolution, ts) for resolution, ts in parts])
+    order = np.argsort(starts, kind="stable")
+    return _Series(starts[order], ends[order], min(RESOLUTIONS[resolution] for resolution, _ in parts))
+
+
+def _ends(resolution: str, ts: Sequence[int]) -> Ints:
+    if resolution == "1y":
+        return np.array([interval_end(start, resolution) for start in ts], np.int64)
+    return np.asarray(ts, np.int64) + RESOLUTIONS[resolution]
+
+
+def _gaps(series: _Series, part: Window) -> list[Gap]:
+    """The stretches of a span without an interval."""
+    touching = (series.ends > part.start) & (series.starts < part.end)
+    begins = np.append(series.starts[touching], part.end)
+    reached = np.maximum.accumulate(np.append(np.int64(part.start), series.ends[touching]))
+    last = len(begins) - 1
+    return [
+        Gap("hole" if 0 < i < last else "short", int(reached[i]), int(begins[i]), -(-int(begins[i] - reached[i]) // series.step))
+        for i in np.flatnonzero(begins > reached)
+    ]
