@@ -1,0 +1,115 @@
+"""Today's Outlook, the California ISO's five-minute CSVs: from wall-clock labels without a date to instants.
+
+What the columns mean is `caiso`'s business. Reference: FEEDS-US.md sections 1.1 and 1.2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import pairwise
+
+from assets.sources._body import table, text_of, without_cut_cell
+from assets.sources._clocks import clock_minutes, slash_date, wall_instant
+from warehouse.clock import is_ambiguous
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Request
+
+TZ = "America/Los_Angeles"
+STEP = 300
+SLACK = 900
+"""Seconds by which a reading may lie ahead of the clock that asked: it is an interval's start, on a clock of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The filled lines of one file: header names in lower case, and per line its interval start and its cells."""
+
+    header: list[str]
+    starts: list[int]
+    lines: list[list[str]]
+    dropped: Counter[str]
+
+
+@dataclass(slots=True)
+class _Line:
+    day: date | None
+    minutes: int
+    cells: list[str]
+
+
+def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterable[int]]) -> Outlook:
+    """The lines in which a column chosen from the header is filled, each placed in time; `request.days[0]` dates the labels.
+
+    Dropped and counted are: labels of the autumn hour that is published once and may be either; the first label of the
+    next day at the file's end; labels off the five minutes, and filled lines without a label. Raises NotPublished for a
+    file that still holds yesterday, FeedChanged otherwise.
+    """
+    header, cells = table(without_cut_cell(text_of(body)))
+    header = [name.lower() for name in header]
+    if "time" not in header:
+        raise FeedChanged(f"no column time in {', '.join(header)[:200]}")
+    wanted = list(choose(header))
+    outlook = Outlook(header, [], [], Counter())
+    labelled = _labelled(cells, header.index("time"), wanted, outlook.dropped)
+    for line in _without_next_day(labelled, wanted, outlook.dropped):
+        start = _placed(line, request, outlook.dropped)
+        if start is not None:
+            outlook.starts.append(start)
+            outlook.lines.append(line.cells)
+    _refuse_yesterday(outlook.starts, request)
+    return outlook
+
+
+def _labelled(lines: Iterable[list[str]], label: int, wanted: Sequence[int], dropped: Counter[str]) -> list[_Line]:
+    """Lines with a reading: those of the future and of the skipped spring hour are there, but blank."""
+    found = []
+    for cells in lines:
+        if not any(cells[i].strip() for i in wanted):
+            continue
+        day, _, time = cells[label].strip().rpartition(" ")
+        if not time:
+            dropped["no time"] += 1
+            continue
+        line = _Line(slash_date(day) if day else None, clock_minutes(time), cells)
+        if line.minutes * 60 % STEP:
+            dropped["off the grid"] += 1
+        else:
+            found.append(line)
+    return found
+
+
+def _without_next_day(lines: list[_Line], wanted: Sequence[int], dropped: Counter[str]) -> list[_Line]:
+    """The lines without the next day's 00:00 that some files end with. Raises FeedChanged where no order tells the two apart."""
+    undated = [line for line in lines if line.day is None]
+    last = max((i for i, line in enumerate(undated) if line.minutes), default=-1)
+    midnights = [line for line in undated if not line.minutes]
+    if all(a.minutes <= b.minutes for a, b in pairwise(undated[: last + 1])):
+        ahead = undated[last + 1 :] if last >= 0 else []
+    elif len({tuple(line.cells[i] for i in wanted) for line in midnights}) > 1:
+        raise FeedChanged("lines out of order, with two readings of 00:00")
+    else:
+        ahead = []
+    dropped["next day"] += len(ahead)
+    gone = set(map(id, ahead))
+    return [line for line in lines if id(line) not in gone]
+
+
+def _placed(line: _Line, request: Request, dropped: Counter[str]) -> int | None:
+    """The instant of a line's label; None for the autumn hour of which one pass is missing and nothing says which."""
+    day = line.day or (request.days[0] if request.days else None)
+    if day is None:
+        raise FeedChanged("labels without a date, and no day was asked for")
+    if line.minutes < 1440 and is_ambiguous(datetime(day.year, day.month, day.day, *divmod(line.minutes, 60)), TZ):  # noqa: DTZ001
+        dropped["ambiguous hour"] += 1
+        return None
+    return wall_instant(day, line.minutes * 60, TZ)
+
+
+def _refuse_yesterday(starts: Sequence[int], request: Request) -> None:
+    """After midnight `current/` still holds yesterday's file: then its last reading, dated today, lies in the future."""
+    asked = dict(request.params).get("_", "")
+    if starts and asked.isdigit() and max(starts) > int(asked) + SLACK:
+        raise NotPublished("the file still holds yesterday")
