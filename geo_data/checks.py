@@ -1,0 +1,166 @@
+"""What the layers must be: pure functions from records and shapes to findings. An empty list means that all is well.
+
+Shapes are shapely geometries in lon/lat (WGS 84); distances are geodesic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from geo_data.records import Interconnector, KnownTotal, Outside, Plant
+from warehouse.market import Fuel
+from warehouse.zones import ZONES
+
+COAST_KM = 1.5
+"""How far a footprint's generalised shore may lie from a landing point or a plant on the water."""
+OFFSHORE_KM = 250.0
+"""How far at sea a wind farm of a zone lies (Dogger Bank: 235 km)."""
+SLIVER_DEG = 0.005
+"""A gap between neighbours narrower than this is a fault of the layers, not a strait."""
+
+
+def valid(shapes: Mapping[str, Any]) -> list[str]:
+    """Geometries that are invalid, empty, outside the globe, or repeat a vertex."""
+    import shapely
+
+    found = []
+    for name, shape in shapes.items():
+        west, south, east, north = shape.bounds if not shape.is_empty else (0, 0, 0, 0)
+        if shape.is_empty or not shape.is_valid:
+            found.append(f"{name}: {shapely.is_valid_reason(shape)}")
+        elif west < -180 or east > 180 or south < -90 or north > 90:
+            found.append(f"{name}: outside the globe")
+        elif shapely.get_num_coordinates(shapely.remove_repeated_points(shape)) != shapely.get_num_coordinates(shape):
+            found.append(f"{name}: a vertex is repeated")
+    return found
+
+
+def ring_order(shapes: Mapping[str, Any]) -> list[str]:
+    """Polygons whose exterior is not counter-clockwise or whose holes are not clockwise (RFC 7946 section 3.1.6)."""
+    import shapely
+
+    found = []
+    for name, shape in shapes.items():
+        for part in shapely.get_parts(shape):
+            if not part.exterior.is_ccw:
+                found.append(f"{name}: an exterior ring is clockwise")
+            if any(ring.is_ccw for ring in part.interiors):
+                found.append(f"{name}: a hole is counter-clockwise")
+    return found
+
+
+def coverage(shapes: Mapping[str, Any]) -> list[str]:
+    """Neighbours that overlap, or do not share their common border vertex for vertex."""
+    import shapely
+
+    names, geometries = list(shapes), list(shapes.values())
+    found = [f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0]
+    loose = shapely.coverage_invalid_edges(geometries, gap_width=SLIVER_DEG)
+    found += [f"{name}: its border does not meet its neighbour's" for name, edge in zip(names, loose, strict=True) if not edge.is_empty]
+    return found
+
+
+def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str]:
+    """Ids that come twice, or that are not exactly the expected ones."""
+    counted = Counter(list(layer))
+    found = [f"{name} comes {times} times" for name, times in counted.items() if times > 1]
+    if expected is not None:
+        found += [f"{name} is missing" for name in expected if name not in counted]
+        found += [f"{name} is unknown" for name in counted if name not in expected]
+    return found
+
+
+def vocabulary(plants: Iterable[Plant], lines: Iterable[Interconnector]) -> list[str]:
+    """Zones and fuels that the series do not know, plants below 250 MW, shares that exceed the whole."""
+    fuels = set(Fuel) - {Fuel.IMPORTS}
+    found = []
+    for plant in plants:
+        shares = plant.shares()
+        if plant.zone not in ZONES or not {fuel for fuel, _ in shares} <= fuels:
+            found.append(f"{plant.id}: zone {plant.zone} or fuel {plant.fuel} is not in the vocabulary")
+        if plant.capacity_mw < 250 or any(mw <= 0 for _, mw in shares):
+            found.append(f"{plant.id}: {plant.capacity_mw} MW of {shares}")
+    return found + [f"{line.id}: {line.pair} is not a pair of zones" for line in lines
+                    if line.from_zone == line.to_zone or not {line.from_zone, line.to_zone} <= set(ZONES)]
+
+
+def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> list[str]:
+    """Lines that do not start in their `from` zone and end in their `to` zone, a landing point on the shore allowed."""
+    import shapely
+
+    found = []
+    for line in lines:
+        points = [shapely.Point(xy) for xy in shapely.get_coordinates(shapely.from_wkt(line.line))]
+        for zone, end in ((line.from_zone, points[0]), (line.to_zone, points[-1])):
+            away = distance_km(end, shapes[zone])
+            if away > (0 if line.geometry_quality == "schematic" else COAST_KM):
+                found.append(f"{line.id}: ends {away:.1f} km from {zone}")
+    return found
+
+
+def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterable[Outside]) -> list[str]:
+    """Plants outside their zone's footprint without a reason: the shore, the open sea (wind), or a written one."""
+    import shapely
+
+    reasons = {outside.id for outside in explained}
+    found = []
+    for plant in plants:
+        point = shapely.Point(plant.lon, plant.lat)
+        away = distance_km(point, shapes[plant.zone])
+        reachable = OFFSHORE_KM if plant.fuel == Fuel.WIND_OFFSHORE else COAST_KM
+        foreign = [zone for zone, shape in shapes.items() if zone != plant.zone and away > COAST_KM and shape.covers(point)]
+        if (away > reachable or foreign) and plant.id not in reasons:
+            found.append(f"{plant.id} ({plant.name}): {away:.0f} km from {plant.zone}" + (f", in {foreign[0]}" if foreign else ""))
+    return found
+
+
+def totals(plants: Iterable[Plant]) -> dict[tuple[str, str], float]:
+    """MW by (zone, fuel), mixed plants by their shares."""
+    summed: dict[tuple[str, str], float] = defaultdict(float)
+    for plant in plants:
+        for fuel, mw in plant.shares():
+            summed[plant.zone, fuel] += mw
+    return dict(summed)
+
+
+def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]:
+    """Totals per zone and fuel that differ from a publisher's count by more than the tolerance."""
+    ours = totals(plants)
+    found = []
+    for total in known:
+        mw = ours.get((total.zone, total.fuel), 0.0)
+        if abs(mw - total.known_mw) > total.known_mw * total.tolerance_pct / 100:
+            found.append(f"{total.zone} {total.fuel}: {mw:,.0f} MW against {total.known_mw:,.0f} ({total.source})")
+    return found
+
+
+def duplicates(plants: Iterable[Plant]) -> list[str]:
+    """Plants of one zone, fuel and capacity within 3 km of each other: one plant listed twice.
+
+    Not EIA's, whose plant codes are official: two codes are two plants (Ocean State Power and Ocean State Power II).
+    """
+    alike: dict[tuple[str, str, float], list[Plant]] = defaultdict(list)
+    for plant in plants:
+        if not plant.id.startswith("eia-"):
+            alike[plant.zone, plant.fuel, plant.capacity_mw].append(plant)
+    return [f"{a.id} and {b.id}: {a.capacity_mw} MW of {a.fuel} at one place"
+            for group in alike.values() for a, b in combinations(group, 2) if _geodesic_km((a.lon, a.lat), (b.lon, b.lat)) < 3]
+
+
+def distance_km(point: Any, shape: Any) -> float:
+    """Geodesic distance from a point to the nearest point of a shape; 0 inside."""
+    import shapely
+
+    if shape.covers(point):
+        return 0.0
+    nearest = shapely.get_coordinates(shapely.shortest_line(point, shape))
+    return _geodesic_km(nearest[0], nearest[1])
+
+
+def _geodesic_km(a: Any, b: Any) -> float:
+    from pyproj import Geod
+
+    return float(Geod(ellps="WGS84").inv(a[0], a[1], b[0], b[1])[2]) / 1000

@@ -1,0 +1,163 @@
+"""Zones from publishers' polygons: cut, noded together, simplified as a coverage, so that neighbours share every vertex.
+
+Simplifying zones one by one makes slivers, and so does rounding before vertices are shared (README.md, "Traps").
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from geo_data.recipe import AUSTRALIA, EUROPE, INPUTS, US_CRS, Box, Continent, Footprint, Input, Level
+
+WGS84 = "EPSG:4326"
+GRID_M = 1.0
+"""Vertices are snapped to this grid before borders are noded."""
+
+
+def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
+    """Zone id -> shapely geometry in lon/lat, oriented as RFC 7946, of the inputs in `folder`."""
+    built: dict[str, Any] = {}
+    for continent in (EUROPE, AUSTRALIA):
+        built |= _coverage(_cut(folder, continent), continent.crs, level)
+    return built | _coverage(_us(folder, counties), US_CRS, level)
+
+
+def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dict[str, list[Any]]:
+    """The valid polygons of an input by unit. Raises KeyError naming the units that the file lacks."""
+    import shapely
+
+    file, labels, geometries = _features(folder, INPUTS[name])
+    found: dict[str, list[Any]] = defaultdict(list)
+    for unit, geometry in zip(labels, geometries, strict=True):
+        if geometry is not None and (wanted is None or unit in wanted):
+            found[unit].append(shapely.make_valid(geometry))
+    missing = sorted(set(wanted or ()) - set(found))
+    if missing:
+        raise KeyError(f"{file} has no {', '.join(missing)}")
+    return found
+
+
+def _features(folder: Path, source: Input) -> tuple[str, Any, Any]:
+    """File name, unit labels and geometries: of the packaged copy where it lies in the folder, else of the publisher's file."""
+    import geopandas
+
+    if (folder / source.file).exists():
+        frame = geopandas.read_file(folder / source.file, **({"layer": source.layer} if source.layer else {}))
+        return source.file, frame[source.column], frame.geometry
+    file = source.url.rsplit("/", 1)[1]
+    frame = geopandas.read_file(folder / file)
+    # The publishers' files are in NAD83 or WGS 84; a map of whole zones does not see the metre between them.
+    return file, frame[source.url_column], frame.geometry
+
+
+def _cut(folder: Path, continent: Continent) -> dict[str, Any]:
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for footprint in continent.footprints:
+        wanted[footprint.source] += footprint.units
+        for source, names in filter(None, (footprint.also, footprint.without)):
+            wanted[source] += names
+    polygons = {name: units(folder, name, tuple(names)) for name, names in wanted.items()}
+    for footprint in continent.footprints:
+        if footprint.within:
+            polygons[footprint.within] = units(folder, footprint.within)
+    return {footprint.zone: _footprint(footprint, polygons) for footprint in continent.footprints}
+
+
+def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) -> Any:
+    import shapely
+
+    def united(source: str, names: Iterable[str]) -> Any:
+        return shapely.union_all([shape for name in names for shape in polygons[source][name]])
+
+    whole = area = united(footprint.source, footprint.units)
+    if footprint.within:
+        cover = united(footprint.within, polygons[footprint.within])
+        area = shapely.intersection(area, shapely.union(cover, united(*footprint.also)) if footprint.also else cover)
+    if footprint.without:
+        area = shapely.difference(area, united(*footprint.without))
+    parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and _kept(part, footprint)]
+    return shapely.MultiPolygon(parts if area is whole else _mainland(parts))
+
+
+def _kept(part: Any, footprint: Footprint) -> bool:
+    return (footprint.keep is None or _inside(part.bounds, footprint.keep)) and not any(_inside(part.bounds, box) for box in footprint.drop)
+
+
+def _inside(bounds: Box, box: Box) -> bool:
+    return bounds[0] >= box[0] and bounds[1] >= box[1] and bounds[2] <= box[2] and bounds[3] <= box[3]
+
+
+def _mainland(parts: list[Any]) -> list[Any]:
+    """Without the slivers that a cut along another file's coastline leaves: parts far thinner than they are long."""
+    return [part for part in parts if part.area / part.length > 0.003]
+
+
+def _us(folder: Path, counties: Path) -> dict[str, Any]:
+    import shapely
+
+    shapes = units(folder, "counties")
+    members: dict[str, list[Any]] = defaultdict(list)
+    with counties.open(newline="", encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            members[row["zone"]] += shapes[row["fips"]]
+    return {zone: shapely.union_all(parts) for zone, parts in sorted(members.items())}
+
+
+def _coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
+    """Nodes all borders together, gives each face to its zone, simplifies the faces as one coverage, rounds."""
+    import geopandas
+    import shapely
+
+    projected = geopandas.GeoSeries(areas, crs=WGS84).to_crs(crs)
+    shapes = shapely.set_precision(projected.values, GRID_M)
+    united = _faces(shapes)
+    simple = shapely.coverage_simplify(united, level.tolerance_m)
+    parts = [_seen(shape, level) for shape in simple]
+    there = shapely.STRtree([part for own in parts for part in own])
+    cleaned = [shapely.MultiPolygon([_filled(part, level, there) for part in own]) for own in parts]
+    lonlat = geopandas.GeoSeries(cleaned, index=projected.index, crs=crs).to_crs(WGS84)
+    return {zone: _rounded(shape, level.decimals) for zone, shape in lonlat.items()}
+
+
+def _faces(shapes: Any) -> list[Any]:
+    import shapely
+
+    lines = shapely.union_all(shapely.boundary(shapes), grid_size=GRID_M)
+    faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
+    tree = shapely.STRtree(shapes)
+    owners: dict[int, list[Any]] = defaultdict(list)
+    at, zone = tree.query(shapely.point_on_surface(faces), predicate="within")
+    for face, owner in dict(zip(at.tolist(), zone.tolist(), strict=True)).items():
+        owners[owner].append(faces[face])
+    return [shapely.coverage_union_all(owners[i]) for i in range(len(shapes))]
+
+
+def _seen(shape: Any, level: Level) -> list[Any]:
+    """The parts large enough to see."""
+    import shapely
+
+    return [part for part in shapely.get_parts(shape) if part.area >= level.smallest_part_km2 * 1e6]
+
+
+def _filled(part: Any, level: Level, there: Any) -> Any:
+    """Without holes too small to see, unless another zone's part lies in them."""
+    import shapely
+
+    def stays(hole: Any) -> bool:
+        return bool(hole.area >= level.smallest_hole_km2 * 1e6 or there.query(hole.point_on_surface(), predicate="within").size)
+
+    return shapely.Polygon(part.exterior, [ring for ring in part.interiors if stays(shapely.Polygon(ring))])
+
+
+def _rounded(shape: Any, decimals: int) -> Any:
+    """Every vertex rounded by one rule, so that shared ones stay shared; rings oriented as RFC 7946 wants."""
+    import numpy as np
+    import shapely
+
+    flat = shapely.transform(shape, lambda xy: np.round(xy, decimals))
+    parts = [shapely.orient_polygons(part) for part in shapely.get_parts(shapely.remove_repeated_points(flat))]
+    return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)

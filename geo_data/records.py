@@ -1,0 +1,166 @@
+"""The rows of the project's own tables, typed, and the reading of them. What publishers' files look like is `geo_data.build`'s business."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from geo_data import TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneRecord:
+    """What is said about a footprint; name, clock and currency stand in `warehouse.zones` alone."""
+
+    id: str
+    country: str
+    operator: str
+    source_code: str
+    """EIA balancing authority, ENTSO-E bidding zone (EIC) or AEMO region."""
+    label_lon: float
+    label_lat: float
+    source: str
+    valid_from: str | None
+    """Since when the market area is as drawn, where that is known; `valid_to` would end it."""
+    valid_to: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Interconnector:
+    """A tie between two zones; its id is the `link` of the flow rows. Flow is positive in the direction `from` -> `to`."""
+
+    id: str
+    name: str
+    from_zone: str
+    to_zone: str
+    type: str
+    capacity_mw: float | None
+    capacity_from_to_mw: float | None
+    capacity_to_from_mw: float | None
+    commissioning_year: int | None
+    status: str
+    geometry_quality: str
+    elexon_id: str | None
+    elexon_name: str | None
+    aemo_id: str | None
+    nyiso_id: str | None
+    isone_id: str | None
+    ercot_id: str | None
+    checked: str
+    line: str
+    """WKT in lon/lat."""
+
+    @property
+    def pair(self) -> str:
+        """Both ids in order, joined by `_`: the key of flows that are published by zone pair only."""
+        return "_".join(sorted((self.from_zone, self.to_zone)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """A power plant of 250 MW and above. `fuel` is the largest share; `fuel_2` and `fuel_3` are the rest of a mixed plant."""
+
+    id: str
+    name: str
+    zone: str
+    country: str
+    fuel: str
+    capacity_mw: float
+    fuel_2: str | None
+    fuel_2_mw: float | None
+    fuel_3: str | None
+    fuel_3_mw: float | None
+    commissioning_year: int | None
+    """Of the oldest unit."""
+    owner: str | None
+    source: str
+    source_id: str | None
+    eic: str | None
+    as_of: str
+    lon: float
+    lat: float
+
+    def shares(self) -> list[tuple[str, float]]:
+        """(fuel, MW) of each part; their sum is the capacity."""
+        rest = [(f, mw) for f, mw in ((self.fuel_2, self.fuel_2_mw), (self.fuel_3, self.fuel_3_mw)) if f is not None and mw is not None]
+        return [(self.fuel, self.capacity_mw - sum(mw for _, mw in rest)), *rest]
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """One correction of a source's plant: a field's value, or the whole row (`drop`), and why."""
+
+    id: str
+    field: str
+    value: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Why a plant is told to belong to a zone whose footprint does not hold it."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTotal:
+    """What a zone's plants of one fuel add up to by a publisher's count, and how far ours may be off."""
+
+    zone: str
+    fuel: str
+    known_mw: float
+    tolerance_pct: float
+    source: str
+
+
+Record = TypeVar("Record")
+
+
+def read(kind: type[Record], path: Path) -> list[Record]:
+    """The rows of a CSV table as records; empty cells are None. Raises ValueError for a heading or number that does not fit."""
+    types = {f.name: str(f.type) for f in fields(kind)}  # type: ignore[arg-type]
+    with path.open(newline="", encoding="utf-8") as stream:
+        table = csv.DictReader(stream)
+        if table.fieldnames != list(types):
+            raise ValueError(f"{path.name} has columns {table.fieldnames}, not {list(types)}")
+        return [kind(**{name: _cell(row[name], of) for name, of in types.items()}) for row in table]
+
+
+def _cell(text: str, of: str) -> Any:
+    if text == "":
+        if "None" not in of:
+            raise ValueError(f"empty cell of type {of}")
+        return None
+    return int(text) if of.startswith("int") else float(text) if of.startswith("float") else text
+
+
+def zones() -> list[ZoneRecord]:
+    return read(ZoneRecord, TABLES / "zones.csv")
+
+
+def interconnectors() -> list[Interconnector]:
+    return read(Interconnector, TABLES / "interconnectors.csv")
+
+
+def plants() -> list[Plant]:
+    return read(Plant, TABLES / "plants.csv")
+
+
+def outside() -> list[Outside]:
+    return read(Outside, TABLES / "plants_outside.csv")
+
+
+def known_totals() -> list[KnownTotal]:
+    return read(KnownTotal, TABLES / "known_totals.csv")
+
+
+def geometries(detail: str) -> dict[str, dict[str, Any]]:
+    """Zone id -> GeoJSON geometry at `low` or `high` detail."""
+    collection = json.loads((TABLES / f"zones.{detail}.geojson").read_text(encoding="utf-8"))
+    return {feature["id"]: feature["geometry"] for feature in collection["features"]}
