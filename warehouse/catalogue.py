@@ -127,9 +127,11 @@ def _carriers(entries: Mapping[str, Mapping[str, Any]], sources: Mapping[str, So
 
 
 def _entry(
-    zone_id: str, metric: Metric, sources: Mapping[str, Source], mode: str, kept_out: Collection[str], held: tuple[int, int | None, int | None],
+    zone_id: str, metric: Metric, sources: Mapping[str, Source], mode: str, kept_out: Collection[str],
+    held: tuple[int, int | None, int | None],
 ) -> dict[str, Any]:
-    carrying = sorted((f for s in sources.values() for f in s.feeds if zone_id in f.zones and metric in f.metrics), key=lambda f: (f.rank, f.id))
+    every = (f for s in sources.values() for f in s.feeds)
+    carrying = sorted((f for f in every if zone_id in f.zones and metric in f.metrics), key=lambda f: (f.rank, f.id))
     open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
     rows, first, last = held
     zone = ZONES[zone_id]
@@ -137,7 +139,9 @@ def _entry(
     return {
         "unit": _unit(zone_id, metric), "resolution": carrying[0].resolution if carrying else None, "market": price,
         "hub": next((f.hub for f in carrying if f.hub), ""),
-        "feeds": [{"id": f.id, "source": f.source, "rank": f.rank, "resolution": f.resolution, "withheld": f.id in kept_out} for f in carrying],
+        "feeds": [
+            {"id": f.id, "source": f.source, "rank": f.rank, "resolution": f.resolution, "withheld": f.id in kept_out} for f in carrying
+        ],
         "source": ", ".join(s.name for s in open_sources), "license": _licence(open_sources, mode),
         "attribution": _attribution(open_sources, mode),
         "redistributable": "yes" if mode == "simulated" else _least([s.redistributable for s in open_sources]),

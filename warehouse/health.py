@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any, Literal
 
 import orjson
@@ -75,14 +75,14 @@ def expected_by(publication: Publication, tz: str, resolution: str, data_until: 
     if publication.daily_at is None:
         step = min(clock.RESOLUTIONS[resolution], clock.DAY)
         return data_until + step + publication.lag_minutes * 60 + grace
-    return _publication_of(publication, MarketDay.at(data_until, tz)) + grace
+    return publication_instant(publication, MarketDay.at(data_until, tz)) + grace
 
 
-def _publication_of(publication: Publication, day: MarketDay) -> int:
-    at: time = publication.daily_at or time()
-    on = day.next(publication.day_offset)
-    naive = on.day
-    return clock.local_midnight(naive, day.tz) + (at.hour * 60 + at.minute) * 60
+def publication_instant(publication: Publication, day: MarketDay) -> int:
+    """When a daily feed puts out a market day: at its clock time, however long that day is."""
+    at = publication.daily_at or time()
+    on = day.next(publication.day_offset).day
+    return int(datetime.combine(on, at, tzinfo=clock.zone_of(day.tz)).timestamp())
 
 
 def state(health: Health | None, publication: Publication, tz: str, resolution: str, now: int) -> State:

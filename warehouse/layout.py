@@ -41,10 +41,10 @@ def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
     return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
 
 
-def quarantine(feed: str, fetched_at: int, sha8: str) -> str:
-    """Rows set aside by `warehouse.quality`, as JSON."""
+def quarantine(feed: str, day: str, sha8: str) -> str:
+    """Rows set aside by `warehouse.quality`, as JSON, under the first market day asked for."""
     source, product = feed.split(".", 1)
-    return f"quarantine/{source}/{product}/{fetched_at}-{sha8}.json"
+    return f"quarantine/{source}/{product}/{day}-{sha8}.json"
 
 
 def published(name: str) -> str:

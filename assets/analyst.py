@@ -1,0 +1,73 @@
+"""warehouse.duckdb for analysts: documented views over the Parquet files, built whole beside the old one and swapped in.
+
+Views only: the Parquet files stay the truth, and no service reads this file (duckdb locks it for a single writer). No
+`from __future__ import annotations`.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+from dagster_duckdb import DuckDBResource
+
+from assets.line import House
+from assets.series import OWNER, asset_key
+from warehouse.market import Metric, Source
+
+NAME = "warehouse.duckdb"
+_COLUMNS = "zone, metric, fuel, counterparty, link, ts, to_timestamp(ts) AS starts_at, value, unit, resolution, source, feed, known_at"
+
+
+def statements(home: Path) -> list[str]:
+    """The SQL that makes the views: one a metric that has files, all of them as `series`, and the versions as `history`."""
+    found = []
+    for metric in Metric:
+        files = f"{home}/series/{metric}/*/*.parquet"
+        if not any((home / "series" / metric).glob("*/????-??.parquet")):
+            continue
+        served = f"read_parquet('{_quoted(files)}', union_by_name=true, filename=true) WHERE NOT contains(filename, '.history.')"
+        found.append(f"CREATE VIEW {metric} AS SELECT {_COLUMNS} FROM {served}")
+        found.append(f"COMMENT ON VIEW {metric} IS 'What is served of {metric}: one row an interval, ts = its start, Unix seconds UTC'")
+    if found:
+        every = _quoted(f"{home}/series/*/*/*.parquet")
+        found.append(
+            f"CREATE VIEW series AS SELECT {_COLUMNS} FROM read_parquet('{every}', union_by_name=true, filename=true) "
+            "WHERE NOT contains(filename, '.history.')"
+        )
+        found.append("COMMENT ON VIEW series IS 'Every metric that is served'")
+        found.append(f"CREATE VIEW versions AS SELECT {_COLUMNS}, superseded_at FROM read_parquet('{every}', union_by_name=true)")
+        found.append("COMMENT ON VIEW versions IS 'Served rows, rows of lower rank, superseded values with the span in which they stood'")
+    return found
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def build(home: Path) -> int:
+    """Builds the file under a scratch name and renames it into place; returns the number of views."""
+    scratch = home / "scratch" / f"{os.getpid()}-{NAME}"
+    scratch.parent.mkdir(parents=True, exist_ok=True)
+    scratch.unlink(missing_ok=True)
+    made = statements(home)
+    with DuckDBResource(database=str(scratch)).get_connection() as connection:
+        for statement in made:
+            connection.execute(statement)
+    scratch.replace(home / NAME)
+    return sum(s.startswith("CREATE") for s in made)
+
+
+def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
+    """The file as an asset downstream of every feed; built daily, and at will."""
+
+    @dg.asset(
+        key=["analyst", "warehouse_duckdb"], group_name="analyst", deps=[asset_key(f) for s in sources.values() for f in s.feeds],
+        owners=[OWNER], kinds={"duckdb"},
+        description="warehouse.duckdb: views `price`, `demand`, ... , `series`, `versions` over the Parquet files.",
+    )
+    def warehouse_duckdb(house: dg.ResourceParam[House]) -> dg.MaterializeResult:
+        views = build(house.storage.root)
+        return dg.MaterializeResult(metadata={"views": views, "path": str(house.storage.root / NAME)})
+
+    return warehouse_duckdb

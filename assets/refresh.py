@@ -1,0 +1,23 @@
+"""What follows from a run's new rows: the catalogue and the documents of the zones that it touched, published in that same run."""
+
+from __future__ import annotations
+
+from assets import line
+from assets.publish import publish
+from warehouse import catalogue, clock
+from warehouse.zones import ZONES
+
+
+def refresh(house: line.House, report: line.RunReport) -> None:
+    """Publishes the catalogue, and latest, brief and snapshot where a zone's rows changed."""
+    now = clock.now()
+    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, now)
+    if report.zones:
+        publish(house.storage, now, report.zones)
+
+
+def refresh_all(house: line.House) -> None:
+    """Publishes everything: a day-ahead hour turns without any new row."""
+    now = clock.now()
+    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, now)
+    publish(house.storage, now, tuple(ZONES))

@@ -1,0 +1,56 @@
+"""`emds doctor`: settings, credentials, freshness and disk, in words. No secret is printed, only whether it is set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+from orchestration.resources import home, open_house
+from warehouse import clock, health
+from warehouse.clock import iso
+
+SETTINGS = (
+    "EMDS_HOME", "EMDS_FEEDS", "EMDS_NOW", "EMDS_BASE_URL", "EMDS_DATABASE_URL", "EMDS_RIGHTS", "EMDS_PAY_TO", "EMDS_FACILITATOR_URLS",
+    "EMDS_FACILITATOR_AUTH", "EMDS_RPC_URL", "EMDS_FREE_CALLS_PER_MINUTE", "EMDS_SAMPLE_CALLS_PER_DAY", "EMDS_SIGNUPS_PER_HOUR",
+    "EMDS_TRUSTED_PROXIES", "EMDS_ALLOWED_ORIGINS", "EMDS_CONTACT", "EMDS_METRICS_TOKEN", "EMDS_ALERT_WEBHOOK", "EMDS_FAULTS",
+    "EMDS_RAW_DAYS",
+)
+_SECRET = ("EMDS_DATABASE_URL", "EMDS_FACILITATOR_AUTH", "EMDS_METRICS_TOKEN", "EMDS_ALERT_WEBHOOK", "EMDS_RPC_URL")
+
+
+def doctor() -> int:
+    """Prints the report; 1 when a source that should work is late or down."""
+    house = open_house()
+    free = shutil.disk_usage(house.storage.root).free / 1e9
+    print(f"warehouse {home(os.environ)}: {house.mode}, {free:.1f} GB free, now {iso(clock.now())}")
+    for name in SETTINGS:
+        value = os.environ.get(name)
+        if value is not None:
+            print(f"  {name} = {'(set)' if name in _SECRET else value}")
+    bad = False
+    for source in house.sources.values():
+        if source.code not in house.configured:
+            missing = [name for name in source.required_env if not os.environ.get(name)]
+            print(f"{source.code:15} not configured: set {', '.join(missing)}")
+            continue
+        kept_out = " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in house.rights else ""
+        print(f"{source.code:15} configured{kept_out if house.mode == 'live' else ''}")
+        for told, grave in _feeds(house, source.code):
+            bad |= grave
+            print(f"  {told}")
+    return 1 if bad else 0
+
+
+def _feeds(house, code: str) -> Iterator[tuple[str, bool]]:  # type: ignore[no-untyped-def]
+    """A line a feed: its worst zone's state."""
+    known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
+    now = clock.now()
+    for feed in house.sources[code].feeds:
+        states = {z: health.state(known.get((feed.id, z)), feed.publication, feed.tz, feed.resolution, now) for z in feed.zones}
+        worst = health.worst(states.values())
+        zones = ", ".join(z for z, s in states.items() if s == worst)
+        error = next((known[feed.id, z].last_error for z, s in states.items() if s == worst and (feed.id, z) in known), "")
+        until = max((h.data_until for (f, _), h in known.items() if f == feed.id), default=0)
+        told = f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
+        yield told, worst in ("late", "down")

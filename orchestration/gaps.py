@@ -1,0 +1,84 @@
+"""`emds gaps`: the intervals that a feed should have given by its own calendar and has not, feed by feed and day by day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+
+from assets import line
+from orchestration.backfill import Task
+from warehouse import clock, coverage, series
+from warehouse.clock import MarketDay, iso, months
+from warehouse.market import Feed
+from warehouse.monthfile import LIVE
+from warehouse.schema import Key, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Intervals missing in one market day of one series of a feed."""
+
+    feed: Feed
+    zone: str
+    metric: str
+    day: date
+    start: int
+    end: int
+    intervals: int
+
+
+def find(house: line.House, feeds: Sequence[Feed], days: int) -> list[Hole]:
+    """Holes of the last `days` market days, today's as far as it must be there by now. Feeds that are not configured have none."""
+    return [hole for feed in feeds if feed.source in house.configured and not feed.yearly for hole in _of_feed(house, feed, days)]
+
+
+def _of_feed(house: line.House, feed: Feed, days: int) -> Iterator[Hole]:
+    now = clock.now()
+    today = clock.local_date(now, feed.tz)
+    span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
+    span = [d for d in span if feed.reaches(d.day, today)]
+    if not span:
+        return
+    held = _held(house, feed, span)
+    for day in span:
+        found = coverage.cover(held, feed, [day.window], now)
+        for (zone, metric), gaps in sorted(found.gaps.items()):
+            for gap in gaps:
+                yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
+
+
+def _held(house: line.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
+    """What this feed has given and not taken back, served or not; an empty strip for a series of which it has given nothing."""
+    rows = Rows()
+    window = clock.Window(span[0].start, span[-1].end)
+    for zone in feed.zones:
+        for metric in feed.metrics:
+            rows.extend(Key(zone, metric, "", feed.resolution), [], [])
+            for month in months(window):
+                versions = series.load(house.storage, metric, zone, month)
+                own = np.array([s.feed == feed.id for s in versions.slots] or [False])[versions.slot]
+                live = versions.take(own & (versions.superseded_at == LIVE))
+                for number, slot in enumerate(live.slots):
+                    mine = live.slot == number
+                    key = Key(zone, metric, "", slot.resolution, slot.fuel, slot.counterparty, slot.link)
+                    rows.extend(key, live.ts[mine].tolist(), live.value[mine].tolist())
+    return rows
+
+
+def told(holes: Sequence[Hole]) -> Iterator[str]:
+    """A line a hole, and the count."""
+    for h in holes:
+        yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals from {iso(h.start)} to {iso(h.end)}"
+    yield f"{sum(h.intervals for h in holes)} intervals missing in {len(holes)} holes"
+
+
+def tasks(holes: Sequence[Hole]) -> list[Task]:
+    """The runs that ask for the days with holes."""
+    days: dict[str, set[date]] = defaultdict(set)
+    for hole in holes:
+        days[hole.feed.id].add(hole.day)
+    return [Task(feed, tuple(sorted(found))) for feed, found in sorted(days.items())]

@@ -1,0 +1,28 @@
+"""`emds rebuild`: which days the kept bytes hold, and resolving every month again after ranks or rights changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from assets import line
+from orchestration.backfill import RUN_DAYS, Task
+from warehouse import raw, series
+from warehouse.market import Feed
+
+
+def plan(house: line.House, feeds: Sequence[Feed], first: date | None, last: date | None) -> list[Task]:
+    """Runs over the market days that kept bodies of these feeds answer for."""
+    tasks = []
+    for feed in feeds:
+        kept = {d for question in raw.questions(house.storage, feed.id, first, last) for d in question.days}
+        days = sorted(d for d in kept if (first is None or d >= first) and (last is None or d <= last))
+        if feed.yearly:
+            days = sorted({date(d.year, 1, 1) for d in days})
+        tasks += [Task(feed.id, tuple(days[i : i + RUN_DAYS])) for i in range(0, len(days), RUN_DAYS)]
+    return tasks
+
+
+def resolve_all(house: line.House) -> int:
+    """Resolves every month file again; returns how many are served otherwise now."""
+    return sum(series.resolve_again(house.storage, *place, house.ranks) for place in series.held(house.storage))

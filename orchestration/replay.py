@@ -1,0 +1,77 @@
+"""`emds replay FOLDER`: every recorded answer of a MANIFEST through ask, keep, parse, judge, fold and publish, as materialisations.
+
+The partitions are the market days in which the recorded rows lie; the warehouse becomes a recorded one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from itertools import groupby
+from pathlib import Path
+
+from assets import line
+from assets.sources import feeds
+from assets.sources._recorded import recorded_requests
+from orchestration.resources import replay_plan
+from warehouse.clock import MarketDay, local_date
+from warehouse.errors import FeedError
+from warehouse.market import Feed, Request
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What a replay did: reports per feed, and the recorded answers that gave a typed failure instead of rows."""
+
+    reports: list[tuple[Feed, line.RunReport]] = field(default_factory=list)
+    failures: list[tuple[Request, FeedError]] = field(default_factory=list)
+    skipped: int = 0
+
+
+def replay(house: line.House, folder: Path) -> Replayed:
+    """Runs every feed over the days that its recorded answers hold. Answers of feeds that do not exist are skipped."""
+    done = Replayed()
+    dated: dict[str, list[Request]] = defaultdict(list)
+    for request in recorded_requests(folder):
+        if request.kind != "rows":
+            continue
+        try:
+            dated[request.feed].append(_dated(house, request))
+        except FeedError as error:
+            done.failures.append((request, error))
+    for feed_id, requests in sorted(dated.items()):
+        feed = feeds()[feed_id]
+        # One run a feed: of two recorded answers to one interval the later in the manifest stays, however often replayed.
+        own = replace(house, plan=replay_plan(requests))
+        days = sorted({MarketDay(day, feed.tz) for request in requests for day in request.days})
+        if days:
+            done.reports.append((feed, line.run(own, feed, days)))
+    return done
+
+
+def _dated(house: line.House, request: Request) -> Request:
+    """The request with the market days in which its rows lie. Raises what asking or parsing raises."""
+    feed = feeds()[request.feed]
+    rows = feed.parse(house.session.ask(request).body, request)
+    stamps = {ts // 900 * 900 for strip in rows.strips.values() for ts in strip.ts}
+    found = {local_date(ts, feed.tz) for ts in stamps}
+    if feed.yearly:
+        found = {date(local_date(ts + 86400, feed.tz).year, 1, 1) for ts in stamps}
+    return replace(request, days=tuple(sorted(found | (set() if found else set(request.days)))))
+
+
+def ranges(days: Sequence[MarketDay]) -> list[tuple[MarketDay, MarketDay]]:
+    """Runs of days that follow each other, as first and last: for people to read."""
+    found = []
+    for _, run in groupby(enumerate(sorted(days)), key=lambda item: item[1].day - timedelta(days=item[0])):
+        block = [day for _, day in run]
+        found.append((block[0], block[-1]))
+    return found
+
+
+def summary(done: Replayed) -> Mapping[str, int]:
+    """Counts for the last line."""
+    rows = sum(day.rows for _, report in done.reports for day in report.days)
+    return {"feeds": len(done.reports), "rows": rows, "failures": len(done.failures)}

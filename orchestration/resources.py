@@ -1,0 +1,108 @@
+"""Opens the house: which warehouse, in which mode, over which transport. The only place that reads settings for the pipeline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from assets import line
+from assets.sources import sources
+from assets.sources._credentials import Credentials
+from assets.sources._http import Reply, Session
+from warehouse import catalogue, layout
+from warehouse.clock import MarketDay
+from warehouse.errors import NotPublished, StorageError
+from warehouse.market import Feed, Request
+from warehouse.storage import Folder
+
+Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
+MODES = ("simulated", "live", "recorded")
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """EMDS_HOME, by default ./data."""
+    return Path(environ.get("EMDS_HOME") or "data").resolve()
+
+
+def rights(environ: Mapping[str, str]) -> frozenset[str]:
+    """The sources whose owner has written permission to pass their figures on (EMDS_RIGHTS)."""
+    named = frozenset(filter(None, (word.strip() for word in environ.get("EMDS_RIGHTS", "").split(","))))
+    unknown = named - set(sources())
+    if unknown:
+        raise StorageError(f"EMDS_RIGHTS names no source: {', '.join(sorted(unknown))}; known: {', '.join(sources())}")
+    return named
+
+
+def mode_of(storage: Folder, wanted: str | None) -> str:
+    """The warehouse's mode: its own; an empty one takes the wanted one, else simulated. Raises StorageError for a mix."""
+    if wanted and wanted not in MODES:
+        raise StorageError(f"EMDS_FEEDS={wanted}: one of {', '.join(MODES)}")
+    with storage.locked([layout.MODE]):
+        kept = storage.get(layout.MODE)
+        if kept is None:
+            mode = wanted or "simulated"
+            storage.put(layout.MODE, mode.encode())
+            return mode
+    mode = kept.decode().strip()
+    if wanted and wanted != mode:
+        raise StorageError(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
+    return mode
+
+
+def open_house(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> line.House:
+    """The house of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse a recorded one."""
+    storage = Folder(home(environ))
+    wanted = "recorded" if recordings else environ.get("EMDS_FEEDS") or None
+    mode = mode_of(storage, wanted)
+    granted = rights(environ)
+    known = sources()
+    return line.House(
+        storage, mode, known, granted, catalogue.ranks(known, granted, mode), configured(environ, mode),
+        _session(mode, environ, recordings), _plan(recordings),
+    )
+
+
+def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
+    """The sources that have what they need; without the network every one has."""
+    return frozenset(s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env))
+
+
+def _session(mode: str, environ: Mapping[str, str], recordings: Path | None) -> Session:
+    if mode == "live":
+        from assets.sources._live import Live
+
+        return Session(Live(contact=environ.get("EMDS_CONTACT", "")), environ)
+    if mode == "recorded":
+        from assets.sources._recorded import Recorded
+
+        return Session(Recorded(recordings) if recordings else _nothing_recorded)
+    from assets.simulated import transport
+
+    return Session(transport(environ))
+
+
+def _nothing_recorded(request: Request, credentials: Credentials) -> Reply:
+    raise NotPublished("a recorded warehouse is filled by `emds replay FOLDER` only")
+
+
+def _plan(recordings: Path | None) -> Plan:
+    if recordings is None:
+        return _own_requests
+    from assets.sources._recorded import recorded_requests
+
+    return replay_plan(recorded_requests(recordings))
+
+
+def _own_requests(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
+    return feed.requests(days)
+
+
+def replay_plan(asked: Sequence[Request]) -> Plan:
+    """Of recorded questions, those of a feed that touch the days; a question without days touches them all."""
+
+    def plan(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
+        wanted = {d.day for d in days}
+        return [r for r in asked if r.feed == feed.id and (not r.days or wanted.intersection(r.days))]
+
+    return plan

@@ -1,0 +1,204 @@
+"""The command line (API.md section 11): `emds VERB`. Dagster is imported only in the verbs that need it.
+
+Exit 0: all done; 1: something failed and is listed; 2: wrong use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+from warehouse.errors import MarketError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; what it has to say goes to standard output, progress and failures to standard error."""
+    args = _parser().parse_args(argv)
+    try:
+        code: int = args.verb(args)
+    except MarketError as error:
+        sys.stderr.write(f"emds: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("\nemds: stopped\n")
+        return 1
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="emds", description="Electricity Market Data Service")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=text, description=text)
+        added.set_defaults(verb=does)
+        return added
+
+    up = verb("up", _up, "fill an empty warehouse, then run the API and Dagster until Ctrl-C")
+    up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
+    up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
+    up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
+    up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
+    up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
+    up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
+    ingest = verb("ingest", _ingest, "ask every feed for the days that it may still revise, today's and tomorrow's")
+    _which(ingest)
+    backfill = verb("backfill", _backfill, "ask for past market days")
+    _which(backfill)
+    backfill.add_argument("--days", type=_count, help="the last N days")
+    backfill.add_argument("--start", type=date.fromisoformat, metavar="D", help="first market day")
+    backfill.add_argument("--end", type=date.fromisoformat, metavar="D", help="last market day")
+    backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
+    replay = verb("replay", _replay, "bring in every recorded answer of a folder with a MANIFEST.json")
+    replay.add_argument("folder", type=Path)
+    rebuild = verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew")
+    _which(rebuild)
+    rebuild.add_argument("--start", type=date.fromisoformat, metavar="D")
+    rebuild.add_argument("--end", type=date.fromisoformat, metavar="D")
+    verb("publish", _publish, "publish every document anew")
+    gaps = verb("gaps", _gaps, "list holes against the feeds' own calendars")
+    _which(gaps)
+    gaps.add_argument("--days", type=_count, default=35, help="how far back (35)")
+    gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
+    serve = verb("serve", _serve, "run the API alone")
+    serve.add_argument("--port", type=int, default=8000)
+    verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
+    verb("verify", _verify, "read every file of the warehouse and tell what is broken")
+    return parser
+
+
+def _which(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", help="only this source")
+    parser.add_argument("--feed", help="only this feed, as aemo.dispatch")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 36600:
+        raise argparse.ArgumentTypeError("1..36600")
+    return value
+
+
+def _up(args: argparse.Namespace) -> int:
+    if args.home:
+        os.environ["EMDS_HOME"] = str(args.home)
+    if args.feeds:
+        os.environ["EMDS_FEEDS"] = args.feeds
+    from orchestration import up
+
+    return up.up(args.port, args.ui_port, args.days, args.recordings)
+
+
+def _ingest(args: argparse.Namespace) -> int:
+    from orchestration import backfill
+
+    return _work(backfill.plan(_feeds(args), None, None), again=False)
+
+
+def _backfill(args: argparse.Namespace) -> int:
+    from orchestration import backfill
+
+    if bool(args.days) == bool(args.start):
+        return _wrong("give --days N, or --start D (and --end D)")
+    if args.end and args.start and args.end < args.start:
+        return _wrong("--end lies before --start")
+    tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
+    if args.dry_run:
+        for entry in backfill.dry_run(tasks):
+            print("{feed:28} {days:6} days {requests:6} requests ({listings} listings) at least {seconds:8.0f} s".format(**entry))
+        return 0
+    return _work(tasks, again=False, resumable=True)
+
+
+def _rebuild(args: argparse.Namespace) -> int:
+    from orchestration import backfill, rebuild
+    from orchestration.resources import open_house
+
+    house = open_house()
+    tasks = rebuild.plan(house, _feeds(args), args.start, args.end)
+    code = _work(tasks, again=True) if tasks else 0
+    changed = rebuild.resolve_all(house)
+    print(f"{(backfill.by_feed(tasks)and len(tasks)) or 0} runs over kept bytes, {changed} month files resolved otherwise")
+    return code
+
+
+def _work(tasks: Sequence[object], again: bool, resumable: bool = False) -> int:
+    """Runs the tasks, tells Dagster and publishes; 1 when a day failed."""
+    from orchestration import work
+
+    return work.run(tasks, again, resumable)  # type: ignore[arg-type]
+
+
+def _feeds(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from orchestration import backfill
+
+    try:
+        return backfill.chosen(args.source, args.feed)
+    except KeyError as error:
+        raise SystemExit(_wrong(f"no source or feed {error}")) from None
+
+
+def _replay(args: argparse.Namespace) -> int:
+    if not (args.folder / "MANIFEST.json").is_file():
+        return _wrong(f"no MANIFEST.json in {args.folder}")
+    from orchestration import work
+
+    return work.replayed(args.folder)
+
+
+def _publish(_: argparse.Namespace) -> int:
+    from assets.refresh import refresh_all
+    from orchestration.resources import open_house
+
+    refresh_all(open_house())
+    return 0
+
+
+def _gaps(args: argparse.Namespace) -> int:
+    from orchestration import gaps
+    from orchestration.resources import open_house
+
+    house = open_house()
+    found = gaps.find(house, _feeds(args), args.days)
+    for line in gaps.told(found):
+        print(line)
+    if not args.fill:
+        return 1 if found else 0
+    code = _work(gaps.tasks(found), again=False) if found else 0
+    return code or (1 if gaps.find(house, _feeds(args), args.days) else 0)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from orchestration import serve
+
+    return serve.serve(args.port)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from orchestration import doctor
+
+    return doctor.doctor()
+
+
+def _verify(_: argparse.Namespace) -> int:
+    from orchestration import verify
+    from orchestration.resources import open_house
+
+    broken = verify.broken(open_house().storage)
+    for line in broken:
+        print(line)
+    print(f"{len(broken)} broken")
+    return 1 if broken else 0
+
+
+def _wrong(text: str) -> int:
+    sys.stderr.write(f"emds: {text}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

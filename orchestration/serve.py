@@ -1,0 +1,32 @@
+"""`emds serve`: the catalogue published, then gunicorn in this process's place. Dagster is not imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from orchestration.resources import open_house
+from warehouse import catalogue, clock
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def prepare() -> None:
+    """What every start publishes: zones, licences and availability, also for an empty warehouse."""
+    house = open_house()
+    house.storage.sweep()
+    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
+
+
+def command(port: int) -> list[str]:
+    """The gunicorn command line."""
+    return [sys.executable, "-m", "gunicorn", "--config", str(ROOT / "api" / "gunicorn.conf.py"), "--bind", f"0.0.0.0:{port}", "api.wsgi:app"]
+
+
+def serve(port: int) -> int:
+    """Never returns where it succeeds: the process becomes gunicorn."""
+    prepare()
+    argv = command(port)
+    os.chdir(ROOT)
+    os.execv(argv[0], argv)  # noqa: S606

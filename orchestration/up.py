@@ -1,0 +1,141 @@
+"""`emds up`: an empty warehouse is filled, then the API, Dagster's web server and its daemon run until Ctrl-C stops them whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from assets.refresh import refresh_all
+from orchestration import backfill, ledger, serve, work
+from orchestration.resources import open_house
+from warehouse import series
+from warehouse.errors import StorageError
+
+ROOT = serve.ROOT
+READY_WITHIN_S = 90.0
+
+
+def up(port: int, ui_port: int, days: int, recordings: Path | None) -> int:
+    """Runs until a signal or until one of the servers ends by itself (then 1)."""
+    for wanted in (port, ui_port):
+        _free(wanted)
+    _fill(days, recordings)
+    children = [subprocess.Popen(serve.command(port), cwd=ROOT, start_new_session=True)]
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/readyz", children)
+        _greet(port)
+        children += [_dagster(argv) for argv in _dagster_commands(ui_port)]
+        _wait_for(f"http://127.0.0.1:{ui_port}/server_info", children)
+        print(f"Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
+        return _until_signal(children)
+    finally:
+        _stop(children)
+
+
+def _fill(days: int, recordings: Path | None) -> None:
+    """First start: history and documents. Later ones: only the documents."""
+    house = open_house(recordings=recordings)
+    ledger.instance(house.storage.root).dispose()
+    os.environ["EMDS_HOME"] = str(house.storage.root)
+    if recordings is not None:
+        work.replayed(recordings)
+    elif series.held(house.storage) and not _unfinished(house.storage.root):
+        refresh_all(house)
+    else:
+        print(f"first start: {days} days of history, {house.mode} feeds", flush=True)
+        work.run(backfill.plan(backfill.chosen(None, None), None, None, days), again=False, resumable=True)
+
+
+def _unfinished(home: Path) -> bool:
+    return any((home / "backfill").glob("*.json"))
+
+
+def _free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise StorageError(f"port {port} is taken ({error.strerror}): choose another with --port or --ui-port") from None
+
+
+def _dagster_commands(ui_port: int) -> list[list[str]]:
+    here = str(Path(sys.executable).parent)
+    workspace = str(ROOT / "workspace.yaml")
+    return [
+        [f"{here}/dagster-webserver", "-w", workspace, "-h", "0.0.0.0", "-p", str(ui_port), "--log-level", "warning"],  # noqa: S104
+        [f"{here}/dagster-daemon", "run", "-w", workspace, "--log-level", "warning"],
+    ]
+
+
+def _dagster(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(argv, cwd=ROOT, start_new_session=True)
+
+
+def _wait_for(url: str, children: Sequence[subprocess.Popen[bytes]]) -> None:
+    deadline = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < deadline:
+        if any(child.poll() is not None for child in children):
+            raise StorageError(f"a server ended before {url} answered")
+        try:
+            with urllib.request.urlopen(url, timeout=2):  # noqa: S310
+                return
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            time.sleep(0.1)
+    raise StorageError(f"{url} did not answer within {READY_WITHIN_S:.0f} s")
+
+
+def _greet(port: int) -> None:
+    """Addresses, a key of one's own, and a first call."""
+    base = f"http://127.0.0.1:{port}"
+    print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
+    body = json.dumps({"email": f"owner-{secrets.token_hex(4)}@example.org"}).encode()
+    question = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})  # noqa: S310
+    try:
+        with urllib.request.urlopen(question, timeout=10) as answer:  # noqa: S310
+            key = json.load(answer)["api_key"]
+        print(f"key:     {key}\ntry:     curl -H 'Authorization: Bearer {key}' {base}/v1/brief/GB", flush=True)
+    except urllib.error.HTTPError as error:
+        print(f"no key minted: {error.code}; try: curl '{base}/v1/brief/GB?sample=true'", flush=True)
+
+
+def _until_signal(children: Sequence[subprocess.Popen[bytes]]) -> int:
+    """0 when asked to stop, 1 when a server ended by itself."""
+    asked: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda n, _: asked.append(n))
+    while not asked:
+        if any(child.poll() is not None for child in children):
+            sys.stderr.write("emds: a server ended by itself; stopping the others\n")
+            return 1
+        time.sleep(0.2)
+    return 0
+
+
+def _stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Asks every child's whole process group to end, and ends what has not after a while."""
+    for number, patience in ((signal.SIGTERM, 15.0), (signal.SIGKILL, 5.0)):
+        for child in children:
+            _signal(child, number)
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline and any(child.poll() is None for child in children):
+            time.sleep(0.1)
+    for child in children:
+        _signal(child, signal.SIGKILL)
+
+
+def _signal(child: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        os.killpg(child.pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,71 @@
+"""What the verbs that bring rows in have in common: run, tell Dagster's log, publish, report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from assets import line
+from assets.refresh import refresh_all
+from assets.sources import feed as feed_of
+from orchestration import backfill, ledger
+from orchestration.backfill import Task
+from orchestration.replay import ranges, replay, summary
+from orchestration.resources import home, open_house
+from warehouse.clock import MarketDay
+
+
+def run(tasks: Sequence[Task], again: bool, resumable: bool = False) -> int:
+    """Runs tasks to the end whatever fails; returns the exit code."""
+    house = open_house()
+    journal = backfill.Journal(house.storage, tasks) if resumable else None
+    left = [t for t in tasks if journal is None or t.name not in journal.done]
+    if len(left) < len(tasks):
+        sys.stderr.write(f"going on: {len(tasks) - len(left)} of {len(tasks)} runs were done before\n")
+    told = ledger.instance(house.storage.root)
+    progress = backfill.Progress(max(1, len(left)))
+    done: list[tuple[Task, line.RunReport]] = []
+    for task, report in backfill.run(left, again):
+        ledger.record(told, feed_of(task.feed), report)
+        done.append((task, report))
+        if journal is not None and not report.failed:
+            journal.finished(task)
+        progress.step(task, report)
+    refresh_all(house)
+    print(backfill.end_report(done))
+    failed = any(report.failed for _, report in done)
+    if journal is not None and not failed:
+        journal.close()
+    return 1 if failed else 0
+
+
+def replayed(folder: Path) -> int:
+    """`emds replay`: lists the materialisations and the typed failures; exit 0, since a recorded error is no failure of ours."""
+    import os
+
+    house = open_house(recordings=folder)
+    told = ledger.instance(home(os.environ))
+    done = replay(house, folder)
+    for feed, report in done.reports:
+        keys = ledger.record(told, feed, report)
+        spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
+        rows = sum(d.rows for d in report.days)
+        print(f"{feed.id:28} {rows:7} rows, {len(keys)} partitions: " + ", ".join(_span(a, b, feed.yearly) for a, b in spans))
+    for request, error in done.failures:
+        print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
+    refresh_all(house)
+    print("replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(**summary(done)))
+    return 0
+
+
+def _dates(keys: Sequence[str]):  # type: ignore[no-untyped-def]
+    from datetime import date
+
+    return [date(int(key), 1, 1) if len(key) == 4 else date.fromisoformat(key) for key in keys]
+
+
+def _span(first: MarketDay, last: MarketDay, yearly: bool) -> str:
+    if yearly:
+        return str(first.day.year)
+    return str(first) if first == last else f"{first}..{last}"
