@@ -1,0 +1,153 @@
+"""The tables behind keys, usage and payments, and how a database comes to have them. No statement on their rows.
+
+Instants are Unix seconds, days are days since 1970-01-01 UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+)
+
+METADATA = MetaData()
+_Big = BigInteger().with_variant(Integer, "sqlite")
+
+KEYS = Table(
+    "keys", METADATA,
+    Column("id", _Big, primary_key=True),
+    Column("digest", LargeBinary(32), nullable=False, unique=True),  # SHA-256 of the key, which itself is kept nowhere
+    Column("email", Text, nullable=False),
+    Column("created", _Big, nullable=False),
+    Column("revoked", _Big),
+    Index("keys_by_email", "email"),
+)
+
+USAGE = Table(
+    "usage", METADATA,
+    Column("key_id", _Big, ForeignKey("keys.id"), primary_key=True),
+    Column("day", _Big, primary_key=True),
+    Column("calls", _Big, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+SIGN_UPS = Table(
+    "sign_ups", METADATA,
+    Column("id", _Big, primary_key=True),
+    Column("client", Text, nullable=False),
+    Column("at", _Big, nullable=False),
+    Index("sign_ups_by_client", "client", "at"),
+)
+"""Attempts of the last hour, for the limit; older rows are removed."""
+
+REPEATS = Table(
+    "repeats", METADATA,
+    Column("client", Text, primary_key=True),
+    Column("token", LargeBinary(32), primary_key=True),  # SHA-256 of the Idempotency-Key
+    Column("email", Text, nullable=False),
+    Column("salt", LargeBinary(32), nullable=False),  # with the Idempotency-Key itself it gives the API key again
+    Column("at", _Big, nullable=False),
+)
+"""Sign-ups of the last day that can be asked for again."""
+
+PAYMENTS = Table(
+    "payments", METADATA,
+    Column("id", _Big, primary_key=True),
+    Column("network", Text, nullable=False),
+    Column("payer", Text, nullable=False),
+    Column("nonce", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),  # raised by every claim: an older claimant's end no longer matches
+    Column("version", Integer, nullable=False),
+    Column("asset", Text, nullable=False),
+    Column("pay_to", Text, nullable=False),
+    Column("amount", _Big, nullable=False),
+    Column("valid_before", _Big, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("payment_hash", Text, nullable=False),
+    Column("facilitator", Text, nullable=False),
+    Column("tx", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("answer_headers", Text),
+    Column("answer_body", LargeBinary),
+    Column("answered", _Big),
+    Column("replays", Integer, nullable=False),
+    Column("created", _Big, nullable=False),
+    Column("updated", _Big, nullable=False),
+    UniqueConstraint("network", "payer", "nonce"),
+    Index("payments_by_state", "state", "updated"),
+)
+
+_SCHEMA = Table("schema_step", METADATA, Column("step", Integer, primary_key=True))
+
+Step = Callable[[Connection], None]
+STEPS: tuple[Step, ...] = ()
+"""How a database of an earlier release becomes one of this; a new one gets the tables above and counts as past all steps."""
+
+_MIGRATION_LOCK = 0x656D6473
+"""`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
+
+
+class SchemaTooNew(RuntimeError):
+    """The database was opened by a later release, whose tables this one does not know."""
+
+
+def open_engine(url: str) -> Engine:
+    """An engine of SQLite (WAL, every commit on disk) or PostgreSQL."""
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=28, connect_args={"connect_timeout": 5})
+    Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"timeout": 10})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
+    """Brings the tables to this release; workers that start at once wait for the first. Raises SchemaTooNew."""
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+        if not inspect(connection).has_table(_SCHEMA.name):
+            METADATA.create_all(connection)
+            connection.execute(_SCHEMA.insert().values(step=len(steps)))
+            return
+        done: int = connection.execute(select(func.max(_SCHEMA.c.step))).scalar_one()
+        if done > len(steps):
+            raise SchemaTooNew(f"the accounts database is at step {done}, this release knows {len(steps)}")
+        for number, step in enumerate(steps[done:], done + 1):
+            step(connection)
+            connection.execute(_SCHEMA.insert().values(step=number))
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # pysqlite's own BEGIN is deferred, and a read that turns into a write then fails at once instead of waiting.
+    # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html#pysqlite-serializable
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,78 @@
+"""The gate for Flask: the one call between an endpoint's checks of its parameters and the making of its answer.
+
+An endpoint looks at its path and parameters first (400 and 404 cost nothing), then
+
+    return guard(gate, request, "latest", make, refuse)       # "" as price: a free path
+
+where `make(entry)` does the work for `entry.door` ("free", "sample", "key", "payment") and returns the response and how
+many rows, metrics or features it holds (0: nothing was found, nobody pays); it may return a 304. `refuse(refusal)` makes
+a response of a `Refusal`: its `body` as it is where it has one (the 402's JSON), else a problem; either with its headers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from urllib.parse import parse_qsl, urlencode
+
+from flask import Request, Response
+
+from api.client import client_address
+from api.doors import Answer, Call, Pass, Refusal
+from api.gate import Gate
+from api.settings import Network
+
+TRUE = frozenset({"true", "1"})
+"""What `sample=` may hold to ask for a sample."""
+
+Make = Callable[[Pass], tuple[Response, int]]
+
+
+def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable[[Refusal], Response]) -> Response:
+    """The response to give out: the answer made by `make` with the gate's headers, a stored one, or a refusal."""
+    entry = gate.admit(call_of(request, price, gate.settings.trusted_proxies))
+    if isinstance(entry, Refusal):
+        return refuse(entry)
+    if isinstance(entry, Answer):
+        return Response(entry.body, entry.status, list(entry.headers))
+    ended = False
+    try:
+        response, rows = make(entry)
+        ended = True
+    finally:
+        if not ended:
+            entry.release()
+    outcome = entry.settle(_answer(request, response, rows, entry))
+    if isinstance(outcome, Refusal):
+        return refuse(outcome)
+    for name, value in outcome.headers:
+        response.headers[name] = value
+    return response
+
+
+def call_of(request: Request, price: str, trusted: Sequence[Network]) -> Call:
+    """What a Flask request shows at the gate."""
+    show = request.headers
+    return Call(
+        path=request.path,
+        price=price,
+        client=client_address(request.remote_addr or "", show.get("X-Forwarded-For", ""), trusted),
+        sample=request.args.get("sample", "").lower() in TRUE,
+        authorization=show.get("Authorization", ""),
+        payment=show.get("PAYMENT-SIGNATURE") or show.get("X-PAYMENT", ""),
+        fingerprint=_fingerprint(request) if price else "",
+    )
+
+
+def _fingerprint(request: Request) -> str:
+    """Method, path, query in any order, wanted format. Not the encoding: a retry may come by another way."""
+    query = urlencode(sorted(parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)))
+    parts = (request.method, request.path, query, request.headers.get("Accept", ""))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _answer(request: Request, response: Response, rows: int, entry: Pass) -> Answer:
+    if entry.door != "payment":
+        return Answer(response.status_code, rows)
+    empty = request.method == "HEAD" or response.status_code == 304
+    return Answer(response.status_code, 0 if empty else rows, response.get_data(), tuple(response.headers.items()))
