@@ -115,7 +115,7 @@ def _backfill(args: argparse.Namespace) -> int:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
-    from orchestration import backfill, rebuild
+    from orchestration import rebuild
     from orchestration.resources import open_house
 
     house = open_house()

@@ -21,7 +21,8 @@ def prepare() -> None:
 
 def command(port: int) -> list[str]:
     """The gunicorn command line."""
-    return [sys.executable, "-m", "gunicorn", "--config", str(ROOT / "api" / "gunicorn.conf.py"), "--bind", f"0.0.0.0:{port}", "api.wsgi:app"]
+    config = str(ROOT / "api" / "gunicorn.conf.py")
+    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"0.0.0.0:{port}", "api.wsgi:app"]
 
 
 def serve(port: int) -> int:
