@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
+from assets.line import House
 from orchestration.resources import home, open_house
 from warehouse import clock, health
 from warehouse.clock import iso
@@ -42,7 +43,7 @@ def doctor() -> int:
     return 1 if bad else 0
 
 
-def _feeds(house, code: str) -> Iterator[tuple[str, bool]]:  # type: ignore[no-untyped-def]
+def _feeds(house: House, code: str) -> Iterator[tuple[str, bool]]:
     """A line a feed: its worst zone's state."""
     known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
     now = clock.now()

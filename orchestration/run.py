@@ -11,8 +11,13 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from warehouse.errors import MarketError
+
+if TYPE_CHECKING:
+    from orchestration.backfill import Task
+    from warehouse.market import Feed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,6 +120,7 @@ def _backfill(args: argparse.Namespace) -> int:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
+    from assets.refresh import refresh_all
     from orchestration import rebuild
     from orchestration.resources import open_house
 
@@ -122,18 +128,19 @@ def _rebuild(args: argparse.Namespace) -> int:
     tasks = rebuild.plan(house, _feeds(args), args.start, args.end)
     code = _work(tasks, again=True) if tasks else 0
     changed = rebuild.resolve_all(house)
-    print(f"{(backfill.by_feed(tasks)and len(tasks)) or 0} runs over kept bytes, {changed} month files resolved otherwise")
+    refresh_all(house)
+    print(f"{len(tasks)} runs over kept bytes, {changed} month files resolved otherwise")
     return code
 
 
-def _work(tasks: Sequence[object], again: bool, resumable: bool = False) -> int:
+def _work(tasks: Sequence[Task], again: bool, resumable: bool = False) -> int:
     """Runs the tasks, tells Dagster and publishes; 1 when a day failed."""
     from orchestration import work
 
-    return work.run(tasks, again, resumable)  # type: ignore[arg-type]
+    return work.run(tasks, again, resumable)
 
 
-def _feeds(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _feeds(args: argparse.Namespace) -> list[Feed]:
     from orchestration import backfill
 
     try:

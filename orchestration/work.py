@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from assets import line
@@ -42,8 +44,6 @@ def run(tasks: Sequence[Task], again: bool, resumable: bool = False) -> int:
 
 def replayed(folder: Path) -> int:
     """`emds replay`: lists the materialisations and the typed failures; exit 0, since a recorded error is no failure of ours."""
-    import os
-
     house = open_house(recordings=folder)
     told = ledger.instance(home(os.environ))
     done = replay(house, folder)
@@ -59,9 +59,7 @@ def replayed(folder: Path) -> int:
     return 0
 
 
-def _dates(keys: Sequence[str]):  # type: ignore[no-untyped-def]
-    from datetime import date
-
+def _dates(keys: Sequence[str]) -> list[date]:
     return [date(int(key), 1, 1) if len(key) == 4 else date.fromisoformat(key) for key in keys]
 
 

@@ -52,13 +52,12 @@ class Recording:
         return f"{self.url or 'recorded:'}#{self.file}"
 
     def answers(self, request: Request) -> bool:
-        """Whether it is an answer to this question: same feed, and no contradiction in zone, day, path or parameter."""
-        if request.url == self.address:
-            return True
+        """Whether it fits a question that is not its own: same feed and day, and no contradiction in zone, path or parameter."""
         return (
             request.feed == self.feed
+            and bool(self.day)
+            and any(str(day).startswith(self.day or "") for day in request.days)
             and (not self.zone or not request.zone or self.zone == request.zone)
-            and (not self.day or any(str(day).startswith(self.day) for day in request.days))
             and _agree(self.url, request)
         )
 
@@ -90,12 +89,13 @@ class Recorded:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._recordings = folder, recordings(folder)
+        self._by_address = {recording.address: recording for recording in self._recordings}
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        for recording in self._recordings:
-            if recording.answers(request):
-                return Reply(recording.status, {}, (self._folder / recording.file).read_bytes())
-        return Reply(404, {}, b"")
+        found = self._by_address.get(request.url) or next((r for r in self._recordings if r.answers(request)), None)
+        if found is None:
+            return Reply(404, {}, b"")
+        return Reply(found.status, {}, (self._folder / found.file).read_bytes())
 
 
 def _is_listing(file: str) -> bool:
