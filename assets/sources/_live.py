@@ -10,10 +10,11 @@ import logging
 import socket
 import ssl
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 import requests
 import urllib3.exceptions
@@ -57,7 +58,7 @@ class Live:
         terms = source(request.feed.split(".")[0])
         try:
             return self._exchange(request, credentials, terms)
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, zlib.error, EOFError) as error:
             reason = _reason(error)
         # Raised out here, so that the library's error with its full address is not even this one's context.
         raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}")
@@ -75,7 +76,8 @@ class Live:
         raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle")
 
     def _send(self, request: Request, credentials: Credentials, url: str, terms: Source) -> requests.Response:
-        headers = {"User-Agent": terms.user_agent or self._agent, **dict(request.headers), **dict(credentials.headers)}
+        agent = {"User-Agent": terms.user_agent or self._agent, "Accept-Encoding": "gzip"}
+        headers = {**agent, **dict(request.headers), **dict(credentials.headers)}
         parts = urlsplit(url)
         base = self._stand_ins.get(parts.hostname or "")
         if base is not None:
@@ -84,15 +86,13 @@ class Live:
         body = urlencode(credentials.form) if credentials.form else request.body
         if credentials.form:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        return self._requests.request(
-            request.method, url, data=body.encode() or None, headers=headers, stream=True, allow_redirects=False,
-            timeout=(self._limits.connect, self._limits.silence), auth=_as_it_is,
+        prepared = requests.Request(request.method, url, headers, data=body.encode() or None).prepare()
+        # Not Session.send: it reads ~/.netrc, keeps cookies, and follows the redirect in thought, its whole body unread.
+        around = self._requests.merge_environment_settings(url, {}, True, None, None)
+        return self._requests.get_adapter(url).send(
+            prepared, stream=True, timeout=(self._limits.connect, self._limits.silence),
+            verify=around["verify"] or True, proxies=around["proxies"],
         )
-
-
-def _as_it_is(prepared: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Stands where requests would else look for credentials in ~/.netrc."""
-    return prepared
 
 
 def _above_debug(record: logging.LogRecord) -> bool:
@@ -105,11 +105,9 @@ def _with_query(url: str, params: tuple[tuple[str, str], ...]) -> str:
 
 def _followed(url: str, target: str, terms: Source) -> str:
     """Where a redirect leads. Raises FeedUnavailable where that is not the publisher's own host, or no longer TLS."""
-    here = urlsplit(url)
-    try:
-        there = urlsplit(urljoin(url, target))
-    except ValueError:
-        raise FeedUnavailable(f"{here.hostname} redirects to an address that is none") from None
+    here, there = urlsplit(url), _parts(url, target)
+    if there is None:
+        raise FeedUnavailable(f"{here.hostname} redirects to an address that is none")
     if there.hostname not in terms.hosts or there.scheme not in ("http", "https"):
         raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own")
     if here.scheme == "https" and there.scheme != "https":
@@ -117,17 +115,46 @@ def _followed(url: str, target: str, terms: Source) -> str:
     return there.geturl()
 
 
+def _parts(url: str, target: str) -> SplitResult | None:
+    try:
+        return urlsplit(urljoin(url, target))
+    except ValueError:
+        return None
+
+
 def _bounded(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
-    """The decoded body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable beyond the time."""
+    """The unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable beyond the time."""
+    coding = response.headers.get("content-encoding", "identity").lower()
+    if coding not in ("identity", "gzip"):
+        raise FeedUnavailable(f"{feed.id}: an answer in the coding {coding[:20]!r}, which was not asked for")
+    arriving = _arriving(response, feed, end)
     size = 0
-    # read1, for read(n) waits until n bytes are there, however slowly they drip.
-    while piece := response.raw.read1(CHUNK, decode_content=True):
+    for piece in _unzipped(arriving) if coding == "gzip" else arriving:
         size += len(piece)
         if size > feed.max_bytes:
             raise FeedChanged(f"{feed.id}: an answer longer than {feed.max_bytes} bytes")
-        if time.monotonic() > end:
-            raise FeedUnavailable(f"{feed.id}: an answer that takes too long, {size} bytes so far")
         yield piece
+
+
+def _arriving(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
+    # read1, for read(n) waits until n bytes are there, however slowly they drip.
+    while piece := response.raw.read1(CHUNK, decode_content=False):
+        yield piece
+        if time.monotonic() > end:
+            raise FeedUnavailable(f"{feed.id}: an answer that takes too long")
+
+
+def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Gzip's members unpacked piece by piece. The libraries take a stream cut in the middle for whole: so this is ours."""
+    member = zlib.decompressobj(wbits=31)
+    for piece in pieces:
+        while piece:
+            if member.eof:
+                member = zlib.decompressobj(wbits=31)
+            yield member.decompress(piece, CHUNK)
+            piece = member.unconsumed_tail or member.unused_data
+    if not member.eof:
+        raise EOFError
 
 
 def _reason(error: Exception) -> str:
@@ -155,9 +182,9 @@ _REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     (ConnectionRefusedError, "connection refused"),
     (urllib3.exceptions.ConnectTimeoutError, "no connection in time"),
     ((TimeoutError, urllib3.exceptions.ReadTimeoutError), "silent: no answer in time"),
-    (urllib3.exceptions.DecodeError, "an answer that does not decompress"),
+    (zlib.error, "an answer that does not decompress"),
     (http.client.RemoteDisconnected, "the connection was closed without an answer"),
-    ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead), "the answer broke off"),
+    ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, EOFError), "the answer broke off"),
     (ConnectionError, "the connection broke"),
 )
 """The more telling first."""

@@ -1,0 +1,67 @@
+"""`python -m assets.sources`: rows as CSV, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assets.sources.__main__ import main
+
+MIX = b'''{"data":[{"from":"2026-08-01T00:00Z","to":"2026-08-01T00:30Z",
+ "generationmix":[{"fuel":"gas","perc":33.3},{"fuel":"wind","perc":0.1}]}]}'''
+
+
+@pytest.fixture
+def body(tmp_path: Path) -> Path:
+    (tmp_path / "mix.json").write_bytes(MIX)
+    return tmp_path / "mix.json"
+
+
+def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", "neso.generation", str(body), "--zone", "GB", "--day", "2026-08-01"]) == 0
+    assert capsys.readouterr().out == (
+        "metric,zone,fuel,counterparty,ts,value,unit,resolution\n"
+        "generation,GB,gas,,1785542400,33.3,%,30m\n"
+        "generation,GB,wind,,1785542400,0.1,%,30m\n"
+    )
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (["parse", "neso.nothing", "{file}"], "CallerError: no feed 'neso.nothing'"),
+    (["parse", "nobody.generation", "{file}"], "CallerError: no feed 'nobody.generation'"),
+    (["parse", "neso", "{file}"], "CallerError: no feed 'neso'"),
+    (["parse", "neso.generation", "{file}", "--zone", "FR"], "CallerError: neso.generation carries GB, not FR"),
+    (["parse", "neso.generation", "{file}", "--day", "2026-13"], "BadWindow: '2026-13' is no YYYY"),
+    (["parse", "neso.generation", "{file}.gone"], "FileNotFoundError"),
+    (["parse", "neso.carbon_intensity", "{file}"], "FeedChanged: "),
+])
+def test_a_failure_is_one_line_and_exit_code_2(body: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
+    assert main([argument.format(file=body) for argument in arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(told) or told in printed.err
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["parse"], ["parse", "neso.generation"], ["nothing"], ["parse", "a", "b", "--zzz"]])
+def test_wrong_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_only_the_one_source_is_imported(body: Path) -> None:
+    code = (
+        "import sys; from assets.sources.__main__ import main; "
+        f"main(['parse', 'neso.generation', {str(body)!r}]); "
+        "print(*sorted(m for m in sys.modules if m.startswith('assets.sources.') and '._' not in m), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == ["assets.sources.neso"]
+    assert len(list(csv.DictReader(io.StringIO(done.stdout)))) == 2

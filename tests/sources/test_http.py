@@ -1,0 +1,352 @@
+"""The session towards publishers: pace, second attempts, the circuit, what a status means, and secrets that stay inside."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from assets.sources import _http
+from assets.sources._credentials import Credentials
+from assets.sources._gate import LONGEST_REST, Gate
+from assets.sources._http import ATTEMPTS, PATIENCE, Reply, Session
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.market import Request, Secret, Source
+
+HOST = "api.example.org"
+TOKEN = Secret("query", "securityToken", ("EXAMPLE_TOKEN",))
+QUESTION = Request("example.price", f"https://{HOST}/price", (("day", "2026-03-29"),))
+KEYED = Request("example.price", f"https://{HOST}/price", secrets=(TOKEN,))
+SECRET = "s3cret-and-long"
+ENVIRON = {"EXAMPLE_TOKEN": SECRET}
+SPOILT = "grün\x00geheim"
+GOOD = Reply(200, {}, b"rows")
+
+
+def example(per_minute: float = 60_000, interval: float = 0.0) -> Source:
+    return Source("example", "Example", "", (HOST,), per_minute, "", "", "", "yes", (), min_interval_s=interval)
+
+
+@dataclass
+class Clock:
+    """A clock that moves only when somebody sleeps."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def tick(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@dataclass
+class Script:
+    """A transport that gives its replies in turn, the last one for ever; what it raises stands among them."""
+
+    replies: list[Reply | FeedError]
+    asked: list[tuple[Request, Credentials]] = field(default_factory=list)
+    lasts: float = 0.0
+    clock: Clock | None = None
+
+    def __call__(self, request: Request, credentials: Credentials) -> Reply:
+        self.asked.append((request, credentials))
+        if self.clock:
+            self.clock.now += self.lasts
+        outcome = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(outcome, FeedError):
+            raise outcome
+        return outcome
+
+
+Live = Callable[..., Session]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
+    """A live session over a script, on a clock that stands still."""
+
+    def make(script: Script, environ: Mapping[str, str] = ENVIRON, terms: Source | None = None) -> Session:
+        monkeypatch.setattr(_http, "source", lambda code: terms or example())
+        return Session(script, environ, now=lambda: 1_790_000_000, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5)
+
+    return make
+
+
+def test_an_answer_tells_its_question_its_time_and_an_address_to_keep(live: Live) -> None:
+    answer = live(Script([GOOD])).ask(QUESTION)
+    assert answer.body == b"rows"
+    assert answer.request is QUESTION
+    assert answer.fetched_at == 1_790_000_000
+    assert answer.url_kept == f"https://{HOST}/price?day=2026-03-29"
+
+
+@pytest.mark.parametrize(("status", "error"), [
+    (404, NotPublished), (410, NotPublished), (403, FeedUnavailable), (401, FeedUnavailable), (400, FeedChanged),
+    (501, FeedUnavailable), (302, FeedUnavailable), (451, FeedChanged),
+])
+def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(live: Live, status: int, error: type[FeedError]) -> None:
+    script = Script([Reply(status, {}, b"<html>")])
+    with pytest.raises(error, match=HOST):
+        live(script).ask(QUESTION)
+    assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_names_the_variable_to_check(live: Live, status: int) -> None:
+    with pytest.raises(CredentialsMissing, match="check EXAMPLE_TOKEN") as caught:
+        live(Script([Reply(status, {}, b"")])).ask(KEYED)
+    assert caught.value.names == ("EXAMPLE_TOKEN",)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 522])
+def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
+    script = Script([Reply(status, {}, b"")])
+    with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
+        live(script).ask(QUESTION)
+    assert len(script.asked) == ATTEMPTS
+
+
+def test_a_second_attempt_that_succeeds_is_an_answer(live: Live, clock: Clock) -> None:
+    assert live(Script([Reply(503, {}, b""), GOOD])).ask(QUESTION).body == b"rows"
+    assert clock.slept == [1.0]
+
+
+def test_pauses_double_with_jitter(live: Live, clock: Clock) -> None:
+    with pytest.raises(FeedUnavailable):
+        live(Script([Reply(500, {}, b"")])).ask(QUESTION)
+    assert clock.slept == [1.0, 2.0]
+
+
+def test_retry_after_is_kept_to(live: Live, clock: Clock) -> None:
+    live(Script([Reply(429, {"retry-after": "17"}, b""), GOOD])).ask(QUESTION)
+    assert clock.slept == [17.0]
+
+
+def test_a_429_without_retry_after_waits_oasis_five_seconds(live: Live, clock: Clock) -> None:
+    live(Script([Reply(429, {}, b""), GOOD])).ask(QUESTION)
+    assert clock.slept == [5.0]
+
+
+@pytest.mark.parametrize("word", ["soon", "-", "1e400"])
+def test_a_retry_after_that_is_none_is_no_retry_after(live: Live, clock: Clock, word: str) -> None:
+    live(Script([Reply(503, {"retry-after": word}, b""), GOOD])).ask(QUESTION)
+    assert clock.slept == [1.0]
+
+
+def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> None:
+    script = Script([Reply(429, {"retry-after": "600"}, b"")])
+    session = live(script)
+    with pytest.raises(FeedUnavailable) as caught:
+        session.ask(QUESTION)
+    assert caught.value.retry_after == 600
+    assert not clock.slept
+    with pytest.raises(FeedUnavailable, match="asked again in 600 s"):
+        session.ask(QUESTION)
+    assert len(script.asked) == 1, "the host is left alone meanwhile"
+    clock.now += 601
+    with pytest.raises(FeedUnavailable):
+        session.ask(QUESTION)
+    assert len(script.asked) == 2
+
+
+def test_no_attempt_begins_when_patience_is_over(live: Live, clock: Clock) -> None:
+    script = Script([FeedUnavailable("silent")], lasts=PATIENCE / 2, clock=clock)
+    with pytest.raises(FeedUnavailable, match="silent"):
+        live(script).ask(QUESTION)
+    assert len(script.asked) == 2
+
+
+def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, clock: Clock) -> None:
+    script = Script([FeedUnavailable(f"{HOST}: connection refused")])
+    session = live(script)
+    rests = []
+    for _ in range(6):
+        with pytest.raises(FeedUnavailable, match="connection refused"):
+            session.ask(QUESTION)
+        asked = len(script.asked)
+        with pytest.raises(FeedUnavailable, match=r"connection refused; .* is asked again in") as caught:
+            session.ask(QUESTION)
+        assert len(script.asked) == asked
+        assert caught.value.retry_after is not None
+        rests.append(caught.value.retry_after)
+        clock.now += caught.value.retry_after
+    assert rests[:4] == [60.0, 120.0, 240.0, 480.0]
+    assert rests[-1] == LONGEST_REST
+    script.replies = [GOOD]
+    session.ask(QUESTION)
+    session.ask(QUESTION)
+
+
+def test_a_host_that_answers_5xx_is_given_three_questions(live: Live) -> None:
+    script = Script([Reply(500, {}, b"")])
+    session = live(script)
+    for _ in range(3):
+        with pytest.raises(FeedUnavailable, match=r"answers 500$"):
+            session.ask(QUESTION)
+    with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
+        session.ask(QUESTION)
+    assert len(script.asked) == 3 * ATTEMPTS
+
+
+def test_one_dead_host_does_not_close_another(live: Live) -> None:
+    script = Script([FeedUnavailable("refused")])
+    session = live(script)
+    with pytest.raises(FeedUnavailable):
+        session.ask(QUESTION)
+    script.replies = [GOOD]
+    other = Request("example.load", "https://www.example.org/load")
+    assert session.ask(other).body == b"rows"
+
+
+def test_so_many_requests_a_minute_and_not_more(live: Live, clock: Clock) -> None:
+    session = live(Script([GOOD]), terms=example(per_minute=6))
+    starts = []
+    for _ in range(13):
+        session.ask(QUESTION)
+        starts.append(clock.now)
+    assert starts[:6] == [1000.0] * 6, "the first ones need not wait"
+    assert all(later - first >= 60.0 for first, later in zip(starts, starts[6:], strict=False))
+
+
+def test_seconds_between_two_requests_where_the_publisher_says_so(live: Live, clock: Clock) -> None:
+    session = live(Script([GOOD]), terms=example(interval=5.0))
+    for _ in range(3):
+        session.ask(QUESTION)
+    assert clock.now == 1010.0
+
+
+def test_less_than_one_request_a_minute() -> None:
+    clock = Clock()
+    gate = Gate(clock.tick, clock.sleep)
+    for _ in range(3):
+        gate.enter(HOST, 0.5, 0.0)
+    assert clock.now == 1000.0 + 2 * 120
+
+
+def test_threads_share_the_pace() -> None:
+    clock, lock = Clock(), threading.Lock()
+    turns: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        with lock:
+            turns.append(clock.now + seconds)
+
+    gate = Gate(clock.tick, sleep)
+    threads = [threading.Thread(target=gate.enter, args=(HOST, 60_000.0, 5.0)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(turns) == [1000.0 + 5.0 * i for i in range(1, 8)]
+
+
+def test_a_session_that_never_leaves_the_machine_needs_no_keys_and_no_pauses(clock: Clock) -> None:
+    script = Script([Reply(503, {}, b"")])
+    session = Session(script, sleep=clock.sleep)
+    with pytest.raises(FeedUnavailable, match="503"):
+        session.ask(KEYED)
+    assert len(script.asked) == 1
+    assert not clock.slept
+    assert script.asked[0][1].values == ()
+
+
+# Credentials
+
+
+def test_without_credentials_nothing_is_asked(live: Live) -> None:
+    script = Script([GOOD])
+    both = Request("example.price", f"https://{HOST}/", secrets=(TOKEN, Secret("basic", "", ("EXAMPLE_USER", "EXAMPLE_PASSWORD"))))
+    with pytest.raises(CredentialsMissing, match="set EXAMPLE_TOKEN, EXAMPLE_USER, EXAMPLE_PASSWORD") as caught:
+        live(script, environ={"EXAMPLE_USER": " "}).ask(both)
+    assert caught.value.names == ("EXAMPLE_TOKEN", "EXAMPLE_USER", "EXAMPLE_PASSWORD")
+    assert not script.asked
+
+
+def test_secrets_are_put_where_they_belong(live: Live) -> None:
+    script = Script([GOOD])
+    environ = {"T": "token-value\n", "H": "header-value", "U": "user", "P": "pass:word"}
+    secrets = (Secret("query", "token", ("T",)), Secret("header", "X-Key", ("H",)), Secret("basic", "", ("U", "P")))
+    live(script, environ=environ).ask(Request("example.price", f"https://{HOST}/", secrets=secrets))
+    [(_, credentials)] = script.asked
+    assert credentials.query == (("token", "token-value"),)
+    assert credentials.headers == (("X-Key", "header-value"), ("Authorization", "Basic dXNlcjpwYXNzOndvcmQ="))
+
+
+def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(live: Live) -> None:
+    keyed = Request("example.price", f"https://{HOST}/", secrets=(Secret("header", "X-Key", ("H",)),))
+    with pytest.raises(CredentialsMissing, match="check H") as caught:
+        live(Script([GOOD]), environ={"H": SPOILT}).ask(keyed)
+    assert SPOILT[-6:] not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("echo", [
+    b'{"api_key": "s3cret&long=/x"}', b"<a>s3cret&amp;long=/x</a>", b"?api_key=s3cret%26long%3D%2Fx&", b"s3cret&long=/x" * 3,
+])
+def test_an_echoed_secret_is_struck_out_of_the_body(live: Live, echo: bytes) -> None:
+    answer = live(Script([Reply(200, {}, echo)]), environ={"EXAMPLE_TOKEN": "s3cret&long=/x"}).ask(KEYED)
+    assert b"s3cret" not in answer.body
+    assert b"REDACTED" in answer.body
+    assert "s3cret" not in answer.url_kept
+
+
+def test_figures_are_never_struck_out_for_a_short_password(live: Live) -> None:
+    body = b'{"value": 12345}'
+    assert live(Script([Reply(200, {}, body)]), environ={"EXAMPLE_TOKEN": "12345"}).ask(KEYED).body == body
+
+
+@pytest.mark.parametrize("status", [500, 429, 400, 401, 403, 404, 302])
+def test_no_failure_shows_a_secret(live: Live, status: int) -> None:
+    with pytest.raises(FeedError) as caught:
+        live(Script([Reply(status, {"location": f"/?k={SECRET}"}, SECRET.encode())])).ask(KEYED)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_credentials_do_not_print_themselves() -> None:
+    assert "s3cret" not in repr(Credentials((("k", "s3cret"),), (("h", "s3cret"),), (("f", "s3cret"),)))
+
+
+# ERCOT's bearer token
+
+ERCOT = Request("example.spp", f"https://{HOST}/spp", secrets=(
+    Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)), Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
+))
+ERCOT_ENVIRON = {"ERCOT_API_KEY": "subscription", "ERCOT_USERNAME": "user@example.org", "ERCOT_PASSWORD": "very-s3cret"}
+
+
+def test_ercots_token_is_bought_once_and_used_until_it_ends(live: Live, clock: Clock) -> None:
+    token = Reply(200, {}, b'{"id_token": "bearer-token"}')
+    script = Script([token, GOOD, GOOD, token, GOOD])
+    session = live(script, environ=ERCOT_ENVIRON)
+    session.ask(ERCOT)
+    session.ask(ERCOT)
+    clock.now += 3301
+    session.ask(ERCOT)
+    hosts = [request.url.split("/")[2] for request, _ in script.asked]
+    assert hosts == ["ercotb2c.b2clogin.com", HOST, HOST, "ercotb2c.b2clogin.com", HOST]
+    question, form = script.asked[0]
+    assert ("password", "very-s3cret") in form.form
+    assert "very-s3cret" not in repr(question)
+    assert script.asked[1][1].headers == (("Ocp-Apim-Subscription-Key", "subscription"), ("Authorization", "Bearer bearer-token"))
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_wrong_ercot_password_names_the_variables(live: Live, status: int) -> None:
+    with pytest.raises(CredentialsMissing, match="check ERCOT_API_KEY, ERCOT_USERNAME, ERCOT_PASSWORD"):
+        live(Script([Reply(status, {}, b"{}")]), environ=ERCOT_ENVIRON).ask(ERCOT)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"id_token": "a\\nb"}', b"[]", b"<html>"])
+def test_a_token_that_is_none_is_typed(live: Live, body: bytes) -> None:
+    with pytest.raises(FeedError):
+        live(Script([Reply(200, {}, body)]), environ=ERCOT_ENVIRON).ask(ERCOT)

@@ -1,0 +1,112 @@
+"""Recorded answers: found by feed, zone, day and address, and asked for one by one."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets.sources import feeds, sources
+from assets.sources._credentials import Credentials
+from assets.sources._http import Session
+from assets.sources._recorded import Recorded, recorded_requests, recordings
+from warehouse.errors import NotPublished, StorageError
+from warehouse.market import Request
+
+NONE = Credentials()
+FEED = "neso.generation"
+API = "https://h/api?in_Domain={}&out_Domain={}&periodStart=202409012200"
+MIX = "https://h/generation/2026-08-01T00:00Z/2026-08-0{}T00:00Z"
+
+
+def entry(file: str, feed: str | None, zone: str | None, day: str | None, url: str, status: int = 200) -> dict[str, object]:
+    return {"file": file, "feed": feed, "zone": zone, "day": day, "request_url": url, "http_status": status}
+
+
+ENTRIES = [
+    entry("a.json", FEED, "GB", "2026-08-01", MIX.format(2)),
+    entry("b.xml", "entsoe.flows", "NL", "2024-09", API.format("NL", "DE") + "&securityToken=REDACTED (inferred)"),
+    entry("c.xml", "entsoe.flows", "NL", "2024-09", API.format("DE", "NL")),
+    entry("d.html", FEED, None, None, "POST https://h/busy?... (twice in 5 s)", 429),
+    entry("neighbour.csv", None, "GB", "2026-08-01", ""),
+    entry("dirlisting.html", FEED, None, None, "https://h/dir/"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "MANIFEST.json").write_text(json.dumps(ENTRIES))
+    for entry in ENTRIES:
+        (tmp_path / str(entry["file"])).write_text(f"body of {entry['file']}")
+    return tmp_path
+
+
+def asked(folder: Path, request: Request) -> bytes:
+    return Recorded(folder)(request, NONE).body
+
+
+def question(url: str, feed: str = FEED, zone: str | None = "GB", day: date = date(2026, 8, 1)) -> Request:
+    return Request(feed, url, days=(day,), zone=zone)
+
+
+def test_a_question_finds_the_answer_of_its_feed_zone_and_day(folder: Path) -> None:
+    assert asked(folder, question(MIX.format(3))) == b"body of a.json"
+    assert asked(folder, question(MIX.format(3), zone=None)) == b"body of a.json"
+
+
+@pytest.mark.parametrize("other", [
+    question(MIX.format(3), feed="neso.carbon_intensity"),
+    question(MIX.format(3), day=date(2026, 8, 2)),
+    question(MIX.format(3), zone="FR"),
+    question(MIX.format(3).replace("generation", "intensity")),
+])
+def test_another_question_is_not_there(folder: Path, other: Request) -> None:
+    assert Recorded(folder)(other, NONE).status == 404
+    with pytest.raises(NotPublished):
+        Session(Recorded(folder)).ask(other)
+
+
+def test_the_direction_of_a_border_is_kept_apart_and_times_are_not(folder: Path) -> None:
+    def border(to: str, start: str) -> Request:
+        params = (("in_Domain", to), ("out_Domain", "DE" if to == "NL" else "NL"), ("periodStart", start))
+        return Request("entsoe.flows", "https://h/api", params, (date(2024, 9, 5),), "NL")
+
+    assert asked(folder, border("NL", "202409042200")) == b"body of b.xml"
+    assert asked(folder, border("DE", "202409042200")) == b"body of c.xml"
+
+
+def test_every_recording_of_a_known_feed_can_be_asked_for_again(folder: Path) -> None:
+    questions = recorded_requests(folder)
+    known = [entry for entry in ENTRIES if entry["feed"] in feeds()]
+    assert [asked(folder, q).decode() for q in questions] == [f"body of {entry['file']}" for entry in known]
+    assert {q.url for q in questions if q.kind == "listing"} == {"https://h/dir/#dirlisting.html"}
+    assert Recorded(folder)(next(q for q in questions if q.ext == "html"), NONE).status == 429
+
+
+def test_days_of_a_month_are_all_of_it(folder: Path) -> None:
+    assert [r.day for r in recordings(folder)] == ["2026-08-01", "2024-09", "2024-09", None, None]
+    assert all(len(q.days) == 30 for q in recorded_requests(folder) if q.feed == "entsoe.flows")
+
+
+@pytest.mark.parametrize("manifest", ["{", '[{"feed": "neso.generation"}]'])
+def test_a_manifest_that_is_none_is_typed(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "MANIFEST.json").write_text(manifest)
+    with pytest.raises(StorageError):
+        recordings(tmp_path)
+
+
+def test_no_manifest_is_typed(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="no manifest"):
+        Recorded(tmp_path)
+
+
+def test_the_recordings_beside_the_project_answer_themselves(request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue("recordings")
+    transport = Recorded(folder)
+    found = recorded_requests(folder)
+    by_address = {r.address: r for r in recordings(folder)}
+    assert len({q.url for q in found}) == len(found) >= len(sources())
+    for q in found:
+        assert transport(q, NONE).body == (folder / by_address[q.url].file).read_bytes()
