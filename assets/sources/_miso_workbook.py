@@ -1,0 +1,133 @@
+"""MISO's daily load workbook (df_al, BIFF .xls): from cells to the hours and values of one column, in both of its layouts.
+
+Until April 2026 the table began in the first column; since then blank rows and columns of merged cells lie between. So
+nothing is found by its place: the header is the row that names the columns, and a column is as wide as its header's merge.
+Reference: FEEDS-US.md section 4.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import xlrd
+
+from assets.sources._body import no_html, number
+from assets.sources._clocks import slash_date
+from warehouse.errors import FeedChanged, NotPublished
+
+_MAGIC = b"\xd0\xcf\x11\xe0"
+_BROKEN = (
+    xlrd.XLRDError, xlrd.compdoc.CompDocError, struct.error, AssertionError, AttributeError, EOFError, IndexError, KeyError, MemoryError,
+    NotImplementedError, OverflowError, RecursionError, TypeError, UnicodeError, UnboundLocalError, ValueError, ZeroDivisionError,
+)
+"""What xlrd raises over a broken workbook: it trusts the file's own offsets and counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns that belong to each name: from its header cell to the next one."""
+
+    day: range
+    hour: range
+    value: range
+
+
+def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
+    """Day, hour ending (1..24) and value of every filled cell under a column's name. Raises FeedChanged, NotPublished."""
+    sheet = _first_sheet(body)
+    columns: _Columns | None = None
+    day: date | None = None
+    for i in range(sheet.nrows):
+        row = sheet.row(i)
+        found = _columns(row, name)
+        if found is not None:
+            columns, day = found, None
+        elif columns is not None:
+            hour, value = _filled(row, columns.hour), _filled(row, columns.value)
+            if hour is None or (value is None and hour.ctype == xlrd.XL_CELL_TEXT and not hour.value.strip().isdigit()):
+                continue  # A day's title, the note at the end.
+            # A day that is merged over its hours stands in the first of them only.
+            day = _date(_filled(row, columns.day), sheet.book.datemode) or day
+            yield from _reading(day, _number(hour), value)
+    if columns is None:
+        raise FeedChanged(f"no row that names {name!r}")
+
+
+def _first_sheet(body: bytes) -> Any:
+    if not body.strip():
+        raise NotPublished("empty body")
+    if body[:4] != _MAGIC:
+        no_html(body[:300].decode("latin-1"))
+        if b"BlobNotFound" in body[:500]:
+            raise NotPublished("BlobNotFound")
+        raise FeedChanged("no .xls workbook")
+    try:
+        # It writes its warnings to standard output, unless it is given another place.
+        return xlrd.open_workbook(file_contents=body, logfile=io.StringIO()).sheet_by_index(0)
+    except _BROKEN as error:
+        raise FeedChanged(f"broken workbook: {type(error).__name__} {str(error)[:80]}") from None
+
+
+def _columns(row: list[Any], name: str) -> _Columns | None:
+    """The columns, if this row is the header; it comes again above every day."""
+    named = {_plain(_text(cell)): i for i, cell in enumerate(row) if _text(cell)}
+    if _plain("HourEnding") not in named:
+        return None
+    if missing := [column for column in ("Market Day", name) if _plain(column) not in named]:
+        raise FeedChanged(f"no column {missing[0]!r} in {', '.join(named)[:200]}")
+    starts = [*sorted(named.values()), len(row)]
+
+    def width(header: str) -> range:
+        first = named[_plain(header)]
+        return range(first, starts[starts.index(first) + 1])
+
+    return _Columns(width("Market Day"), width("HourEnding"), width(name))
+
+
+def _reading(day: date | None, ending: float, value: Any) -> Iterator[tuple[date, int, float]]:
+    """One hour's reading; an hour that is still ahead has a forecast and no value."""
+    if day is None:
+        raise FeedChanged("an hour without its day")
+    if not 1 <= ending <= 24 or ending != int(ending):
+        raise FeedChanged(f"HourEnding {ending}")
+    if value is not None:
+        yield day, int(ending), _number(value)
+
+
+def _filled(row: list[Any], places: range) -> Any:
+    return next((row[i] for i in places if _text(row[i])), None)
+
+
+def _text(cell: Any) -> str:
+    return "" if cell.ctype in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK) else str(cell.value).strip()
+
+
+def _plain(name: str) -> str:
+    return "".join(name.lower().split())
+
+
+def _number(cell: Any) -> float:
+    """The number in a cell. Raises FeedChanged, also for an error such as #N/A, which xlrd gives as a number."""
+    if cell.ctype not in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_TEXT):
+        raise FeedChanged(f"a cell of type {cell.ctype} instead of a number")
+    return number(cell.value, "cell")
+
+
+def _date(cell: Any, datemode: int) -> date | None:
+    """The date of a date cell, of a number that is one, or of `04/26/2026`; None of no cell. Raises FeedChanged."""
+    if cell is None:
+        return None
+    if cell.ctype == xlrd.XL_CELL_TEXT:
+        return slash_date(cell.value)
+    if cell.ctype not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
+        raise FeedChanged(f"{str(cell.value)[:20]!r} is no day")
+    try:
+        found: datetime = xlrd.xldate_as_datetime(cell.value, datemode)
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"{cell.value} is no day") from None
+    return found.date()

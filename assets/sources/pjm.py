@@ -1,0 +1,158 @@
+"""PJM: real-time and day-ahead prices by Data Miner 2, which wants a key and forbids passing them on. Reference: FEEDS-US.md section 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, time
+from typing import Any
+
+from assets.sources._body import json_of, member, number
+from assets.sources._clocks import iso_instant
+from assets.sources._days import age, runs
+from warehouse.clock import RESOLUTIONS, MarketDay
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.schema import Key, Rows
+
+ZONE = "US-PJM"
+TZ = "America/New_York"
+HUB, PNODE = "PJM-RTO", 1
+API = "https://api.pjm.com/api/v1"
+PAGE = 50_000
+"""The most rows that one answer gives."""
+LONGEST = 31
+VERIFIED_AFTER = 8
+"""Days after which the verified 5-minute prices are asked for: they come on the next business day, the unverified go after 15."""
+KEY = Secret("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
+
+
+def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """Recent days from the unverified 5-minute prices, older ones from the verified."""
+    older = [d for d in days if _is_verified(d)]
+    recent = [d for d in days if not _is_verified(d)]
+    return [
+        *(_request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, ("row_is_current", "TRUE")) for run in runs(older, LONGEST)),
+        *(_request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run) for run in runs(recent, LONGEST)),
+    ]
+
+
+def _is_verified(day: MarketDay) -> bool:
+    return age(day) >= VERIFIED_AFTER
+
+
+def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run) for run in runs(days, LONGEST)]
+
+
+def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], *more: tuple[str, str]) -> Request:
+    """One run of days in prevailing Eastern time; the range's end is inclusive."""
+    params = (
+        ("rowCount", str(PAGE)), ("startRow", "1"), ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
+        ("pnode_id", str(PNODE)), ("datetime_beginning_ept", f"{run[0].day} 00:00to{run[-1].day} 23:59"), *more,
+    )
+    return Request(feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json")
+
+
+def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    return _parse(body, request, "total_lmp_rt", Key(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+
+
+def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    return _parse(body, request, "total_lmp_da", Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
+
+
+def _parse(body: bytes, request: Request, price: str, key: Key) -> Rows:
+    """One page of prices; items come unsorted, other nodes give none. Raises NotPublished where there is no item at all."""
+    items, _ = _page(body, request)
+    step = RESOLUTIONS[key.resolution]
+    rows = Rows()
+    starts: list[int] = []
+    prices: list[float] = []
+    for item in items:
+        stamp = member(item, "datetime_beginning_utc")
+        if not _is_ours(item):
+            continue
+        # Some stamps carry a stray second (7/8/2026 3:50:01): they mean the minute.
+        start = iso_instant(stamp) // 60 * 60
+        if start % step:
+            rows.dropped["off the grid"] += 1
+            continue
+        starts.append(start)
+        prices.append(number(member(item, price), price))
+    rows.extend(key, starts, prices)
+    return rows
+
+
+def _is_ours(item: dict[str, Any]) -> bool:
+    """Whether an item is the newest version of our node's price. Raises FeedChanged for one that does not say its node."""
+    if "pnode_id" not in item and "pnode_name" not in item:
+        raise FeedChanged("an item without its node")
+    node = item.get("pnode_id", PNODE) == PNODE and item.get("pnode_name", HUB) == HUB
+    return node and item.get("row_is_current") is not False
+
+
+def follow(body: bytes, request: Request) -> list[Request]:
+    """The next page, as long as totalRows says that there is one."""
+    items, total = _page(body, request)
+    following = _first_row(request) + len(items)
+    if following > total:
+        return []
+    params = tuple((name, str(following) if name == "startRow" else value) for name, value in request.params)
+    return [replace(request, params=params, part=f"from row {following}")]
+
+
+def _page(body: bytes, request: Request) -> tuple[list[Any], int]:
+    """The items of a page and how many there are in all. Raises FeedUnavailable for a page that was not asked for."""
+    answer = json_of(body)
+    items, total = member(answer, "items", list), member(answer, "totalRows", int)
+    if not total:
+        raise NotPublished("no rows for these days")
+    if not items or len(items) > total:
+        raise FeedChanged(f"{len(items)} items of {total}")
+    # Stale pages out of a cache have been seen: an answer repeats what it was asked.
+    said = answer.get("searchSpecification")
+    row = said.get("startRow") if isinstance(said, dict) else None
+    if row is not None and "startRow" in dict(request.params) and row != _first_row(request):
+        raise FeedUnavailable(f"the page from row {row} instead of {_first_row(request)}")
+    return items, total
+
+
+def _first_row(request: Request) -> int:
+    return int(dict(request.params).get("startRow", "1"))
+
+
+SOURCE = Source(
+    code="pjm",
+    name="PJM Interconnection",
+    homepage="https://www.pjm.com/",
+    hosts=("api.pjm.com",),
+    requests_per_minute=6,
+    licence="PJM Data Miner terms: internal use only; no redistribution without membership",
+    licence_url="https://www.pjm.com/about-pjm/terms-of-use",
+    attribution="Source: PJM Interconnection (Data Miner 2)",
+    redistributable="no",
+    withheld=True,
+    required_env=("PJM_API_KEY",),
+    feeds=(
+        Feed(
+            id="pjm.lmp_rt", title=f"PJM real-time 5-minute LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE,), rank=1,
+            resolution="5m", stamps="start", tz=TZ, since=date(2018, 4, 1), publication=Publication(lag_minutes=5, grace_minutes=30),
+            requests=lmp_rt_requests, parse=parse_lmp_rt, follow=follow, every_minutes=5,
+            # Beyond 186 days the archive filters by date only, and one date is every node.
+            reach_days=185, hub=HUB, secrets=(KEY,),
+        ),
+        Feed(
+            id="pjm.lmp_da", title=f"PJM day-ahead hourly LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,), rank=1,
+            resolution="1h", stamps="start", tz=TZ, since=date(2000, 6, 1),
+            publication=Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120),
+            requests=lmp_da_requests, parse=parse_lmp_da, follow=follow, every_minutes=60, ahead_days=1, reach_days=730, hub=HUB,
+            secrets=(KEY,),
+        ),
+    ),
+    notes=(
+        "Price is the total LMP of the aggregate PJM-RTO (pnode 1), not of a trading hub.",
+        "Real-time prices of the last days are unverified and may be corrected; older ones are the verified 5-minute prices.",
+        "Demand and interchange of US-PJM come from EIA-930.",
+    ),
+)
