@@ -155,9 +155,9 @@ def _digest(house: House, feed: Feed, days: Sequence[MarketDay], within: Sequenc
     """Parse, judge, fold and note what was gathered."""
     now = clock.now()
     spans = [year_window(d) if feed.yearly else d.window for d in within]
-    stated = _stated(house, feed, got, now)
+    stated, sifted = _stated(feed, got, now)
     judgement = quality.judge(stated, feed, spans, now)
-    aside = _set_aside(house, feed, within, judgement)
+    aside = sum(_set_aside(house, feed, within, verdict) for verdict in (*sifted, judgement))
     rows, whole = judgement.kept, _evicting(feed, judgement, within, got.failures)
     folded = series.fold(house.storage, feed.id, rows, whole, house.ranks, now)
     stamps = np.sort(np.concatenate([np.empty(0, np.int64), *(np.asarray(s.ts, np.int64) for s in rows.strips.values())]))
@@ -166,13 +166,13 @@ def _digest(house: House, feed: Feed, days: Sequence[MarketDay], within: Sequenc
     _note(house, feed, reports, rows, got.failures, aside, now)
     return RunReport(
         feed.id, reports, len(got.answers) + len(got.failures), got.bytes, got.kept, dict(rows.dropped), aside,
-        judgement.findings, tuple(folded), tuple(error for _, error in got.failures), rows,
+        (*(f for verdict in sifted for f in verdict.findings if f.severity == "error"), *judgement.findings), tuple(folded), tuple(error for _, error in got.failures), rows,
     )
 
 
-def _stated(house: House, feed: Feed, got: _Gathered, now: int) -> Rows:
-    """What all answers state together. Of two answers to one instant the later stays; a body at odds with itself is sifted first."""
-    parts = Rows()
+def _stated(feed: Feed, got: _Gathered, now: int) -> tuple[Rows, list[quality.Judgement]]:
+    """What all answers state together, and the verdicts over bodies at odds with themselves. Of two answers the later stays."""
+    parts, sifted = Rows(), []
     for answer in got.answers:
         try:
             rows = feed.parse(answer.body, answer.request)
@@ -180,15 +180,14 @@ def _stated(house: House, feed: Feed, got: _Gathered, now: int) -> Rows:
             got.failures.append((answer.request, error))
             continue
         if any(_repeats(strip) for strip in rows.strips.values()):
-            judgement = quality.judge(rows, feed, (), now)
-            _set_aside(house, feed, [MarketDay(d, feed.tz) for d in answer.request.days], judgement)
-            rows = judgement.kept
+            sifted.append(quality.judge(rows, feed, (), now))
+            rows = sifted[-1].kept
         parts.merge(rows)
     for key, strip in parts.strips.items():
         if _repeats(strip):
             newest = dict(zip(strip.ts, strip.values, strict=True))
             parts.strips[key] = Strip(list(newest), list(newest.values()))
-    return parts if feed.combine is None else feed.combine(parts)
+    return (parts if feed.combine is None else feed.combine(parts)), sifted
 
 
 def _repeats(strip: Strip) -> bool:

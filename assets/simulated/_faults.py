@@ -80,5 +80,8 @@ def _renamed(body: bytes) -> bytes:
         return re.sub(rb'"([A-Za-z_][\w .-]*)"\s*:', rb'"\1_v2":', body)
     if head == b"<":
         return re.sub(rb"<(/?)([A-Za-z_])", rb"<\1v2_\2", body)
-    lines = body.split(b"\n")
-    return b"\n".join(re.sub(rb"[A-Za-z_]{2,}", rb"\g<0>_V2", line) if i == 0 or line.startswith(b"I,") else line for i, line in enumerate(lines))
+    return b"\n".join(_renamed_line(line, i == 0) for i, line in enumerate(body.split(b"\n")))
+
+
+def _renamed_line(line: bytes, first: bool) -> bytes:
+    return re.sub(rb"[A-Za-z_]{2,}", rb"\g<0>_V2", line) if first or line.startswith(b"I,") else line

@@ -1,0 +1,212 @@
+"""The line from a feed's days to the warehouse: what is kept, folded, reported and noted, also where answers fail or are short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets import line
+from assets.sources._http import Answer
+from warehouse import health, raw, series
+from warehouse.clock import MarketDay, Window
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+from warehouse.storage import Folder
+
+DAY = date(2026, 6, 10)
+START = MarketDay(DAY, "Europe/London").start
+NOON = START + 15 * 3600
+
+
+def parse(body: bytes, request: Request) -> Rows:
+    """A body of `ts value` lines; `!` for one that is broken."""
+    if body == b"!":
+        raise FeedChanged("no such column")
+    rows = Rows()
+    for text in body.decode().split():
+        ts, value = text.split("=")
+        rows.add("GB", Metric.DEMAND, START + int(ts) * 1800, float(value), "MW", "30m")
+    return rows
+
+
+def one_a_day(days: Sequence[MarketDay]) -> list[Request]:
+    return [Request("test.demand", f"https://example.org/{d}", days=(d.day,), ext="txt") for d in days]
+
+
+FEED = Feed(
+    "test.demand", "half-hourly demand", ("GB",), (Metric.DEMAND,), 1, "30m", "start", "Europe/London", date(2020, 1, 1),
+    Publication(lag_minutes=0, grace_minutes=30), one_a_day, parse, 30, revised_days=2,
+)
+SOURCE = Source("test", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
+
+
+class Publisher:
+    """Answers by market day: bytes, or the failure to raise."""
+
+    def __init__(self, answers: dict[date, bytes | FeedError]) -> None:
+        self.answers, self.asked = answers, 0
+
+    def ask(self, request: Request) -> Answer:
+        self.asked += 1
+        found = self.answers.get(request.days[0], NotPublished("empty body"))
+        if isinstance(found, FeedError):
+            raise found
+        return Answer(request, found, NOON, request.url)
+
+
+def whole(first: int = 0, last: int = 48, value: float = 30000) -> bytes:
+    return " ".join(f"{i}={value + i}" for i in range(first, last)).encode()
+
+
+@pytest.fixture
+def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
+
+
+def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> line.House:
+    source = replace(SOURCE, feeds=(feed,))
+    return line.House(Folder(tmp_path), "simulated", {"test": source}, (), {feed.id: 1}, {"test"}, Publisher(answers), lambda f, d: f.requests(d))
+
+
+def run(of: line.House, *days: date) -> line.RunReport:
+    feed = of.sources["test"].feeds[0]
+    return line.run(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
+
+
+def held(of: line.House) -> dict[int, float]:
+    found = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
+    return {(t - START) // 1800: v for t, v in zip(found.column("ts").to_pylist(), found.column("value").to_pylist(), strict=True)}
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
+    of = house(tmp_path, {DAY: whole(0, 30)})
+    report = run(of)
+    assert [(d.day, d.status, d.rows) for d in report.days] == [("2026-06-10", "done", 30)]
+    assert report.zones == {"GB"}
+    assert len(held(of)) == 30
+    assert [k.body for k in raw.find(of.storage, "test.demand")] == [whole(0, 30)]
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.last_ok, noted.last_error, noted.data_until) == (NOON, "", START + 30 * 1800)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_the_same_bytes_again_change_no_file_but_health(tmp_path: Path) -> None:
+    of = house(tmp_path, {DAY: whole(0, 30)})
+    run(of)
+    before = {k: of.storage.stat(k) for k in of.storage.keys("")if not k.startswith(("published/health", "locks"))}
+    assert run(of).zones == set()
+    assert before == {k: of.storage.stat(k) for k in of.storage.keys("") if not k.startswith(("published/health", "locks"))}
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not(tmp_path: Path) -> None:
+    yesterday = date(2026, 6, 9)
+    full = " ".join(f"{i}={30000 + i}" for i in range(-48, 0))
+    of = house(tmp_path, {yesterday: full.encode()})
+    assert run(of, yesterday).days[0].status == "done"
+    cut = replace(of, session=Publisher({yesterday: " ".join(full.split()[:20]).encode()}))
+    report = run(cut, yesterday)
+    assert report.days[0].status == "short"
+    assert "GB demand" in report.days[0].reason
+    assert len(held(of)) == 48
+    coarse = replace(FEED, parse=_hourly)
+    of_hours = house(tmp_path, {yesterday: full.encode()}, coarse)
+    assert sum(f.evicted for f in run(of_hours, yesterday).folded) == 48
+    assert set(series.read(of.storage, "GB", "demand", Window(START - 86400, START)).column("resolution").to_pylist()) == {"1h"}
+
+
+def _hourly(body: bytes, request: Request) -> Rows:
+    rows = Rows()
+    for row in parse(body, request):
+        if row.ts % 3600 == 0:
+            rows.add("GB", Metric.DEMAND, row.ts, row.value, "MW", "1h")
+    return rows
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tmp_path: Path) -> None:
+    yesterday = date(2026, 6, 9)
+    of = house(tmp_path, {DAY: whole(0, 30), yesterday: b"!"})
+    report = run(of, yesterday, DAY)
+    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
+    assert "FeedChanged: no such column" in report.failed[0].reason
+    assert len(list(raw.find(of.storage, "test.demand"))) == 2
+    assert health.load(of.storage, "test")[0].last_error == "no such column"
+
+
+@pytest.mark.usefixtures("at_noon")
+@pytest.mark.parametrize(("error", "reason"), [
+    (FeedUnavailable("example.org answers 503"), "example.org answers 503"), (CredentialsMissing(("X_KEY",)), "not configured: set X_KEY"),
+])
+def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: str) -> None:
+    of = house(tmp_path, {DAY: error})
+    report = run(of)
+    assert report.failed[0].reason.endswith(reason)
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.last_ok, noted.last_error) == (0, reason)
+    assert held(of) == {}
+    assert (line.retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
+    tomorrow = date(2026, 6, 11)
+    of = house(tmp_path, {})
+    assert run(of, tomorrow).days[0].status == "waiting"
+    assert health.load(of.storage, "test")[0].last_error == ""
+    assert run(of, DAY).days[0].status == "failed"
+    assert run(of, date(2026, 5, 1)).days[0].status == "missing"
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_day_past_the_reach_is_not_asked(tmp_path: Path) -> None:
+    of = house(tmp_path, {date(2026, 6, 1): whole()}, replace(FEED, reach_days=3))
+    report = run(of, date(2026, 6, 1))
+    assert report.days[0].status == "out of reach"
+    assert of.session.asked == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_contradictions_and_impossible_values_are_set_aside(tmp_path: Path) -> None:
+    of = house(tmp_path, {DAY: whole(0, 30) + b" 3=1 5=9e9"})
+    report = run(of)
+    assert report.quarantined
+    assert sorted(set(range(30)) - set(held(of))) == [3, 5]
+    (key,) = of.storage.keys("quarantine/")
+    run(of)
+    assert of.storage.keys("quarantine/") == [key]
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_rerun_from_the_kept_bytes_asks_nobody(tmp_path: Path) -> None:
+    of = house(tmp_path, {DAY: whole(0, 30)})
+    run(of)
+    silent = replace(of, session=Publisher({}))
+    doubled = replace(FEED, parse=lambda body, request: _scaled(parse(body, request)))
+    report = line.rerun(silent, doubled, [MarketDay(DAY, FEED.tz)])
+    assert silent.session.asked == 0  # type: ignore[attr-defined]
+    assert sum(f.changed for f in report.folded) == 30
+    assert held(of)[0] == 60000
+
+
+def _scaled(rows: Rows) -> Rows:
+    return Rows.of(row._replace(value=row.value * 2) for row in rows)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
+    def follow(body: bytes, request: Request) -> list[Request]:
+        return one_a_day([MarketDay(DAY, FEED.tz)]) * 2 if request.kind == "listing" else []
+
+    listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
+    feed = replace(FEED, requests=lambda days: [listing], follow=follow)
+    of = house(tmp_path, {DAY: whole(0, 30)}, feed)
+    report = run(of)
+    assert of.session.asked == 2  # type: ignore[attr-defined]
+    assert report.days[0].status == "done"

@@ -1,0 +1,103 @@
+"""Market time: days of 23, 24 and 25 hours, settlement periods, ambiguous stamps, windows and the one `now`."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warehouse import clock
+from warehouse.clock import MarketDay, Window
+from warehouse.errors import BadWindow
+from warehouse.zones import ZONES
+
+ZONE_NAMES = sorted({z.tz for z in ZONES.values()} | {z.market_tz for z in ZONES.values()})
+DAYS = st.dates(date(1999, 1, 1), date(2060, 1, 1))
+
+
+@pytest.mark.parametrize(("day", "tz", "hours"), [
+    (date(2026, 3, 29), "Europe/Berlin", 23), (date(2026, 10, 25), "Europe/Berlin", 25), (date(2026, 11, 1), "America/New_York", 25),
+    (date(2026, 3, 8), "America/Los_Angeles", 23), (date(2026, 10, 4), "Australia/Sydney", 23), (date(2026, 10, 4), "Australia/Brisbane", 24),
+    (date(2026, 11, 1), "Etc/GMT+5", 24), (date(2026, 7, 1), "Europe/London", 24),
+])
+def test_a_market_day_is_as_long_as_the_clock_makes_it(day: date, tz: str, hours: int) -> None:
+    assert MarketDay(day, tz).hours == hours
+
+
+@given(DAYS, st.sampled_from(ZONE_NAMES))
+def test_market_days_follow_each_other_without_gap(day: date, tz: str) -> None:
+    today = MarketDay(day, tz)
+    assert today.end == today.next().start
+    assert today.hours in (23, 24, 25)
+    assert MarketDay.at(today.start, tz) == today == MarketDay.at(today.end - 1, tz)
+
+
+@given(DAYS)
+def test_settlement_periods_count_from_london_midnight(day: date) -> None:
+    london = MarketDay(day, "Europe/London")
+    count = int(london.hours * 2)
+    assert count in (46, 48, 50)
+    starts = [clock.settlement_period(london, period) for period in range(1, count + 1)]
+    assert starts == list(range(london.start, london.end, 1800))
+    for period in (0, count + 1):
+        with pytest.raises(BadWindow):
+            clock.settlement_period(london, period)
+
+
+@given(st.integers(0, 4102444800), st.sampled_from(ZONE_NAMES))
+def test_local_stamps_turn_back_into_their_instant(ts: int, tz: str) -> None:
+    moment = datetime.fromtimestamp(ts, ZoneInfo(tz))
+    naive = moment.replace(tzinfo=None, fold=0)
+    assert clock.local_instant(naive, tz, second_pass=bool(moment.fold)) == ts
+    if moment.fold:
+        assert clock.is_ambiguous(naive, tz)
+
+
+def test_a_stamp_that_the_spring_change_skips_names_no_instant() -> None:
+    with pytest.raises(BadWindow):
+        clock.local_instant(datetime(2026, 3, 29, 2, 30), "Europe/Berlin")
+
+
+@given(st.integers(0, 4102444800), st.integers(0, 400 * clock.DAY))
+def test_months_are_those_that_a_window_touches(start: int, length: int) -> None:
+    window = Window(start, start + length)
+    touched = clock.months(window)
+    if not length:
+        assert touched == []
+        return
+    assert touched[0] == clock.month_of(start)
+    assert touched[-1] == clock.month_of(window.end - 1)
+    for before, after in zip(touched, touched[1:], strict=False):
+        assert clock.month_window(before).end == clock.month_window(after).start
+
+
+def test_a_reversed_window_is_refused() -> None:
+    with pytest.raises(BadWindow):
+        Window(2, 1)
+
+
+@pytest.mark.parametrize("text", ["", "x", "2026-01-01T00:00:00", "-1", "99999999999999", "2026-13-01T00:00:00Z", "1e9", "٣", "10000-01-01T00:00Z"])
+def test_what_names_no_instant_is_refused(text: str) -> None:
+    with pytest.raises(BadWindow):
+        clock.instant(text)
+
+
+def test_instants_read_seconds_and_rfc_3339() -> None:
+    assert clock.instant("1554073200") == clock.instant("2019-04-01T00:00:00+01:00") == clock.instant("2019-03-31T23:00:00Z")
+
+
+def test_now_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2021-10-08T04:00:00Z")
+    assert clock.iso(clock.now()) == "2021-10-08T04:00:00Z"
+    monkeypatch.delenv("EMDS_NOW")
+    assert abs(clock.now() - datetime.now(UTC).timestamp()) < 2
+
+
+def test_a_capacity_year_ends_where_the_next_begins() -> None:
+    starts = [int((datetime(year, 1, 1, tzinfo=UTC) - timedelta(hours=1)).timestamp()) for year in (2023, 2024, 2025)]
+    assert clock.interval_end(starts[0], "1y") == starts[1]
+    assert clock.interval_end(starts[1], "1y") == starts[2]
+    assert clock.interval_end(starts[0], "15m") == starts[0] + 900

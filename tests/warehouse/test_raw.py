@@ -1,0 +1,84 @@
+"""Kept bodies: whole, deduplicated against the newest answer to the same question, found again by day, pruned."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warehouse import raw
+from warehouse.errors import StorageError
+from warehouse.market import Request
+from warehouse.storage import Folder
+
+DAY = date(2026, 10, 25)
+
+
+def question(url: str = "https://example.org/a", *days: date) -> Request:
+    return Request("aemo.dispatch", url, params=(("from", "x"),), days=days or (DAY,), zone="GB", ext="csv")
+
+
+@given(body=st.binary(max_size=300))
+@settings(max_examples=30)
+def test_a_kept_body_is_a_zstd_file_with_its_question(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
+    storage = Folder(tmp_path_factory.mktemp("raw"))
+    key = raw.keep(storage, question(), body, 1000)
+    assert key is not None
+    assert key.startswith("raw/aemo/dispatch/2026-10-25/1000-")
+    found = list(raw.find(storage, "aemo.dispatch"))
+    assert [(k.body, k.request, k.fetched_at) for k in found] == [(body, question(), 1000)]
+    stored = storage.get(key) or b""
+    with zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True) as stream:
+        assert stream.read() == body
+
+
+def test_an_equal_answer_is_not_kept_again_but_a_changed_back_one_is(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    kept = [raw.keep(storage, question(), body, ts) is not None for ts, body in enumerate([b"A", b"A", b"B", b"A", b"A"])]
+    assert kept == [True, False, True, True, False]
+    assert [k.body for k in raw.find(storage, "aemo.dispatch")] == [b"A", b"B", b"A"]
+
+
+def test_answers_to_other_questions_do_not_count(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    other = question("https://example.org/b")
+    assert raw.keep(storage, question(), b"A", 1)
+    assert raw.keep(storage, other, b"A", 2)
+    assert raw.keep(storage, question(), b"A", 3) is None
+
+
+def test_find_takes_bodies_whose_days_touch_the_asked_ones(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    raw.keep(storage, question("https://example.org/a", date(2026, 10, 1), date(2026, 10, 31)), b"month", 1)
+    raw.keep(storage, question("https://example.org/b", date(2026, 11, 2)), b"later", 2)
+    assert [k.body for k in raw.find(storage, "aemo.dispatch", DAY, DAY)] == [b"month"]
+    assert [k.body for k in raw.find(storage, "aemo.dispatch", date(2026, 11, 1))] == [b"later"]
+
+
+def test_prune_keeps_the_last_answer_to_each_question_and_the_recent_ones(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    for ts, body in [(1, b"A"), (2, b"B"), (50, b"C"), (60, b"D")]:
+        raw.keep(storage, question(), body, ts)
+    raw.keep(storage, question("https://example.org/b"), b"other", 1)
+    assert raw.prune(storage, "aemo.dispatch", before=50) == 2
+    assert sorted(k.body for k in raw.find(storage, "aemo.dispatch")) == [b"C", b"D", b"other"]
+
+
+def test_a_file_that_says_nothing_of_its_question_is_a_storage_error(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    storage.put("raw/aemo/dispatch/2026-10-25/1-deadbeef.csv.zst", b"no frame")
+    with pytest.raises(StorageError):
+        list(raw.find(storage, "aemo.dispatch"))
+
+
+def test_secrets_are_not_kept(tmp_path: Path) -> None:
+    from warehouse.market import Secret
+
+    storage = Folder(tmp_path)
+    asked = Request("eia.demand", "https://example.org", days=(DAY,), secrets=(Secret("query", "api_key", ("EIA_API_KEY",)),))
+    raw.keep(storage, asked, b"x", 1)
+    assert next(raw.find(storage, "eia.demand")).request.secrets == ()
