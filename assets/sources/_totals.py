@@ -23,16 +23,25 @@ class Total(NamedTuple):
 
 def total(parts: Iterable[tuple[Sequence[int], Sequence[float]]]) -> Total:
     """The sums of parts given as columns of instants and values. No parts, no sums."""
-    known: list[dict[int, float]] = []
-    torn: set[int] = set()
-    for ts, values in parts:
-        part = dict(zip(ts, values, strict=True))
-        if len(part) != len(ts):
-            torn |= {at for at, value in zip(ts, values, strict=True) if part[at] != value}
-        known.append(part)
+    columns = list(parts)
+    known = [undisputed(*part) for part in columns]
     if not known:
         return Total([], [], 0, 0)
-    stated = set().union(*known)
-    whole = sorted(set(known[0]).intersection(*known[1:]) - torn)
-    sums = [round(fsum(part[at] for part in known), DIGITS) for at in whole]
-    return Total(whole, sums, len(stated) - len(whole) - len(torn), len(torn))
+    stated = {ts for column, _ in columns for ts in column}
+    torn = {ts for (column, _), part in zip(columns, known, strict=True) if len(part) < len(column) for ts in column if ts not in part}
+    whole = sorted(set(known[0]).intersection(*known[1:]))
+    return Total(whole, [summed(part[ts] for part in known) for ts in whole], len(stated) - len(whole) - len(torn), len(torn))
+
+
+def undisputed(ts: Sequence[int], values: Sequence[float]) -> dict[int, float]:
+    """Value by instant, without the instants that are stated with two values."""
+    part = dict(zip(ts, values, strict=True))
+    if len(part) < len(ts):
+        for at in {at for at, value in zip(ts, values, strict=True) if part[at] != value}:
+            del part[at]
+    return part
+
+
+def summed(values: Iterable[float]) -> float:
+    """The sum without the dust of binary fractions."""
+    return round(fsum(values), DIGITS)

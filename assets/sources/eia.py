@@ -1,0 +1,301 @@
+"""EIA-930 by API v2: hourly demand and interchange of the seven US zones, generation of California. Reference: FEEDS-US.md section 8.
+
+Traps:
+- `period` is the UTC hour's end, and `start` and `end` are both included: a day is asked for from its midnight to the next.
+- An answer of more than 5000 rows is cut, with a warning; further pages are had by `offset`.
+- Rows come unordered; `value` and `total` are numbers or texts.
+- Interchange is + out of the balancing authority here, so that every sign turns.
+- The answer repeats the key under `request`; only `response` is read.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, NoReturn
+
+from assets.sources._blocks import blocks
+from assets.sources._body import json_of, member, number
+from assets.sources._clocks import iso_instant
+from assets.sources._totals import summed, undisputed
+from warehouse.clock import HOUR, MarketDay
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Feed, Fuel, Metric, Publication, Request, Secret, Source
+from warehouse.schema import Key, Rows
+
+HOST = "api.eia.gov"
+PAGE = 5000
+TZ = "UTC"
+RESPONDENTS = {
+    "CISO": "US-CAISO", "ERCO": "US-ERCOT", "PJM": "US-PJM", "MISO": "US-MISO", "NYIS": "US-NYISO", "ISNE": "US-ISONE", "SWPP": "US-SPP",
+}
+FUELS = {
+    "COL": Fuel.COAL, "NG": Fuel.GAS, "NUC": Fuel.NUCLEAR, "OIL": Fuel.OIL, "WAT": Fuel.HYDRO, "PS": Fuel.PUMPED_STORAGE,
+    "SUN": Fuel.SOLAR, "SNB": Fuel.SOLAR, "WND": Fuel.WIND, "WNB": Fuel.WIND, "GEO": Fuel.GEOTHERMAL, "BAT": Fuel.BATTERY,
+    "OES": Fuel.OTHER, "UES": Fuel.OTHER, "OTH": Fuel.OTHER, "UNK": Fuel.OTHER,
+}
+"""SNB and WNB are solar and wind with a battery behind the same meter; OES and UES storage that is no battery or of no stated kind."""
+
+_KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
+
+
+def _requests(
+    feed: str, dataset: str, longest: int, facets: tuple[tuple[str, str], ...],
+) -> Callable[[Sequence[MarketDay]], list[Request]]:
+    """Questions of at most `longest` days, so that one page holds the answer."""
+
+    def requests(days: Sequence[MarketDay]) -> list[Request]:
+        return [_request(feed, dataset, facets, block) for block in blocks(days, longest)]
+
+    return requests
+
+
+def _request(feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block: Sequence[MarketDay]) -> Request:
+    params = (
+        ("data[]", "value"), ("end", str(block[-1].next())), *facets, ("frequency", "hourly"), ("length", str(PAGE)), ("offset", "0"),
+        ("start", str(block[0])),
+    )
+    url = f"https://{HOST}/v2/electricity/rto/{dataset}/data/"
+    return Request(feed, url, params, tuple(day.day for day in block), secrets=_KEY, ext="json")
+
+
+def next_page(body: bytes, request: Request) -> list[Request]:
+    """The question for the rows that a cut answer left out; none where it is whole. Raises FeedChanged."""
+    response = _response(body)
+    page = member(response, "data", list)
+    reached = _offset(request) + len(page)
+    if not page or not _cut(response, reached):
+        return []
+    further = tuple((name, str(reached) if name == "offset" else value) for name, value in request.params)
+    return [replace(request, params=further, part=f"offset {reached}")]
+
+
+def parse_demand(body: bytes, request: Request) -> Rows:
+    """`demand` rows of our zones, from rows of type D. Raises FeedChanged, FeedUnavailable, NotPublished."""
+    return _by_zone(body, Metric.DEMAND, "D", 1.0)
+
+
+def parse_interchange(body: bytes, request: Request) -> Rows:
+    """`interchange` rows: every border, + into the zone, and the net where the page is whole; of totals (type TI), the net alone.
+
+    Raises FeedChanged, FeedUnavailable, NotPublished.
+    """
+    response = _response(body)
+    entries = _entries(response)
+    if "fromba" not in entries[0]:
+        return _by_zone(body, Metric.INTERCHANGE, "TI", -1.0)
+    found: dict[Key, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    for entry in entries:
+        zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
+        if zone is not None and entry.get("value") is not None:
+            counterparty = RESPONDENTS.get(other) or str(entry.get("toba-name") or other)
+            ts, values = found[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
+            ts.append(_start(entry))
+            values.append(0.0 - _megawatts(entry))
+    rows = _rows(found)
+    return rows if _cut(response, _offset(request) + len(entries)) else combine_interchange(rows)
+
+
+def combine_interchange(rows: Rows) -> Rows:
+    """The same rows with the nets that their borders add up to; a net that was stated as a total stays as it is."""
+    borders: dict[str, list[dict[int, float]]] = defaultdict(list)
+    for key, strip in rows.strips.items():
+        if key.counterparty is not None:
+            borders[key.zone].append(undisputed(strip.ts, strip.values))
+    for zone, parts in borders.items():
+        rows.strips.pop(_key(zone, Metric.INTERCHANGE), None)
+        rows.extend(_key(zone, Metric.INTERCHANGE), *_net(parts))
+    return rows
+
+
+def _net(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
+    """The sum of the borders at every hour that lacks none. A border is lacking where it shows within half a day of the hour:
+    borders come and go with the years, and no list of them is published with the figures."""
+    hours = sorted(set().union(*parts))
+    whole = [ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)]
+    return whole, [summed(part[ts] for part in parts if ts in part) for ts in whole]
+
+
+_HALF_A_DAY = range(-12 * HOUR, 13 * HOUR, HOUR)
+
+
+def parse_generation(body: bytes, request: Request) -> Rows:
+    """`generation` rows of California by fuel. Raises FeedChanged, FeedUnavailable, NotPublished."""
+    found: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    for entry in _entries(_response(body)):
+        code = member(entry, "fueltype", str)
+        if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" and entry.get("value") is not None:
+            if code not in FUELS:
+                raise FeedChanged(f"unknown fuel {code[:20]!r}")
+            found[code][0].append(_start(entry))
+            found[code][1].append(_megawatts(entry))
+    rows = Rows()
+    for fuel in sorted({FUELS[code] for code in found}):
+        parts = [found[code] for code in found if FUELS[code] == fuel]
+        rows.extend(_key("US-CAISO", Metric.GENERATION)._replace(fuel=fuel.value), *(parts[0] if len(parts) == 1 else _added(parts)))
+    return rows
+
+
+def _added(parts: Sequence[tuple[list[int], list[float]]]) -> tuple[list[int], list[float]]:
+    """Codes of one fuel, added hour by hour: a code without plants has no rows."""
+    known = [undisputed(*part) for part in parts]
+    hours = sorted(set().union(*known))
+    return hours, [summed(part[ts] for part in known if ts in part) for ts in hours]
+
+
+def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
+    """One net series a zone, from region-data rows of one type."""
+    found: dict[Key, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
+    if not entries:
+        raise FeedChanged(f"no row of type {kind}")
+    for entry in entries:
+        zone = RESPONDENTS.get(member(entry, "respondent", str))
+        if zone is not None and entry.get("value") is not None:
+            ts, values = found[_key(zone, metric)]
+            ts.append(_start(entry))
+            values.append(sign * _megawatts(entry) + 0.0)
+    return _rows(found)
+
+
+def _rows(found: Mapping[Key, tuple[list[int], list[float]]]) -> Rows:
+    rows = Rows()
+    for key, (ts, values) in found.items():
+        rows.extend(key, ts, values)
+    return rows
+
+
+def _key(zone: str, metric: Metric) -> Key:
+    return Key(zone, metric, "MW", "1h")
+
+
+def _start(entry: Mapping[str, Any]) -> int:
+    """The start of the hour that ends at `period`."""
+    end = iso_instant(member(entry, "period", str))
+    if end % HOUR:
+        raise FeedChanged(f"{entry['period']!r} ends no hour")
+    return end - HOUR
+
+
+def _megawatts(entry: Mapping[str, Any]) -> float:
+    """Megawatt-hours of one hour."""
+    if entry.get("value-units") != "megawatthours":
+        raise FeedChanged(f"unit {str(entry.get('value-units'))[:40]!r}, not megawatthours")
+    return number(entry["value"], "value")
+
+
+def _response(body: bytes) -> dict[str, Any]:
+    answer = json_of(body)
+    if isinstance(answer, dict) and "response" not in answer and "error" in answer:
+        _refuse(answer)
+    found: dict[str, Any] = member(answer, "response", dict)
+    return found
+
+
+def _refuse(answer: Mapping[str, Any]) -> NoReturn:
+    """Raises what an error's code means; its message may repeat the key and is not told."""
+    error = answer["error"]
+    code = str((error if isinstance(error, dict) else answer).get("code", "no code"))[:40]
+    raise FeedUnavailable(f"{HOST}: {code}") if "RATE_LIMIT" in code else FeedChanged(f"{HOST} refuses the question: {code}")
+
+
+def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = member(response, "data", list)
+    if not found:
+        raise NotPublished("no row for what was asked")
+    if not all(isinstance(entry, dict) for entry in found):
+        raise FeedChanged("'data' holds something else than rows")
+    return found
+
+
+def _cut(response: Mapping[str, Any], reached: int) -> bool:
+    """Whether rows follow the first `reached` ones. `total` counts them all; without it, the warning tells."""
+    if "total" in response:
+        return reached < number(response["total"], "total")
+    return "incomplete return" in str(response.get("warnings", ""))
+
+
+def _offset(request: Request) -> int:
+    return int(dict(request.params).get("offset", "0"))
+
+
+def _facets(**groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((f"facets[{name}][{i}]", value) for name, values in groups.items() for i, value in enumerate(values))
+
+
+_EVERY = tuple(RESPONDENTS)
+_PUBLICATION = Publication(lag_minutes=120, grace_minutes=240)
+
+SOURCE = Source(
+    code="eia",
+    name="U.S. Energy Information Administration, Form EIA-930",
+    homepage="https://www.eia.gov/electricity/gridmonitor/",
+    hosts=(HOST,),
+    requests_per_minute=30,
+    licence="public domain (U.S. government work)",
+    licence_url="https://www.eia.gov/about/copyrights_reuse.php",
+    attribution="Source: U.S. Energy Information Administration (EIA-930)",
+    redistributable="yes",
+    required_env=("EIA_API_KEY",),
+    feeds=(
+        Feed(
+            id="eia.demand",
+            title="Hourly demand by balancing authority",
+            zones=tuple(RESPONDENTS.values()),
+            metrics=(Metric.DEMAND,),
+            rank=9,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=date(2015, 7, 1),
+            publication=_PUBLICATION,
+            requests=_requests("eia.demand", "region-data", 28, _facets(type=("D",), respondent=_EVERY)),
+            parse=parse_demand,
+            follow=next_page,
+            every_minutes=60,
+            secrets=_KEY,
+        ),
+        Feed(
+            id="eia.interchange",
+            title="Hourly interchange by balancing authority and border",
+            zones=tuple(RESPONDENTS.values()),
+            metrics=(Metric.INTERCHANGE,),
+            rank=9,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=date(2015, 7, 1),
+            publication=_PUBLICATION,
+            requests=_requests("eia.interchange", "interchange-data", 3, _facets(fromba=_EVERY)),
+            parse=parse_interchange,
+            follow=next_page,
+            combine=combine_interchange,
+            every_minutes=60,
+            secrets=_KEY,
+        ),
+        Feed(
+            id="eia.generation",
+            title="Hourly net generation of California by energy source",
+            zones=("US-CAISO",),
+            metrics=(Metric.GENERATION,),
+            rank=9,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=date(2018, 7, 1),
+            publication=_PUBLICATION,
+            requests=_requests("eia.generation", "fuel-type-data", 12, _facets(respondent=("CISO",))),
+            parse=parse_generation,
+            follow=next_page,
+            every_minutes=60,
+            secrets=_KEY,
+        ),
+    ),
+    notes=(
+        "Balancing authorities report to EIA hour by hour and correct for days afterwards; values are means over the hour.",
+        "Interchange is the sum over the borders that the authority itself reports, written where none of them is missing.",
+        "US-SPP is SWPP, the eastern balancing authority; SWPW in the west is another one.",
+    ),
+)
