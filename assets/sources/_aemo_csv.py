@@ -40,7 +40,7 @@ class Table:
     def cells(self, last: int) -> Iterator[list[str]]:
         """Each line's cells up to place `last`, unquoted: no text with a comma in it stands before columns that we read."""
         for line in self.lines:
-            cells = line.replace('"', "").split(",", last + 1)
+            cells = (line.replace('"', "") if '"' in line else line).split(",", last + 1)
             if len(cells) <= last:
                 raise FeedChanged(f"{self.name}: a line of {len(cells)} cells")
             yield cells
