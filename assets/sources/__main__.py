@@ -1,19 +1,21 @@
 """`python -m assets.sources parse FEED FILE [--zone Z] [--day D]`: the rows that one kept body states, as CSV.
 
 Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed failure) or for wrong use.
+`python -m assets.sources table` prints docs/feeds.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TextIO
 
-from assets.sources import codes, feed
+from assets.sources import codes, feed, sources
 from warehouse.clock import days_of
 from warehouse.errors import CallerError, MarketError
 from warehouse.market import Feed, Request
@@ -53,6 +55,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     verb.add_argument("file", type=Path, help="the publisher's own bytes")
     verb.add_argument("--zone", help="where the body does not say it")
     verb.add_argument("--day", type=days_of, default=(), help="where the body carries no date: YYYY, YYYY-MM or YYYY-MM-DD")
+    verb.set_defaults(run=_parse)
+    verbs.add_parser("table", usage=argparse.SUPPRESS, help="print docs/feeds.md").set_defaults(run=_table)
     return parser.parse_args(argv)
 
 
@@ -63,10 +67,19 @@ def _parse(args: argparse.Namespace) -> int:
     return 0
 
 
+def _table(args: argparse.Namespace) -> int:
+    from assets.sources import _table  # it needs every source and the session: `parse` does without
+
+    os.environ["EMDS_NOW"] = _table.EXAMPLE_NOW  # addresses change with a day's age: the page must not
+    sys.stdout.write(_table.feeds_table(sources().values()))
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; the exit code."""
     try:
-        return _parse(_arguments(argv))
+        args = _arguments(argv)
+        return int(args.run(args))
     except (MarketError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  the command's own answer
         return 2
