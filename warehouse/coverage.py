@@ -45,9 +45,10 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     whole: dict[Pair, tuple[Window, ...]] = {}
     gaps: dict[Pair, tuple[Gap, ...]] = {}
     asked = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
-    for pair, series in _series(rows, feed).items():
-        found = {part: [gap for one in series for gap in _gaps(one, part)] for part in asked}
-        whole[pair] = tuple(part for part, missing in found.items() if not missing)
+    for pair, (net, borders) in _series(rows, feed).items():
+        found = {part: [gap for one in net for gap in _gaps(one, part)] for part in asked}
+        # A border may rest for hours: no gap worth telling, but no reason to evict what was known of it either.
+        whole[pair] = tuple(part for part, missing in found.items() if not missing and not any(_gaps(one, part) for one in borders))
         if any(found.values()):
             gaps[pair] = tuple(gap for missing in found.values() for gap in missing)
     return Cover(whole, gaps)
@@ -75,18 +76,27 @@ class _Series:
     step: int
 
 
-def _series(rows: Rows, feed: Feed) -> dict[Pair, list[_Series]]:
-    """The net series by pair, fuel by fuel; an empty one for a pair that ought to be there."""
-    found: dict[Pair, dict[str | None, list[tuple[str, list[int]]]]] = defaultdict(lambda: defaultdict(list))
+Parts = list[tuple[str, list[int]]]
+"""Resolutions and interval starts."""
+
+
+def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Series]]]:
+    """By pair the net series, fuel by fuel, and those of borders and ties; an empty net for a pair that ought to be there."""
+    net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
+    borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, strip in rows.strips.items():
-        fuels = found[key.zone, key.metric]
+        pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:
-            fuels[key.fuel].append((key.resolution, strip.ts))
+            net[pair][key.fuel].append((key.resolution, strip.ts))
+        else:
+            borders[pair][key.counterparty, key.link].append((key.resolution, strip.ts))
+    pairs = {*net, *borders}
     if feed.zones_per_answer == "all":
-        for metric in {metric for _, metric in found}:
-            for zone in feed.zones:
-                found[zone, metric]  # an empty entry: nothing of it was stated
-    return {pair: [_joined(parts) for parts in fuels.values()] or [_absent(feed)] for pair, fuels in found.items()}
+        pairs |= {(zone, metric) for _, metric in pairs for zone in feed.zones}
+    return {
+        pair: ([_joined(parts) for parts in net[pair].values()] or [_absent(feed)], [_joined(parts) for parts in borders[pair].values()])
+        for pair in pairs
+    }
 
 
 def _absent(feed: Feed) -> _Series:

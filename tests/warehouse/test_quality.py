@@ -149,6 +149,15 @@ def test_borders_alone_are_no_net() -> None:
     assert len(verdict.kept) == 24
 
 
+def test_a_border_with_a_gap_is_no_reason_to_evict_it() -> None:
+    rows = series(DAY, metric="interchange", value=100.0)
+    for ts in range(DAY.start + 6 * HOUR, DAY.end, HOUR):
+        rows.add("FR", "interchange", ts, 100.0, "MW", "1h", counterparty="BE")
+    verdict = judge(rows, feed_of(metric=Metric.INTERCHANGE), [DAY.window], LATER)
+    assert verdict.whole == {("FR", "interchange"): ()}
+    assert not verdict.short
+
+
 def test_every_fuel_of_a_mix_must_be_there() -> None:
     rows = Rows()
     for i, ts in enumerate(range(DAY.start, DAY.end, 1800)):
