@@ -32,7 +32,7 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
         for name, text in DOCUMENTS.items()
     ]
 
-    @dg.multi_asset(name="documents", specs=specs, pool="documents")
+    @dg.multi_asset(name="publish_documents", specs=specs, pool="documents")
     def documents(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]):
         refresh_all(house)
         for name in DOCUMENTS:

@@ -19,13 +19,16 @@ from warehouse.market import Feed, Source
 OWNER = "team:market-feeds"
 
 
-def partitions_of(feed: Feed) -> dg.TimeWindowPartitionsDefinition:
-    """Market days in the feed's own zone, today's and where published tomorrow's among them; calendar years for yearly feeds."""
+def partitions_of(source: Source, feed: Feed) -> dg.TimeWindowPartitionsDefinition:
+    """Market days in the feed's own zone, today's and where published tomorrow's among them; calendar years for yearly feeds.
+
+    They begin with the oldest feed of the source on the same calendar, so that one run can ask them together; a day before
+    a feed's own first is out of its reach.
+    """
+    first = min(f.since for f in source.feeds if (f.tz, f.ahead_days, f.yearly) == (feed.tz, feed.ahead_days, feed.yearly))
     if feed.yearly:
-        return dg.TimeWindowPartitionsDefinition(
-            start=str(feed.since.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
-        )
-    return dg.DailyPartitionsDefinition(start_date=feed.since.isoformat(), timezone=feed.tz, end_offset=1 + feed.ahead_days)
+        return dg.TimeWindowPartitionsDefinition(start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1)
+    return dg.DailyPartitionsDefinition(start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + feed.ahead_days)
 
 
 def days_of(feed: Feed, keys: Sequence[str]) -> list[MarketDay]:
@@ -53,7 +56,7 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
     key = asset_key(feed)
 
     @dg.asset(
-        key=key, group_name=source.code, partitions_def=partitions_of(feed), backfill_policy=dg.BackfillPolicy.single_run(),
+        key=key, group_name=source.code, partitions_def=partitions_of(source, feed), backfill_policy=dg.BackfillPolicy.single_run(),
         pool=pool_of(source), code_version=feed.version, owners=[OWNER], kinds={"parquet"}, output_required=False,
         tags={"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution},
         description=describe(source, feed), metadata=_declared(source, feed), freshness_policy=freshness(feed),

@@ -9,15 +9,15 @@ import dagster as dg
 
 warnings.filterwarnings("ignore", category=dg.BetaWarning)  # single-run backfills, measured and wanted (DESIGN.md section 7)
 
-from assets.geo import geo_assets  # noqa: E402
-
 from assets.analyst import analyst_asset  # noqa: E402
 from assets.documents import document_assets  # noqa: E402
+from assets.geo import geo_assets  # noqa: E402
 from assets.series import series_asset  # noqa: E402
 from assets.sources import sources  # noqa: E402
 from orchestration.resources import open_house  # noqa: E402
 from orchestration.schedules import schedules_and_jobs  # noqa: E402
 from orchestration.sensors import failure_sensor  # noqa: E402
+from orchestration.upkeep import upkeep  # noqa: E402
 
 
 def build() -> dg.Definitions:
@@ -27,7 +27,7 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known)
     return dg.Definitions(
         assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known)],
-        jobs=jobs, schedules=schedules, sensors=[failure_sensor],
+        jobs=[*jobs, upkeep], schedules=schedules, sensors=[failure_sensor],
         resources={"house": open_house()},
         executor=dg.in_process_executor,
     )

@@ -1,4 +1,4 @@
-"""When each source is asked: one job and one look-back schedule per feed rhythm of a source, running by default.
+"""When each source is asked: one job and one look-back schedule per rhythm of a source, running by default.
 
 A schedule asks for the market days that the publisher may still revise, today's, and where published tomorrow's, in one
 run. Documents of all zones are published every quarter hour besides: a day-ahead hour turns without any new row.
@@ -6,7 +6,8 @@ run. Documents of all zones are published every quarter hour besides: a day-ahea
 
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import date, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -17,9 +18,10 @@ from warehouse.market import Feed, Source
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 
 
-def schedules_and_jobs(sources: Mapping[str, Source]) -> tuple[list[dg.JobDefinition], list[dg.ScheduleDefinition]]:
+def schedules_and_jobs(sources: Mapping[str, Source]) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
     """Jobs and schedules of every source, and those of the documents."""
-    jobs, schedules = [], []
+    jobs: list[Any] = []
+    schedules: list[dg.ScheduleDefinition] = []
     for source in sources.values():
         for name, feeds in rhythms(source).items():
             job = dg.define_asset_job(
@@ -27,7 +29,7 @@ def schedules_and_jobs(sources: Mapping[str, Source]) -> tuple[list[dg.JobDefini
                 description=f"{source.name}: {', '.join(f.id for f in feeds)}",
             )
             jobs.append(job)
-            schedules.append(_look_back(name, job, feeds))
+            schedules.append(_look_back(name, feeds))
     documents = dg.define_asset_job("documents", selection=dg.AssetSelection.groups("published"))
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
@@ -36,21 +38,29 @@ def schedules_and_jobs(sources: Mapping[str, Source]) -> tuple[list[dg.JobDefini
     schedules += [
         dg.ScheduleDefinition(job=documents, cron_schedule="*/15 * * * *", execution_timezone="UTC", default_status=running),
         dg.ScheduleDefinition(job=geo, cron_schedule="30 3 2 1 *", execution_timezone="UTC", default_status=running),
+        dg.ScheduleDefinition(job_name="upkeep", name="upkeep_schedule", cron_schedule="50 * * * *", execution_timezone="UTC",
+                              default_status=running),
         dg.ScheduleDefinition(job=analyst, cron_schedule="40 3 * * *", execution_timezone="UTC", default_status=running),
     ]
     return jobs, schedules
 
 
 def rhythms(source: Source) -> dict[str, list[Feed]]:
-    """Job name -> the feeds asked together: same partitions, same rhythm (one run has one partitions definition)."""
+    """Job name -> the feeds asked together in one run: same partitions (one run has one partitions definition), same rhythm."""
     found: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     for feed in source.feeds:
-        found[feed.tz, feed.since, feed.ahead_days, feed.yearly, feed.every_minutes, feed.revised_days].append(feed)
-    named = {}
+        found[feed.every_minutes, feed.tz, feed.ahead_days, feed.yearly].append(feed)
+    names: dict[str, list[Feed]] = {}
     for feeds in found.values():
-        products = "_".join(f.id.split(".", 1)[1] for f in feeds)
-        named[f"{source.code}__{products}"[:100]] = feeds
-    return named
+        name = f"{source.code}_every_{_spell(feeds[0].every_minutes)}"
+        names[name if name not in names else f"{name}_{feeds[0].id.split('.', 1)[1]}"] = feeds
+    return names
+
+
+def _spell(minutes: int) -> str:
+    if minutes % 1440 == 0:
+        return f"{minutes // 1440}d"
+    return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"
 
 
 def cron(every_minutes: int, offset: int) -> str:
@@ -62,25 +72,26 @@ def cron(every_minutes: int, offset: int) -> str:
     return f"{offset % every_minutes}-59/{every_minutes} * * * *"
 
 
-def _look_back(name: str, job: dg.UnresolvedAssetJobDefinition, feeds: list[Feed]) -> dg.ScheduleDefinition:
-    feed = feeds[0]
+def _look_back(name: str, feeds: list[Feed]) -> dg.ScheduleDefinition:
+    feed, back = feeds[0], max(f.revised_days for f in feeds)
 
     @dg.schedule(
-        name=f"{name}_schedule", job=job, cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
+        name=f"{name}_schedule", job_name=name, cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
         execution_timezone=feed.tz, default_status=dg.DefaultScheduleStatus.RUNNING,
-        description=f"every {feed.every_minutes} min, {feed.revised_days} days back" + (" and tomorrow" if feed.ahead_days else ""),
+        description=f"{', '.join(f.id for f in feeds)}: {back} days back" + (" and tomorrow" if feed.ahead_days else ""),
     )
     def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
-        first, last = look_back_keys(feed, at.date())
+        first, last = look_back_keys(feeds, at.date())
         return dg.RunRequest(run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last})
 
     return look_back
 
 
-def look_back_keys(feed: Feed, today) -> tuple[str, str]:
+def look_back_keys(feeds: list[Feed], today: date) -> tuple[str, str]:
     """First and last partition key that a scheduled run asks for."""
+    feed = feeds[0]
     if feed.yearly:
-        return str(max(today.year - 1, feed.since.year)), str(today.year)
-    first = max(today - timedelta(days=feed.revised_days), feed.since)
-    return first.isoformat(), (today + timedelta(days=feed.ahead_days)).isoformat()
+        return str(today.year - 1), str(today.year)
+    back = max(f.revised_days for f in feeds)
+    return (today - timedelta(days=back)).isoformat(), (today + timedelta(days=feed.ahead_days)).isoformat()

@@ -1,0 +1,78 @@
+"""Keeps disks bounded: old runs of Dagster's storage, old answers, what killed writers left behind. Hourly, and by `emds up`.
+
+A run's sqlite file takes 140 kB (DAGSTER_HOME/history/runs), so finished runs go after a day, failed ones after two
+weeks. A partition stays materialised: the newest event of each partition is told again without its run before the run goes.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import dagster as dg
+
+from assets.line import House
+from warehouse import clock, raw
+
+FINISHED_DAYS, FAILED_DAYS = 1.0, 14.0
+RAW_DAYS = 7
+_GONE = {dg.DagsterRunStatus.SUCCESS: FINISHED_DAYS, dg.DagsterRunStatus.CANCELED: FINISHED_DAYS, dg.DagsterRunStatus.FAILURE: FAILED_DAYS}
+AT_ONCE = 500
+
+
+def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
+    """Removes runs that ended long enough ago; returns how many."""
+    removed = 0
+    for status, days in _GONE.items():
+        old = dg.RunsFilter(statuses=[status], updated_before=_moment(now - days * clock.DAY))
+        for run in instance.get_runs(old, limit=AT_ONCE):
+            _tell_again(instance, run.run_id)
+            instance.delete_run(run.run_id)
+            _unlink(instance, run.run_id)
+            removed += 1
+    return removed
+
+
+def _moment(ts: float):  # type: ignore[no-untyped-def]
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(ts, UTC)
+
+
+def _tell_again(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Reports the materialisations of a run that are still the newest of their partitions, without a run."""
+    for record in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
+        event = record.dagster_event
+        if event is None or event.asset_key is None:
+            continue
+        made = event.step_materialization_data.materialization
+        newest = instance.get_latest_materialization_event(event.asset_key) if made.partition is None else _newest(instance, made)
+        if newest is not None and newest.run_id == run_id:
+            instance.report_runless_asset_event(
+                dg.AssetMaterialization(made.asset_key, partition=made.partition, metadata=made.metadata, description=made.description)
+            )
+
+
+def _newest(instance: dg.DagsterInstance, made: dg.AssetMaterialization):  # type: ignore[no-untyped-def]
+    records = instance.fetch_materializations(
+        dg.AssetRecordsFilter(asset_key=made.asset_key, asset_partitions=[str(made.partition)]), limit=1
+    ).records
+    return records[0].event_log_entry if records else None
+
+
+def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
+    """The run's own sqlite file, which Dagster leaves behind."""
+    for path in (Path(instance.root_directory) / "history" / "runs").glob(f"{run_id}.db*"):
+        path.unlink(missing_ok=True)
+
+
+@dg.op(description="Removes old runs, old kept answers and abandoned scratch files.")
+def tidy(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    runs = purge_runs(context.instance, time.time())
+    days = int(os.environ.get("EMDS_RAW_DAYS") or RAW_DAYS)
+    bodies = sum(raw.prune(house.storage, f.id, clock.now() - days * clock.DAY) for s in house.sources.values() for f in s.feeds)
+    context.log.info(f"{runs} runs, {bodies} kept answers, {house.storage.sweep()} scratch files removed")
+
+
+@dg.job(description="Keeps disks bounded.", tags={"source": "upkeep"})
+def upkeep() -> None:
+    tidy()
