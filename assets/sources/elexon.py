@@ -1,0 +1,271 @@
+"""Elexon Insights for GB: market index price, initial demand outturn, and the flow of every interconnector, half-hourly.
+
+Traps (reference FEEDS-GB-AU-EU section 3):
+- Only `startTime` (UTC) tells the time: settlement periods count from London midnight, 46 to 50 a day. Rows come in any order.
+- The price is APXMIDP's of the Market Index Data; N2EXMIDP is 0 / 0 nowadays, and an APX row without volume is no price.
+- National demand (INDO) is called `demand` on its dataset and `initialDemandOutturn` on /demand/outturn; `demand` of
+  another dataset (ITSDO: with station load, pumping and exports) is another quantity. Zero demand is a missing reading.
+- The net is a sum: it is written where every tie of its era has a value in that half hour, never for a part of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NoReturn
+
+from assets.sources._blocks import blocks
+from assets.sources._body import json_of, member, number
+from assets.sources._stamps import utc_stamp
+from warehouse.clock import MarketDay, iso
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
+from warehouse.schema import Key, Rows
+
+HOST = "data.elexon.co.uk"
+BASE = f"https://{HOST}/bmrs/api/v1"
+HALF_HOUR = 1800
+LONGEST_PRICE = 7
+LONGEST_DEMAND = 28
+LONGEST_TIES = 7
+"""Days a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """An interconnector: where it leads, its line in the geographic layer (else its fuel type), and since when it counts."""
+
+    counterparty: str
+    link: str
+    since: str
+    """The earliest half hour at which it may have flowed, tests included: from then on no net without it."""
+
+
+TIES = {
+    "France(IFA)": Tie("FR", "gb-fr-ifa", "1990-01-01T00:00Z"),
+    "Northern Ireland(Moyle)": Tie("Northern Ireland", "INTIRL", "2001-12-01T00:00Z"),
+    "Netherlands(BritNed)": Tie("NL", "gb-nl-britned", "2011-03-01T00:00Z"),
+    "Ireland(East-West)": Tie("Ireland", "INTEW", "2012-09-01T00:00Z"),
+    "Belgium (Nemolink)": Tie("BE", "gb-be-nemo", "2019-01-01T00:00Z"),
+    "IFA2 (INTIFA2)": Tie("FR", "gb-fr-ifa2", "2021-01-01T00:00Z"),
+    "North Sea Link (INTNSL)": Tie("NO-2", "gb-no2-nsl", "2021-10-01T00:00Z"),
+    "Eleclink (INTELEC)": Tie("FR", "gb-fr-eleclink", "2022-05-01T00:00Z"),
+    "Denmark (Viking link)": Tie("DK-1", "gb-dk1-viking", "2023-12-01T00:00Z"),
+    "Ireland (Greenlink)": Tie("Ireland", "INTGRNL", "2025-01-01T00:00Z"),
+}
+
+
+def _spelling(name: str) -> str:
+    return "".join(name.split()).casefold()
+
+
+_TIES = {_spelling(name): tie for name, tie in TIES.items()}
+_SINCE = {tie.link: utc_stamp(tie.since) for tie in TIES.values()}
+
+
+def parse_price(body: bytes, request: Request) -> Rows:
+    """`price` rows of APXMIDP. Raises FeedChanged for another dataset or provider."""
+    rows = Rows()
+    for entry in _entries(body, "MID"):
+        ts, provider = _start(entry), member(entry, "dataProvider", str)
+        price, volume = member(entry, "price"), member(entry, "volume")
+        if provider == "N2EXMIDP":
+            rows.dropped["N2EX leg"] += 1
+        elif provider != "APXMIDP":
+            raise FeedChanged(f"unknown provider {provider[:20]!r}")
+        elif price is None or volume is None or number(volume, "volume") == 0:
+            rows.dropped["no volume"] += 1
+        else:
+            rows.add("GB", Metric.PRICE, ts, number(price, "price"), "GBP/MWh", "30m")
+    return rows
+
+
+def parse_demand(body: bytes, request: Request) -> Rows:
+    """`demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
+    rows = Rows()
+    for entry in _entries(body, "INDO"):
+        ts = _start(entry)
+        if "initialDemandOutturn" in entry:
+            demand = entry["initialDemandOutturn"]
+        elif entry.get("dataset") == "INDO":
+            demand = member(entry, "demand")
+        else:
+            raise FeedChanged("a demand that is not said to be INDO")
+        if demand is None:
+            continue
+        megawatts = number(demand, "demand")
+        if megawatts == 0:
+            rows.dropped["demand of 0"] += 1
+        else:
+            rows.add("GB", Metric.DEMAND, ts, megawatts, "MW", "30m")
+    return rows
+
+
+def parse_interconnectors(body: bytes, request: Request) -> Rows:
+    """`interchange` of every tie (+ = into GB), and their sum where none is missing. Raises FeedChanged for an unknown tie."""
+    flows: dict[Tie, list[tuple[int, float]]] = defaultdict(list)
+    for entry in _entries(body, "INTOUTHH"):
+        name, flow = member(entry, "interconnectorName", str), member(entry, "generation")
+        tie = _TIES.get(_spelling(name))
+        if tie is None:
+            raise FeedChanged(f"unknown interconnector {name[:40]!r}")
+        if flow is not None:
+            flows[tie].append((_start(entry), number(flow, name)))
+    rows = Rows()
+    for tie, readings in flows.items():
+        _put(rows, Key("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), readings)
+    _put(rows, Key("GB", Metric.INTERCHANGE, "MW", "30m"), _net({tie.link: _agreed(readings) for tie, readings in flows.items()}))
+    return rows
+
+
+def _put(rows: Rows, key: Key, readings: Sequence[tuple[int, float]]) -> None:
+    if readings:
+        rows.extend(key, [ts for ts, _ in readings], [value for _, value in readings])
+
+
+def _agreed(readings: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """The readings by instant; an instant with two different ones has none that a sum may use."""
+    found = dict(readings)
+    disputed = {ts for ts, value in readings if found[ts] != value}
+    return {ts: value for ts, value in found.items() if ts not in disputed}
+
+
+def _net(flows: Mapping[str, Mapping[int, float]]) -> list[tuple[int, float]]:
+    """The sums of the half hours for which every tie has a value that runs by then, or that the body knows at all."""
+    sums = []
+    for ts in sorted(set[int]().union(*flows.values())):
+        needed = set(flows) | {link for link, since in _SINCE.items() if since <= ts}
+        if all(ts in flows.get(link, ()) for link in needed):
+            sums.append((ts, math.fsum(readings[ts] for readings in flows.values())))
+    return sums
+
+
+def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
+    """The rows of either envelope or of a bare list. Raises NotPublished for none, FeedChanged for those of another dataset."""
+    answer = json_of(body)
+    if isinstance(answer, dict) and "data" not in answer:
+        _refuse(answer)
+    entries = answer if isinstance(answer, list) else member(answer, "data", list)
+    told = answer.get("metadata") if isinstance(answer, dict) else None
+    if told is not None and dataset not in member(told, "datasets", list):
+        raise FeedChanged(f"another dataset than {dataset}")
+    if not entries:
+        raise NotPublished(f"no row of {dataset} in the answer")
+    for entry in entries:
+        if not isinstance(entry, dict) or entry.get("dataset", dataset) != dataset:
+            raise FeedChanged(f"a row that is not of {dataset}")
+        yield entry
+
+
+def _start(entry: Mapping[str, Any]) -> int:
+    ts = utc_stamp(member(entry, "startTime"))
+    if ts % HALF_HOUR:
+        raise FeedChanged(f"{iso(ts)} begins no half hour")
+    return ts
+
+
+def _refuse(problem: Mapping[str, Any]) -> NoReturn:
+    """Raises what a problem document instead of data means."""
+    status = str(problem.get("status", problem.get("statusCode", "")))
+    reason = f"refused: {status} {problem.get('title', problem.get('message', 'no data'))}"[:200]
+    raise FeedUnavailable(reason) if status == "429" or status.startswith("5") else FeedChanged(reason)
+
+
+def request_price(days: Sequence[MarketDay]) -> list[Request]:
+    """The market index between two instants: market days of London in UTC."""
+    return [_price(block) for block in blocks(days, LONGEST_PRICE)]
+
+
+def _price(block: Sequence[MarketDay]) -> Request:
+    window = request_window(block)
+    start, end = (iso(ts).replace(":00Z", "Z") for ts in (window.start, window.end))
+    params = (("from", start), ("to", end), ("dataProviders", "APXMIDP"), ("format", "json"))
+    return _request("elexon.price", "balancing/pricing/market-index", params, block)
+
+
+def request_demand(days: Sequence[MarketDay]) -> list[Request]:
+    """The outturn of settlement dates, both included."""
+    return [_request("elexon.demand", "demand/outturn", _dates(block), block) for block in blocks(days, LONGEST_DEMAND)]
+
+
+def request_interconnectors(days: Sequence[MarketDay]) -> list[Request]:
+    """All interconnectors of settlement dates, both included; the endpoint ignores `from` and `to`."""
+    path = "generation/outturn/interconnectors"
+    return [_request("elexon.interconnectors", path, _dates(block), block) for block in blocks(days, LONGEST_TIES)]
+
+
+def _dates(block: Sequence[MarketDay]) -> tuple[tuple[str, str], ...]:
+    return ("settlementDateFrom", str(block[0])), ("settlementDateTo", str(block[-1])), ("format", "json")
+
+
+def _request(feed: str, path: str, params: tuple[tuple[str, str], ...], block: Sequence[MarketDay]) -> Request:
+    return Request(feed, f"{BASE}/{path}", params, tuple(d.day for d in block), zone="GB", ext="json")
+
+
+SOURCE = Source(
+    code="elexon",
+    name="Elexon Insights (BMRS)",
+    homepage="https://bmrs.elexon.co.uk",
+    hosts=(HOST,),
+    requests_per_minute=60,
+    licence="BMRS data licence: worldwide, royalty-free, perpetual, commercial use allowed",
+    licence_url="https://www.elexon.co.uk/bsc/data/balancing-mechanism-reporting-agent/copyright-licence-bmrs-data/",
+    attribution="Contains BMRS data © Elexon Limited copyright and database right 2026",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="elexon.price",
+            title="GB market index price (MID, APXMIDP)",
+            zones=("GB",),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="30m",
+            stamps="start",
+            tz="Europe/London",
+            since=date(2016, 1, 1),
+            publication=Publication(lag_minutes=60, grace_minutes=180),
+            requests=request_price,
+            parse=parse_price,
+            every_minutes=15,
+            hub="APXMIDP",
+        ),
+        Feed(
+            id="elexon.demand",
+            title="GB national demand, initial outturn (INDO)",
+            zones=("GB",),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="30m",
+            stamps="start",
+            tz="Europe/London",
+            since=date(2016, 1, 1),
+            publication=Publication(lag_minutes=5, grace_minutes=60),
+            requests=request_demand,
+            parse=parse_demand,
+            every_minutes=15,
+        ),
+        Feed(
+            id="elexon.interconnectors",
+            title="GB interconnector flows (INTOUTHH)",
+            zones=("GB",),
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="30m",
+            stamps="start",
+            tz="Europe/London",
+            since=date(2016, 1, 1),
+            publication=Publication(lag_minutes=5, grace_minutes=60),
+            requests=request_interconnectors,
+            parse=parse_interconnectors,
+            every_minutes=15,
+        ),
+    ),
+    notes=(
+        "The price is the market index of short-term trades (APXMIDP), not the day-ahead auction and not the imbalance price.",
+        "Demand is INDO: it leaves out station load, pumping and exports, and does not show what embedded solar and wind serve.",
+        "Interchange is the sum of all interconnectors, Irish ones included; a half hour in which one has no value has no net.",
+    ),
+)

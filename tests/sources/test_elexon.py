@@ -1,0 +1,208 @@
+"""Elexon: UTC starts, the right provider and the right demand, and no net without every interconnector of its era."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from assets.sources import feed
+from assets.sources.elexon import SOURCE, TIES
+from warehouse.clock import instant, market_days
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Request
+
+PRICE, DEMAND, TIES_FEED = feed("elexon.price"), feed("elexon.demand"), feed("elexon.interconnectors")
+AT = "2026-07-01T09:30:00Z"
+
+
+def read(found, document):
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return found.parse(body, Request(found.id, "", zone="GB"))
+
+
+def index(provider="APXMIDP", price=106.83, volume=3310.45, start=AT):
+    return {
+        "dataset": "MID", "startTime": start, "dataProvider": provider, "settlementDate": "2026-07-01", "settlementPeriod": 22,
+        "price": price, "volume": volume,
+    }
+
+
+def flow(name, megawatts, start=AT):
+    return {"dataset": "INTOUTHH", "startTime": start, "settlementPeriod": 22, "interconnectorName": name, "generation": megawatts}
+
+
+ALL = [flow(name, 100) for name in TIES]
+
+
+@pytest.mark.parametrize("file", ["elexon/indo_2026-07-11_subset.json", "elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json"])
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(file)) == expected(file)
+
+
+def test_a_recorded_part_of_the_ties_has_borders_and_no_net(parsed):
+    rows = parsed("elexon/interconnectors_2026-07-11_subset.json")
+    assert {(r.counterparty, r.link, r.value, r.ts) for r in rows} == {
+        ("FR", "gb-fr-eleclink", 980.0, 1783769400), ("Ireland", "INTEW", -274.0, 1783769400),
+        ("FR", "gb-fr-ifa", 1706.0, 1783769400), ("DK-1", "gb-dk1-viking", 1426.0, 1783769400),
+    }
+
+
+@pytest.mark.parametrize("file", ["elexon/system_prices_2026-08-01_SP5.json", "elexon/itsdo_2026-08-19.json"])
+@pytest.mark.parametrize("found", SOURCE.feeds, ids=lambda found: found.id)
+def test_neighbours_of_the_series_are_refused(file, found, recordings):
+    with pytest.raises(FeedChanged):
+        read(found, (recordings / file).read_bytes())
+
+
+def test_dead_leg_and_index_without_volume_are_dropped_and_counted():
+    rows = read(PRICE, {"data": [index("N2EXMIDP", 0, 0), index(), index(price=0, volume=0, start="2026-07-01T10:00:00Z")]})
+    assert [(r.ts, r.value, r.unit) for r in rows] == [(instant(AT), 106.83, "GBP/MWh")]
+    assert rows.dropped == {"N2EX leg": 1, "no volume": 1}
+
+
+def test_a_price_of_zero_or_below_with_volume_is_a_price():
+    rows = read(PRICE, [index(price=0.0), index(price=-12.5, start="2026-07-01T10:00:00Z")])
+    assert [r.value for r in rows] == [0.0, -12.5]
+
+
+@pytest.mark.parametrize("envelope", [
+    lambda data: {"data": data}, lambda data: {"metadata": {"datasets": ["MID"]}, "data": data}, lambda data: data,
+], ids=["data", "metadata", "stream"])
+def test_each_envelope_is_read(envelope):
+    assert len(read(PRICE, envelope([index()]))) == 1
+
+
+def test_the_same_demand_has_another_name_on_each_endpoint():
+    times = {"startTime": AT, "settlementDate": "2026-07-01", "settlementPeriod": 22}
+    outturn = {"metadata": {"datasets": ["INDO", "ITSDO"]}, "data": [
+        {**times, "initialDemandOutturn": 22748, "initialTransmissionSystemDemandOutturn": 24258}]}
+    dataset = {"data": [{**times, "dataset": "INDO", "demand": 22748}]}
+    assert list(read(DEMAND, outturn)) == list(read(DEMAND, dataset))
+    assert [(r.ts, r.value, r.resolution) for r in read(DEMAND, outturn)] == [(instant(AT), 22748.0, "30m")]
+
+
+def test_demand_of_zero_or_null_is_missing():
+    rows = read(DEMAND, {"data": [
+        {"startTime": AT, "initialDemandOutturn": 0}, {"startTime": "2026-07-01T10:00:00Z", "initialDemandOutturn": None}]})
+    assert len(rows) == 0
+    assert rows.dropped == {"demand of 0": 1}
+
+
+def test_a_demand_that_does_not_say_which_is_refused():
+    with pytest.raises(FeedChanged):
+        read(DEMAND, {"data": [{"startTime": AT, "demand": 24258}]})
+
+
+def nets(rows):
+    return {r.ts: r.value for r in rows if r.counterparty is None}
+
+
+def test_the_net_is_the_sum_of_all_ties():
+    rows = read(TIES_FEED, {"data": ALL})
+    assert nets(rows) == {instant(AT): 1000.0}
+    assert len(rows) == 11
+
+
+def test_without_one_tie_there_is_no_net_and_the_others_stay():
+    rows = read(TIES_FEED, {"data": [*ALL[1:], flow(next(iter(TIES)), None)]})
+    assert nets(rows) == {}
+    assert len(rows) == 9
+
+
+def test_a_tie_that_says_two_things_has_no_net():
+    assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 101)]})) == {}
+    assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 100)]})) == {instant(AT): 1000.0}
+
+
+@pytest.mark.parametrize(("day", "count"), [
+    ("2018-12-31", 4), ("2019-01-01", 5), ("2021-01-01", 6), ("2021-10-01", 7), ("2022-05-01", 8), ("2023-12-01", 9), ("2025-01-01", 10),
+])
+def test_the_ties_of_the_era_are_needed_and_no_more(day, count):
+    start = f"{day}T12:00:00Z"
+    ties = [flow(name, 10, start) for name in TIES]
+    assert nets(read(TIES_FEED, {"data": ties[:count]})) == {instant(start): 10.0 * count}
+    assert nets(read(TIES_FEED, {"data": ties[: count - 1]})) == {}
+
+
+def test_a_tie_under_test_before_its_era_is_needed_where_the_answer_knows_it():
+    early, later = "2021-09-01T12:00:00Z", "2021-09-01T12:30:00Z"
+    ties = [name for name, tie in TIES.items() if tie.link not in ("gb-fr-eleclink", "gb-dk1-viking", "INTGRNL")]
+    data = [flow(name, 10, start) for name in ties for start in (early, later)]
+    assert nets(read(TIES_FEED, {"data": data})) == {instant(early): 70.0, instant(later): 70.0}
+    missing = [entry for entry in data if entry["interconnectorName"] != "North Sea Link (INTNSL)" or entry["startTime"] == early]
+    assert nets(read(TIES_FEED, {"data": missing})) == {instant(early): 70.0}
+
+
+def test_blanks_in_a_name_do_not_matter_and_an_unknown_name_is_a_change():
+    assert len(read(TIES_FEED, {"data": [flow("France (IFA)", 5)]})) == 1
+    with pytest.raises(FeedChanged, match="NeuConnect"):
+        read(TIES_FEED, {"data": [*ALL, flow("Germany (NeuConnect)", 5)]})
+
+
+@pytest.mark.parametrize(("document", "failure"), [
+    (b"", NotPublished),
+    ({"data": []}, NotPublished),
+    (b'{"data":[{"dataset":"MID","startTime":"2026-07-01T09:30:00Z","dataProv', FeedChanged),
+    (b"<html>Gateway</html>", FeedChanged),
+    ({"data": [index("EPEX")]}, FeedChanged),
+    ({"data": [{**index(), "startTime": "2026-07-01"}]}, FeedChanged),
+    ({"data": [{**index(), "startTime": "2026-07-01T09:40:00Z"}]}, FeedChanged),
+    ({"data": [{**index(), "startTime": 1782898200}]}, FeedChanged),
+    ({"data": [{**index(), "price": "n/a"}]}, FeedChanged),
+    ({"data": [{**index(), "dataset": "DISEBSP"}]}, FeedChanged),
+    ({"data": {"price": 1}}, FeedChanged),
+    ({"data": ["MID"]}, FeedChanged),
+    ({"metadata": {"datasets": ["DISEBSP"]}, "data": [index()]}, FeedChanged),
+    ({"metadata": 5, "data": [index()]}, FeedChanged),
+    ("MID", FeedChanged),
+    ({"type": "https://tools.ietf.org/html/rfc7231", "title": "One or more validation errors occurred.", "status": 400}, FeedChanged),
+    ({"statusCode": 429, "message": "Rate limit is exceeded. Try again in 10 seconds."}, FeedUnavailable),
+    ({"title": "Internal error", "status": 500}, FeedUnavailable),
+])
+def test_what_is_no_market_index_fails_by_type(document, failure):
+    with pytest.raises(failure):
+        read(PRICE, document)
+
+
+def ask(found, first, last=None):
+    return found.requests(market_days(first, last or first, found.tz))
+
+
+@pytest.mark.parametrize(("day", "start", "end"), [
+    (date(2026, 11, 20), "2026-11-20T00:00Z", "2026-11-21T00:00Z"),
+    (date(2026, 7, 1), "2026-06-30T23:00Z", "2026-07-01T23:00Z"),
+    (date(2026, 3, 29), "2026-03-29T00:00Z", "2026-03-29T23:00Z"),
+    (date(2026, 10, 25), "2026-10-24T23:00Z", "2026-10-26T00:00Z"),
+])
+def test_the_index_is_asked_for_from_london_midnight_to_midnight(day, start, end):
+    (request,) = ask(PRICE, day)
+    assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/balancing/pricing/market-index"
+    assert request.params == (("from", start), ("to", end), ("dataProviders", "APXMIDP"), ("format", "json"))
+
+
+def test_days_are_asked_for_by_settlement_date():
+    (request,) = ask(DEMAND, date(2026, 10, 25))
+    assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/demand/outturn"
+    assert request.params == (("settlementDateFrom", "2026-10-25"), ("settlementDateTo", "2026-10-25"), ("format", "json"))
+    (request,) = ask(TIES_FEED, date(2026, 7, 11))
+    assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/generation/outturn/interconnectors"
+    assert request.params[0] == ("settlementDateFrom", "2026-07-11")
+
+
+@pytest.mark.parametrize(("found", "count"), [(PRICE, 5), (DEMAND, 2), (TIES_FEED, 5)], ids=lambda x: getattr(x, "id", str(x)))
+def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(found, count):
+    requests = ask(found, date(2026, 10, 1), date(2026, 10, 31))
+    assert len(requests) == count
+    assert [day for request in requests for day in request.days] == [date(2026, 10, i + 1) for i in range(31)]
+
+
+def test_ties_carry_the_ids_of_the_geographic_layer_where_it_has_them(recordings):
+    layer = json.loads((recordings / "../geo/interconnectors.geojson").read_bytes())
+    lines = {line["properties"]["id"]: line["properties"] for line in layer["features"]}
+    for tie in TIES.values():
+        if tie.link in lines:
+            assert {lines[tie.link]["from"], lines[tie.link]["to"]} == {"GB", tie.counterparty}
+        else:
+            assert tie.counterparty in ("Ireland", "Northern Ireland")
