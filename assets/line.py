@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.plots import excerpt
 from assets.sources._http import Answer
 from warehouse import clock, coverage, health, layout, quality, raw, series
 from warehouse.clock import MarketDay
@@ -79,7 +80,7 @@ class RunReport:
     folded: tuple[Folded, ...] = ()
     failures: tuple[FeedError, ...] = ()
     sample: Rows = field(default_factory=Rows)
-    """The judged rows themselves, for tables and plots."""
+    """Some of the judged rows, for tables and plots."""
 
     @property
     def failed(self) -> list[DayReport]:
@@ -164,9 +165,10 @@ def _digest(house: House, feed: Feed, days: Sequence[MarketDay], within: Sequenc
     asked = frozenset(within)
     reports = tuple(_day_report(feed, day, day in asked, stamps, judgement, got.failures, now) for day in days)
     _note(house, feed, reports, rows, got.failures, aside, now)
+    found = [*(f for verdict in sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
     return RunReport(
         feed.id, reports, len(got.answers) + len(got.failures), got.bytes, got.kept, dict(rows.dropped), aside,
-        (*(f for verdict in sifted for f in verdict.findings if f.severity == "error"), *judgement.findings), tuple(folded), tuple(error for _, error in got.failures), rows,
+        tuple(found), tuple(folded), tuple(error for _, error in got.failures), excerpt(rows),
     )
 
 

@@ -23,6 +23,16 @@ def sparkline(rows: Rows) -> str:
     return f"{_title(key)}, {iso(pairs[0][0])} to {iso(pairs[-1][0])}\n\n![{_title(key)}](data:image/svg+xml;base64,{picture})"
 
 
+def excerpt(rows: Rows) -> Rows:
+    """What the picture and the table need of a run's rows: the newest readings of its longest net strips."""
+    kept = Rows()
+    ranked = sorted(rows.strips.items(), key=lambda item: (item[0].counterparty is not None, -len(item[1].ts)))
+    for key, strip in ranked[:4]:
+        pairs = sorted(zip(strip.ts, strip.values, strict=True))[-POINTS * 2 :]
+        kept.extend(key, [p[0] for p in pairs], [p[1] for p in pairs])
+    return kept
+
+
 def table(rows: Rows, count: int = 8) -> str:
     """The newest rows as a Markdown table."""
     lines = ["| zone | metric | fuel | border | start (UTC) | value | unit | |", "|---|---|---|---|---|---|---|---|"]

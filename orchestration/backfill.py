@@ -10,9 +10,9 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from multiprocessing import get_context
 
@@ -24,7 +24,6 @@ from orchestration.resources import open_house
 from warehouse import clock
 from warehouse.clock import MarketDay
 from warehouse.market import Feed
-from warehouse.schema import Rows
 from warehouse.storage import Folder
 
 RUN_DAYS = 31
@@ -114,7 +113,7 @@ class Journal:
 
 
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, line.RunReport]]:
-    """Runs the tasks, source by source in `workers` processes; yields each report as it comes, its sample rows left out."""
+    """Runs the tasks, source by source in `workers` processes; yields each report as it comes."""
     queues: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
         queues[task.feed.split(".")[0]].append(task)
@@ -152,8 +151,7 @@ def _in_worker(task: Task, again: bool) -> line.RunReport:
 def _run(house: line.House, task: Task, again: bool) -> line.RunReport:
     feed = house.sources[task.feed.split(".")[0]].feed(task.feed)
     days = [MarketDay(d, feed.tz) for d in task.days]
-    report = line.rerun(house, feed, days) if again else line.run(house, feed, days)
-    return replace(report, sample=Rows())
+    return line.rerun(house, feed, days) if again else line.run(house, feed, days)
 
 
 class Progress:
@@ -199,11 +197,3 @@ def end_report(done: Sequence[tuple[Task, line.RunReport]]) -> str:
 def failed_days(reports: Iterable[line.RunReport]) -> list[line.DayReport]:
     """Every failed day of several runs."""
     return [day for report in reports for day in report.failed]
-
-
-def by_feed(tasks: Sequence[Task]) -> Mapping[str, int]:
-    """Days asked for, per feed."""
-    counts: dict[str, int] = defaultdict(int)
-    for task in tasks:
-        counts[task.feed] += len(task.days)
-    return counts

@@ -12,8 +12,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets import line
-from assets.series import asset_key, key_of
-from warehouse.clock import iso
+from assets.series import asset_key, day_metadata, key_of
 from warehouse.market import Feed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,11 +42,8 @@ def record(told: dg.DagsterInstance, feed: Feed, report: line.RunReport) -> list
     for day in report.days:
         if not day.rows:
             continue
-        metadata = {
-            "dagster/partition_row_count": day.rows, "state": day.status, "first": iso(day.first or 0), "last": iso(day.last or 0),
-        }
         keys.append(key_of(feed, day.day))
         told.report_runless_asset_event(
-            dg.AssetMaterialization(asset_key(feed), partition=keys[-1], metadata=metadata, description="by the command line")
+            dg.AssetMaterialization(asset_key(feed), partition=keys[-1], metadata=day_metadata(report, day), description="by the command line")
         )
     return keys
