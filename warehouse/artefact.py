@@ -37,14 +37,33 @@ def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
     """Publishes `body` under `name` unless what lies there is as new; whether it did."""
     key = layout.published(name)
     with storage.locked([key]):
-        there = storage.stat(key)
-        if there is not None and there.version >= version:
+        if stands(storage, name, version):
             return False
+        there = storage.stat(key)
         if there is not None and there.size == len(body) and storage.get(key) == body:
             storage.touch(key, version)
         else:
             storage.put(key, body, version)
     return True
+
+
+def withdraw(storage: Storage, name: str, version: int) -> bool:
+    """Takes a document away unless what lies there is as new; whether it did."""
+    key = layout.published(name)
+    with storage.locked([key]):
+        if storage.stat(key) is None or stands(storage, name, version):
+            return False
+        storage.delete(key)
+    return True
+
+
+def stands(storage: Storage, name: str, version: int) -> bool:
+    """Whether what lies under `name` is as new as `version`.
+
+    A version from the future was given by a clock that has been set back since: it must not stand until then.
+    """
+    there = identity(storage, name)
+    return there is not None and version <= there.version <= time.time_ns()
 
 
 def get(storage: Storage, name: str) -> Artefact | None:

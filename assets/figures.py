@@ -1,0 +1,114 @@
+"""What every zone's metrics say at an instant: series read once, ranked all together, with units and due times.
+
+Which document tells what is `assets.bodies`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warehouse import health, series
+from warehouse.clock import interval_end
+from warehouse.context import Reading, readings
+from warehouse.market import Metric
+from warehouse.recent import Recent, recent
+from warehouse.storage import Storage
+
+SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
+"""The keys of `metrics`, `current`, `context` and `trend_24h`, in the order in which documents tell them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One metric of one zone. `expected_by`: when a newer value is due, Unix seconds."""
+
+    reading: Reading
+    unit: str
+    resolution: str
+    source: str
+    expected_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """The newest generation mix: value by fuel, all of one interval."""
+
+    ts: int
+    unit: str
+    resolution: str
+    source: str
+    fuels: Mapping[str, float]
+    expected_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneFigures:
+    """All that the documents tell of one zone. `missing`: why a metric that the zone publishes has no figure."""
+
+    zone: Mapping[str, Any]
+    """The zone as the catalogue describes it."""
+    figures: Mapping[str, Figure]
+    missing: Mapping[str, str]
+    mix: Mix | None
+
+    @property
+    def empty(self) -> bool:
+        return not self.figures and self.mix is None
+
+    @property
+    def valid_until(self) -> int:
+        """The first instant at which one of the figures is superseded or overdue."""
+        ends = [f.expected_by for f in self.figures.values()]
+        return min(ends if self.mix is None else [*ends, self.mix.expected_by])
+
+
+def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
+    """Zone id -> what it says at an instant. Reads each zone's metric once."""
+    wanted = [(z, m.value) for z in zones for m in SCALAR if m.value in catalogue["zones"][z]["metrics"]]
+    rows = {pair: found for pair in wanted if (found := recent(storage, *pair, now, catalogue["zones"][pair[0]]["tz"])) is not None}
+    told = dict(zip(rows, readings([r.trail for r in rows.values()], now), strict=True))
+    named = {pair: _figure(rows[pair], reading, catalogue["feeds"]) for pair, reading in told.items() if reading is not None}
+    return {
+        z: ZoneFigures(
+            catalogue["zones"][z], {m: f for (zone, m), f in named.items() if zone == z},
+            {m: _missing(catalogue["zones"][z]["metrics"][m]) for zone, m in wanted if zone == z and (z, m) not in named},
+            _mix(storage, catalogue, z, now),
+        )
+        for z in zones
+    }
+
+
+def _figure(rows: Recent, reading: Reading, feeds: Mapping[str, Any]) -> Figure:
+    unit, resolution, source, feed = (rows.word(column, reading.row) for column in ("unit", "resolution", "source", "feed"))
+    due = _due(feeds, feed, resolution, reading.ts)
+    return Figure(reading, unit, resolution, source, due if reading.next_ts is None else min(due, reading.next_ts))
+
+
+def _due(feeds: Mapping[str, Any], feed: str, resolution: str, ts: int) -> int:
+    """When the row after this one should be out, by its feed's schedule; never before this one's own interval ends."""
+    end = interval_end(ts, resolution)
+    stated = feeds.get(feed)
+    if stated is None:  # its source was removed since: nothing newer will come
+        return end
+    return max(end, health.expected_by(health.publication_of(stated["publication"]), stated["tz"], resolution, end))
+
+
+def _missing(entry: Mapping[str, Any]) -> str:
+    feeds = entry["feeds"]
+    return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
+
+
+def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int) -> Mix | None:
+    if Metric.GENERATION not in catalogue["zones"][zone]["metrics"]:
+        return None
+    newest = series.newest(storage, zone, Metric.GENERATION, now)
+    if not newest.num_rows:
+        return None
+    rows = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"]).to_pylist()
+    first = rows[0]
+    return Mix(
+        first["ts"], first["unit"], first["resolution"], first["source"], {r["fuel"]: r["value"] for r in rows},
+        _due(catalogue["feeds"], first["feed"], first["resolution"], first["ts"]),
+    )

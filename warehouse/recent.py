@@ -1,0 +1,77 @@
+"""The newest rows of one zone's metric, from 30 days before the last that has begun to the last one known ahead.
+
+Opens the month files that these days touch, each once, found by arithmetic. What the rows say is `warehouse.context`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from warehouse import layout, monthfile, series
+from warehouse.clock import DAY, RESOLUTIONS, Window, month_window, months
+from warehouse.monthfile import Ints
+from warehouse.storage import Storage
+from warehouse.tally import WINDOW_S, Trail
+
+_AHEAD_S = 2 * DAY
+"""A day-ahead auction reaches to the end of tomorrow."""
+_COLUMNS = ["counterparty", "link", "ts", "value", "unit", "resolution", "source", "feed"]
+
+
+class Recent(NamedTuple):
+    """Rows of a zone's metric: `trail` for the arithmetic, `rows` (the same rows) for unit, resolution, source and feed."""
+
+    trail: Trail
+    rows: pa.Table
+
+    def word(self, column: str, row: int) -> str:
+        """A text column of one row."""
+        return str(self.rows.column(column)[row].as_py())
+
+
+def recent(storage: Storage, zone: str, metric: str, now: int, tz: str) -> Recent | None:
+    """The net rows around an instant; None where no row has begun, however far back."""
+
+    @cache
+    def load(month: str) -> pa.Table | None:
+        return _net(storage, zone, metric, month)
+
+    last = _last_begun(load, months(Window(max(0, now - WINDOW_S), now + 1)), now)
+    if last is None:
+        last = _last_begun(load, [month for _, _, month in series.held(storage, metric, zone)], now)
+    if last is None:
+        return None
+    tables = [table for month in months(Window(max(0, last - WINDOW_S), now + _AHEAD_S)) if (table := load(month)) is not None]
+    rows = pa.concat_tables(tables)
+    return Recent(Trail(rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz), rows)
+
+
+def _net(storage: Storage, zone: str, metric: str, month: str) -> pa.Table | None:
+    body = storage.get(layout.series(metric, zone, month))
+    return None if body is None else series.net(monthfile.table(body, _COLUMNS)).drop_columns(["counterparty", "link"])
+
+
+def _last_begun(load: Callable[[str], pa.Table | None], candidates: list[str], now: int) -> int | None:
+    """The start of the last row that has begun in the newest of these months that has one."""
+    for month in reversed(candidates):
+        if month_window(month).start > now:
+            continue
+        table = load(month)
+        begun = 0 if table is None else int(np.searchsorted(table.column("ts").to_numpy(), now, side="right"))
+        if table is not None and begun:
+            return int(table.column("ts")[begun - 1].as_py())
+    return None
+
+
+def _seconds(resolution: pa.ChunkedArray) -> Ints:
+    """The interval length per row, by each file's own few words."""
+    parts = [
+        np.array([RESOLUTIONS[word] for word in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()]
+        for chunk in resolution.chunks if len(chunk)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
