@@ -67,6 +67,10 @@ class Chain:
         tx = str(_field(logs[0], "transactionHash"))
         return Paid(tx) if self._paid_us(tx, terms) else Cancelled()
 
+    def reverted(self, tx: str) -> bool:
+        """Whether a transaction is in a block and did nothing. Raises ChainUnavailable, also where it is in none."""
+        return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
+
     def _paid_us(self, tx: str, terms: Terms) -> bool:
         receipt = self._call("eth_getTransactionReceipt", [tx])
         wanted = [_TRANSFER, "0x" + _word(terms.payer), "0x" + _word(terms.pay_to)]

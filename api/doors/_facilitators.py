@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from api.doors._cdp import token
@@ -96,6 +96,13 @@ class Facilitators:
                 return Refused(code)
             last = Refused(code) if "simulation" in code else Unreachable()
         return last
+
+    def spent(self, payment: Payment, requirement: Mapping[str, Any]) -> bool:
+        """Whether a facilitator sees the authorization as used up. `requirement` is version 2's: to version 1 some name no reason."""
+        document = payment.document | {"x402Version": 2, "accepted": requirement}
+        question = replace(payment, version=2, document=document)
+        verdict = self.verify(question, requirement)
+        return isinstance(verdict, Refused) and verdict.code in _SPENT
 
     def settle(
         self, payment: Payment, requirement: Mapping[str, Any], first: str, moved: bool,

@@ -51,7 +51,7 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
     accepts = [1, 2] if pay_to else []
     v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if version in accepts else [] for version in (1, 2))
     resource = {"url": base_url + path, "description": PRICES[price].title, "mimeType": "application/json"}
-    second = {"x402Version": 2, "error": error, "resource": resource, "accepts": v2, "extensions": _bazaar(price)}
+    second = {"x402Version": 2, "error": error, "resource": resource, "accepts": v2, "extensions": _bazaar(price) if pay_to else {}}
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
     headers = (("PAYMENT-REQUIRED", encode(second)), _NO_STORE)
     return Refusal(402, "payment-required", "Payment required", error, headers, (), body)

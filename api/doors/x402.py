@@ -32,7 +32,7 @@ Outcome = Settled | Refused | Unreachable | Doubtful
 
 
 @dataclass(frozen=True, slots=True)
-class Terms402:
+class Spans:
     """How long this service keeps its word, in seconds."""
 
     lease: int = 60
@@ -48,13 +48,13 @@ class Terms402:
 class Till:
     """Takes payments for one worker."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, live: bool, clock: Callable[[], float], terms: Terms402 | None = None) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger, live: bool, clock: Callable[[], float], spans: Spans | None = None) -> None:
         self._settings, self._ledger, self._clock = settings, ledger, clock
-        self._terms = terms or Terms402()
+        self._spans = spans or Spans()
         listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or each.loopback]
         self.open = bool(settings.pay_to and listed)
         """Whether payments are taken: a receiver and a facilitator are set, and on simulated figures one on loopback."""
-        self._facilitators = Facilitators(listed, self._terms.patience)
+        self._facilitators = Facilitators(listed, self._spans.patience)
         self._chain = Chain(settings.rpc_url) if settings.rpc_url else None
         self._tended = 0.0
 
@@ -82,7 +82,7 @@ class Till:
         asked = self._asked(payment, call)
         held = self._ledger.find(asked)
         if held and self._lapsed(held):
-            self._ledger.expire(self._now, self._terms.lease, self._terms.replay)
+            self._ledger.expire(self._now, self._spans.lease, self._spans.replay)
             held = self._ledger.find(asked)
         if held and held.state != "released":
             return self._again(held, payment, asked, call)
@@ -90,7 +90,7 @@ class Till:
 
     def reconcile(self) -> None:
         """Frees what dead workers held and asks the chain about payments in doubt; an answer then waits for its payer."""
-        self._ledger.expire(self._now, self._terms.lease, self._terms.replay)
+        self._ledger.expire(self._now, self._spans.lease, self._spans.replay)
         for held in self._ledger.in_doubt() if self._chain else []:
             self._resolve(held)
 
@@ -99,7 +99,7 @@ class Till:
     def _fresh(self, payment: Payment, asked: Terms, call: Call) -> Pass | Answer | Refusal:
         if code := mismatch(payment, asked.pay_to, PRICES[call.price].units, self._now):
             return self.offer(call, code)
-        verdict = self._facilitators.verify(payment, self._requirement(payment, call))
+        verdict = self._facilitators.verify(payment, self._requirement(payment.version, call))
         if isinstance(verdict, Refused):
             return self.offer(call, verdict.code)
         if isinstance(verdict, Unreachable):
@@ -125,8 +125,7 @@ class Till:
 
     def _conclude(self, claimed: Entry, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
         """Settles what this call holds in state settling, and writes down how that ended."""
-        outcome: Outcome = self._facilitators.settle(payment, self._requirement(payment, call), claimed.facilitator, moved)
-        outcome = self._by_chain(claimed, outcome)
+        outcome = self._by_chain(claimed, self._outcome(claimed, payment, call, moved))
         if isinstance(outcome, Settled):
             self._note(self._ledger.settled(claimed, self._now, outcome.tx, answered=not moved))
             return Receipt((*say.receipt(payment.version, payment.payer, outcome.tx), ("Cache-Control", "private, no-store")))
@@ -140,24 +139,30 @@ class Till:
         self._note(self._ledger.unknown(claimed, self._now, outcome.tx if isinstance(outcome, Doubtful) else ""))
         return say.doubtful()
 
+    def _outcome(self, claimed: Entry, payment: Payment, call: Call, moved: bool) -> Outcome:
+        if moved and self._facilitators.spent(payment, self._requirement(2, call)):
+            return Settled(claimed.tx)
+        return self._facilitators.settle(payment, self._requirement(payment.version, call), claimed.facilitator, moved)
+
     def _by_chain(self, claimed: Entry, outcome: Outcome) -> Outcome:
         """The outcome as the chain shows it, where a node is set: neither a doubt nor a claim of success is final before it."""
-        if self._chain is None or isinstance(outcome, Unreachable):
+        doubt = isinstance(outcome, Settled | Doubtful) or outcome == Refused(say.NONCE_USED)
+        if self._chain is None or not doubt:
             return outcome
-        if isinstance(outcome, Refused) and outcome.code != say.NONCE_USED:
-            return outcome
-        until = time.monotonic() + self._terms.confirm
+        until = time.monotonic() + self._spans.confirm
         while True:
             try:
                 seen = self._chain.look(claimed.terms, claimed.created)
+                if isinstance(outcome, Doubtful) and outcome.tx and isinstance(seen, Unspent) and self._chain.reverted(outcome.tx):
+                    return Refused("transaction_failed")
             except ChainUnavailable:
                 return outcome
             if isinstance(seen, Paid):
                 return Settled(seen.tx or getattr(outcome, "tx", ""))
             if isinstance(seen, Cancelled):
                 return Refused(say.NONCE_USED)
-            if time.monotonic() > until or isinstance(outcome, Refused):
-                return outcome if isinstance(outcome, Refused) else Doubtful(outcome.tx)
+            if time.monotonic() > until:
+                return outcome if isinstance(outcome, Refused) else Doubtful(getattr(outcome, "tx", ""))
             time.sleep(0.25)
 
     # The same authorization again
@@ -186,7 +191,7 @@ class Till:
         return self._replay(settled, payment, call)
 
     def _replay(self, held: Entry, payment: Payment, call: Call) -> Answer | Refusal:
-        answer = self._ledger.replay(held, self._now, self._terms.replay, self._terms.replays)
+        answer = self._ledger.replay(held, self._now, self._spans.replay, self._spans.replays)
         if answer is None:
             return self.offer(call, say.NONCE_USED)
         replaced = {"cache-control", "content-length", "date"}
@@ -227,14 +232,14 @@ class Till:
             _LOG.warning("reconciling failed: %s", type(fault).__name__)
 
     def _lapsed(self, held: Entry) -> bool:
-        return held.state in ("verified", "settling") and held.updated <= self._now - self._terms.lease
+        return held.state in ("verified", "settling") and held.updated <= self._now - self._spans.lease
 
     @property
     def _now(self) -> int:
         return int(self._clock())
 
-    def _requirement(self, payment: Payment, call: Call) -> dict[str, Any]:
-        return say.requirement(payment.version, self._settings.base_url, self._settings.pay_to, call.price, call.path)
+    def _requirement(self, version: int, call: Call) -> dict[str, Any]:
+        return say.requirement(version, self._settings.base_url, self._settings.pay_to, call.price, call.path)
 
     def _asked(self, payment: Payment, call: Call) -> Terms:
         return Terms(

@@ -1,0 +1,52 @@
+"""Payments in a book in memory: balances, spent nonces and signatures checked as USDC does, without a chain."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.rig.buyer import signer_of
+
+
+@dataclass(slots=True)
+class Book:
+    """A token's state, shared by any number of facilitators."""
+
+    balances: dict[str, int] = field(default_factory=dict)
+    spent: dict[str, str] = field(default_factory=dict)
+    """Nonces, with the hash of what spent them."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
+        signed, reason = self._judged(question)
+        return {"isValid": not reason, "payer": signed["from"]} | ({"invalidReason": reason} if reason else {})
+
+    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
+        network = "base" if question["x402Version"] == 1 else "eip155:8453"
+        with self.lock:
+            signed, reason = self._judged(question)
+            told = {"success": not reason, "payer": signed["from"], "network": network, "transaction": ""}
+            if reason:
+                return told | {"errorReason": reason, "errorMessage": "revert at 10.0.0.7"}
+            value, payee = int(signed["value"]), signed["to"].lower()
+            self.balances[signed["from"].lower()] -= value
+            self.balances[payee] = self.balances.get(payee, 0) + value
+            tx = self.spent[signed["nonce"]] = "0x" + hashlib.sha256(signed["nonce"].encode()).hexdigest()
+        return told | {"transaction": tx}
+
+    def _judged(self, question: dict[str, Any]) -> tuple[dict[str, str], str]:
+        payload = question["paymentPayload"]["payload"]
+        signed, wanted = payload["authorization"], question["paymentRequirements"]
+        tests = (
+            (signer_of(signed, payload["signature"]) == signed["from"].lower(), "invalid_exact_evm_payload_signature"),
+            (signed["to"].lower() == wanted["payTo"].lower(), "invalid_exact_evm_payload_recipient_mismatch"),
+            (signed["value"] == wanted.get("amount", wanted.get("maxAmountRequired")), "invalid_exact_evm_payload_authorization_value"),
+            (int(signed["validAfter"]) < time.time(), "invalid_exact_evm_payload_authorization_valid_after"),
+            (int(signed["validBefore"]) > time.time(), "invalid_exact_evm_payload_authorization_valid_before"),
+            (signed["nonce"] not in self.spent, "invalid_exact_evm_nonce_already_used"),
+            (self.balances.get(signed["from"].lower(), 0) >= int(signed["value"]), "invalid_exact_evm_insufficient_balance"),
+        )
+        return signed, next((reason for fits, reason in tests if not fits), "")

@@ -1,0 +1,69 @@
+"""Signs payments by hand, right ones and every kind of wrong one, so that no SDK's good manners hide a case."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import time
+from typing import Any
+
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+
+from tests.rig.chain import BUYER, KEYS, USDC
+
+_TYPES = {
+    "TransferWithAuthorization": [
+        {"name": "from", "type": "address"}, {"name": "to", "type": "address"}, {"name": "value", "type": "uint256"},
+        {"name": "validAfter", "type": "uint256"}, {"name": "validBefore", "type": "uint256"}, {"name": "nonce", "type": "bytes32"},
+    ],
+}
+
+
+def domain(**other: Any) -> dict[str, Any]:
+    """USDC's EIP-712 domain on Base, with parts replaced."""
+    return {"name": "USD Coin", "version": "2", "chainId": 8453, "verifyingContract": USDC} | other
+
+
+def authorization(offer: dict[str, Any], **other: Any) -> dict[str, str]:
+    """What is signed for an element of `accepts`, as SDKs fill it in, with parts replaced."""
+    now = int(time.time())
+    return {
+        "from": BUYER, "to": offer["payTo"], "value": offer.get("amount") or offer["maxAmountRequired"], "validAfter": "0",
+        "validBefore": str(now + offer["maxTimeoutSeconds"]), "nonce": "0x" + secrets.token_hex(32), **other,
+    }
+
+
+def sign(signed: dict[str, str], key: str = KEYS[2], **other: Any) -> str:
+    """The signature of an authorization under the domain, with parts of that replaced."""
+    message = {name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()}
+    digest = encode_typed_data(domain(**other), _TYPES, message)
+    return "0x" + Account.sign_message(digest, key).signature.hex().removeprefix("0x")
+
+
+def signer_of(signed: dict[str, str], signature: str) -> str:
+    """Who signed an authorization for USDC on Base, in lower case; empty where nobody can have."""
+    message = {name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()}
+    try:
+        return str(Account.recover_message(encode_typed_data(domain(), _TYPES, message), signature=signature)).lower()
+    except ValueError:
+        return ""
+
+
+def pay_v2(offer: dict[str, Any], signed: dict[str, str] | None = None, signature: str = "") -> dict[str, Any]:
+    """The document of a PAYMENT-SIGNATURE header."""
+    signed = signed or authorization(offer)
+    return {"x402Version": 2, "payload": {"authorization": signed, "signature": signature or sign(signed)}, "accepted": offer}
+
+
+def pay_v1(offer: dict[str, Any], signed: dict[str, str] | None = None, signature: str = "") -> dict[str, Any]:
+    """The document of an X-PAYMENT header."""
+    signed = signed or authorization(offer)
+    payload = {"authorization": signed, "signature": signature or sign(signed)}
+    return {"x402Version": 1, "scheme": "exact", "network": offer["network"], "payload": payload}
+
+
+def header(document: Any) -> str:
+    """A payment document as its header carries it."""
+    return base64.b64encode(json.dumps(document).encode()).decode()

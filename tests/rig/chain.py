@@ -1,0 +1,104 @@
+"""A local EVM chain that answers as Base: chain id 8453, and a stand-in for USDC at Base USDC's own address.
+
+Configuration for production runs on it unchanged; only the facilitators' and the node's addresses differ.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+BASE_DOMAIN_SEPARATOR = "0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
+"""What USDC on Base itself answers to DOMAIN_SEPARATOR()."""
+
+HERE = Path(__file__).parent
+KEYS = (
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+    "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
+)
+"""Keys of the public test mnemonic "test test ... junk": two facilitators, one buyer. Worth nothing anywhere."""
+BUYER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+
+
+def anvil() -> str | None:
+    """The chain's program: in the PATH, or as npm put it into tests/node."""
+    found = sorted((HERE.parent / "node" / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*"))
+    return shutil.which("anvil") or (str(found[0]) if found else None)
+
+
+class Chain:
+    """A running chain; `rpc` is a second client beside whatever the facilitators use."""
+
+    def __init__(self) -> None:
+        program = anvil()
+        if program is None:
+            raise FileNotFoundError("anvil: run `make setup`")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        arguments = [program, "--chain-id", "8453", "--host", "127.0.0.1", "--port", str(port), "--silent"]
+        self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._wait()
+        self.rpc("anvil_setCode", [USDC, "0x" + (HERE / "usdc.hex").read_text().strip()])
+        if self.call("3644e515") != BASE_DOMAIN_SEPARATOR:
+            raise RuntimeError("the stand-in's EIP-712 domain is not that of USDC on Base")
+
+    def rpc(self, method: str, params: list[Any]) -> Any:
+        """One JSON-RPC call; raises RuntimeError with the node's own words."""
+        question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        request = urllib.request.Request(self.url, question, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            answer = json.load(reply)
+        if "error" in answer:
+            raise RuntimeError(str(answer["error"]))
+        return answer["result"]
+
+    def call(self, data: str) -> str:
+        """What the token answers, in hex."""
+        return str(self.rpc("eth_call", [{"to": USDC, "data": "0x" + data}, "latest"]))
+
+    def mint(self, address: str, units: int) -> None:
+        self.send("40c10f19" + _word(address) + f"{units:064x}")
+
+    def send(self, data: str) -> None:
+        """A transaction to the token from an account that the chain unlocks, mined at once."""
+        sender = self.rpc("eth_accounts", [])[9]
+        self.rpc("eth_sendTransaction", [{"from": sender, "to": USDC, "data": "0x" + data}])
+
+    def balance(self, address: str) -> int:
+        """USDC's smallest units."""
+        return int(self.call("70a08231" + _word(address)), 16)
+
+    def transfers(self, payee: str) -> list[str]:
+        """The hashes of all transfers to an address."""
+        topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+        logs = self.rpc("eth_getLogs", [{"address": USDC, "fromBlock": "0x0", "topics": [topic, None, "0x" + _word(payee)]}])
+        return [log["transactionHash"] for log in logs]
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.rpc("eth_chainId", [])
+                return
+            except OSError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+
+def _word(address: str) -> str:
+    return address[2:].lower().rjust(64, "0")

@@ -1,0 +1,151 @@
+"""A facilitator on loopback whose transport can be made to fail in every way that a hosted one can.
+
+What it says about payments comes from a core: the official SDK on a chain (`tests.rig.official`), or a book in memory
+(`tests.rig.book`). What goes wrong round it is said here.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal, Protocol
+
+Fault = Literal[
+    "",  # none
+    "500", "429", "html",  # answers nonsense, does nothing
+    "hang", "drop",  # does nothing, answers nothing
+    "done-hang", "done-drop", "done-500", "done-500-told", "done-html",  # does it, then fails; `told`: with the body beside the 500
+    "drip",  # does it, then sends its answer a byte at a time
+    "trouble", "pending", "pending-once", "screened",  # refuses by its own account
+    "lie", "lie-payer", "lie-network",  # says done and does nothing, or says it of somebody else
+    "raw",  # refuses with an internal text as its reason
+]
+
+
+class Core(Protocol):
+    """Answers as `POST /verify` and `POST /settle` do."""
+
+    def verify(self, question: dict[str, Any]) -> dict[str, Any]: ...
+
+    def settle(self, question: dict[str, Any]) -> dict[str, Any]: ...
+
+
+class Facilitator:
+    """Serves a core on a free port; `faults` say what goes wrong at each verb, `seen` counts what was asked."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.faults: dict[str, Fault] = {"verify": "", "settle": ""}
+        self.seen = {"verify": 0, "settle": 0}
+        self.authorization = ""
+        self._gone = threading.Event()
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Goes down: further connections are refused, hanging ones end."""
+        self._gone.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    def wait(self, seconds: float) -> None:
+        """Hangs, but not past the end of the test."""
+        self._gone.wait(seconds)
+
+    def answer(self, verb: str, question: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+        """Status and body; None for a body that is no JSON. Raises ConnectionAbortedError where nothing is to be answered."""
+        with self._lock:
+            self.seen[verb] += 1
+            fault = self.faults[verb]
+            if fault == "pending-once":
+                self.faults[verb] = ""
+        told = None if fault in _UNDONE else self._ask(verb, question)
+        return _failing(fault, told, question, self)
+
+    def _ask(self, verb: str, question: dict[str, Any]) -> dict[str, Any]:
+        # One at a time: the SDK's signer numbers its transactions and never returns a number after a failed one.
+        with self._lock:
+            return self.core.verify(question) if verb == "verify" else self.core.settle(question)
+
+
+_UNDONE = frozenset({
+    "500", "429", "html", "hang", "drop", "trouble", "pending", "pending-once", "screened", "lie", "lie-payer", "lie-network", "raw",
+})
+_HANG_S = 30.0
+
+
+def _failing(fault: Fault, told: dict[str, Any] | None, question: dict[str, Any], server: Facilitator) -> tuple[int, dict[str, Any] | None]:
+    payer = question["paymentPayload"]["payload"]["authorization"]["from"]
+    network = "base" if question["x402Version"] == 1 else "eip155:8453"
+    lie = {"isValid": True, "success": True, "payer": payer, "network": network, "transaction": "0x" + "ab" * 32}
+    refusal = {"isValid": False, "success": False, "payer": payer, "network": network, "transaction": ""}
+    if fault in ("hang", "done-hang"):
+        server.wait(_HANG_S)
+        raise ConnectionAbortedError
+    if fault in ("drop", "done-drop"):
+        raise ConnectionAbortedError
+    table: dict[str, tuple[int, dict[str, Any] | None]] = {
+        "500": (500, {"error": "boom at 10.0.0.7"}), "done-500": (500, {"error": "boom at 10.0.0.7"}), "done-500-told": (500, told),
+        "429": (429, {"error": "slow down"}), "html": (200, None), "done-html": (200, None),
+        "trouble": (200, refusal | {"invalidReason": "unexpected_verify_error", "errorReason": "transaction_failed"}),
+        "pending": (500, refusal | {"errorReason": "settlement_pending", "transaction": "0x" + "cd" * 32}),
+        "pending-once": (500, refusal | {"errorReason": "settlement_pending", "transaction": "0x" + "cd" * 32}),
+        "screened": (200, refusal | {"invalidReason": "kyt_risk_detected", "errorReason": "kyt_risk_detected"}),
+        "raw": (400, refusal | {"invalidReason": "execution reverted: 0x08c379a0 at db-7", "errorReason": "execution reverted: at db-7"}),
+        "lie": (200, lie), "lie-payer": (200, lie | {"payer": "0x" + "11" * 20}), "lie-network": (200, lie | {"network": "eip155:1"}),
+    }
+    return table.get(fault, (200, told))
+
+
+def _handler(facilitator: Facilitator) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            facilitator.authorization = self.headers.get("Authorization", "")
+            verb = self.path.removeprefix("/")
+            try:
+                status, document = facilitator.answer(verb, question)
+                self._send(status, document, drip=facilitator.faults[verb] == "drip")
+            except ConnectionAbortedError:
+                self._reset()
+
+        def do_GET(self) -> None:
+            known = ((1, "base"), (2, "eip155:8453"))
+            kinds = [{"x402Version": version, "scheme": "exact", "network": network} for version, network in known]
+            self._send(200, {"kinds": kinds, "extensions": [], "signers": {}}, drip=False)
+
+        def _send(self, status: int, document: dict[str, Any] | None, drip: bool) -> None:
+            body = b"<html>proxy</html>" if document is None else json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json" if document is not None else "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            for start in range(0, len(body), 1 if drip else len(body)):
+                self.wfile.write(body[start:start + (1 if drip else len(body))])
+                if drip:
+                    facilitator.wait(0.2)
+
+        def _reset(self) -> None:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except ConnectionError:  # the gate gave up first
+                self.close_connection = True
+
+        def log_message(self, *_arguments: object) -> None:
+            """Quiet."""
+
+    return Handler
