@@ -1,0 +1,32 @@
+"""The API: reads the warehouse, answers over HTTP. Nothing is computed here that can be computed ahead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flask import Flask
+
+from api import problems, routes
+from api.edge import MOST_BODY_BYTES, edge
+from api.gate import Gate
+from api.service import Service
+from api.settings import Settings
+from warehouse import layout
+from warehouse.storage import Folder
+
+
+def create_app(settings: Settings, gate: Gate | None = None) -> Flask:
+    """The application of one worker; `gate` is one over the settings' database where none is given."""
+    storage = Folder(Path(settings.home))
+    mode = (storage.get(layout.MODE) or b"").decode().strip()
+    service = Service.over(settings, storage, gate or Gate.open(settings, mode))
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
+    # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
+    problems.register(app, settings.base_url)
+    routes.register(app, service)
+    app.extensions["emds"] = service
+    app.wsgi_app = edge(app.wsgi_app, settings.base_url)  # type: ignore[assignment, method-assign]
+    return app

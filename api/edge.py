@@ -1,0 +1,102 @@
+"""The outermost layer, below Flask's: request ids, bounds of what is read, CORS, one log line and the counts of a request."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from api.metrics import ANSWERS, SECONDS
+from api.problems import KINDS, MEDIA, body_of
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+MOST_URL_BYTES = 8000
+MOST_BODY_BYTES = 1_048_576
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+EXPOSED = (
+    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, EXTENSION-RESPONSES, "
+    "X-Request-Id, X-Sample, X-EMDS-Data, X-EMDS-Stale, Content-Disposition, Deprecation, Sunset"
+)
+ALLOWED = (
+    "Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, "
+    "Payment-Retry, X-API-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id, traceparent"
+)
+_CORS = [("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED)]
+_PREFLIGHT = [("Access-Control-Allow-Headers", ALLOWED), ("Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"),
+              ("Access-Control-Max-Age", "86400")]
+
+
+def edge(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | None = None) -> WSGIApplication:
+    """A WSGI application around another. `write` takes the log's lines; standard output where none is given."""
+    put = write or _to_stdout
+
+    def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began = time.perf_counter()
+        asked = environ.get("HTTP_X_REQUEST_ID", "")
+        name = asked if _ID.fullmatch(asked) else os.urandom(16).hex()
+        environ["emds.request_id"] = name
+        seen: list[Any] = ["", 0]
+
+        def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            seen[0] = status[:3]
+            headers.append(("X-Request-Id", name))
+            if not environ.get("PATH_INFO", "").startswith("/mcp"):
+                headers += _CORS if environ["REQUEST_METHOD"] != "OPTIONS" else _CORS + _PREFLIGHT
+            return start_response(status, headers, exc_info)
+
+        excess = _excess(environ)
+        answer = app(environ, start) if excess is None else _refuse(base_url, excess, name, start)
+        _note(environ, name, seen[0], time.perf_counter() - began, put)
+        return answer
+
+    return served
+
+
+def _excess(environ: WSGIEnvironment) -> str | None:
+    """The kind of problem of a request that is larger than anything here takes."""
+    if len(environ.get("PATH_INFO", "")) + len(environ.get("QUERY_STRING", "")) > MOST_URL_BYTES:
+        return "url-too-long"
+    length = environ.get("CONTENT_LENGTH") or "0"
+    if not length.isdigit() or int(length) > MOST_BODY_BYTES:
+        return "body-too-large"
+    return None
+
+
+def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
+    found = KINDS[kind]
+    body = body_of(base_url, found, found.meaning, name, {})
+    # The rest of the request stays unread: what follows on this connection would be taken for a request.
+    headers = [("Content-Type", MEDIA), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"), ("Connection", "close")]
+    start(f"{found.status} {found.title}", headers)
+    return [body]
+
+
+def _note(environ: WSGIEnvironment, name: str, status: str, seconds: float, put: Callable[[bytes], Any]) -> None:
+    """Counts and logs one request: its route, never its query, path or headers, in which keys and addresses may stand."""
+    request: Any = environ.get("werkzeug.request")
+    matched = request is not None and request.url_rule is not None
+    route = request.url_rule.endpoint if matched else "none"
+    ANSWERS.labels(route, status).inc()
+    SECONDS.labels(route).observe(seconds)
+    line: dict[str, Any] = {
+        "at": round(time.time(), 3), "id": name, "method": environ["REQUEST_METHOD"] if len(environ["REQUEST_METHOD"]) < 10 else "?",
+        "route": route, "zone": (request.view_args or {}).get("zone") if matched else None, "status": int(status or 0),
+        "ms": round(seconds * 1000, 2),
+    }
+    trace = environ.get("HTTP_TRACEPARENT", "")
+    if _TRACE.fullmatch(trace):
+        line["trace"] = trace
+    put(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _to_stdout(line: bytes) -> None:
+    os.write(sys.stdout.fileno(), line)

@@ -1,0 +1,117 @@
+"""Every path of this service in one table: routes, checks of parameters, OpenAPI, `/catalog`, llms.txt and the docs follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from api import formats
+from api.holdings import SERIES
+from api.paging import Cursor
+from api.parameters import Parameter, choice, moment, text, whole, yes_no
+from api.reads import DEFAULT_LIMIT, MOST_ROWS
+from warehouse.market import Metric
+from warehouse.zones import ZONES, zones_with
+
+SAMPLE = yes_no("sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief.")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path."""
+
+    id: str
+    """Its operationId; the key of its price where it has one."""
+    path: str
+    summary: str
+    description: str
+    tag: str
+    answer: str
+    """The name of the 200's schema in OpenAPI's components."""
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    zones: tuple[str, ...] = ()
+    """What `{zone}` may be."""
+    method: str = "GET"
+    paid: bool = False
+    media: tuple[str, ...] = ("application/json",)
+    body: str = ""
+    """The name of the request body's schema; empty where it takes none."""
+    statuses: tuple[int, ...] = ()
+    """Statuses besides 200, 304, 404, 405, 414 and 429 that its own work may give."""
+
+
+def _named(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
+    return {parameter.name: parameter for parameter in parameters}
+
+
+START = moment("start", "First instant of the window: Unix seconds, or RFC 3339 with an offset. Default: 24 hours before `end`.")
+END = moment("end", "End of the window, exclusive. Default: now.")
+LIMIT = whole("limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT)
+ORDER = choice("order", "`asc`: oldest first; `desc`: newest first.", ("asc", "desc"), "asc")
+AS_OF = moment("as_of", "The rows as this service knew them at that instant. Default: the newest knowledge.")
+INTERVAL = choice(
+    "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` and `coverage`. "
+    "An interval of which less than half is covered is left out.", ("1h", "1d"),
+)
+FORMAT = choice("format", "The answer's format; goes before Accept.", formats.MEDIA)
+MARKET = choice("market", "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.", ("day_ahead",))
+BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",))
+CURSOR = text(
+    "cursor", "Where a page goes on: from the `Link: rel=\"next\"` of the page before. Opaque.", "^[A-Za-z0-9_-]{1,400}$", Cursor.from_text,
+)
+SNAPSHOT_METRIC = choice("metric", "Which metric a sample keeps; only with `sample=true`.", [m.value for m in SERIES.values()])
+
+_WORDS = {
+    Metric.DEMAND: ("Demand", "Electricity demand, MW."),
+    Metric.GENERATION: ("Generation mix", "Generation by fuel, MW (US-CAISO) or % of the total (GB)."),
+    Metric.PRICE: (
+        "Wholesale price", "The zone's headline price in local currency per MWh: real-time at one hub for US zones, market index for GB, "
+        "5-minute dispatch for AU, day-ahead auction for Europe. `/catalog` names hub and market."),
+    Metric.CARBON_INTENSITY: ("Carbon intensity", "Carbon intensity of generation, gCO2/kWh, actual."),
+    Metric.INTERCHANGE: ("Interchange", "Cross-border flow, MW: net import of the zone, + = into it."),
+    Metric.CAPACITY: (
+        "Installed capacity", "Installed capacity by fuel, MW, one row a year and fuel; it belongs to the window if its year overlaps it."),
+}
+_ROWS = (
+    " Rows ascend by `ts` (start of the interval), then `fuel`; the window is half-open. Where rows were left out, `truncated` is "
+    "true, `end` is the `ts` of the first row left out, and `Link: rel=\"next\"` goes on exactly there. A missing interval has no row."
+)
+
+
+def _series(name: str, metric: Metric) -> Endpoint:
+    own = {Metric.PRICE: (MARKET,), Metric.INTERCHANGE: (BY,)}.get(metric, ())
+    interval = () if metric is Metric.CAPACITY else (INTERVAL,)
+    title, words = _WORDS[metric]
+    return Endpoint(
+        name, f"/v1/{name}/{{zone}}", title, words + _ROWS, "Series", "Series",
+        _named((START, END, LIMIT, ORDER, *interval, *own, AS_OF, CURSOR, FORMAT, SAMPLE)), zones_with(metric), paid=True,
+        media=tuple(formats.MEDIA.values()), statuses=(400, 401, 402, 406, 503),
+    )
+
+
+_PAID = (400, 401, 402, 503)
+_ALL_ZONES = tuple(ZONES)
+
+ENDPOINTS: dict[str, Endpoint] = {
+    endpoint.id: endpoint
+    for endpoint in (
+        Endpoint("zones", "/v1/zones", "Zones", "The 25 zones with their clocks, currency, licence and attribution.", "Free", "Zones",
+                 _named([SAMPLE]), statuses=(400, 503)),
+        Endpoint("status", "/v1/status", "Ingestion freshness",
+                 "When each source last gave figures for each zone, what went wrong, and its state against its own schedule.", "Free",
+                 "Status", _named([SAMPLE]), statuses=(400, 503)),
+        Endpoint("snapshot", "/v1/map/snapshot", "Snapshot", "The latest values of every zone.", "Now", "Snapshot",
+                 _named([SNAPSHOT_METRIC, SAMPLE]), paid=True, statuses=_PAID),
+        Endpoint("brief", "/v1/brief/{zone}", "Brief",
+                 "Current values ranked against the zone's own trailing 30 days, a 24-hour trend and a plain-language summary.", "Now",
+                 "Brief", _named([SAMPLE]), _ALL_ZONES, paid=True, statuses=_PAID),
+        Endpoint("latest", "/v1/latest/{zone}", "Latest values", "Of each metric the newest row whose interval has begun.", "Now",
+                 "Latest", _named([SAMPLE]), _ALL_ZONES, paid=True, statuses=_PAID),
+        *(_series(name, metric) for name, metric in SERIES.items()),
+        Endpoint("healthz", "/healthz", "Process", "Whether the process runs; nothing else is looked at.", "Service", "Alive"),
+        Endpoint("readyz", "/readyz", "Readiness", "Whether the catalogue can be read, however old.", "Service", "Ready", statuses=(503,)),
+        Endpoint("metrics", "/metrics", "Metrics", "Counts for Prometheus, by the bearer token of EMDS_METRICS_TOKEN.", "Service", "Text",
+                 media=("text/plain",), statuses=(401,)),
+    )
+}
+"""By operationId."""

@@ -1,0 +1,37 @@
+"""Whether this process runs and can read its warehouse, and what it counted. How fresh the figures are is `/v1/status`' business."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+import orjson
+from flask import Response, request
+
+from api import metrics
+from api.problems import Problem
+from api.service import Service
+
+_JSON = "application/json"
+_NEVER_KEPT = [("Cache-Control", "no-store")]
+
+
+def views(service: Service) -> dict[str, Callable[..., Response]]:
+    """The views of this file's paths, by operationId."""
+
+    def healthz() -> Response:
+        return Response(b'{"status":"ok"}', 200, _NEVER_KEPT, content_type=_JSON)
+
+    def readyz() -> Response:
+        holdings = service.holdings
+        return Response(orjson.dumps({"status": "ready", "catalogue": holdings.generated}), 200, _NEVER_KEPT, content_type=_JSON)
+
+    def counts() -> Response:
+        token = service.settings.metrics_token
+        shown = request.headers.get("Authorization", "")
+        if not token or not hmac.compare_digest(shown.encode(), f"Bearer {token}".encode()):
+            raise Problem("invalid-key", "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
+                          headers=[("WWW-Authenticate", "Bearer")])
+        return Response(metrics.exposition(), 200, _NEVER_KEPT, content_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return {"healthz": healthz, "readyz": readyz, "metrics": counts}

@@ -1,0 +1,108 @@
+"""Pages of a window: which rows come first, what is left out, and the cursor that goes on exactly there. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import orjson
+
+from warehouse.clock import LAST_INSTANT, Window
+from warehouse.monthfile import Slot
+from warehouse.reader import Stretch
+
+Order = Literal["asc", "desc"]
+
+
+class Cursor(NamedTuple):
+    """The first row left out, by what orders rows: it need not exist any more when the next page is asked for."""
+
+    order: Order
+    ts: int
+    fuel: str
+    counterparty: str
+    link: str
+
+    def to_text(self) -> str:
+        """Opaque to clients, safe in a URL."""
+        return base64.urlsafe_b64encode(orjson.dumps(self)).rstrip(b"=").decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Cursor:
+        """Raises ValueError for anything that `to_text` did not write."""
+        try:
+            found = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        except (binascii.Error, orjson.JSONDecodeError, ValueError):
+            found = None
+        if not isinstance(found, list) or [type(part) for part in found] != [str, int, str, str, str]:
+            raise ValueError("is not a cursor of this service")
+        cursor = cls(*found)
+        if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts <= LAST_INSTANT:
+            raise ValueError("is not a cursor of this service")
+        return cursor
+
+
+class Piece(NamedTuple):
+    """Rows `first` up to `last` of a stretch, which itself stays whole so that its encoding can be kept."""
+
+    stretch: Stretch
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The rows of one page, in pieces in the order asked for, and where the next page begins."""
+
+    pieces: tuple[Piece, ...]
+    following: Cursor | None
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.pieces))
+
+
+def cut(stretches: Iterable[Stretch], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
+    """The first `limit` rows of a window, from `cursor` on; stretches come in the direction of `order`, each ascending.
+
+    Stops asking for stretches as soon as the page is full and one row more was seen.
+    """
+    pieces: list[Piece] = []
+    left = limit
+    for stretch in stretches:
+        first, last = stretch.between(window)
+        if cursor is not None:
+            first, last = _from(cursor, stretch, first, last)
+        if first >= last:
+            continue
+        taken = min(left, last - first)
+        piece = Piece(stretch, first, first + taken) if order == "asc" else Piece(stretch, last - taken, last)
+        if taken:
+            pieces.append(piece)
+            left -= taken
+        if taken < last - first:
+            return Cut(tuple(pieces), _cursor(order, stretch, piece.last if order == "asc" else piece.first - 1))
+    return Cut(tuple(pieces), None)
+
+
+def _cursor(order: Order, stretch: Stretch, row: int) -> Cursor:
+    return Cursor(order, int(stretch.ts[row]), *_lane(stretch.slots[stretch.slot[row]]))
+
+
+def _lane(slot: Slot) -> tuple[str, str, str]:
+    return slot.fuel or "", slot.counterparty or "", slot.link or ""
+
+
+def _from(cursor: Cursor, stretch: Stretch, first: int, last: int) -> tuple[int, int]:
+    """The part of `first`..`last` that a cursor has not passed yet, the cursor's own row included."""
+    begin, end = stretch.between(Window(cursor.ts, cursor.ts + 1))
+    lanes = [_lane(stretch.slots[code]) for code in stretch.slot[begin:end]]
+    if cursor.order == "asc":
+        return max(first, begin + sum(lane < cursor[2:] for lane in lanes)), last
+    return first, min(last, begin + sum(lane <= cursor[2:] for lane in lanes))

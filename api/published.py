@@ -1,0 +1,70 @@
+"""Published documents as this worker holds them: read once a publication, decoded once, compressed once. Not their making."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from api.compression import pack_well
+from warehouse import artefact
+from warehouse.storage import Identity, Storage
+
+
+@dataclass(slots=True)
+class Document:
+    """One document of one publication."""
+
+    name: str
+    body: bytes
+    identity: Identity
+    packed: dict[str, bytes] = field(default_factory=dict)
+    """The body by content coding; made when first asked for."""
+    derived: dict[str, Any] = field(default_factory=dict)
+    """What was computed from this publication: its decoded JSON, its sample form."""
+
+    def coded(self, coding: str) -> bytes:
+        """The body in a content coding, `identity` included."""
+        if coding == "identity":
+            return self.body
+        found = self.packed.get(coding)
+        if found is None:
+            found = self.packed[coding] = pack_well(self.body, coding)
+        return found
+
+    def derive(self, key: str, make: Callable[[Document], Any]) -> Any:
+        """What `make` computes from this document, once a publication."""
+        if key not in self.derived:
+            self.derived[key] = make(self)
+        return self.derived[key]
+
+    @property
+    def json(self) -> Any:
+        """The decoded document; not to be changed."""
+        return self.derive("json", lambda document: orjson.loads(document.body))
+
+
+class Shelf:
+    """The newest publication of each document that was asked for."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._held: dict[str, Document] = {}
+
+    def get(self, name: str) -> Document | None:
+        """The document as it lies there now; None where it was never published."""
+        identity = artefact.identity(self.storage, name)
+        held = self._held.get(name)
+        if held is not None and held.identity == identity:
+            return held
+        found = artefact.get(self.storage, name)
+        if found is None:
+            return None
+        # A touched file (same bytes, newer version) keeps what was computed from it.
+        if held is not None and held.body == found.body:
+            held.identity = found.identity
+            return held
+        fresh = self._held[name] = Document(name, found.body, found.identity)
+        return fresh

@@ -1,0 +1,46 @@
+"""Which view answers which path, and what is said where none does. The paths themselves stand in `api.endpoints`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import NotFound
+
+from api import artefacts, catalogue, health, problems, series
+from api.endpoints import ENDPOINTS, Endpoint
+from api.holdings import SERIES
+from api.problems import KINDS, Problem
+from api.service import Service
+from warehouse.zones import ZONES
+
+_PREFIXES = {endpoint.path.removesuffix("{zone}"): endpoint for endpoint in ENDPOINTS.values() if endpoint.zones}
+_ZONE_PATH = re.compile(r"(/v1/[a-z-]+/)([^/]*)")
+
+
+def register(app: Flask, service: Service) -> None:
+    """Gives every path of the table its view."""
+    views: dict[str, Callable[..., Response]] = {
+        **artefacts.views(service), **catalogue.views(service), **health.views(service),
+        **{name: series.view(service, name) for name in SERIES},
+    }
+    for name, view in views.items():
+        endpoint = ENDPOINTS[name]
+        app.add_url_rule(_rule(endpoint), name, view, methods=[endpoint.method])
+    app.register_error_handler(NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path)))
+
+
+def _rule(endpoint: Endpoint) -> str:
+    """Unknown zones match no rule: 404 comes before 405 and before any work. Zones without the metric do: their 404 says more."""
+    zones = ",".join(f'"{zone}"' for zone in ZONES)
+    return endpoint.path.replace("{zone}", f"<any({zones}):zone>")
+
+
+def not_found(path: str) -> Problem:
+    """Why a path leads nowhere: its zone, or all of it."""
+    found = _ZONE_PATH.fullmatch(path)
+    endpoint = _PREFIXES.get(found[1]) if found else None
+    if found is None or endpoint is None:
+        return Problem("not-found", KINDS["not-found"].meaning)
+    return Problem("unknown-zone", f"There is no zone {found[2][:40]!r}.", members={"zones": list(endpoint.zones)})

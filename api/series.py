@@ -1,0 +1,87 @@
+"""The six series paths: a request becomes a query, a page becomes an answer. What rows there are, `api.reads` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response, request
+from werkzeug.datastructures import MultiDict
+
+from api import formats, parameters, reads, respond
+from api.doors import Pass
+from api.endpoints import ENDPOINTS
+from api.holdings import SERIES
+from api.problems import Fault
+from api.reads import Found, Page, Query
+from api.service import Service
+from warehouse import clock
+from warehouse.errors import BadWindow
+from warehouse.reader import Moved
+
+VERSION = "1"
+"""Part of every series' ETag: raised when the same rows would be written otherwise."""
+
+
+def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tuple[Query, str | None]:
+    """The query that a request states, and the format it names. Raises Problem."""
+    found = parameters.values(ENDPOINTS[name].parameters, given)
+    try:
+        start, end = reads.window_of(found["start"], found["end"], now)
+    except BadWindow as fault:
+        raise parameters.invalid([Fault("start", "out-of-range", str(fault))]) from None
+    cursor = found["cursor"]
+    if cursor is not None and cursor.order != found["order"]:
+        raise parameters.invalid([Fault("cursor", "conflict", f"belongs to order={cursor.order}")])
+    query = Query(
+        zone, SERIES[name], start, end, found["limit"], found["order"], found.get("by") is not None,
+        found.get("market") is not None, found.get("interval"), found["as_of"], cursor, found["sample"],
+    )
+    return query, found["format"]
+
+
+def view(service: Service, name: str) -> Callable[[str], Response]:
+    """The view of one series path."""
+
+    def series(zone: str) -> Response:
+        query, wanted = query_of(zone, name, request.args, clock.now())
+        format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
+        found = reads.find(service.reader, service.holdings, query)
+        return service.guarded(name, partial(_answer, service, found, format_))
+
+    return series
+
+
+def _answer(service: Service, found: Found, format_: str, entry: Pass) -> tuple[Response, int]:
+    headers = [*respond.caching(entry.door), *respond.marks(found.holdings.simulated)]
+    while True:
+        validator = _validator(service, found, format_)
+        if respond.matches(request, validator.tag):
+            return validator.unchanged(headers), 0
+        try:
+            page = reads.page(service.reader, found)
+            break
+        except Moved:
+            found = reads.find(service.reader, service.holdings, found.query)
+    made = formats.encode(format_, page, service.rows)
+    response = validator.response(made.body, formats.content_type(format_), [*headers, *made.headers, *_link(service, page)])
+    return response, page.count
+
+
+def _validator(service: Service, found: Found, format_: str) -> respond.Validator:
+    histories = service.reader.histories(found.files) if found.query.as_of is not None else ()
+    parts = (VERSION, found.query, format_, found.holdings.document.identity, found.identities, histories)
+    return respond.Validator(request, parts, format_ in formats.COMPRESSIBLE)
+
+
+def _link(service: Service, page: Page) -> respond.Headers:
+    """Where the next page is: the same window, its instants written out, since a default `end` moves on."""
+    if page.following is None:
+        return []
+    query = page.query
+    asked: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
+    asked |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
+    asked["cursor"] = page.following.to_text()
+    return [("Link", f'<{service.settings.base_url}{request.path}?{urlencode(asked)}>; rel="next"')]

@@ -1,0 +1,53 @@
+"""What the views of one worker share: settings, readers, the gate. Built once by `create_app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flask import Response, request
+
+from api import holdings, problems
+from api.doors import Pass, Refusal
+from api.gate import Gate
+from api.guard import guard
+from api.holdings import Holdings
+from api.jsonrows import JsonRows
+from api.published import Shelf
+from api.settings import Settings
+from warehouse.reader import Reader
+from warehouse.storage import Storage
+
+READER_BYTES = 12_000_000
+"""Decoded columns: a month of 5-minute rows is 180 kB."""
+ENCODED_BYTES = 12_000_000
+"""Rows as JSON text: a month of 5-minute rows is 600 kB. Both together keep a worker below 150 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One worker's view of one warehouse."""
+
+    settings: Settings
+    storage: Storage
+    reader: Reader
+    rows: JsonRows
+    shelf: Shelf
+    gate: Gate
+
+    @classmethod
+    def over(cls, settings: Settings, storage: Storage, gate: Gate) -> Service:
+        """A service over a warehouse's storage."""
+        return cls(settings, storage, Reader(storage, READER_BYTES), JsonRows(ENCODED_BYTES), Shelf(storage), gate)
+
+    @property
+    def holdings(self) -> Holdings:
+        """The newest catalogue. Raises NoCatalogue."""
+        return holdings.current(self.shelf)
+
+    def guarded(self, price: str, make: Callable[[Pass], tuple[Response, int]]) -> Response:
+        """The answer of `make` if the gate lets the request at hand in; `price` "" is a free path."""
+        return guard(self.gate, request, price, make, self._refuse)
+
+    def _refuse(self, refusal: Refusal) -> Response:
+        return problems.refused(self.settings.base_url, refusal)

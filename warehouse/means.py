@@ -1,0 +1,107 @@
+"""Rows made coarser: time-weighted means over UTC hours or civil days, with how much of each the rows cover.
+
+Nothing is interpolated and no interval is cut: an interval of which less than half is covered has no mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warehouse import clock
+from warehouse.clock import HOUR, RESOLUTIONS, Window
+from warehouse.monthfile import Ints, Slot
+from warehouse.reader import Stretch
+
+Interval = Literal["1h", "1d"]
+LEAST_COVERAGE = 0.5
+DIGITS = 6
+"""A mean is rounded to so many decimals: beyond them stands only the order in which it was added up."""
+
+
+def chunks(window: Window, interval: Interval, tz: str) -> list[Window]:
+    """Spans of whole intervals, a month each, that hold every interval which starts in a window."""
+    tz = tz if interval == "1d" else "UTC"
+    first, last = clock.local_date(window.start, tz), clock.local_date(max(window.start, window.end - 1), tz)
+    count = (last.year - first.year) * 12 + last.month - first.month + 1
+    bounds = [_month_start(first, i, tz) for i in range(count + 1)]
+    return [Window(a, b) for a, b in pairwise(bounds)]
+
+
+def _month_start(first: date, later: int, tz: str) -> int:
+    year, month = divmod(first.year * 12 + first.month - 1 + later, 12)
+    return clock.local_midnight(date(year, month + 1, 1), tz)
+
+
+class _Group(NamedTuple):
+    """What the rows of a stretch are gathered by: a lane is one fuel, border and tie in one unit."""
+
+    lanes: list[tuple[str | None, str | None, str | None, str]]
+    lane: Ints
+    sources: list[str]
+    source: Ints
+
+
+def means(rows: Stretch, span: Window, interval: Interval, tz: str) -> Stretch:
+    """The mean of each interval of `span`, which bounds whole intervals; rows ascend by ts, fuel, counterparty, link."""
+    bounds = _bounds(span, interval, tz)
+    first, last = rows.between(span)
+    rows = rows.take(slice(first, last))
+    if not len(rows):
+        return rows
+    group = _grouped(rows.slots)
+    lane = group.lane[rows.slot]
+    place = np.searchsorted(bounds, rows.ts, side="right") - 1
+    seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.slots])[rows.slot]
+    weight = np.minimum(rows.ts + seconds, bounds[place + 1]) - rows.ts
+    cell, code = np.unique(place * len(group.lanes) + lane, return_inverse=True)
+    covered = np.bincount(code, weight)
+    mask = np.zeros(len(cell), np.int64)
+    np.bitwise_or.at(mask, code, np.int64(1) << group.source[rows.slot])
+    bucket, of_lane = np.divmod(cell, len(group.lanes))
+    whole = covered / (bounds[bucket + 1] - bounds[bucket])
+    good = (whole >= LEAST_COVERAGE) & _one_unit(bucket, of_lane, group)
+    slots, slot = _slots(group, of_lane, mask, interval)
+    value = np.round(np.bincount(code, rows.value * weight) / np.maximum(covered, 1), DIGITS)
+    made = Stretch(slots, slot, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
+    return made.take(good)
+
+
+def _bounds(span: Window, interval: Interval, tz: str) -> Ints:
+    """The starts of all intervals of a span, and its end."""
+    if interval == "1h":
+        return np.arange(span.start, span.end + 1, HOUR, dtype=np.int64)
+    first, last = clock.local_date(span.start, tz), clock.local_date(span.end, tz)
+    return np.array([day.start for day in clock.market_days(first, last, tz)], np.int64)
+
+
+def _grouped(slots: Sequence[Slot]) -> _Group:
+    keys = [(s.fuel, s.counterparty, s.link, s.unit) for s in slots]
+    lanes = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
+    sources = sorted({s.source for s in slots})
+    return _Group(lanes, np.array([lanes.index(k) for k in keys]), sources, np.array([sources.index(s.source) for s in slots]))
+
+
+def _one_unit(bucket: Ints, lane: Ints, group: _Group) -> NDArray[np.bool_]:
+    """Whether a lane's interval has one unit only: in the hour of a currency change there is no mean."""
+    plain: dict[tuple[str | None, ...], int] = {}
+    same = np.array([plain.setdefault(lane[:3], len(plain)) for lane in group.lanes])[lane]
+    _, back, count = np.unique(bucket * len(plain) + same, return_inverse=True, return_counts=True)
+    return np.asarray(count[back] == 1)
+
+
+def _slots(group: _Group, lane: Ints, mask: Ints, interval: Interval) -> tuple[tuple[Slot, ...], NDArray[np.int32]]:
+    """A slot for each lane and set of sources that occurs; several sources of one mean are named together."""
+    kinds, code = np.unique(lane * (1 << len(group.sources)) + mask, return_inverse=True)
+    slots = []
+    for kind in kinds.tolist():
+        number, bits = divmod(kind, 1 << len(group.sources))
+        fuel, counterparty, link, unit = group.lanes[number]
+        source = ", ".join(name for i, name in enumerate(group.sources) if bits >> i & 1)
+        slots.append(Slot(fuel, counterparty, link, unit, interval, source, ""))
+    return tuple(slots), code.astype(np.int32)

@@ -1,0 +1,165 @@
+"""Served rows as columns: month files found by arithmetic, decoded once, kept by file identity within a bound of bytes.
+
+`warehouse.series.read` answers the same question as an Arrow table and keeps nothing; this is for a process that answers
+thousands a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warehouse import layout, monthfile, resolve, series
+from warehouse.clock import Window, month_of, months
+from warehouse.errors import StorageError
+from warehouse.memory import Memory
+from warehouse.monthfile import Floats, Ints, Slot, Versions
+from warehouse.storage import Identity, Storage
+
+Side = Literal["net", "borders"]
+"""A zone's own rows, or those of its borders and ties."""
+
+_FEW_SECONDS = 100 * 86400
+"""In a shorter window the name of each month is tried; else the folder is listed: 8,000 years hold more months than files."""
+
+
+class Moved(StorageError):
+    """A month file was replaced between finding and reading it: find it again."""
+
+
+class MonthFile(NamedTuple):
+    """A month file as it lay there when it was found."""
+
+    month: str
+    key: str
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Rows in canonical order (ts, fuel, counterparty, link) as parallel columns; `slot` indexes `slots`."""
+
+    slots: tuple[Slot, ...]
+    slot: NDArray[np.int32]
+    ts: Ints
+    value: Floats
+    samples: Ints | None = None
+    """How many rows a mean was taken of; only where the rows are means over intervals."""
+    coverage: Floats | None = None
+    """The part of the interval that those rows cover, 0..1."""
+    origin: tuple[MonthFile, Side] | None = None
+    """Set where these are all rows of one side of one file: equal origins mean equal rows."""
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Stretch:
+        """Some of the rows, with the same slots."""
+        return replace(
+            self, slot=self.slot[chosen], ts=self.ts[chosen], value=self.value[chosen], origin=None,
+            samples=None if self.samples is None else self.samples[chosen],
+            coverage=None if self.coverage is None else self.coverage[chosen],
+        )
+
+    def between(self, window: Window) -> tuple[int, int]:
+        """The first row inside a window of `ts`, and the first after it."""
+        first, last = np.searchsorted(self.ts, (window.start, window.end))
+        return int(first), int(last)
+
+    @property
+    def nbytes(self) -> int:
+        return self.slot.nbytes + self.ts.nbytes + self.value.nbytes + 400 * len(self.slots) + 500
+
+
+class Reader:
+    """Reads month files of one warehouse; safe for many threads."""
+
+    def __init__(self, storage: Storage, limit_bytes: int) -> None:
+        self.storage = storage
+        self._memory = Memory(limit_bytes)
+
+    def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
+        """Every file that a window touches, in order of time."""
+        found = ((month, layout.series(metric, zone, month)) for month in self._months(zone, metric, window))
+        return [MonthFile(month, key, identity) for month, key in found if (identity := self.storage.stat(key)) is not None]
+
+    def _months(self, zone: str, metric: str, window: Window) -> list[str]:
+        if window.seconds <= _FEW_SECONDS:
+            return months(window)
+        first, last = month_of(window.start), month_of(window.end - 1)
+        return [month for _, _, month in series.held(self.storage, metric, zone) if first <= month <= last]
+
+    def histories(self, files: Iterable[MonthFile]) -> tuple[Identity | None, ...]:
+        """What lies beside month files as their history."""
+        keys = (layout.of_series(file.key) for file in files)
+        return tuple(self.storage.stat(layout.history(metric, zone, month)) for metric, zone, month, _ in keys)
+
+    def rows(self, file: MonthFile, side: Side) -> Stretch:
+        """The rows of one side of a month file. Raises Moved, and StorageError for a file that does not decode."""
+        return self._memory.get(file, partial(self._decode, file))[side]
+
+    def _decode(self, file: MonthFile) -> tuple[dict[Side, Stretch], int]:
+        versions = monthfile.decode(self.storage.get(file.key))
+        if self.storage.stat(file.key) != file.identity:
+            raise Moved(f"{file.key} was replaced while it was read")
+        both = {side: replace(stretch, origin=(file, side)) for side, stretch in _sides(versions).items()}
+        return both, sum(stretch.nbytes for stretch in both.values())
+
+    def sources(self, file: MonthFile) -> dict[Side, frozenset[str]]:
+        """Whose rows each side of a month file holds, without decoding the others of its columns."""
+        return self._memory.get((file, "sources"), partial(self._read_sources, file))
+
+    def _read_sources(self, file: MonthFile) -> tuple[dict[Side, frozenset[str]], int]:
+        body = self.storage.get(file.key)
+        if body is None:
+            raise Moved(f"{file.key} was removed while it was read")
+        table = monthfile.table(body, ["counterparty", "link", "source"])
+        sides: dict[Side, frozenset[str]] = {
+            "net": frozenset(series.net(table).column("source").unique().to_pylist()),
+            "borders": frozenset(series.borders(table).column("source").unique().to_pylist()),
+        }
+        return sides, 500
+
+    def known(self, zone: str, metric: str, month: str, at: int, ranks: Mapping[str, int]) -> dict[Side, Stretch]:
+        """A month's rows as this warehouse knew them at an instant; never kept."""
+        then = resolve.known(series.load(self.storage, metric, zone, month), at)
+        chosen = then.take(resolve.served(then, ranks))
+        return _sides(chosen.take(chosen.order()))
+
+
+def _sides(versions: Versions) -> dict[Side, Stretch]:
+    per_slot = np.array([s.counterparty is not None or s.link is not None for s in versions.slots] or [False])
+    border = per_slot[versions.slot]
+    return {"net": _stretch(versions, ~border), "borders": _stretch(versions, border)}
+
+
+def _stretch(versions: Versions, chosen: NDArray[np.bool_]) -> Stretch:
+    """Columns of their own, so that what is kept does not hold the versions' other columns in memory."""
+    slot = versions.slot[chosen]
+    used, code = np.unique(slot, return_inverse=True)
+    return Stretch(tuple(versions.slots[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen])
+
+
+def joined(parts: Iterable[Stretch]) -> Stretch:
+    """Several stretches, one after the other, under one list of slots."""
+    found = [part for part in parts if len(part)]
+    if len(found) == 1:
+        return found[0]
+    slots: dict[Slot, int] = {}
+    codes = [np.array([slots.setdefault(s, len(slots)) for s in part.slots], np.int32)[part.slot] for part in found]
+    return Stretch(
+        tuple(slots), np.concatenate([np.empty(0, np.int32), *codes]),
+        np.concatenate([np.empty(0, np.int64), *(part.ts for part in found)]),
+        np.concatenate([np.empty(0, np.float64), *(part.value for part in found)]),
+        _column([part.samples for part in found]), _column([part.coverage for part in found]),
+    )
+
+
+def _column(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+    kept = [part for part in parts if part is not None]
+    return np.concatenate(kept) if kept and len(kept) == len(parts) else None
