@@ -43,7 +43,8 @@ def record(told: dg.DagsterInstance, feed: Feed, report: line.RunReport) -> list
         if not day.rows:
             continue
         keys.append(key_of(feed, day.day))
-        told.report_runless_asset_event(
-            dg.AssetMaterialization(asset_key(feed), partition=keys[-1], metadata=day_metadata(report, day), description="by the command line")
+        made = dg.AssetMaterialization(
+            asset_key(feed), partition=keys[-1], metadata=day_metadata(report, day), description="by the command line"
         )
+        told.report_runless_asset_event(made)
     return keys

@@ -27,7 +27,7 @@ class Simulated:
         source = request.feed.split(".")[0]
         answer = import_module(f"{__name__}.{source}").answer
         for fault in self._faults:
-            if fault.concerns(request.feed, now):
+            if fault.concerns(request, now):
                 return carried(fault, request, now, answer)
         found = answer(request, now)
         return Reply(found.status, dict(found.headers), found.body)

@@ -1,6 +1,7 @@
 """Faults that can be switched on: EMDS_FAULTS = `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`.
 
-A fault is `source[.product]:kind[=minutes][@from/to]`; without a span it holds always. Kinds: `timeout`, `429`, `503`,
+A fault is `source[.product][#day]:kind[=minutes][@from/to]`: of questions about that market day only, between two
+instants only; without them it holds always. Kinds: `timeout`, `429`, `503`,
 `truncated` (half the body), `changed` (every column, member or element renamed), `frozen` (the file stops being
 updated), `late` (published so many minutes later).
 """
@@ -21,7 +22,7 @@ from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import Request
 
 KINDS = ("timeout", "429", "503", "truncated", "changed", "frozen", "late")
-_FORM = re.compile(r"(?P<feed>[a-z_]+(\.[a-z_]+)?):(?P<kind>[a-z0-9]+)(=(?P<minutes>\d+))?(@(?P<start>[^/]+)/(?P<end>.+))?")
+_FORM = re.compile(r"(?P<feed>[a-z_]+(\.[a-z_]+)?)(#(?P<day>\d{4}-\d\d-\d\d))?:(?P<kind>[a-z0-9]+)(=(?P<minutes>\d+))?(@(?P<start>[^/]+)/(?P<end>.+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,12 @@ class Fault:
     minutes: int = 60
     start: int = 0
     end: int = clock.LAST_INSTANT
+    day: str = ""
 
-    def concerns(self, feed: str, now: int) -> bool:
-        return (feed == self.feed or feed.split(".")[0] == self.feed) and self.start <= now < self.end
+    def concerns(self, request: Request, now: int) -> bool:
+        """Whether a question asked at an instant meets it."""
+        named = self.feed in (request.feed, request.feed.split(".")[0])
+        return named and self.start <= now < self.end and (not self.day or self.day in map(str, request.days))
 
 
 def parse(text: str) -> tuple[Fault, ...]:
@@ -46,9 +50,9 @@ def parse(text: str) -> tuple[Fault, ...]:
 def _fault(word: str) -> Fault:
     found = _FORM.fullmatch(word)
     if found is None or found["kind"] not in KINDS:
-        raise BadWindow(f"EMDS_FAULTS: {word!r} is not source[.product]:kind[=minutes][@from/to] with a kind of {', '.join(KINDS)}")
+        raise BadWindow(f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] with a kind of {', '.join(KINDS)}")
     span = (clock.instant(found["start"]), clock.instant(found["end"])) if found["start"] else (0, clock.LAST_INSTANT)
-    return Fault(found["feed"], found["kind"], int(found["minutes"] or 60), *span)
+    return Fault(found["feed"], found["kind"], int(found["minutes"] or 60), *span, found["day"] or "")
 
 
 def carried(fault: Fault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:

@@ -1,0 +1,77 @@
+"""Faults that are switched on: how they are named, whom and when they concern, what becomes of an answer."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date
+
+import pytest
+
+from assets.simulated._answer import Answer
+from assets.simulated._faults import Fault, carried, parse
+from warehouse.errors import BadWindow, FeedUnavailable
+from warehouse.market import Request
+
+DAY = date(2026, 11, 20)
+QUESTION = Request("aemo.dispatch", "https://example.org", days=(DAY,))
+
+
+def answer(request: Request, now: int) -> Answer:
+    return Answer(200, f"time,value\n{now},1\n".encode(), (("content-type", "text/csv"),))
+
+
+def test_a_setting_names_faults() -> None:
+    assert parse("") == ()
+    assert parse(" eia:503 , aemo.dispatch#2026-11-20:late=120@2026-11-21T10:00:00Z/2026-11-21T12:00:00Z") == (
+        Fault("eia", "503"), Fault("aemo.dispatch", "late", 120, 1795255200, 1795262400, "2026-11-20"),
+    )
+
+
+@pytest.mark.parametrize("text", ["eia", "eia:nonsense", "EIA:503", "eia:503@now/then", "eia:503@2026-11-21T10:00:00Z"])
+def test_what_names_no_fault_is_refused(text: str) -> None:
+    with pytest.raises(BadWindow):
+        parse(text)
+
+
+def test_a_fault_concerns_its_source_feed_day_and_span() -> None:
+    assert Fault("aemo", "503").concerns(QUESTION, 5)
+    assert not Fault("eia", "503").concerns(QUESTION, 5)
+    assert not Fault("aemo.trading", "503").concerns(QUESTION, 5)
+    assert not Fault("aemo", "503", start=6).concerns(QUESTION, 5)
+    assert not Fault("aemo", "503", end=5).concerns(QUESTION, 5)
+    assert Fault("aemo", "503", day="2026-11-20").concerns(QUESTION, 5)
+    assert not Fault("aemo", "503", day="2026-11-19").concerns(QUESTION, 5)
+
+
+@pytest.mark.parametrize("kind", ["429", "503"])
+def test_a_refusal_carries_its_status_and_a_retry_after(kind: str) -> None:
+    reply = carried(Fault("aemo", kind), QUESTION, 100, answer)
+    assert (reply.status, reply.body, reply.headers["retry-after"]) == (int(kind), b"", "30")
+
+
+def test_a_time_out_is_raised() -> None:
+    with pytest.raises(FeedUnavailable, match="timed out"):
+        carried(Fault("aemo", "timeout"), QUESTION, 100, answer)
+
+
+@pytest.mark.parametrize(("fault", "body"), [
+    (Fault("aemo", "truncated"), b"time,val"), (Fault("aemo", "changed"), b"time_V2,value_V2\n100000,1\n"),
+    (Fault("aemo", "frozen", start=7), b"time,value\n7,1\n"), (Fault("aemo", "late", 10), b"time,value\n99400,1\n"),
+])
+def test_a_body_is_cut_renamed_frozen_or_late(fault: Fault, body: bytes) -> None:
+    assert carried(fault, QUESTION, 100_000, answer).body == body
+
+
+def test_names_change_inside_json_xml_and_zips_too() -> None:
+    def body_of(content: bytes) -> bytes:
+        return carried(Fault("aemo", "changed"), QUESTION, 1, lambda request, now: Answer(200, content)).body
+
+    assert body_of(b'{"from": "x: y", "a": 1}') == b'{"from_v2": "x: y", "a_v2": 1}'
+    assert body_of(b"<a><b>1</b></a>") == b"<v2_a><v2_b>1</v2_b></v2_a>"
+    assert body_of(b"C,NEM\nI,DISPATCH,PRICE\nD,DISPATCH,1\n").splitlines()[1] == b"I,DISPATCH_V2,PRICE_V2"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.csv", "time\n1\n")
+    with zipfile.ZipFile(io.BytesIO(body_of(packed.getvalue()))) as archive:
+        assert archive.read("a.csv") == b"time_V2\n1\n"
