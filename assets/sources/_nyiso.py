@@ -11,12 +11,13 @@ from typing import NamedTuple, NoReturn
 
 from assets.sources._american import instants, wall_seconds
 from assets.sources._body import columns, is_zip, number, table, text_of, unzipped, without_cut_cell
+from assets.sources._dropped import FIVE_MINUTES as FIVE
+from assets.sources._dropped import drop, keep
 from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.schema import Rows
 
 TZ = "America/New_York"
-FIVE = 300
 QUARTER = 900
 
 
@@ -67,21 +68,14 @@ def loads(text: str, zones: Collection[str]) -> dict[str, Series]:
 
 
 def placed(rows: Rows, walls: Series) -> Series:
-    """Instants for wall-clock stamps; readings of a repeated hour that the order does not place are dropped and counted."""
+    """Instants for wall-clock stamps; readings of a repeated hour that the order does not place are dropped."""
     found = [(ts, value) for ts, value in zip(instants(walls.ts, TZ), walls.values, strict=True) if ts is not None]
     drop(rows, "ambiguous stamp", len(walls.ts) - len(found))
     return Series([ts for ts, _ in found], [value for _, value in found])
 
 
-def on_grid(rows: Rows, series: Series) -> Series:
-    """Without the readings off the five-minute grid (00:07:34), which are dropped and counted, never moved."""
-    kept = [(ts, value) for ts, value in zip(*series, strict=True) if ts % FIVE == 0]
-    drop(rows, "off the five-minute grid", len(series.ts) - len(kept))
-    return Series([ts for ts, _ in kept], [value for _, value in kept])
-
-
 def settled(rows: Rows, ends: Series) -> Series:
-    """Without the advisory quarter hours that a running day's real-time file closes with; they are dropped and counted.
+    """Without the advisory quarter hours that a running day's real-time file closes with.
 
     A quarter hour right before them may be either, and counts as advisory: five minutes later it is a price.
     """
@@ -92,15 +86,7 @@ def settled(rows: Rows, ends: Series) -> Series:
     if 0 < first < len(ascending) and ascending[first - 1] % QUARTER == 0:
         first -= 1
     advisory = set(ascending[first:])
-    kept = [(ts, value) for ts, value in zip(*ends, strict=True) if ts not in advisory]
-    drop(rows, "advisory quarter hour", len(ends.ts) - len(kept))
-    return Series([ts for ts, _ in kept], [value for _, value in kept])
-
-
-def drop(rows: Rows, reason: str, count: int) -> None:
-    """Counts readings dropped on purpose."""
-    if count:
-        rows.dropped[reason] += count
+    return Series(*keep(rows, *ends, lambda ts: ts not in advisory, "advisory quarter hour"))
 
 
 def _by_name(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import date, time
 
 from assets.sources._blocks import months_of
-from assets.sources._nyiso import FIVE, TZ, Series, drop, files, flows, loads, on_grid, placed, prices, settled
+from assets.sources._dropped import FIVE_MINUTES, drop, on_grid
+from assets.sources._nyiso import TZ, Series, files, flows, loads, placed, prices, settled
 from assets.sources._totals import total
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
@@ -85,10 +86,10 @@ def parse_lbmp_rt(body: bytes, request: Request) -> Rows:
     """`price` rows of N.Y.C. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for text in files(body):
-        ends, values = settled(rows, placed(rows, on_grid(rows, prices(text, HUB))))
+        ends, values = settled(rows, placed(rows, _on_grid(rows, prices(text, HUB))))
         if not ends:
             raise FeedChanged("no five-minute price: not the real-time file")
-        rows.extend(PRICE, [end - FIVE for end in ends], values)
+        rows.extend(PRICE, [end - FIVE_MINUTES for end in ends], values)
     return rows
 
 
@@ -108,7 +109,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
     rows = Rows()
     for text in files(body):
         zones = loads(text, LOAD_ZONES)
-        _extend_total(rows, DEMAND, [on_grid(rows, zones.get(name, Series([], []))) for name in LOAD_ZONES])
+        _extend_total(rows, DEMAND, [_on_grid(rows, zones.get(name, Series([], []))) for name in LOAD_ZONES])
     return rows
 
 
@@ -120,7 +121,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
         found.pop(REPEATS_QUEBEC, None)
         if unknown := found.keys() - TIES.keys():
             raise FeedChanged(f"unknown scheduled interface {min(unknown)[:40]!r}")
-        ties = {name: placed(rows, on_grid(rows, series)) for name, series in found.items()}
+        ties = {name: placed(rows, _on_grid(rows, series)) for name, series in found.items()}
         for name, series in ties.items():
             counterparty, link = TIES[name]
             rows.extend(INTERCHANGE._replace(counterparty=counterparty, link=link), *series)
@@ -132,6 +133,10 @@ def _ties_of_its_time(ties: dict[str, Series]) -> Iterable[str]:
     """The ties whose sum is the net on that day."""
     stamps = [series.ts[0] for series in ties.values() if series.ts]
     return ties if stamps and MarketDay.at(stamps[0], TZ).day < TEN_TIES_SINCE else TIES
+
+
+def _on_grid(rows: Rows, series: Series) -> Series:
+    return Series(*on_grid(rows, *series))
 
 
 def _extend_total(rows: Rows, key: Key, parts: Sequence[Series]) -> None:

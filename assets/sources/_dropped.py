@@ -1,0 +1,30 @@
+"""Readings left out on purpose, and counted: a parser moves nothing and hides nothing (DESIGN.md section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from warehouse.schema import Rows
+
+FIVE_MINUTES = 300
+
+
+Columns = tuple[list[int], list[float]]
+
+
+def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], wanted: Callable[[int], bool], reason: str) -> Columns:
+    """The readings whose stamp is wanted; the others are counted under `reason`."""
+    kept = [(at, value) for at, value in zip(ts, values, strict=True) if wanted(at)]
+    drop(rows, reason, len(ts) - len(kept))
+    return [at for at, _ in kept], [value for _, value in kept]
+
+
+def on_grid(rows: Rows, ts: Sequence[int], values: Sequence[float]) -> Columns:
+    """The readings of whole five-minute stamps; 00:07:34 is dropped, never moved."""
+    return keep(rows, ts, values, lambda at: at % FIVE_MINUTES == 0, "off the five-minute grid")
+
+
+def drop(rows: Rows, reason: str, count: int) -> None:
+    """Counts readings left out."""
+    if count:
+        rows.dropped[reason] += count
