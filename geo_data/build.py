@@ -17,30 +17,48 @@ from geo_data.recipe import LEVELS
 from warehouse.zones import ZONES
 
 
-def findings() -> dict[str, list[str]]:
-    """Every check over the kept tables, by name; empty lists where all is well."""
+def findings() -> dict[str, dict[str, list[str]]]:
+    """Every check over the kept tables, by layer and name; empty lists where all is well."""
+    return {"zones": zone_findings(), "interconnectors": line_findings(), "plants": plant_findings()}
+
+
+def zone_findings() -> dict[str, list[str]]:
+    found = {"ids": checks.ids((z.id for z in records.zones()), list(ZONES))}
+    for level in LEVELS:
+        shapes = _shapes(level.name)
+        found[f"ids_{level.name}"] = checks.ids(shapes, list(ZONES))
+        found[f"validity_{level.name}"] = checks.valid(shapes)
+        found[f"ring_order_{level.name}"] = checks.ring_order(shapes)
+        found[f"shared_borders_{level.name}"] = checks.coverage(shapes)
+    return found
+
+
+def line_findings() -> dict[str, list[str]]:
+    lines = records.interconnectors()
+    return {
+        "ids": checks.ids(line.id for line in lines),
+        "pairs_of_zones": checks.pairs(lines),
+        "end_in_their_zones": checks.line_ends(lines, _shapes("high")),
+    }
+
+
+def plant_findings() -> dict[str, list[str]]:
+    plants = records.plants()
+    return {
+        "ids": checks.ids(plant.id for plant in plants),
+        "vocabulary": checks.vocabulary(plants),
+        "in_their_zones_or_explained": checks.placed(plants, _shapes("high"), records.outside()),
+        "none_twice": checks.duplicates(plants),
+        "known_totals": checks.off_total(plants, records.known_totals()),
+    }
+
+
+def _shapes(detail: str) -> dict[str, Any]:
     import shapely
 
-    shapes = {level.name: {zone: shapely.from_geojson(json.dumps(g)) for zone, g in records.geometries(level.name).items()}
-              for level in LEVELS}
-    shapely.prepare(list(shapes["high"].values()))
-    lines, plants = records.interconnectors(), records.plants()
-    found = {
-        "zone ids": checks.ids((z.id for z in records.zones()), list(ZONES)),
-        "interconnector ids": checks.ids(line.id for line in lines),
-        "plant ids": checks.ids(plant.id for plant in plants),
-        "vocabulary": checks.vocabulary(plants, lines),
-        "lines end in their zones": checks.line_ends(lines, shapes["high"]),
-        "plants lie in their zones": checks.placed(plants, shapes["high"], records.outside()),
-        "no plant twice": checks.duplicates(plants),
-        "known totals": checks.off_total(plants, records.known_totals()),
-    }
-    for name, level in shapes.items():
-        found[f"{name}: ids"] = checks.ids(level, list(ZONES))
-        found[f"{name}: validity"] = checks.valid(level)
-        found[f"{name}: ring order"] = checks.ring_order(level)
-        found[f"{name}: shared borders"] = checks.coverage(level)
-    return found
+    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries(detail).items()}
+    shapely.prepare(list(shapes.values()))
+    return shapes
 
 
 def write_zones(folder: Path) -> None:
@@ -60,13 +78,13 @@ def _feature(zone: str, shape: Any) -> dict[str, Any]:
     return {"type": "Feature", "id": zone, "properties": {}, "geometry": json.loads(shapely.to_geojson(shape))}
 
 
-def report(found: dict[str, list[str]]) -> int:
+def report(found: dict[str, dict[str, list[str]]]) -> int:
     """Prints each check and what it found; the exit code."""
-    for name, faults in found.items():
-        sys.stdout.write(f"{'ok  ' if not faults else 'FAIL'} {name}\n")
-        for fault in faults:
-            sys.stdout.write(f"       {fault}\n")
-    return 1 if any(found.values()) else 0
+    for layer, named in found.items():
+        for name, faults in named.items():
+            sys.stdout.write(f"{'FAIL' if faults else 'ok  '} {layer}: {name.replace('_', ' ')}\n")
+            sys.stdout.writelines(f"       {fault}\n" for fault in faults)
+    return 1 if any(faults for named in found.values() for faults in named.values()) else 0
 
 
 def main(argv: list[str] | None = None) -> int:

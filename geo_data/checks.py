@@ -14,6 +14,8 @@ from geo_data.records import Interconnector, KnownTotal, Outside, Plant
 from warehouse.market import Fuel
 from warehouse.zones import ZONES
 
+FLOOR_MW = 250.0
+"""The smallest plant of the layer."""
 COAST_KM = 1.5
 """How far a footprint's generalised shore may lie from a landing point or a plant on the water."""
 OFFSHORE_KM = 250.0
@@ -73,18 +75,23 @@ def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str
     return found
 
 
-def vocabulary(plants: Iterable[Plant], lines: Iterable[Interconnector]) -> list[str]:
-    """Zones and fuels that the series do not know, plants below 250 MW, shares that exceed the whole."""
+def vocabulary(plants: Iterable[Plant]) -> list[str]:
+    """Plants of zones or fuels that the series do not know, below 250 MW, or with shares that exceed the whole."""
     fuels = set(Fuel) - {Fuel.IMPORTS}
     found = []
     for plant in plants:
         shares = plant.shares()
         if plant.zone not in ZONES or not {fuel for fuel, _ in shares} <= fuels:
-            found.append(f"{plant.id}: zone {plant.zone} or fuel {plant.fuel} is not in the vocabulary")
-        if plant.capacity_mw < 250 or any(mw <= 0 for _, mw in shares):
+            found.append(f"{plant.id}: zone {plant.zone} or a fuel of {shares} is not in the vocabulary")
+        if plant.capacity_mw < FLOOR_MW or any(mw <= 0 for _, mw in shares):
             found.append(f"{plant.id}: {plant.capacity_mw} MW of {shares}")
-    return found + [f"{line.id}: {line.pair} is not a pair of zones" for line in lines
-                    if line.from_zone == line.to_zone or not {line.from_zone, line.to_zone} <= set(ZONES)]
+    return found
+
+
+def pairs(lines: Iterable[Interconnector]) -> list[str]:
+    """Lines that do not join two of our zones."""
+    return [f"{line.id}: {line.pair} is not a pair of zones" for line in lines
+            if line.from_zone == line.to_zone or not {line.from_zone, line.to_zone} <= set(ZONES)]
 
 
 def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> list[str]:

@@ -154,10 +154,9 @@ def _filled(part: Any, level: Level, there: Any) -> Any:
 
 
 def _rounded(shape: Any, decimals: int) -> Any:
-    """Every vertex rounded by one rule, so that shared ones stay shared; rings oriented as RFC 7946 wants."""
+    """Every vertex rounded by one rule, so that shared ones stay shared; rings oriented as RFC 7946 wants. Always a MultiPolygon."""
     import numpy as np
     import shapely
 
     flat = shapely.transform(shape, lambda xy: np.round(xy, decimals))
-    parts = [shapely.orient_polygons(part) for part in shapely.get_parts(shapely.remove_repeated_points(flat))]
-    return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)
+    return shapely.orient_polygons(shapely.remove_repeated_points(flat))

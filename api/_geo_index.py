@@ -1,0 +1,161 @@
+"""A geo layer as columns and ready-made features, so that a filter is a few array operations and an answer a join of bytes.
+
+Made once a publication from the layer's GeoJSON. `bbox` means: the feature's geometry has a point in common with the box,
+its edge included, as `intersects` in PostGIS, shapely and OGC API Features; no geometry library is needed for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+Box = tuple[float, float, float, float]
+"""West, south, east, north in degrees; west > east crosses the antimeridian."""
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The segments of a line or of all rings of a polygon, as columns."""
+
+    x1: Floats
+    y1: Floats
+    x2: Floats
+    y2: Floats
+    area: bool
+    """Whether the segments enclose something."""
+
+    def meets(self, box: Box) -> bool:
+        """Whether it has a point in common with the box."""
+        west, south, east, north = box
+        inside = (self.x1 >= west) & (self.x1 <= east) & (self.y1 >= south) & (self.y1 <= north)
+        last = west <= self.x2[-1] <= east and south <= self.y2[-1] <= north
+        return bool(inside.any()) or last or self._crosses(box) or (self.area and self._holds(west, south))
+
+    def _crosses(self, box: Box) -> bool:
+        """Whether a segment passes through the box: their extents overlap, and the corners lie on both sides of its line."""
+        west, south, east, north = box
+        near = (np.minimum(self.x1, self.x2) <= east) & (np.maximum(self.x1, self.x2) >= west)
+        near &= (np.minimum(self.y1, self.y2) <= north) & (np.maximum(self.y1, self.y2) >= south)
+        if not near.any():
+            return False
+        x1, y1, dx, dy = self.x1[near], self.y1[near], (self.x2 - self.x1)[near], (self.y2 - self.y1)[near]
+        sides = np.stack([dx * (y - y1) - dy * (x - x1) for x in (west, east) for y in (south, north)])
+        return bool((~((sides > 0).all(axis=0) | (sides < 0).all(axis=0))).any())
+
+    def _holds(self, x: float, y: float) -> bool:
+        """Whether a point off the border lies within: a ray from it crosses the rings an odd number of times."""
+        upward = (self.y1 > y) != (self.y2 > y)
+        x1, y1 = self.x1[upward], self.y1[upward]
+        return bool(np.count_nonzero(x1 + (y - y1) * (self.x2[upward] - x1) / (self.y2[upward] - y1) > x) % 2)
+
+
+@dataclass(frozen=True, slots=True)
+class GeoLayer:
+    """One publication of a layer."""
+
+    head: Mapping[str, Any]
+    """The collection's members but its features and bbox."""
+    features: tuple[bytes, ...]
+    """Each feature's JSON."""
+    boxes: Floats
+    """n x 4: west, south, east, north."""
+    outlines: tuple[Outline | None, ...]
+    """None for points, whose box is all there is."""
+    members: Mapping[str, Mapping[str, Mask]]
+    """By filter and word the features that have it: `zone` -> `GB` -> mask. A line belongs to both its zones."""
+    capacity_mw: Floats
+
+    @classmethod
+    def of(cls, body: bytes) -> GeoLayer:
+        """The layer in a published GeoJSON document."""
+        document = orjson.loads(body)
+        features = document["features"]
+        properties = [feature["properties"] for feature in features]
+        return cls(
+            {name: value for name, value in document.items() if name not in ("features", "bbox")},
+            tuple(orjson.dumps(feature) for feature in features),
+            np.array([feature["bbox"] for feature in features], dtype=np.float64),
+            tuple(_outline(feature["geometry"]) for feature in features),
+            {"zone": _members([_zones(told) for told in properties]), "fuel": _members([[told.get("fuel")] for told in properties])},
+            np.array([told.get("capacity_mw") or np.nan for told in properties], dtype=np.float64),
+        )
+
+    def select(self, words: Mapping[str, Sequence[str]], min_mw: float | None, box: Box | None, most: int | None) -> NDArray[np.intp]:
+        """The places of the features that fit every filter, in the layer's order; at most the first `most`."""
+        fitting = np.ones(len(self.features), dtype=np.bool_)
+        for name, wanted in words.items():
+            fitting &= self._any(name, wanted)
+        if min_mw is not None:
+            fitting &= self.capacity_mw >= min_mw
+        if box is not None:
+            fitting &= self._meet(box)
+        return np.flatnonzero(fitting)[:most]
+
+    def _any(self, name: str, wanted: Iterable[str]) -> Mask:
+        found = np.zeros(len(self.features), dtype=np.bool_)
+        for word in wanted:
+            if word in self.members[name]:
+                found |= self.members[name][word]
+        return found
+
+    def _meet(self, box: Box) -> Mask:
+        west, south, east, north = box
+        if west > east:
+            return self._meet((west, south, 180.0, north)) | self._meet((-180.0, south, east, north))
+        found = (self.boxes[:, 0] <= east) & (self.boxes[:, 2] >= west) & (self.boxes[:, 1] <= north) & (self.boxes[:, 3] >= south)
+        for place in np.flatnonzero(found):
+            outline = self.outlines[place]
+            if outline is not None:
+                found[place] = outline.meets(box)
+        return found
+
+    def extent(self, places: NDArray[np.intp]) -> list[float] | None:
+        """The box round these features; None round nothing."""
+        if not len(places):
+            return None
+        chosen = self.boxes[places]
+        return [*chosen[:, :2].min(axis=0).tolist(), *chosen[:, 2:].max(axis=0).tolist()]
+
+    def collection(self, places: NDArray[np.intp], extra: Mapping[str, Any]) -> bytes:
+        """These features as a FeatureCollection; `extra` are further members of it."""
+        extent = self.extent(places)
+        stated = orjson.dumps({**self.head, **extra, **({"bbox": extent} if extent else {})})
+        return b"".join((stated[:-1], b',"features":[', b",".join(self.features[place] for place in places), b"]}"))
+
+
+def _zones(properties: Mapping[str, Any]) -> list[str | None]:
+    """The zones that a feature belongs to; a footprint is its own."""
+    if "from" in properties:
+        return [properties["from"], properties["to"]]
+    return [properties.get("zone", properties["id"])]
+
+
+def _members(words: list[list[str | None]]) -> dict[str, Mask]:
+    found = {word: np.zeros(len(words), dtype=np.bool_) for own in words for word in own if word is not None}
+    for place, own in enumerate(words):
+        for word in own:
+            if word is not None:
+                found[word][place] = True
+    return found
+
+
+def _outline(geometry: Mapping[str, Any]) -> Outline | None:
+    match geometry["type"]:
+        case "Point":
+            return None
+        case "LineString":
+            paths, area = [geometry["coordinates"]], False
+        case "Polygon":
+            paths, area = geometry["coordinates"], True
+        case _:
+            paths, area = [ring for polygon in geometry["coordinates"] for ring in polygon], True
+    starts = np.concatenate([np.array(path[:-1], dtype=np.float64) for path in paths])
+    ends = np.concatenate([np.array(path[1:], dtype=np.float64) for path in paths])
+    return Outline(starts[:, 0].copy(), starts[:, 1].copy(), ends[:, 0].copy(), ends[:, 1].copy(), area)

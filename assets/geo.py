@@ -1,0 +1,83 @@
+"""The three geo layers as assets: built from the tables of `geo_data`, checked, then published; yearly, since zones and plants move slowly.
+
+What a layer holds is `assets.geo_layers`' business, what it must fulfil `geo_data.checks`'. No `from __future__ import annotations`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from assets import geo_layers
+from assets.line import House
+from assets.series import OWNER
+from geo_data import build
+
+GROUP = "geo"
+Findings = Callable[[], dict[str, list[str]]]
+
+_IDS = {"ids": "Exactly the expected ids, each once."}
+_OF_ZONES = {
+    f"{check}_{detail}": f"{text} ({detail} detail)"
+    for detail in ("high", "low")
+    for check, text in {
+        "ids": "All 25 zones have a footprint.",
+        "validity": "Geometries are valid, on the globe and repeat no vertex.",
+        "ring_order": "Exteriors run counter-clockwise, holes clockwise (RFC 7946).",
+        "shared_borders": "Neighbours neither overlap nor gape.",
+    }.items()
+}
+_OF_LINES = {"pairs_of_zones": "Every tie joins two of our zones.", "end_in_their_zones": "Every tie starts in one of its zones and ends in the other."}
+_OF_PLANTS = {
+    "vocabulary": "Zones and fuels are those of the series, capacities 250 MW and above.",
+    "in_their_zones_or_explained": "Every plant lies in its zone's footprint, at sea off it, or is explained in writing.",
+    "none_twice": "No plant is listed twice.",
+    "known_totals": "Totals per zone and fuel agree with the publishers' own within their tolerance.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What Dagster shows of a layer, and what judges it; `checks` names each finding list with its rule in words."""
+
+    name: str
+    text: str
+    findings: Findings
+    checks: dict[str, str]
+
+
+LAYERS = (
+    Layer("zones", "Footprints of the 25 zones at two levels of detail; neighbours share their borders vertex for vertex.",
+          build.zone_findings, _IDS | _OF_ZONES),
+    Layer("interconnectors", "Ties between two zones; a tie's id is the `link` of its flow rows.", build.line_findings, _IDS | _OF_LINES),
+    Layer("plants", "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
+          build.plant_findings, _IDS | _OF_PLANTS),
+)
+
+
+def geo_assets() -> list[dg.AssetsDefinition]:
+    """One asset a layer. A layer that fails a check is not published: the last good one stays."""
+    return [_asset(layer) for layer in LAYERS]
+
+
+def _asset(layer: Layer) -> dg.AssetsDefinition:
+    key = dg.AssetKey([GROUP, layer.name])
+    specs = [dg.AssetCheckSpec(name, asset=key, description=rule) for name, rule in layer.checks.items()]
+
+    @dg.asset(
+        key=key, group_name=GROUP, description=layer.text, owners=[OWNER], kinds={"geojson", "parquet"}, check_specs=specs, pool=GROUP,
+        code_version=geo_layers.fingerprint()[:12], output_required=False,
+        metadata={"licence": geo_layers.LICENCE, "attribution": geo_layers.ATTRIBUTION},
+    )
+    def published(house: dg.ResourceParam[House]) -> Iterator[Any]:
+        found = layer.findings()
+        for name, faults in found.items():
+            yield dg.AssetCheckResult(asset_key=key, check_name=name, passed=not faults, metadata={"findings": faults[:20]})
+        faulty = [name for name, faults in found.items() if faults]
+        if faulty:
+            raise dg.Failure(f"not published: {', '.join(faulty)}", allow_retries=False)
+        sizes = geo_layers.publish(house.storage, [layer.name])
+        yield dg.MaterializeResult(asset_key=key, metadata={"documents": len(sizes), "bytes": sum(sizes.values())})
+
+    return published

@@ -1,0 +1,194 @@
+"""The geo layers as artefacts: GeoJSON, CSV, GeoParquet and FlatGeobuf bytes from the tables of `geo_data`. No Dagster here.
+
+Properties are flat scalars with the same keys on every feature: nested ones become strings in GDAL, QGIS and geopandas.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from geo_data import TABLES, records
+from warehouse import artefact
+from warehouse.storage import Storage
+from warehouse.zones import ZONES
+
+LICENCE = "Boundaries: public domain, NLOD 2.0 (Norway), MIT. Plants: public domain (US), CC BY 4.0 (Europe), MIT (Australia). See /docs."
+ATTRIBUTION = (
+    "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py (MIT). "
+    "US market areas derived from U.S. EIA Form 861 and NREL ReEDS. Plants: U.S. Energy Information Administration Form 860; "
+    "powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO via OpenElectricity (MIT). No endorsement implied."
+)
+LAYERS = ("zones", "interconnectors", "plants")
+BUILT_FROM = "geo/built_from.json"
+"""The artefact that says which tables the published layers were built from."""
+_REVISION = "1"
+"""Raised when the same tables give other bytes."""
+
+Feature = dict[str, Any]
+
+
+def zone_features(detail: str) -> list[Feature]:
+    """The footprints at `low` or `high` detail, in the specification's order."""
+    told = {record.id: record for record in records.zones()}
+    geometries = records.geometries(detail)
+    areas = _areas_km2()
+    return [_feature(_zone_properties(told[zone], areas[zone]), geometries[zone]) for zone in ZONES]
+
+
+def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any]:
+    zone = ZONES[record.id]
+    return {
+        "id": zone.id, "name": zone.name, "country": record.country, "tz": zone.tz, "currency": zone.currency,
+        "operator": record.operator, "source_code": record.source_code, "area_km2": area_km2, "label_lon": record.label_lon,
+        "label_lat": record.label_lat, "source": record.source, "valid_from": record.valid_from, "valid_to": record.valid_to,
+        "note": record.note,
+    }
+
+
+def _areas_km2() -> dict[str, int]:
+    """Geodesic areas of the finer footprints, so that both levels of detail state one number."""
+    import shapely
+    from pyproj import Geod
+
+    earth = Geod(ellps="WGS84")
+    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries("high").items()}
+    return {zone: round(abs(earth.geometry_area_perimeter(shape)[0]) / 1e6) for zone, shape in shapes.items()}
+
+
+def line_features() -> list[Feature]:
+    """The interconnectors; `from` and `to` also as `from_zone` and `to_zone`, since the short names are reserved words of SQL."""
+    features = []
+    for line in records.interconnectors():
+        rest = asdict(line)
+        path = [[float(x) for x in point.split()] for point in rest.pop("line").removeprefix("LINESTRING (").removesuffix(")").split(",")]
+        head = {"id": rest.pop("id"), "name": rest.pop("name"), "from": line.from_zone, "to": line.to_zone, "pair": line.pair}
+        features.append(_feature(head | rest, {"type": "LineString", "coordinates": path}))
+    return features
+
+
+def plant_features() -> list[Feature]:
+    """The plants of 250 MW and above, by zone, the largest first."""
+    features = []
+    for plant in records.plants():
+        properties = asdict(plant)
+        point = [properties.pop("lon"), properties.pop("lat")]
+        features.append(_feature(properties, {"type": "Point", "coordinates": point}))
+    return features
+
+
+def _feature(properties: dict[str, Any], geometry: dict[str, Any]) -> Feature:
+    box = _bbox(geometry["coordinates"])
+    return {"type": "Feature", "id": properties["id"], "bbox": box, "properties": properties, "geometry": geometry}
+
+
+def _bbox(coordinates: Any) -> list[float]:
+    points = list(_points(coordinates))
+    lons, lats = [p[0] for p in points], [p[1] for p in points]
+    return [min(lons), min(lats), max(lons), max(lats)]
+
+
+def _points(coordinates: Any) -> Any:
+    if isinstance(coordinates[0], (int, float)):
+        yield coordinates
+    else:
+        for part in coordinates:
+            yield from _points(part)
+
+
+def geojson(name: str, features: list[Feature]) -> bytes:
+    """An RFC 7946 FeatureCollection; `name` becomes GDAL's layer name."""
+    return orjson.dumps({
+        "type": "FeatureCollection", "name": name, "license": LICENCE, "attribution": ATTRIBUTION,
+        "bbox": _bbox([[f["bbox"][:2], f["bbox"][2:]] for f in features]), "features": features,
+    })
+
+
+def table_csv(features: list[Feature]) -> bytes:
+    """Points as rows, RFC 4180, `lon` and `lat` last."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([*features[0]["properties"], "lon", "lat"])
+    writer.writerows([*feature["properties"].values(), *feature["geometry"]["coordinates"]] for feature in features)
+    return text.getvalue().encode()
+
+
+def frame(features: list[Feature]) -> Any:
+    """A GeoDataFrame in WGS 84; whole numbers with gaps as `Int64`, so that a year stays a year."""
+    import geopandas
+
+    table = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
+    for column in table.columns.drop("geometry"):
+        values = [feature["properties"][column] for feature in features]
+        if all(value is None or type(value) is int for value in values):
+            table[column] = table[column].astype("Int64")
+        elif all(value is None or isinstance(value, str) for value in values):
+            table[column] = table[column].astype("str").where([value is not None for value in values], None)
+    return table
+
+
+def geoparquet(features: list[Feature]) -> bytes:
+    """GeoParquet 1.1, geometry as WKB."""
+    body = io.BytesIO()
+    frame(features).to_parquet(body, index=False, compression="zstd")
+    return body.getvalue()
+
+
+def flatgeobuf(name: str, features: list[Feature]) -> bytes:
+    """FlatGeobuf in our own order, without the packed index: the API cuts it by feature, and a thousand need no index."""
+    import pyogrio
+
+    body = io.BytesIO()
+    pyogrio.write_dataframe(frame(features), body, layer=name, driver="FlatGeobuf", layer_options={"SPATIAL_INDEX": "NO"})
+    return body.getvalue()
+
+
+def documents(layer: str) -> dict[str, bytes]:
+    """A layer's artefacts by name, as `geo/zones.low.geojson`."""
+    if layer == "interconnectors":
+        return {"geo/interconnectors.geojson": geojson(layer, line_features())}
+    if layer == "plants":
+        plants = plant_features()
+        return {"geo/plants.csv": table_csv(plants)} | _formats(layer, "plants", plants)
+    return _formats(layer, "zones.low", zone_features("low")) | _formats(layer, "zones.high", zone_features("high"))
+
+
+def _formats(layer: str, stem: str, features: list[Feature]) -> dict[str, bytes]:
+    return {
+        f"geo/{stem}.geojson": geojson(layer, features), f"geo/{stem}.parquet": geoparquet(features),
+        f"geo/{stem}.fgb": flatgeobuf(layer, features),
+    }
+
+
+def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
+    """Builds the artefacts of these layers and puts them; bytes by name. Their version is the moment before the tables were read."""
+    version = artefact.new_version()
+    made = {name: body for layer in layers for name, body in documents(layer).items()}
+    for name, body in made.items():
+        artefact.put(storage, name, body, version)
+    return {name: len(body) for name, body in made.items()}
+
+
+def ensure(storage: Storage) -> None:
+    """`publish`, unless the published layers were built from these very tables: cheap enough for every start."""
+    current = {"tables_sha256": fingerprint()}
+    if artefact.load(storage, BUILT_FROM) != current:
+        version = artefact.new_version()
+        publish(storage)
+        artefact.put(storage, BUILT_FROM, artefact.encode(current), version)
+
+
+def fingerprint(tables: Path = TABLES) -> str:
+    """SHA-256 over the tables and the revision of this code."""
+    digest = hashlib.sha256(_REVISION.encode())
+    for path in sorted(tables.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
