@@ -22,7 +22,10 @@ from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import Request
 
 KINDS = ("timeout", "429", "503", "truncated", "changed", "frozen", "late")
-_FORM = re.compile(r"(?P<feed>[a-z_]+(\.[a-z_]+)?)(#(?P<day>\d{4}-\d\d-\d\d))?:(?P<kind>[a-z0-9]+)(=(?P<minutes>\d+))?(@(?P<start>[^/]+)/(?P<end>.+))?")
+_FORM = re.compile(
+    r"(?P<feed>[a-z_]+(\.[a-z_]+)?)(#(?P<day>\d{4}-\d\d-\d\d))?:(?P<kind>[a-z0-9]+)(=(?P<minutes>\d+))?"
+    r"(@(?P<start>[^/]+)/(?P<end>.+))?"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_a_time_out_is_raised() -> None:
 
 
 @pytest.mark.parametrize(("fault", "body"), [
-    (Fault("aemo", "truncated"), b"time,val"), (Fault("aemo", "changed"), b"time_V2,value_V2\n100000,1\n"),
+    (Fault("aemo", "truncated"), b"time,value"), (Fault("aemo", "changed"), b"time_V2,value_V2\n100000,1\n"),
     (Fault("aemo", "frozen", start=7), b"time,value\n7,1\n"), (Fault("aemo", "late", 10), b"time,value\n99400,1\n"),
 ])
 def test_a_body_is_cut_renamed_frozen_or_late(fault: Fault, body: bytes) -> None:

@@ -1,0 +1,82 @@
+"""What Dagster loads: an asset a feed, one running schedule a rhythm, single-run backfills, one pool a host."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.series import asset_key, partitions_of, pool_of
+from assets.sources import feeds, sources
+from orchestration.schedules import cron, look_back_keys, rhythms
+
+
+@pytest.fixture(scope="module")
+def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
+    """Built over an empty simulated warehouse."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMDS_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.delenv("EMDS_FEEDS", raising=False)
+        from orchestration import definitions
+
+        return definitions.build()
+
+
+def test_every_feed_is_an_asset_in_its_sources_group(definitions: dg.Definitions) -> None:
+    specs = {spec.key: spec for spec in definitions.resolve_all_asset_specs()}
+    for feed in feeds().values():
+        spec = specs[asset_key(feed)]
+        assert spec.group_name == feed.source
+        assert spec.code_version == feed.version
+        assert spec.owners
+        assert spec.description
+        assert {"source", "rank", "resolution"} <= set(spec.tags)
+    extra = {key.to_user_string() for key in specs} - {asset_key(f).to_user_string() for f in feeds().values()}
+    assert extra == {
+        "published/catalogue", "published/latest", "published/brief", "published/snapshot", "analyst/warehouse_duckdb",
+        "geo/zones", "geo/interconnectors", "geo/plants",
+    }
+
+
+def test_every_feed_is_asked_by_exactly_one_running_schedule(definitions: dg.Definitions) -> None:
+    repository = definitions.get_repository_def()
+    assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
+    asked = [feed.id for source in sources().values() for group in rhythms(source).values() for feed in group]
+    assert sorted(asked) == sorted(feeds())
+    names = {name for source in sources().values() for name in rhythms(source)}
+    assert names <= {job.name for job in repository.get_all_jobs()}
+    assert {f"{name}_schedule" for name in names} <= {s.name for s in repository.schedule_defs}
+
+
+def test_feeds_of_one_run_share_their_partitions() -> None:
+    for source in sources().values():
+        for group in rhythms(source).values():
+            assert len({partitions_of(source, feed) for feed in group}) == 1
+            assert len({pool_of(source) for _ in group}) == 1
+
+
+@pytest.mark.parametrize("feed", feeds().values(), ids=lambda f: f.id)
+def test_partitions_reach_from_the_feeds_first_day_to_what_is_published_ahead(feed) -> None:  # type: ignore[no-untyped-def]
+    days = partitions_of(sources()[feed.source], feed)
+    assert days.timezone == feed.tz
+    assert days.end_offset == 1 + (0 if feed.yearly else feed.ahead_days)
+    keys = days.get_partition_keys()
+    assert keys[0] <= (str(feed.since.year) if feed.yearly else feed.since.isoformat())
+
+
+def test_a_look_back_asks_for_revised_days_and_for_tomorrow() -> None:
+    ahead = feeds()["nyiso.lbmp_da"]
+    assert look_back_keys([ahead], date(2026, 11, 1)) == ("2026-10-30", "2026-11-02")
+
+
+@pytest.mark.parametrize(("minutes", "line"), [(5, "2-59/5 * * * *"), (60, "7 */1 * * *"), (720, "7 */12 * * *"), (1440, "7 13 * * *")])
+def test_cron_lines_keep_the_rhythm(minutes: int, line: str) -> None:
+    assert cron(minutes, 7) == line
+
+
+def test_the_workspace_names_the_module_that_exists() -> None:
+    root = Path(__file__).resolve().parents[2]
+    assert "module_name: orchestration.definitions" in (root / "workspace.yaml").read_text()
+    assert "telemetry: {enabled: false}" in (root / "dagster.yaml").read_text()
