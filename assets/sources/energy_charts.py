@@ -1,0 +1,154 @@
+"""Energy-Charts (Fraunhofer ISE): day-ahead prices of European bidding zones, where the answer itself says CC BY.
+
+Traps (reference FEEDS-GB-AU-EU section 2):
+- The licence is per zone and may change: `license_info` of every answer decides, not a list. What is not CC BY is
+  refused as NotLicensed. ES, SE-3 and IT-NO were answered with the restrictive text; they are not asked for.
+- `start` and `end` are local days, both included; instants as bounds lose quarter hours.
+- The resolution is not said: it is the least step between the stamps of a local day (hourly before 2025-10-01, in CH still).
+- The body does not say its zone. A null price is no row. No data in the whole range is HTTP 404.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date, time
+from itertools import pairwise
+from typing import Any
+
+from assets.sources._blocks import blocks
+from assets.sources._body import json_of, member, number
+from assets.sources._stamps import FIRST_YEAR, LAST_YEAR
+from warehouse.clock import MarketDay, instant, local_date
+from warehouse.errors import FeedChanged, NotLicensed, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+
+HOST = "api.energy-charts.info"
+TZ = "Europe/Brussels"
+LONGEST = 31
+"""Days a request."""
+
+BIDDING_ZONES = {
+    "DE-LU": "DE-LU", "FR": "FR", "NL": "NL", "BE": "BE", "PL": "PL", "NO-2": "NO2", "DK-1": "DK1", "AT": "AT", "CH": "CH",
+}
+"""Our zone -> its name there, of the zones that were answered under CC BY."""
+
+_RESOLUTIONS = {900: "15m", 3600: "1h"}
+_EARLIEST, _LATEST = instant(f"{FIRST_YEAR}-01-01T00:00:00Z"), instant(f"{LAST_YEAR}-12-31T00:00:00Z")
+_FREE = re.compile(r"CC BY 4\.0(?![\w-])", re.ASCII)
+
+
+def parse(body: bytes, request: Request) -> Rows:
+    """`price` rows of the request's zone. Raises NotLicensed where the body does not free them, NotPublished for none."""
+    answer = json_of(body)
+    if isinstance(answer, dict) and "detail" in answer and "price" not in answer:
+        raise _refusal(answer["detail"])
+    stamps, prices = member(answer, "unix_seconds", list), member(answer, "price", list)
+    if len(stamps) != len(prices):
+        raise FeedChanged(f"{len(stamps)} stamps and {len(prices)} prices")
+    _require_licence(answer)
+    if member(answer, "unit") not in ("EUR / MWh", "EUR/MWh"):
+        raise FeedChanged(f"prices in {str(answer['unit'])[:20]!r}")
+    if request.zone is None:
+        raise FeedChanged("the body does not say its zone, and neither does the request")
+    if not stamps:
+        raise NotPublished("no price in the answer")
+    return _rows(request.zone, [_instant(ts) for ts in stamps], prices)
+
+
+def _rows(zone: str, stamps: Sequence[int], prices: Sequence[object]) -> Rows:
+    rows = Rows()
+    resolutions = _resolutions(stamps)
+    for ts, price in zip(stamps, prices, strict=True):
+        if price is None:
+            continue
+        resolution = resolutions.get(local_date(ts, TZ))
+        if resolution is None:
+            rows.dropped["a lone stamp: its resolution is not told"] += 1
+        else:
+            rows.add(zone, Metric.PRICE, ts, number(price, "price"), "EUR/MWh", resolution)
+    return rows
+
+
+def _resolutions(stamps: Sequence[int]) -> dict[date, str]:
+    """Local day -> the resolution of its stamps. Raises FeedChanged for a step that is none."""
+    days: dict[date, set[int]] = defaultdict(set)
+    for ts in stamps:
+        days[local_date(ts, TZ)].add(ts)
+    found = {}
+    for day, instants in days.items():
+        if len(instants) > 1:
+            step = min(later - earlier for earlier, later in pairwise(sorted(instants)))
+            if step not in _RESOLUTIONS or any(ts % step for ts in instants):
+                raise FeedChanged(f"{day}: prices {step} s apart, or off their grid")
+            found[day] = _RESOLUTIONS[step]
+    return found
+
+
+def _instant(ts: object) -> int:
+    if not isinstance(ts, int) or isinstance(ts, bool) or not _EARLIEST <= ts < _LATEST:
+        raise FeedChanged(f"not a time: {str(ts)[:40]!r}")
+    return ts
+
+
+def _require_licence(answer: dict[str, Any]) -> None:
+    told = answer.get("license_info")
+    if not isinstance(told, str) or not _FREE.match(told.strip()):
+        raise NotLicensed(f"not CC BY: {str(told)[:120]}")
+
+
+def _refusal(detail: object) -> NotPublished | FeedChanged:
+    reason = str(detail)[:200]
+    nothing = re.search(r"no (data|content|price)|not found", reason, re.IGNORECASE)
+    return NotPublished(reason) if nothing else FeedChanged(f"refused: {reason}")
+
+
+def requests(days: Sequence[MarketDay]) -> list[Request]:
+    """A zone a request; bounds are local days, both included."""
+    return [
+        Request(
+            "energy_charts.price", f"https://{HOST}/price", (("bzn", name), ("start", str(block[0])), ("end", str(block[-1]))),
+            tuple(d.day for d in block), zone, ext="json",
+        )
+        for block in blocks(days, LONGEST)
+        for zone, name in BIDDING_ZONES.items()
+    ]
+
+
+SOURCE = Source(
+    code="energy_charts",
+    name="Energy-Charts (Fraunhofer ISE)",
+    homepage="https://www.energy-charts.info",
+    hosts=(HOST,),
+    requests_per_minute=2,
+    licence="CC BY 4.0",
+    licence_url="https://creativecommons.org/licenses/by/4.0/",
+    attribution="Bundesnetzagentur | SMARD.de, via Energy-Charts.info (Fraunhofer ISE), CC BY 4.0; changed in form",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="energy_charts.price",
+            title="Day-ahead prices of European bidding zones, under CC BY",
+            zones=tuple(BIDDING_ZONES),
+            metrics=(Metric.PRICE,),
+            rank=2,
+            resolution="15m",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 10, 1),
+            publication=Publication(daily_at=time(14, 0), day_offset=-1, grace_minutes=180),
+            requests=requests,
+            parse=parse,
+            every_minutes=180,
+            ahead_days=1,
+            zones_per_answer="one",
+            hub="day-ahead auction (SDAC)",
+        ),
+    ),
+    notes=(
+        "Prices are those of the day-ahead auction, in EUR for every zone; each answer states its licence, and only CC BY is taken.",
+        "ES, SE-3 and IT-NO are not asked for: their answers forbid any use beyond private and internal.",
+    ),
+)

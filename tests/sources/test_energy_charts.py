@@ -1,0 +1,158 @@
+"""Energy-Charts: the licence of each answer, resolutions from the stamps themselves, local days as bounds."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from assets.sources import feed
+from warehouse.clock import MarketDay, instant, market_days
+from warehouse.errors import FeedChanged, NotLicensed, NotPublished
+from warehouse.market import Request
+
+PRICE = feed("energy_charts.price")
+CC_BY = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
+RESTRICTED = "The data provided herein is for private and internal use only."
+
+
+def answer(stamps, prices=None, **changes):
+    prices = [float(i) for i in range(len(stamps))] if prices is None else prices
+    return {"license_info": CC_BY, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh", "deprecated": False, **changes}
+
+
+def day(first, step, last=None):
+    window = MarketDay(first, "Europe/Brussels").window
+    return list(range(window.start, MarketDay(last or first, "Europe/Brussels").end, step))
+
+
+def read(document, zone="DE-LU"):
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return PRICE.parse(body, Request(PRICE.id, "", zone=zone))
+
+
+@pytest.mark.parametrize("file", ["price_DE-LU_2024-12-10_hourly_pretty.json", "price_DE-LU_2026-05-01_negative.json"])
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(f"energy_charts/{file}")) == expected(f"energy_charts/{file}")
+
+
+def test_rows_are_prices_of_the_zone_that_was_asked_for():
+    rows = list(read(answer(day(date(2026, 5, 1), 900)), "NO-2"))
+    assert len(rows) == 96
+    assert rows[0][:2] == ("NO-2", "price")
+    assert (rows[0].ts, rows[0].unit, rows[0].resolution) == (instant("2026-04-30T22:00:00Z"), "EUR/MWh", "15m")
+
+
+@pytest.mark.parametrize(("first", "count"), [(date(2026, 3, 29), 92), (date(2026, 10, 25), 100)])
+def test_clock_changes_make_days_of_92_and_100_quarters(first, count):
+    rows = read(answer(day(first, 900)))
+    assert len(rows) == count
+    assert {r.resolution for r in rows} == {"15m"}
+
+
+def test_an_answer_over_the_change_to_quarter_hours_mixes_resolutions():
+    rows = list(read(answer(day(date(2025, 9, 30), 3600) + day(date(2025, 10, 1), 900))))
+    assert [r.resolution for r in rows] == ["1h"] * 24 + ["15m"] * 96
+
+
+def test_a_null_price_is_no_row_and_leaves_the_resolution():
+    stamps = day(date(2026, 5, 1), 900)
+    rows = read(answer(stamps, [None if i in (0, 3, 4) else 1.5 for i in range(96)]))
+    assert len(rows) == 93
+    assert {r.resolution for r in rows} == {"15m"}
+
+
+def test_missing_stamps_do_not_coarsen_the_rest():
+    stamps = [ts for ts in day(date(2026, 5, 1), 900) if ts % 3600 != 900]
+    assert {r.resolution for r in read(answer(stamps))} == {"15m"}
+
+
+def test_order_does_not_matter():
+    stamps = day(date(2024, 12, 10), 3600)
+    prices = [float(i) for i in range(24)]
+    forward, backward = answer(stamps, prices), answer(stamps[::-1], prices[::-1])
+    assert read(forward).sorted() == read(backward).sorted()
+
+
+def test_a_lone_stamp_is_dropped_and_counted():
+    rows = read(answer(day(date(2024, 12, 10), 3600)[:1]))
+    assert len(rows) == 0
+    assert sum(rows.dropped.values()) == 1
+
+
+@pytest.mark.parametrize("licence", [RESTRICTED, "CC BY-NC 4.0", "CC BY 4.0-NC", "", None, 4, "not CC BY 4.0"])
+def test_what_is_not_cc_by_is_not_licensed(licence):
+    with pytest.raises(NotLicensed):
+        read(answer(day(date(2026, 5, 1), 900), license_info=licence))
+
+
+def test_the_recorded_restrictive_text_is_not_licensed(recordings):
+    text = (recordings / "energy_charts/license_info_restricted.txt").read_text()
+    with pytest.raises(NotLicensed):
+        read(answer(day(date(2026, 5, 1), 900), license_info=text), "FR")
+
+
+def test_an_answer_that_does_not_say_its_licence_is_not_licensed():
+    document = answer(day(date(2026, 5, 1), 900))
+    del document["license_info"]
+    with pytest.raises(NotLicensed):
+        read(document)
+
+
+NOON = instant("2026-05-01T12:00:00Z")
+
+
+@pytest.mark.parametrize(("document", "failure"), [
+    (b"", NotPublished),
+    (answer([]), NotPublished),
+    ({"detail": "No content found for this request"}, NotPublished),
+    ({"detail": [{"loc": ["query", "start"], "msg": "invalid date"}]}, FeedChanged),
+    (json.dumps(answer([NOON, NOON + 900])).encode()[:-40], FeedChanged),
+    (b"<html>502</html>", FeedChanged),
+    (answer([NOON, NOON + 900], [1.0]), FeedChanged),
+    (answer([NOON, NOON + 600]), FeedChanged),
+    (answer([NOON + 60, NOON + 960]), FeedChanged),
+    (answer([NOON, NOON + 900], [1.0, "dear"]), FeedChanged),
+    (answer([NOON, NOON + 900], unit="GBP / MWh"), FeedChanged),
+    (answer([NOON, float(NOON + 900)]), FeedChanged),
+    (answer([NOON, True]), FeedChanged),
+    (answer([NOON, NOON * 1000]), FeedChanged),
+    (answer({}), FeedChanged),
+    ([1], FeedChanged),
+])
+def test_what_is_no_price_fails_by_type(document, failure):
+    with pytest.raises(failure):
+        read(document)
+
+
+def test_without_a_zone_nothing_is_guessed():
+    with pytest.raises(FeedChanged, match="zone"):
+        read(answer(day(date(2026, 5, 1), 900)), None)
+
+
+def test_zones_are_asked_for_by_local_days_both_included():
+    requests = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz))
+    assert {r.zone: r.params[0] for r in requests} == {
+        zone: ("bzn", name) for zone, name in [
+            ("DE-LU", "DE-LU"), ("FR", "FR"), ("NL", "NL"), ("BE", "BE"), ("PL", "PL"), ("NO-2", "NO2"), ("DK-1", "DK1"), ("AT", "AT"),
+            ("CH", "CH"),
+        ]
+    }
+    assert requests[0].url == "https://api.energy-charts.info/price"
+    assert requests[0].params == (("bzn", "DE-LU"), ("start", "2024-12-10"), ("end", "2024-12-11"))
+
+
+def test_a_recorded_request_is_the_one_that_we_send(recorded):
+    url = recorded("energy_charts/price_DE-LU_2024-12-10_hourly_pretty.json")["request_url"]
+    request = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz))[0]
+    assert url == request.url + "?" + "&".join("=".join(pair) for pair in request.params)
+
+
+@pytest.mark.parametrize(("first", "last"), [
+    (date(2026, 3, 29), date(2026, 3, 29)), (date(2026, 10, 25), date(2026, 10, 25)), (date(2026, 10, 1), date(2026, 10, 31)),
+])
+def test_a_day_and_a_month_are_one_question_a_zone(first, last):
+    requests = PRICE.requests(market_days(first, last, PRICE.tz))
+    assert len(requests) == len(PRICE.zones)
+    assert {r.params[1:] for r in requests} == {(("start", str(first)), ("end", str(last)))}
