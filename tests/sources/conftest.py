@@ -1,19 +1,22 @@
-"""What the tests of all sources share: the recorded answers beside the project, where they are, and their expected rows."""
+"""What the tests of all sources share: small bodies of our own, the recorded answers beside the project, their expected rows."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assets.sources import feed
+from assets.sources import feed, feeds
 from warehouse.clock import days_of
-from warehouse.market import Request
+from warehouse.market import Feed, Request
 from warehouse.schema import Rows
 
 
@@ -68,3 +71,65 @@ def stated() -> Callable[[Rows], set[tuple[object, ...]]]:
         return {(r.metric, r.zone, r.fuel, r.ts, r.value, r.unit, r.resolution) for r in rows if r.counterparty is None}
 
     return rows_of
+
+
+BODIES = Path(__file__).parent / "bodies"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One body of one feed, and the question that it answers."""
+
+    name: str
+    feed: Feed
+    request: Request
+    body: bytes
+
+    def parse(self, body: bytes | None = None) -> Rows:
+        return self.feed.parse(self.body if body is None else body, self.request)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Sample:
+        """A body of `bodies`: its name says feed, zone and day."""
+        stem, _, ext = path.name.rpartition(".")
+        feed_id, *rest = stem.split("@")
+        days = next((days_of(part) for part in rest if part[:4].isdigit()), ())
+        zone = next((part for part in rest if not part[:4].isdigit()), None)
+        body = _zipped(path) if path.is_dir() else path.read_bytes()
+        return cls(path.name, feed(feed_id), Request(feed_id, "", days=days, zone=zone, ext=ext), body)
+
+
+def _zipped(folder: Path) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes())
+    return out.getvalue()
+
+
+def own_samples() -> list[Sample]:
+    """Every small body of our own, in the order of names."""
+    return [Sample.from_file(p) for p in sorted(BODIES.iterdir()) if not p.name.endswith((".md", ".expected.csv"))]
+
+
+def recorded_samples() -> list[Sample]:
+    """Every recorded answer that has rows of its own; none where the recordings are missing."""
+    shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "recordings"
+    if not (shared / "MANIFEST.json").exists():
+        return []
+    entries = [e for e in json.loads((shared / "MANIFEST.json").read_bytes()) if e.get("expected_rows") and e["feed"] in feeds()]
+    return [_recorded(entry, shared) for entry in entries]
+
+
+def _recorded(entry: dict[str, Any], shared: Path) -> Sample:
+    path = shared / entry["file"]
+    request = Request(entry["feed"], "", days=days_of(entry["day"]) if entry["day"] else (), zone=entry["zone"], ext=path.suffix[1:])
+    return Sample(entry["file"], feed(entry["feed"]), request, path.read_bytes())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`sample`: every body, own and recorded; `own`: only those of `bodies`."""
+    if "sample" in metafunc.fixturenames:
+        metafunc.parametrize("sample", [*own_samples(), *recorded_samples()], ids=lambda sample: sample.name)
+    if "own" in metafunc.fixturenames:
+        metafunc.parametrize("own", own_samples(), ids=lambda sample: sample.name)
