@@ -106,13 +106,13 @@ def combine_interchange(rows: Rows) -> Rows:
             borders[key.zone].append(undisputed(strip.ts, strip.values))
     for zone, parts in borders.items():
         rows.strips.pop(_key(zone, Metric.INTERCHANGE), None)
-        rows.extend(_key(zone, Metric.INTERCHANGE), *_net(parts))
+        rows.extend(_key(zone, Metric.INTERCHANGE), *_whole(parts))
     return rows
 
 
-def _net(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
-    """The sum of the borders at every hour that lacks none. A border is lacking where it shows within half a day of the hour:
-    borders come and go with the years, and no list of them is published with the figures."""
+def _whole(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
+    """The sum of the parts at every hour that lacks none. A part is lacking where it shows within half a day of the hour:
+    borders and plants come and go with the years, and no list of them is published with the figures."""
     hours = sorted(set().union(*parts))
     whole = [ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)]
     return whole, [summed(part[ts] for part in parts if ts in part) for ts in whole]
@@ -133,16 +133,13 @@ def parse_generation(body: bytes, request: Request) -> Rows:
             found[code][1].append(_megawatts(entry))
     rows = Rows()
     for fuel in sorted({FUELS[code] for code in found}):
-        parts = [found[code] for code in found if FUELS[code] == fuel]
-        rows.extend(_key("US-CAISO", Metric.GENERATION)._replace(fuel=fuel.value), *(parts[0] if len(parts) == 1 else _added(parts)))
+        codes = [code for code in found if FUELS[code] == fuel]
+        one = found[codes[0]]
+        rows.extend(
+            _key("US-CAISO", Metric.GENERATION)._replace(fuel=fuel.value),
+            *(one if len(codes) == 1 else _whole([undisputed(*found[code]) for code in codes])),
+        )
     return rows
-
-
-def _added(parts: Sequence[tuple[list[int], list[float]]]) -> tuple[list[int], list[float]]:
-    """Codes of one fuel, added hour by hour: a code without plants has no rows."""
-    known = [undisputed(*part) for part in parts]
-    hours = sorted(set().union(*known))
-    return hours, [summed(part[ts] for part in known if ts in part) for ts in hours]
 
 
 def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:

@@ -209,6 +209,7 @@ SOURCE = Source(
             requests=_requests("nyiso.load", _LOAD),
             parse=parse_load,
             every_minutes=5,
+            revised_days=1,
         ),
         Feed(
             id="nyiso.flows",
@@ -224,6 +225,7 @@ SOURCE = Source(
             requests=_requests("nyiso.flows", _FLOWS),
             parse=parse_flows,
             every_minutes=5,
+            revised_days=1,
         ),
     ),
     notes=(
