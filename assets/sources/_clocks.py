@@ -48,7 +48,7 @@ def slash_date(text: str) -> date:
     try:
         month, day, year = (int(part) for part in text.strip().split("/"))
         return date(year, month, day)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise FeedChanged(f"{text[:40]!r} is no month/day/year") from None
 
 
@@ -65,7 +65,7 @@ def named_date(text: str) -> date:
     try:
         day, name, year = text.strip().split("-")
         return date(int(year), _MONTHS.index(name.lower()) + 1, int(day))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise FeedChanged(f"{text[:40]!r} is no day-month-year") from None
 
 

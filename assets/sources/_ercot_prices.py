@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.sources._body import columns, is_zip, json_of, member, number, table, text_of, unzipped
+from assets.sources._body import columns, is_zip, json_of, member, number, only_lines_with, table, text_of, unzipped
 from assets.sources._clocks import clock_minutes, iso_date, slash_date, wall_instant
 from assets.sources._days import age, runs
 from warehouse.clock import RESOLUTIONS, MarketDay
@@ -159,20 +159,20 @@ def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
     if request.kind == "listing":
         return rows
     key = Key(ZONE, product.metric, "USD/MWh", product.resolution)
-    for header, lines, dated in _tables(body):
+    for header, lines, dated in _tables(body, hub):
         places = columns(header, "deliverydate", "settlementpoint", "settlementpointprice", "dstflag", *product.times)
         starts, prices = _hub_prices(lines, places, hub, RESOLUTIONS[product.resolution], dated)
         rows.extend(key, starts, prices)
     return rows
 
 
-def _tables(body: bytes) -> Iterable[tuple[list[str], Iterable[Sequence[Any]], Any]]:
+def _tables(body: bytes, hub: str) -> Iterable[tuple[list[str], Iterable[Sequence[Any]], Any]]:
     """Header names, lines, and how their dates read; of every csv in a zip, or of a keyed answer."""
     if _is_json(body):
         yield *_keyed_table(json_of(body)), iso_date
         return
     for content in [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]:
-        header, lines = table(text_of(content))
+        header, lines = table(only_lines_with(hub, text_of(content)))
         yield _names(header), lines, slash_date
 
 

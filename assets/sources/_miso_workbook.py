@@ -20,7 +20,11 @@ from assets.sources._body import no_html, number
 from assets.sources._clocks import slash_date
 from warehouse.errors import FeedChanged, NotPublished
 
+MOST_COLUMNS = 256
+"""Of a sheet in this format."""
 _MAGIC = b"\xd0\xcf\x11\xe0"
+Cell = tuple[int, Any]
+"""xlrd's type and value."""
 _BROKEN = (
     xlrd.XLRDError, xlrd.compdoc.CompDocError, struct.error, AssertionError, AttributeError, EOFError, IndexError, KeyError, MemoryError,
     NotImplementedError, OverflowError, RecursionError, TypeError, UnicodeError, UnboundLocalError, ValueError, ZeroDivisionError,
@@ -32,9 +36,9 @@ _BROKEN = (
 class _Columns:
     """The columns that belong to each name: from its header cell to the next one."""
 
-    day: range
-    hour: range
-    value: range
+    day: slice
+    hour: slice
+    value: slice
 
 
 def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
@@ -43,13 +47,13 @@ def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
     columns: _Columns | None = None
     day: date | None = None
     for i in range(sheet.nrows):
-        row = sheet.row(i)
+        row = list(zip(sheet.row_types(i), sheet.row_values(i), strict=True))
         found = _columns(row, name)
         if found is not None:
             columns, day = found, None
         elif columns is not None:
             hour, value = _filled(row, columns.hour), _filled(row, columns.value)
-            if hour is None or (value is None and hour.ctype == xlrd.XL_CELL_TEXT and not hour.value.strip().isdigit()):
+            if hour is None or (value is None and hour[0] == xlrd.XL_CELL_TEXT and not hour[1].strip().isdigit()):
                 continue  # A day's title, the note at the end.
             # A day that is merged over its hours stands in the first of them only.
             day = _date(_filled(row, columns.day), sheet.book.datemode) or day
@@ -67,29 +71,30 @@ def _first_sheet(body: bytes) -> Any:
             raise NotPublished("BlobNotFound")
         raise FeedChanged("no .xls workbook")
     try:
-        # It writes its warnings to standard output, unless it is given another place.
-        return xlrd.open_workbook(file_contents=body, logfile=io.StringIO()).sheet_by_index(0)
+        # It writes its warnings to standard output, unless it is given another place; ragged: one broken row number
+        # would otherwise fill millions of blank cells.
+        return xlrd.open_workbook(file_contents=body, logfile=io.StringIO(), ragged_rows=True).sheet_by_index(0)
     except _BROKEN as error:
         raise FeedChanged(f"broken workbook: {type(error).__name__} {str(error)[:80]}") from None
 
 
-def _columns(row: list[Any], name: str) -> _Columns | None:
+def _columns(row: list[Cell], name: str) -> _Columns | None:
     """The columns, if this row is the header; it comes again above every day."""
-    named = {_plain(_text(cell)): i for i, cell in enumerate(row) if _text(cell)}
+    named = {_plain(text): i for i, (kind, text) in enumerate(row) if kind == xlrd.XL_CELL_TEXT and text.strip()}
     if _plain("HourEnding") not in named:
         return None
     if missing := [column for column in ("Market Day", name) if _plain(column) not in named]:
         raise FeedChanged(f"no column {missing[0]!r} in {', '.join(named)[:200]}")
-    starts = [*sorted(named.values()), len(row)]
+    starts = [*sorted(named.values()), MOST_COLUMNS]
 
-    def width(header: str) -> range:
+    def width(header: str) -> slice:
         first = named[_plain(header)]
-        return range(first, starts[starts.index(first) + 1])
+        return slice(first, starts[starts.index(first) + 1])
 
     return _Columns(width("Market Day"), width("HourEnding"), width(name))
 
 
-def _reading(day: date | None, ending: float, value: Any) -> Iterator[tuple[date, int, float]]:
+def _reading(day: date | None, ending: float, value: Cell | None) -> Iterator[tuple[date, int, float]]:
     """One hour's reading; an hour that is still ahead has a forecast and no value."""
     if day is None:
         raise FeedChanged("an hour without its day")
@@ -99,35 +104,36 @@ def _reading(day: date | None, ending: float, value: Any) -> Iterator[tuple[date
         yield day, int(ending), _number(value)
 
 
-def _filled(row: list[Any], places: range) -> Any:
-    return next((row[i] for i in places if _text(row[i])), None)
-
-
-def _text(cell: Any) -> str:
-    return "" if cell.ctype in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK) else str(cell.value).strip()
+def _filled(row: list[Cell], places: slice) -> Cell | None:
+    for kind, value in row[places]:
+        if kind not in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK) and (kind != xlrd.XL_CELL_TEXT or value.strip()):
+            return kind, value
+    return None
 
 
 def _plain(name: str) -> str:
     return "".join(name.lower().split())
 
 
-def _number(cell: Any) -> float:
+def _number(cell: Cell) -> float:
     """The number in a cell. Raises FeedChanged, also for an error such as #N/A, which xlrd gives as a number."""
-    if cell.ctype not in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_TEXT):
-        raise FeedChanged(f"a cell of type {cell.ctype} instead of a number")
-    return number(cell.value, "cell")
+    kind, value = cell
+    if kind not in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_TEXT):
+        raise FeedChanged(f"a cell of type {kind} instead of a number")
+    return number(value, "cell")
 
 
-def _date(cell: Any, datemode: int) -> date | None:
+def _date(cell: Cell | None, datemode: int) -> date | None:
     """The date of a date cell, of a number that is one, or of `04/26/2026`; None of no cell. Raises FeedChanged."""
     if cell is None:
         return None
-    if cell.ctype == xlrd.XL_CELL_TEXT:
-        return slash_date(cell.value)
-    if cell.ctype not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
-        raise FeedChanged(f"{str(cell.value)[:20]!r} is no day")
+    kind, value = cell
+    if kind == xlrd.XL_CELL_TEXT:
+        return slash_date(value)
+    if kind not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
+        raise FeedChanged(f"{str(value)[:20]!r} is no day")
     try:
-        found: datetime = xlrd.xldate_as_datetime(cell.value, datemode)
+        found: datetime = xlrd.xldate_as_datetime(value, datemode)
     except (ValueError, OverflowError):
-        raise FeedChanged(f"{cell.value} is no day") from None
+        raise FeedChanged(f"{value} is no day") from None
     return found.date()

@@ -6,8 +6,9 @@ Which queries are asked is `caiso`'s business. Reference: FEEDS-US.md section 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
-from assets.sources._body import columns, is_zip, local, no_html, number, table, text_of, unzipped, xml_of
+from assets.sources._body import columns, is_zip, local, no_html, number, only_lines_with, table, text_of, unzipped, xml_of
 from assets.sources._clocks import iso_instant
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -38,7 +39,7 @@ def _texts(body: bytes) -> Iterator[str]:
         raise FeedChanged("a zip without members")
     for member in members:
         text = text_of(member)
-        if text.lstrip().startswith("<"):
+        if text[:80].lstrip().startswith("<"):
             raise _refusal(text, member)
         yield text
 
@@ -59,7 +60,7 @@ def _refusal(text: str, member: bytes) -> FeedError:
 
 def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int], list[float]]:
     """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows)."""
-    header, lines = table(text)
+    header, lines = table(text if '"' in text else only_lines_with(",LMP,", text))
     start, end, name, run, kind = columns(
         header, "INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "NODE", "MARKET_RUN_ID", "LMP_TYPE",
     )
@@ -71,12 +72,18 @@ def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int
             raise FeedChanged(f"market run {cells[run][:20]!r} instead of {market}")
         if cells[kind] != "LMP" or cells[name] != node:
             continue
-        begin = iso_instant(cells[start])
-        if iso_instant(cells[end]) - begin != step or begin % step:
+        begin = _instant(cells[start])
+        if _instant(cells[end]) - begin != step or begin % step:
             raise FeedChanged(f"an interval {cells[start]} to {cells[end]} instead of {step} s")
         starts.append(begin)
         prices.append(number(cells[price], "LMP"))
     return starts, prices
+
+
+@lru_cache(maxsize=16384)
+def _instant(stamp: str) -> int:
+    """Cached: an interval's end is the next one's start."""
+    return iso_instant(stamp)
 
 
 def _price_column(header: list[str]) -> int:

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import pairwise
+from itertools import chain, compress, pairwise
 
-from assets.sources._body import table, text_of, without_cut_cell
-from assets.sources._clocks import clock_minutes, slash_date, wall_instant
-from warehouse.clock import is_ambiguous
+from assets.sources._body import number, table, text_of, without_cut_cell
+from assets.sources._clocks import clock_minutes, plausible, slash_date, wall_instant
+from warehouse.clock import MarketDay, is_ambiguous, local_midnight
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
 
@@ -52,13 +52,11 @@ def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterab
     if "time" not in header:
         raise FeedChanged(f"no column time in {', '.join(header)[:200]}")
     wanted = list(choose(header))
-    outlook = Outlook(header, [], [], Counter())
-    labelled = _labelled(cells, header.index("time"), wanted, outlook.dropped)
-    for line in _without_next_day(labelled, wanted, outlook.dropped):
-        start = _placed(line, request, outlook.dropped)
-        if start is not None:
-            outlook.starts.append(start)
-            outlook.lines.append(line.cells)
+    dropped: Counter[str] = Counter()
+    lines = _without_next_day(_labelled(cells, header.index("time"), wanted, dropped), wanted, dropped)
+    outlook = Outlook(header, [], [], dropped)
+    for day in sorted({_day(line, request) for line in lines}):
+        _place(outlook, day, [line for line in lines if _day(line, request) == day])
     _refuse_yesterday(outlook.starts, request)
     return outlook
 
@@ -97,15 +95,44 @@ def _without_next_day(lines: list[_Line], wanted: Sequence[int], dropped: Counte
     return [line for line in lines if id(line) not in gone]
 
 
-def _placed(line: _Line, request: Request, dropped: Counter[str]) -> int | None:
-    """The instant of a line's label; None for the autumn hour of which one pass is missing and nothing says which."""
-    day = line.day or (request.days[0] if request.days else None)
-    if day is None:
+def _day(line: _Line, request: Request) -> date:
+    if line.day is not None:
+        return line.day
+    if not request.days:
         raise FeedChanged("labels without a date, and no day was asked for")
-    if line.minutes < 1440 and is_ambiguous(datetime(day.year, day.month, day.day, *divmod(line.minutes, 60)), TZ):  # noqa: DTZ001
-        dropped["ambiguous hour"] += 1
-        return None
-    return wall_instant(day, line.minutes * 60, TZ)
+    return request.days[0]
+
+
+def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
+    """Adds a day's lines with their instants; of the repeated autumn hour nothing says which pass is there."""
+    try:
+        midnight, ordinary = plausible(local_midnight(day, TZ), day), MarketDay(day, TZ).hours == 24
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"{day} is no day of a market") from None
+    for line in lines:
+        if not ordinary and line.minutes < 1440 and is_ambiguous(datetime(day.year, day.month, day.day, *divmod(line.minutes, 60)), TZ):  # noqa: DTZ001
+            outlook.dropped["ambiguous hour"] += 1
+            continue
+        outlook.starts.append(midnight + line.minutes * 60 if ordinary else wall_instant(day, line.minutes * 60, TZ))
+        outlook.lines.append(line.cells)
+
+
+def values(outlook: Outlook, places: Sequence[int], what: str) -> tuple[list[int], list[float]]:
+    """Interval starts and sums of these columns, wherever all of them are filled. Raises FeedChanged."""
+    starts, found = outlook.starts, [[line[i] for line in outlook.lines] for i in places]
+    if not all(map(str.strip, chain.from_iterable(found))):
+        full = [all(parts) for parts in zip(*([cell.strip() for cell in column] for column in found), strict=True)]
+        starts = list(compress(starts, full))
+        found = [list(compress(column, full)) for column in found]
+    numbers = [_floats(column, what) for column in found]
+    return starts, numbers[0] if len(numbers) == 1 else list(map(sum, zip(*numbers, strict=True)))
+
+
+def _floats(cells: Sequence[str], what: str) -> list[float]:
+    try:
+        return list(map(float, cells))
+    except ValueError:
+        return [number(cell, what) for cell in cells]
 
 
 def _refuse_yesterday(starts: Sequence[int], request: Request) -> None:

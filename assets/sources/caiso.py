@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date, time
 
 from assets.sources import _oasis, _outlook
-from assets.sources._body import number
 from assets.sources._days import age, runs
 from warehouse import clock
 from warehouse.clock import MarketDay, utc
@@ -79,7 +78,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
     """Five-minute system demand; the forecasts and the net demand beside it are left."""
     outlook = _outlook.read(body, request, lambda header: [_only(header, DEMAND)])
     rows = Rows()
-    _extend(rows, Key(ZONE, Metric.DEMAND, "MW", "5m"), outlook, [_only(outlook.header, DEMAND)])
+    rows.extend(Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, [_only(outlook.header, DEMAND)], DEMAND))
     rows.dropped.update(+outlook.dropped)
     return rows
 
@@ -88,9 +87,9 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
     """Generation by fuel, and the column Imports as the zone's net import."""
     outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
     rows = Rows()
-    _extend(rows, Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), outlook, [_only(outlook.header, IMPORTS)])
+    rows.extend(Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, [_only(outlook.header, IMPORTS)], IMPORTS))
     for fuel, places in _fuel_columns(outlook.header).items():
-        _extend(rows, Key(ZONE, Metric.GENERATION, "MW", "5m", fuel), outlook, places)
+        rows.extend(Key(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
     rows.dropped.update(+outlook.dropped)
     return rows
 
@@ -117,18 +116,6 @@ def _fuel_columns(header: Sequence[str]) -> dict[Fuel, list[int]]:
     return found
 
 
-def _extend(rows: Rows, key: Key, outlook: _outlook.Outlook, places: Sequence[int]) -> None:
-    """The sum of these columns wherever all of them are filled."""
-    starts: list[int] = []
-    values: list[float] = []
-    for start, cells in zip(outlook.starts, outlook.lines, strict=True):
-        parts = [cells[i] for i in places]
-        if all(part.strip() for part in parts):
-            starts.append(start)
-            values.append(sum(number(part, key.metric) for part in parts))
-    rows.extend(key, starts, values)
-
-
 SOURCE = Source(
     code="caiso",
     name="California ISO",
@@ -144,7 +131,7 @@ SOURCE = Source(
         Feed(
             id="caiso.lmp_rt", title=f"CAISO real-time 5-minute LMP at {HUB}", zones=(ZONE,), metrics=(Metric.PRICE,), rank=1,
             resolution="5m", stamps="start", tz=TZ, since=date(2009, 4, 1), publication=Publication(lag_minutes=10, grace_minutes=45),
-            requests=lmp_rt_requests, parse=parse_lmp_rt, every_minutes=5, reach_days=1180, hub=HUB,
+            requests=lmp_rt_requests, parse=parse_lmp_rt, every_minutes=5, revised_days=1, reach_days=1180, hub=HUB,
         ),
         Feed(
             id="caiso.lmp_da", title=f"CAISO day-ahead hourly LMP at {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,), rank=1,

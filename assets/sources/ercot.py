@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.sources import _ercot_prices as prices
 from assets.sources._body import json_of, member, number
-from assets.sources._clocks import epoch_instant, iso_instant
+from assets.sources._clocks import epoch_instant
 from assets.sources._ercot_prices import TZ, ZONE
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
@@ -98,22 +98,13 @@ def _extend(rows: Rows, key: Key, readings: list[Any], stamp: str, value: str) -
         found = member(reading, value)
         if found is None:
             continue
-        start = _instant(reading, stamp) - step
+        start = epoch_instant(member(reading, stamp)) - step
         if start % step:
             rows.dropped["off the grid"] += 1
             continue
         starts.append(start)
         values.append(number(found, value))
     rows.extend(key, starts, values)
-
-
-def _instant(reading: dict[str, Any], stamp: str) -> int:
-    """The epoch, which must agree with the stamp in words beside it where there is one."""
-    found = epoch_instant(member(reading, stamp))
-    words = reading.get("timestamp")
-    if words is not None and iso_instant(words) != found:
-        raise FeedChanged(f"{str(words)[:40]!r} is not epoch {found}")
-    return found
 
 
 def parse_dc_ties(body: bytes, request: Request) -> Rows:
@@ -145,12 +136,12 @@ def _five_minute_flows(readings: list[Any], rows: Rows) -> Iterator[tuple[int, d
     """Instants on the five minutes and the net imports by tie; the instants between are counted as dropped."""
     for reading in readings:
         # rtsyscond.json, this dashboard's former name, had its epoch under `interval`.
-        stamp = "epoch" if isinstance(reading, dict) and "epoch" in reading else "interval"
-        if epoch_instant(member(reading, stamp)) % 300:
+        ts = epoch_instant(member(reading, "epoch" if isinstance(reading, dict) and "epoch" in reading else "interval"))
+        if ts % 300:
             rows.dropped["between five-minute instants"] += 1
             continue
         flows = {tie: reading[tie] for tie in _ties(reading)}
-        yield _instant(reading, stamp), {tie: 0.0 - number(flow, tie) for tie, flow in flows.items() if flow is not None}
+        yield ts, {tie: 0.0 - number(flow, tie) for tie, flow in flows.items() if flow is not None}
 
 
 def _ties(reading: dict[str, Any]) -> list[str]:
@@ -187,7 +178,7 @@ SOURCE = Source(
             metrics=(Metric.PRICE_DAY_AHEAD,), rank=1, resolution="1h", stamps="end", tz=TZ, since=date(2010, 12, 1),
             publication=Publication(daily_at=time(12, 35), day_offset=-1, grace_minutes=120),
             requests=partial(prices.requests, prices.DAY_AHEAD, HUB), parse=partial(prices.parse, prices.DAY_AHEAD, HUB),
-            follow=partial(prices.follow, prices.DAY_AHEAD), every_minutes=60, revised_days=1, ahead_days=1, hub=HUB,
+            follow=partial(prices.follow, prices.DAY_AHEAD), every_minutes=60, revised_days=0, ahead_days=1, hub=HUB,
         ),
         Feed(
             id="ercot.system_wide_prices", title=f"ERCOT dashboard: today's real-time and day-ahead prices, {HUB}", zones=(ZONE,),

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from assets.sources import _miso_workbook
-from assets.sources._body import json_of, member, no_html, number, table, text_of, without_cut_cell
+from assets.sources._body import json_of, member, no_html, number, only_lines_with, table, text_of, without_cut_cell
 from assets.sources._clocks import clock_minutes, fixed_instant, iso_instant, named_date, slash_date
 from assets.sources._days import age
 from warehouse.clock import RESOLUTIONS, MarketDay
@@ -104,7 +104,7 @@ def _parse_report(body: bytes, metric: Metric) -> Rows:
         raise FeedChanged("no header Node,Type,Value")
     _check_title(preamble, metric)
     day = _report_day(preamble)
-    header, lines = table(without_cut_cell(found + rest))
+    header, lines = table(only_lines_with(HUB, without_cut_cell(found + rest)))
     rows = Rows()
     for cells in lines:
         if cells[0].strip() == HUB and cells[2].strip() == "LMP":
@@ -237,8 +237,8 @@ SOURCE = Source(
             id="miso.lmp_da", title=f"MISO day-ahead hourly ex-post LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,),
             rank=1, resolution="1h", stamps="end", tz=TZ, since=RETAINED,
             publication=Publication(daily_at=time(14), day_offset=-1, grace_minutes=180),
-            requests=partial(report, "miso.lmp_da", "da_expost_lmp.csv"), parse=parse_lmp_da, every_minutes=60,
-            revised_days=1, ahead_days=1, reach_days=1095, hub=HUB,
+            requests=partial(report, "miso.lmp_da", "da_expost_lmp.csv"), parse=parse_lmp_da, every_minutes=120,
+            revised_days=0, ahead_days=1, reach_days=1095, hub=HUB,
         ),
         Feed(
             id="miso.load", title="MISO total load, five minutes, today", zones=(ZONE,), metrics=(Metric.DEMAND,), rank=1,

@@ -10,6 +10,7 @@ from typing import Any
 from assets.sources._body import json_of, member, number
 from assets.sources._clocks import iso_instant
 from assets.sources._days import age, runs
+from warehouse import clock
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
@@ -48,10 +49,15 @@ def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
 def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], *more: tuple[str, str]) -> Request:
     """One run of days in prevailing Eastern time; the range's end is inclusive."""
     params = (
-        ("rowCount", str(PAGE)), ("startRow", "1"), ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
+        ("rowCount", str(_page_size(run))), ("startRow", "1"), ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
         ("pnode_id", str(PNODE)), ("datetime_beginning_ept", f"{run[0].day} 00:00to{run[-1].day} 23:59"), *more,
     )
     return Request(feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json")
+
+
+def _page_size(run: Sequence[MarketDay]) -> int:
+    """Data Miner may answer a question that it has seen before as it did then; while rows are still to come, each is a new one."""
+    return PAGE if age(run[-1]) > 0 else PAGE - clock.now() // 60 % 1000
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
@@ -99,11 +105,11 @@ def follow(body: bytes, request: Request) -> list[Request]:
     if following > total:
         return []
     params = tuple((name, str(following) if name == "startRow" else value) for name, value in request.params)
-    return [replace(request, params=params, part=f"from row {following}")]
+    return [replace(request, params=params, part=f"{following} of {total}")]
 
 
 def _page(body: bytes, request: Request) -> tuple[list[Any], int]:
-    """The items of a page and how many there are in all. Raises FeedUnavailable for a page that was not asked for."""
+    """The items of a page and how many there are in all. Raises FeedUnavailable for a page of another answer."""
     answer = json_of(body)
     items, total = member(answer, "items", list), member(answer, "totalRows", int)
     if not total:
@@ -115,6 +121,8 @@ def _page(body: bytes, request: Request) -> tuple[list[Any], int]:
     row = said.get("startRow") if isinstance(said, dict) else None
     if row is not None and "startRow" in dict(request.params) and row != _first_row(request):
         raise FeedUnavailable(f"the page from row {row} instead of {_first_row(request)}")
+    if request.part and request.part.rpartition(" of ")[2] != str(total):
+        raise FeedUnavailable(f"this page counts {total} rows, the one before it {request.part}")
     return items, total
 
 
@@ -138,7 +146,7 @@ SOURCE = Source(
         Feed(
             id="pjm.lmp_rt", title=f"PJM real-time 5-minute LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE,), rank=1,
             resolution="5m", stamps="start", tz=TZ, since=date(2018, 4, 1), publication=Publication(lag_minutes=5, grace_minutes=30),
-            requests=lmp_rt_requests, parse=parse_lmp_rt, follow=follow, every_minutes=5,
+            requests=lmp_rt_requests, parse=parse_lmp_rt, follow=follow, every_minutes=5, revised_days=1,
             # Beyond 186 days the archive filters by date only, and one date is every node.
             reach_days=185, hub=HUB, secrets=(KEY,),
         ),
