@@ -30,6 +30,8 @@ _REASONS = {
 }
 _MANY_TIES = 25.0
 _TOLD_FUELS = 3
+_ANOTHER_RANK = 10
+"""Percentile points."""
 
 Said = dict[str, Any]
 
@@ -47,7 +49,7 @@ def summary(told: ZoneFigures, now: int, simulated: bool) -> tuple[str, Said]:
         said[metric] = words.said
     if told.mix is not None:
         sentences.append(_mix_sentence(told.mix, said))
-    sentences += [f"{_NAMES[m]}: {_REASONS[reason]}." for m, reason in told.missing.items()]
+    sentences += [_missing_sentence(metric, reason) for metric, reason in told.missing.items()]
     return " ".join([*sentences, *(["Simulated figures, not market data."] if simulated else [])]), said
 
 
@@ -59,10 +61,12 @@ class _Words:
         self.said: Said = {}
 
     def sentences(self, opening: LocalTime) -> list[str]:
+        """Value and rank, trend, and whether it is overdue."""
         reading = self.figure.reading
-        rank = ", with too little history to rank it" if reading.context is None else self._rank(reading.context)
-        trend = "" if reading.trend is None else self._trend(reading.trend)
-        told = [f"{self._value(opening)}{rank}{trend}."]
+        told = [
+            self._value(opening) + (self._rank(reading.context) if reading.context else ", with too little history to rank it."),
+            self._trend(reading.trend) if reading.trend else "There is no value of a day earlier.",
+        ]
         if self.overdue:
             due = LocalTime(self.figure.expected_by, self.tz)
             self.said["due"] = str(due)
@@ -83,32 +87,27 @@ class _Words:
         days = "30" if context.window_days_actual == WINDOW_DAYS else self._say_plain("window_days_actual", context.window_days_actual)
         window = f"the last {days} days"
         if context.ties_pct > _MANY_TIES:
-            return f", a value that {window} often had, so that no rank is given"
-        ranks = _PRICE_RANKS if self.metric == "price" and self.figure.reading.value >= 0 else _RANKS
-        words = ranks[context.band]
+            return f", a value that {window} often had, so that no rank is given."
+        words = (_PRICE_RANKS if self.metric == "price" and self.figure.reading.value >= 0 else _RANKS)[context.band]
         if context.band.startswith("record"):
-            told = f", {words} in {window}"
-        else:
-            told = f", {words} for this zone (percentile {context.percentile} of {window}{self._same_hour(context)})"
-        return f"{told}, {self._against_median(context)}"
-
-    def _same_hour(self, context: Context) -> str:
-        hour = context.percentile_same_hour
-        return "" if hour is None else f", {hour} among the same hours of the day"
+            return f", {words} in {window}: {self._against_median(context)}."
+        rank = f"percentile {context.percentile} of {window}{_same_hour(context)}"
+        return f", {words} for this zone: {rank}, {self._against_median(context)}."
 
     def _against_median(self, context: Context) -> str:
         """No percentage beside a negative value: -108 % of a price explains nothing."""
-        pct = None if self.figure.reading.value < 0 else context.vs_median_pct
-        share = "" if pct is None else f" ({_signed(pct, 1)} %)"
         difference = self._say("vs_median", context.vs_median, signed=True)
-        return f"{difference}{share} against the median of {self._say('median', context.median)}"
+        return f"{difference}{self._share(context.vs_median_pct)} from the median of {self._say('median', context.median)}"
 
     def _trend(self, trend: Trend) -> str:
+        verb = "was" if self.overdue else "is"
         if trend.direction == "flat":
-            return "; much as a day earlier"
-        crossed = self.figure.reading.value < 0 or trend.change_pct is None
-        share = "" if crossed else f" ({_signed(trend.change_pct or 0.0, 1)} %)"
-        return f"; {trend.direction}, {self._say('change', trend.change, signed=True)}{share} against a day earlier"
+            return f"It {verb} much as a day earlier."
+        change = self._say("change", trend.change, signed=True)
+        return f"It {verb} {trend.direction}: {change}{self._share(trend.change_pct)} on a day earlier."
+
+    def _share(self, pct: float | None) -> str:
+        return "" if pct is None or self.figure.reading.value < 0 else f" ({_signed(pct, 1)} %)"
 
     def _say(self, name: str, value: float, signed: bool = False) -> str:
         decimals = _DECIMALS.get(self.metric, 0)
@@ -118,6 +117,14 @@ class _Words:
     def _say_plain(self, name: str, value: float) -> str:
         self.said[name] = value
         return _plain(value, 1)
+
+
+def _same_hour(context: Context) -> str:
+    """What a daily cycle hides: said where the rank among the same hours is another one."""
+    rank = context.percentile_same_hour
+    if rank is None or abs(rank - context.percentile) < _ANOTHER_RANK:
+        return ""
+    return f" ({rank} among the same hours of the day)"
 
 
 def heard(value: float, decimals: int) -> float:
@@ -146,6 +153,12 @@ def _mix_sentence(mix: Mix, said: Said) -> str:
     said["generation_mix"] = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
     parts = [f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in said["generation_mix"].items()]
     return f"The largest parts of the mix are {_listed(parts)}." if parts else ""
+
+
+def _missing_sentence(metric: str, reason: str) -> str:
+    if reason == "withheld_by_terms":
+        return f"{_NAMES[metric]} is withheld by its publisher's terms."
+    return f"No {_noun(metric)} is known."
 
 
 def coverage_note(told: ZoneFigures) -> str:
