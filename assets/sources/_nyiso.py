@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
 from assets.sources._american import instants, wall_seconds
-from assets.sources._body import columns, is_zip, number, table, text_of, unzipped, without_cut_cell
+from assets.sources._body import columns, is_zip, table, text_of, unzipped, without_cut_cell
 from assets.sources._dropped import FIVE_MINUTES as FIVE
 from assets.sources._dropped import drop, keep
 from warehouse.clock import HOUR
@@ -19,6 +23,9 @@ from warehouse.schema import Rows
 
 TZ = "America/New_York"
 QUARTER = 900
+Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+_BEHIND = {"EDT": 4 * HOUR, "EST": 5 * HOUR}
+_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class Series(NamedTuple):
@@ -31,7 +38,7 @@ class Series(NamedTuple):
 def files(body: bytes) -> Iterator[str]:
     """The text of every daily file in a body: itself, or the CSV members of a monthly zip. Raises FeedChanged, NotPublished."""
     if not is_zip(body):
-        yield text_of(body)
+        yield without_cut_cell(text_of(body))
         return
     members = [content for name, content in unzipped(body) if name.lower().endswith(".csv")]
     if not members:
@@ -41,26 +48,23 @@ def files(body: bytes) -> Iterator[str]:
 
 def prices(text: str, location: str) -> Series:
     """Wall-clock stamps and LBMP of one location. Raises FeedChanged, and NotPublished for a file without lines."""
-    header, lines = table(_only(text, location))
+    header = _header(text)
     price = next((name for name in header if name.upper().startswith("LBMP ($/MWH")), "LBMP ($/MWHr)")
-    places = columns(header, "Time Stamp", "Name", price)
-    found = _by_name(lines, places, wall_seconds, lambda name: name == location)
+    columns(header, "Time Stamp", "Name", price)
+    found = _series(text, [line for line in text.splitlines()[1:] if location in line], "Time Stamp", "Name", price)
     return found.get(location) or _nothing(text)
 
 
 def flows(text: str, prefix: str) -> dict[str, Series]:
     """Wall-clock stamps and MW by interface, of those whose name begins so. Raises as `prices`."""
-    header, lines = table(_only(text, prefix))
-    places = columns(header, "Timestamp", "Interface Name", "Flow (MWH)")
-    return _by_name(lines, places, wall_seconds, lambda name: name.startswith(prefix)) or _nothing(text)
+    lines = [line for line in text.splitlines()[1:] if prefix in line]
+    found = _series(text, lines, "Timestamp", "Interface Name", "Flow (MWH)")
+    return {name: series for name, series in found.items() if name.startswith(prefix)} or _nothing(text)
 
 
 def loads(text: str, zones: Collection[str]) -> dict[str, Series]:
     """Instants and MW by load zone. Raises as `prices`, and FeedChanged for a zone that is not among `zones`."""
-    header, lines = table(without_cut_cell(text))
-    stamp, clock, name, load = columns(header, "Time Stamp", "Time Zone", "Name", "Load")
-    zoned = ([f"{cells[stamp]} {cells[clock]}", cells[name], cells[load]] for cells in lines)
-    found = _by_name(zoned, (0, 1, 2), _zoned_instant, lambda _: True)
+    found = _series(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", clock="Time Zone")
     unknown = found.keys() - set(zones)
     if unknown:
         raise FeedChanged(f"unknown load zone {min(unknown)[:40]!r}")
@@ -89,32 +93,58 @@ def settled(rows: Rows, ends: Series) -> Series:
     return Series(*keep(rows, *ends, lambda ts: ts not in advisory, "advisory quarter hour"))
 
 
-def _by_name(
-    lines: Iterator[list[str]], places: Sequence[int], when: Callable[[str], int], wanted: Callable[[str], bool],
-) -> dict[str, Series]:
-    """Series by name, from the columns of stamp, name and value; an empty cell is no reading."""
-    stamp, name, value = places
-    found: dict[str, Series] = {}
-    for cells in lines:
-        key = cells[name].strip()
-        if wanted(key) and cells[value].strip():
-            series = found.setdefault(key, Series([], []))
-            series.ts.append(when(cells[stamp]))
-            series.values.append(number(cells[value], key))
+def _header(text: str) -> list[str]:
+    return table(text.partition("\n")[0])[0]
+
+
+def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str, clock: str = "") -> dict[str, Series]:
+    """Series by name; an empty cell is no reading. `clock`: the column that names the stamp's offset."""
+    header = _header(text)
+    texts = [stamp, name, *filter(None, [clock])]
+    columns(header, *texts, value)
+    if not lines:
+        return {}
+    read = _read(header, lines, texts, value)
+    read = read.filter(read.column(value).is_valid())
+    ts = _mapped(read, stamp, wall_seconds)
+    if clock:
+        ts = ts + _mapped(read, clock, _behind)
+    names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()
+    codes, found = names.indices.to_numpy(), {}
+    for wanted in dict.fromkeys(text.strip() for text in names.dictionary.to_pylist()):
+        own = np.isin(codes, [code for code, text in enumerate(names.dictionary.to_pylist()) if text.strip() == wanted])
+        if own.any():
+            found[wanted] = Series(ts[own].tolist(), values[own].tolist())
     return found
 
 
-def _zoned_instant(text: str) -> int:
-    stamp, _, clock = text.strip().rpartition(" ")
-    if clock not in ("EDT", "EST"):
-        raise FeedChanged(f"unknown time zone {clock[:20]!r}")
-    return wall_seconds(stamp) + (4 if clock == "EDT" else 5) * HOUR
+def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], value: str) -> pa.Table:
+    """The columns wanted, texts as dictionaries: a file has 300 stamps and 5000 lines. Raises FeedChanged."""
+    try:
+        return csv.read_csv(
+            pa.BufferReader("\n".join(lines).encode()),
+            read_options=csv.ReadOptions(column_names=list(header), use_threads=False),
+            convert_options=csv.ConvertOptions(
+                column_types={**dict.fromkeys(texts, _TEXT), value: pa.float64()}, include_columns=[*texts, value], null_values=[""],
+            ),
+        )
+    except pa.ArrowException as error:
+        raise FeedChanged(f"not CSV: {str(error).splitlines()[0][:120]}") from None
 
 
-def _only(text: str, mark: str) -> str:
-    """The header and the lines that hold `mark`: a file carries fifteen times what is wanted."""
-    header, *lines = without_cut_cell(text).splitlines()
-    return "\n".join([header, *(line for line in lines if mark in line)])
+def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:
+    """What each text of a column means: asked once for each that differs."""
+    texts = read.column(column).combine_chunks()
+    known: Ints = np.array([meaning(text) for text in texts.dictionary.to_pylist()], np.int64)
+    found: Ints = known[texts.indices.to_numpy()]
+    return found
+
+
+def _behind(name: str) -> int:
+    """Seconds that a named clock is behind UTC. Raises FeedChanged."""
+    if name.strip() not in _BEHIND:
+        raise FeedChanged(f"unknown time zone {name[:20]!r}")
+    return _BEHIND[name.strip()]
 
 
 def _nothing(text: str) -> NoReturn:
