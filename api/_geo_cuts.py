@@ -75,7 +75,9 @@ def _field(header: bytes, number: int) -> int:
     """Where a field's bytes stand, by the table's vtable (FlatBuffers internals)."""
     table = 12 + int(struct.unpack_from("<I", header, 12)[0])
     vtable = table - int(struct.unpack_from("<i", header, table)[0])
-    offset = int(struct.unpack_from("<H", header, vtable + 4 + 2 * number)[0])
+    entry = vtable + 4 + 2 * number
+    known = vtable + struct.unpack_from("<H", header, vtable)[0]
+    offset = int(struct.unpack_from("<H", header, entry)[0]) if entry < known else 0
     if not offset:
         raise ValueError("a FlatGeobuf header without envelope or count")
     return table + offset

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from geo_data import TABLES, checks, records
-from geo_data.recipe import LEVELS
+from geo_data.recipe import LEVELS, Level
 from warehouse.zones import ZONES
 
 
@@ -62,14 +62,18 @@ def _shapes(detail: str) -> dict[str, Any]:
 
 
 def write_zones(folder: Path) -> None:
-    """Cuts and simplifies the footprints at each level of detail and writes them, one zone a line."""
+    """Writes the footprints at each level of detail."""
+    for level in LEVELS:
+        (TABLES / f"zones.{level.name}.geojson").write_text(zone_collection(folder, level), encoding="utf-8")
+
+
+def zone_collection(folder: Path, level: Level) -> str:
+    """The footprints of the polygons in `folder` as a FeatureCollection, one zone a line."""
     from geo_data.footprints import zones
 
-    for level in LEVELS:
-        built = zones(folder, TABLES / "counties.csv", level)
-        lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in ZONES]
-        text = '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
-        (TABLES / f"zones.{level.name}.geojson").write_text(text, encoding="utf-8")
+    built = zones(folder, TABLES / "counties.csv", level)
+    lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in ZONES]
+    return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def _feature(zone: str, shape: Any) -> dict[str, Any]:

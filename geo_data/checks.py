@@ -158,7 +158,7 @@ def duplicates(plants: Iterable[Plant]) -> list[str]:
 
 
 def distance_km(point: Any, shape: Any) -> float:
-    """Geodesic distance from a point to the nearest point of a shape; 0 inside."""
+    """Geodesic distance to the point of a shape that is nearest in degrees (never too short); 0 inside."""
     import shapely
 
     if shape.covers(point):

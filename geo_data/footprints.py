@@ -131,7 +131,8 @@ def _faces(shapes: Any) -> list[Any]:
     tree = shapely.STRtree(shapes)
     owners: dict[int, list[Any]] = defaultdict(list)
     at, zone = tree.query(shapely.point_on_surface(faces), predicate="within")
-    for face, owner in dict(zip(at.tolist(), zone.tolist(), strict=True)).items():
+    # Where inputs overlap, the face is the first zone's.
+    for face, owner in dict(sorted(zip(at.tolist(), zone.tolist(), strict=True), reverse=True)).items():
         owners[owner].append(faces[face])
     return [shapely.coverage_union_all(owners[i]) for i in range(len(shapes))]
 

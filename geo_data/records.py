@@ -152,6 +152,10 @@ def plants() -> list[Plant]:
     return read(Plant, TABLES / "plants.csv")
 
 
+def mends() -> list[Mend]:
+    return read(Mend, TABLES / "plant_mends.csv")
+
+
 def outside() -> list[Outside]:
     return read(Outside, TABLES / "plants_outside.csv")
 

@@ -1,0 +1,264 @@
+"""`/v1/geo/*`: filters and bbox against a geopandas computation, formats, samples, validators, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import orjson
+import pyarrow.parquet as pq
+import pytest
+import shapely
+from flask import Flask
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api import geo, problems
+from api._geo_cuts import FlatGeobuf
+from api._geo_index import GeoLayer
+from api.gate import Gate
+from api.geo_parameters import FORMATS, PARAMETERS
+from api.published import Shelf
+from api.settings import Settings
+from assets import geo_layers
+from warehouse.market import Fuel
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
+DOCUMENTS = {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+INDEX = {name: GeoLayer.of(DOCUMENTS[f"geo/{name}.geojson"]) for name in LAYERS}
+FRAMES = {name: geopandas.GeoDataFrame.from_features(orjson.loads(DOCUMENTS[f"geo/{name}.geojson"])["features"]) for name in LAYERS}
+VERTICES = np.concatenate([shapely.get_coordinates(frame.geometry.values) for frame in FRAMES.values()])
+
+
+def app_of(home: Path, gate: Gate) -> Flask:
+    app = Flask(__name__)
+    problems.register(app, gate.settings.base_url)
+    app.register_blueprint(geo.blueprint(gate, Shelf(Folder(home))))
+    return app
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    home = tmp_path_factory.mktemp("home")
+    geo_layers.publish(Folder(home))
+    unlimited = Settings(home=str(home), database_url=f"sqlite:///{home}/accounts.sqlite", free_calls_per_minute=0, sample_calls_per_day=0)
+    gate = Gate.open(unlimited, "simulated")
+    yield app_of(home, gate).test_client()
+    gate.close()
+
+
+def ids(client: FlaskClient, path: str) -> list[str]:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return [feature["id"] for feature in orjson.loads(answer.data)["features"]]
+
+
+boxes = st.one_of(
+    # Anywhere, of any size; and small ones on and near vertices, where being on an edge decides.
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90), st.floats(0, 90), st.floats(0, 60)),
+    st.tuples(st.sampled_from(VERTICES.tolist()), st.sampled_from([0.0, 1e-5, 0.013, 0.4, 3.0]), st.sampled_from([0.0, 1e-5, 0.5])).map(
+        lambda drawn: (*drawn[0], drawn[1], drawn[2])),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(layer=st.sampled_from(LAYERS), drawn=boxes)
+def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, float, float]) -> None:
+    west, south = drawn[0], drawn[1]
+    east, north = min(180.0, west + drawn[2]), min(90.0, south + drawn[3])
+    corners = shapely.MultiPoint([(west, south), (east, south), (east, north), (west, north)])
+    wanted = np.flatnonzero(FRAMES[layer].intersects(corners.convex_hull))
+    assert INDEX[layer].select({}, None, (west, south, east, north), None).tolist() == wanted.tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    zones=st.lists(st.sampled_from(list(ZONES)), max_size=4), fuels=st.lists(st.sampled_from(list(Fuel)), max_size=3),
+    least=st.one_of(st.none(), st.floats(250, 5000)), box=st.one_of(st.none(), st.just((-11.0, 35.0, 25.0, 62.0))),
+)
+def test_filters_equal_a_geopandas_computation(
+    client: FlaskClient, zones: list[str], fuels: list[Fuel], least: float | None, box: tuple[float, float, float, float] | None
+) -> None:
+    frame = FRAMES["plants"]
+    if zones:
+        frame = frame[frame.zone.isin(zones)]
+    if fuels:
+        frame = frame[frame.fuel.isin([str(fuel) for fuel in fuels])]
+    if least is not None:
+        frame = frame[frame.capacity_mw >= least]
+    if box is not None:
+        frame = frame.cx[box[0]:box[2], box[1]:box[3]]
+    asked = {"zone": ",".join(zones), "fuel": ",".join(fuels), "min_mw": least, "bbox": ",".join(map(str, box)) if box else ""}
+    answer = client.get("/v1/geo/plants", query_string={name: value for name, value in asked.items() if value})
+    told = orjson.loads(answer.data)
+    assert [feature["id"] for feature in told["features"]] == list(frame.id)
+    assert told.get("bbox") == (list(frame.total_bounds) if len(frame) else None)
+
+
+def test_a_box_across_the_antimeridian_is_two_boxes(client: FlaskClient) -> None:
+    found = ids(client, "/v1/geo/zones?bbox=110,-50,-100,60")
+    halves = ids(client, "/v1/geo/zones?bbox=110,-50,180,60") + ids(client, "/v1/geo/zones?bbox=-180,-50,-100,60")
+    assert found == [zone for zone in ZONES if zone in halves]
+    assert {"AU-TAS", "US-CAISO"} <= set(found)
+    assert "FR" not in found
+
+
+def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> None:
+    assert ids(client, "/v1/geo/zones?bbox=2.2,46.5,2.4,46.7") == ["FR"]
+    spp = FRAMES["zones.low"].geometry[list(ZONES).index("US-SPP")]
+    hole = max((shapely.Polygon(ring) for part in shapely.get_parts(spp) for ring in part.interiors), key=lambda p: p.area)
+    x, y = hole.point_on_surface().coords[0]
+    assert "US-SPP" not in ids(client, f"/v1/geo/zones?bbox={x},{y},{x},{y}")
+
+
+def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
+    frame = FRAMES["interconnectors"]
+    for zone in ZONES:
+        assert ids(client, f"/v1/geo/interconnectors?zone={zone}") == list(frame[(frame["from"] == zone) | (frame["to"] == zone)].id)
+    assert ids(client, "/v1/geo/interconnectors?zone=US-CAISO") == []
+
+
+def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
+    for (zone, fuel), group in FRAMES["plants"].groupby(["zone", "fuel"]):
+        assert ids(client, f"/v1/geo/plants?zone={zone}&fuel={fuel}") == list(group.id)
+
+
+@pytest.mark.parametrize(("layer", "format_"), [(layer, name) for layer in FORMATS for name in FORMATS[layer] if name != "geojson"])
+@pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&sample=true", "&bbox=0,0,1,1"])
+def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, format_: str, query: str) -> None:
+    wanted = ids(client, f"/v1/geo/{layer}?{query[1:]}")
+    answer = client.get(f"/v1/geo/{layer}?format={format_}{query}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+    match format_:
+        case "csv":
+            found = [line.split(",")[0] for line in answer.text.splitlines()[1:]]
+        case "parquet":
+            found = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
+            read = geopandas.read_parquet(io.BytesIO(answer.data))
+            assert len(read) == len(wanted)
+        case _:
+            read = geopandas.read_file(io.BytesIO(answer.data))
+            found = list(read["id"])
+            if wanted:
+                extent = orjson.loads(client.get(f"/v1/geo/{layer}?{query[1:]}").data)["bbox"]
+                assert read.total_bounds.tolist() == extent
+    assert found == wanted
+
+
+def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
+    """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes that knows no field, a table that points back at it."""
+    header = bytes.fromhex("08000000" "04000400" "04000000")
+    with pytest.raises(ValueError, match="without envelope or count"):
+        FlatGeobuf.of(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
+
+
+def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:
+    assert client.get("/v1/geo/zones").data == client.get("/v1/geo/zones?detail=low").data == DOCUMENTS["geo/zones.low.geojson"]
+    assert client.get("/v1/geo/zones?detail=high").data == DOCUMENTS["geo/zones.high.geojson"]
+
+
+def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None:
+    for layer in PARAMETERS:
+        answer = client.get(f"/v1/geo/{layer}.geojson", headers={"Accept": "text/csv"})
+        assert (answer.status_code, answer.content_type) == (200, "application/geo+json")
+    assert client.get("/v1/geo/plants.geojson?format=csv").status_code == 400
+    assert ids(client, "/v1/geo/plants.geojson?zone=AU-TAS") == ["nem-gordon"]
+
+
+@pytest.mark.parametrize(("accept", "wanted"), [
+    (None, "application/geo+json"), ("*/*", "application/geo+json"), ("application/json", "application/geo+json"),
+    ("application/geo+json, application/json;q=0.5", "application/geo+json"), ("text/csv", "text/csv; charset=utf-8; header=present"),
+    ("application/vnd.apache.parquet", "application/vnd.apache.parquet"), ("application/flatgeobuf", "application/flatgeobuf"),
+])
+def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, wanted: str) -> None:
+    answer = client.get("/v1/geo/plants?zone=AU-TAS", headers={"Accept": accept} if accept else {})
+    assert answer.content_type == wanted
+    assert {"Accept", "Accept-Encoding"} <= {word.strip() for word in answer.headers["Vary"].split(",")}
+
+
+@pytest.mark.parametrize(("path", "accept"), [
+    ("/v1/geo/plants?format=xlsx", "*/*"), ("/v1/geo/interconnectors?format=csv", "*/*"), ("/v1/geo/zones?format=csv", "*/*"),
+    ("/v1/geo/plants", "text/html"), ("/v1/geo/interconnectors", "text/csv"),
+])
+def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, accept: str) -> None:
+    answer = client.get(path, headers={"Accept": accept})
+    assert (answer.status_code, answer.content_type) == (406, "application/problem+json")
+    assert "application/geo+json" in answer.json["acceptable"]
+
+
+@pytest.mark.parametrize(("query", "parameter", "said"), [
+    ("zone=GB,XX", "zone", "takes US-CAISO"), ("fuel=uranium", "fuel", "takes nuclear, coal"), ("zone=", "zone", "does not know ''"),
+    ("min_mw=100", "min_mw", "from 250"), ("min_mw=lots", "min_mw", "not a number"), ("min_mw=nan", "min_mw", "not a number"),
+    ("min_mw=1_000", "min_mw", "not a number"), ("min_mw=inf", "min_mw", "not a number"),
+    ("bbox=1,2,3", "bbox", "four numbers"), ("bbox=1,2,3,x", "bbox", "not a number"), ("bbox=1,5,3,2", "bbox", "south before north"),
+    ("bbox=-200,0,0,1", "bbox", "-180 to 180"), ("bbox=0,-91,0,1", "bbox", "-90 to 90"), ("detail=low", "detail", "unknown parameter"),
+    ("sample=maybe", "sample", "true or false"), ("zone=GB&zone=FR", "zone", "more than once"),
+])
+def test_wrong_values_are_400_with_what_is_allowed(client: FlaskClient, query: str, parameter: str, said: str) -> None:
+    answer = client.get(f"/v1/geo/plants?{query}")
+    assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
+    [fault] = answer.json["errors"]
+    assert fault["parameter"] == parameter
+    assert said in fault["detail"]
+
+
+def test_a_sample_keeps_fifty_features_and_says_so(client: FlaskClient) -> None:
+    answer = client.get("/v1/geo/plants?sample=true")
+    assert answer.headers["X-Sample"] == "true"
+    assert answer.json["sample"] is True
+    assert [f["id"] for f in answer.json["features"]] == list(FRAMES["plants"].id[:50])
+    assert len(client.get("/v1/geo/zones?sample=true").json["features"]) == 25
+    assert "sample" not in client.get("/v1/geo/plants?zone=GB&sample=false").json
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/geo/zones", "/v1/geo/plants?zone=GB", "/v1/geo/plants?format=parquet", "/v1/geo/plants?format=fgb&fuel=gas"])
+@pytest.mark.parametrize("coding", ["identity", "gzip", "br", "zstd"])
+def test_validators_are_strong_one_a_representation_and_give_304(client: FlaskClient, path: str, coding: str) -> None:
+    first = client.get(path, headers={"Accept-Encoding": coding})
+    assert first.headers.get("Content-Encoding", "identity") == ("identity" if "parquet" in path else coding)
+    assert first.headers["Cache-Control"].startswith("public, max-age=")
+    again = client.get(path, headers={"Accept-Encoding": coding, "If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
+    other = client.get(path, headers={"Accept-Encoding": coding, "If-None-Match": '"other"'})
+    assert other.data == first.data
+    assert not first.headers["ETag"].startswith("W/")
+
+
+def test_tags_differ_by_selection_and_format(client: FlaskClient) -> None:
+    queries = ["", "zone=GB", "zone=FR", "fuel=gas", "min_mw=1000", "bbox=0,0,10,60", "sample=true", "format=csv", "format=csv&zone=GB",
+               "format=fgb"]
+    tags = [client.get(f"/v1/geo/plants?{query}").headers["ETag"] for query in queries]
+    assert len(set(tags)) == len(queries)
+
+
+def test_head_answers_as_get_without_a_body(client: FlaskClient) -> None:
+    get, head = client.get("/v1/geo/zones"), client.head("/v1/geo/zones")
+    assert head.data == b""
+    assert {n: v for n, v in head.headers if n != "Date"} == {n: v for n, v in get.headers if n != "Date"}
+
+
+def test_nothing_published_is_503_and_a_new_publication_is_seen(tmp_path: Path) -> None:
+    gate = Gate.open(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
+    client = app_of(tmp_path, gate).test_client()
+    early = client.get("/v1/geo/interconnectors")
+    assert (early.status_code, early.content_type) == (503, "application/problem+json")
+    assert int(early.headers["Retry-After"]) > 0
+    geo_layers.publish(Folder(tmp_path), ["interconnectors"])
+    assert client.get("/v1/geo/interconnectors").status_code == 200
+    gate.close()
+
+
+def test_the_features_of_an_answer_are_the_very_bytes_of_the_index() -> None:
+    layer = INDEX["plants"]
+    places = layer.select({"zone": ("GB",)}, None, None, None)
+    assert b",".join(layer.features[place] for place in places) in layer.collection(places, {})
+    assert math.isclose(layer.capacity_mw[places].sum(), FRAMES["plants"][FRAMES["plants"].zone == "GB"].capacity_mw.sum())

@@ -1,0 +1,105 @@
+"""Zones from publishers' polygons: cutting, cleaning, simplifying as a coverage, on small made-up countries."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import geopandas
+import pytest
+import shapely
+from shapely.geometry import box
+
+from geo_data import TABLES, build, checks, footprints
+from geo_data.recipe import INPUTS, LEVELS, Footprint, Level
+
+COARSE = Level("coarse", 3000, 1, 5, 4)
+
+
+def write(folder: Path, name: str, units: dict[str, object]) -> None:
+    source = INPUTS[name]
+    frame = geopandas.GeoDataFrame({source.column: list(units)}, geometry=list(units.values()), crs="EPSG:4326")
+    frame.to_file(folder / source.file, driver="GeoJSON", layer=source.layer)
+
+
+def wavy(x: float) -> list[tuple[float, float]]:
+    return [(x + 0.02 * (i % 2), 48 + i / 40) for i in range(41)]
+
+
+def test_units_name_what_a_file_lacks(tmp_path: Path) -> None:
+    write(tmp_path, "australia", {"Victoria": box(0, 0, 1, 1)})
+    assert list(footprints.units(tmp_path, "australia", ("Victoria",))) == ["Victoria"]
+    with pytest.raises(KeyError, match="has no Queensland, Tasmania"):
+        footprints.units(tmp_path, "australia", ("Victoria", "Tasmania", "Queensland"))
+
+
+def test_a_publishers_own_file_serves_where_no_packaged_copy_lies(tmp_path: Path) -> None:
+    source = INPUTS["australia"]
+    frame = geopandas.GeoDataFrame({source.url_column: ["Victoria", "Texas"]}, geometry=[box(0, 0, 1, 1), box(3, 3, 4, 4)], crs="EPSG:4326")
+    frame.to_file(tmp_path / "ne_10m_admin_1_states_provinces.shp")
+    shapes = sorted(tmp_path.glob("*"))
+    with zipfile.ZipFile(tmp_path / source.url.rsplit("/", 1)[1], "w") as bundle:
+        for path in shapes:
+            bundle.write(path, path.name)
+    found = footprints.units(tmp_path, "australia", ("Victoria",))
+    assert found["Victoria"][0].equals(box(0, 0, 1, 1))
+
+
+def polygons(**named: object) -> dict[str, dict[str, list[object]]]:
+    return {name: units if isinstance(units, dict) else {name: [units]} for name, units in named.items()}
+
+
+def test_parts_are_kept_and_dropped_by_boxes() -> None:
+    islands = shapely.MultiPolygon([box(0, 0, 4, 4), box(10, 0, 11, 1), box(0, 10, 1, 11)])
+    whole = Footprint("X", "countries", ("Land",), keep=(-1, -1, 5, 20), drop=((-1, 9, 2, 12),))
+    found = footprints._footprint(whole, polygons(countries={"Land": [islands]}))
+    assert found.equals(box(0, 0, 4, 4))
+
+
+def test_a_cut_by_another_file_leaves_no_sliver() -> None:
+    # The other file's coast lies a hair off: what it does not cover along the coast is no part of the zone.
+    south = shapely.union_all([box(0.001, 0, 4, 2)])
+    cut = Footprint("X", "countries", ("Land",), without=("italy", ("South",)))
+    found = footprints._footprint(cut, polygons(countries={"Land": [box(0, 0, 4, 2), box(0, 2, 4, 4)]}, italy={"South": [south]}))
+    assert [part.bounds for part in shapely.get_parts(found)] == [(0.0, 0.0, 4.0, 4.0)] or found.area == pytest.approx(8, abs=0.01)
+
+
+def test_within_and_also_and_without() -> None:
+    zone = Footprint("X", "countries", ("Land",), within="se_3", also=("sweden", ("County",)), without=("sweden", ("Corner",)))
+    found = footprints._footprint(zone, polygons(
+        countries={"Land": [box(0, 0, 10, 10)]}, se_3={"SE_3": [box(0, 0, 10, 4)]},
+        sweden={"County": [box(0, 4, 5, 6)], "Corner": [box(8, 0, 12, 4)]}))
+    assert found.equals(shapely.union(box(0, 0, 8, 4), box(0, 4, 5, 6)))
+
+
+def test_neighbours_share_every_vertex_and_small_things_go() -> None:
+    border = wavy(9.0)
+    west = shapely.Polygon([(8, 48), *border, (8, 49)])
+    east = shapely.Polygon([(10, 48), (10, 49), *reversed(border)])
+    holed = shapely.difference(west, shapely.union(box(8.3, 48.3, 8.301, 48.301), box(8.5, 48.5, 8.6, 48.6)))
+    enclave = box(8.5, 48.5, 8.6, 48.6)
+    crumb = box(7.5, 48, 7.503, 48.003)
+    built = footprints._coverage({"W": shapely.union(holed, crumb), "E": east, "N": enclave}, "EPSG:3035", COARSE)
+    assert checks.valid(built) == checks.ring_order(built) == checks.coverage(built) == []
+    assert {shape.geom_type for shape in built.values()} == {"MultiPolygon"}
+    assert len(shapely.get_parts(built["W"])) == 1, "the islet is too small to see"
+    assert len(shapely.get_parts(built["W"])[0].interiors) == 1, "the enclave's hole stays, the pinhole goes"
+    assert shapely.get_num_coordinates(built["E"]) < shapely.get_num_coordinates(east)
+    assert shapely.intersection(built["W"], built["E"]).length > 0.9
+
+
+def test_overlapping_inputs_give_each_face_one_owner() -> None:
+    built = footprints._coverage({"A": box(8, 48, 9, 49), "B": box(8.9, 47.9, 10, 49.1)}, "EPSG:3035", COARSE)
+    assert checks.coverage(built) == []
+    assert built["A"].area == pytest.approx(1, abs=0.01), "the first zone has what both claim"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_the_kept_footprints_follow_from_the_packaged_polygons(level: Level) -> None:
+    """Byte for byte, where the packages' files are at hand (EMDS_GEO_INPUTS)."""
+    folder = os.environ.get("EMDS_GEO_INPUTS")
+    if not folder:
+        pytest.skip("EMDS_GEO_INPUTS names no folder")
+    assert build.zone_collection(Path(folder), level) == (TABLES / f"zones.{level.name}.geojson").read_text()

@@ -1,0 +1,133 @@
+"""The artefacts: RFC 7946 GeoJSON, CSV, GeoParquet and FlatGeobuf that say the same, published only when the tables changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import orjson
+import pytest
+
+from assets import geo_layers
+from geo_data import records
+from warehouse import artefact
+from warehouse.market import Fuel
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, bytes]:
+    return {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+
+
+GEOJSON = ("geo/zones.low.geojson", "geo/zones.high.geojson", "geo/interconnectors.geojson", "geo/plants.geojson")
+
+
+def positions(coordinates: Any) -> list[list[float]]:
+    return [coordinates] if isinstance(coordinates[0], float | int) else [p for part in coordinates for p in positions(part)]
+
+
+@pytest.mark.parametrize("name", GEOJSON)
+def test_collections_are_rfc_7946_with_flat_properties(documents: dict[str, bytes], name: str) -> None:
+    collection = orjson.loads(documents[name])
+    assert collection["type"] == "FeatureCollection"
+    assert "crs" not in collection
+    assert collection["license"]
+    assert collection["attribution"].startswith("Boundaries: Natural Earth")
+    keys = list(collection["features"][0]["properties"])
+    for feature in collection["features"]:
+        assert list(feature) == ["type", "id", "bbox", "properties", "geometry"]
+        assert feature["id"] == feature["properties"]["id"]
+        assert list(feature["properties"]) == keys
+        assert not [v for v in feature["properties"].values() if isinstance(v, dict | list)]
+        points = positions(feature["geometry"]["coordinates"])
+        assert all(len(p) == 2 and abs(p[0]) <= 180 and abs(p[1]) <= 90 for p in points)
+        assert feature["bbox"] == [f(p[axis] for p in points) for f in (min, max) for axis in (0, 1)]
+    west, south, east, north = collection["bbox"]
+    assert west == min(f["bbox"][0] for f in collection["features"])
+    assert north == max(f["bbox"][3] for f in collection["features"])
+    assert east > west
+    assert north > south
+
+
+def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> None:
+    features = orjson.loads(documents["geo/zones.low.geojson"])["features"]
+    assert [f["id"] for f in features] == list(ZONES)
+    for feature in features:
+        told, zone = feature["properties"], ZONES[feature["id"]]
+        assert (told["name"], told["tz"], told["currency"]) == (zone.name, zone.tz, zone.currency)
+    fine = orjson.loads(documents["geo/zones.high.geojson"])["features"]
+    assert [f["properties"] for f in fine] == [f["properties"] for f in features]
+    belgium = next(f for f in features if f["id"] == "BE")
+    assert belgium["properties"]["area_km2"] == pytest.approx(30_689, rel=0.001), "Statbel: 30,689 km2"
+
+
+def test_a_line_carries_both_zones_and_the_publishers_ids(documents: dict[str, bytes]) -> None:
+    lines = {f["id"]: f for f in orjson.loads(documents["geo/interconnectors.geojson"])["features"]}
+    ifa = lines["gb-fr-ifa"]["properties"]
+    assert (ifa["from"], ifa["to"], ifa["from_zone"], ifa["to_zone"], ifa["pair"]) == ("GB", "FR", "GB", "FR", "FR_GB")
+    assert (ifa["elexon_id"], ifa["elexon_name"], ifa["aemo_id"]) == ("INTFR", "France(IFA)", None)
+    assert lines["isone-nyiso-crosssound"]["properties"]["nyiso_id"] == "SCH - NPX_CSC"
+    assert lines["gb-fr-ifa"]["geometry"]["type"] == "LineString"
+
+
+def test_every_fuel_and_zone_is_a_word_of_the_series(documents: dict[str, bytes]) -> None:
+    for feature in orjson.loads(documents["geo/plants.geojson"])["features"]:
+        told = feature["properties"]
+        assert {told["fuel"], told["fuel_2"], told["fuel_3"]} - {None} <= set(Fuel)
+        assert told["zone"] in ZONES
+        assert told["capacity_mw"] >= 250
+
+
+def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[str, bytes]) -> None:
+    for stem in ("plants", "zones.low", "zones.high"):
+        told = orjson.loads(documents[f"geo/{stem}.geojson"])["features"]
+        parquet = geopandas.read_parquet(io.BytesIO(documents[f"geo/{stem}.parquet"]))
+        flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.fgb"]))
+        for frame in (parquet, flat):
+            assert list(frame["id"]) == [f["id"] for f in told]
+            assert frame.crs.to_epsg() == 4326
+            assert frame.geometry.is_valid.all()
+        assert parquet.geometry.geom_equals(flat.geometry).all()
+        assert list(parquet.columns.drop("geometry")) == list(told[0]["properties"])
+
+
+def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str, bytes]) -> None:
+    plants = {p.id: p for p in records.plants()}
+    parquet = geopandas.read_parquet(io.BytesIO(documents["geo/plants.parquet"]))
+    assert str(parquet["commissioning_year"].dtype) == "Int64"
+    assert parquet["commissioning_year"].isna().sum() == sum(p.commissioning_year is None for p in plants.values()) > 0
+    assert parquet["owner"].isna().sum() == sum(p.owner is None for p in plants.values())
+    rows = list(csv.DictReader(io.StringIO(documents["geo/plants.csv"].decode())))
+    assert len(rows) == len(plants)
+    assert {r["id"] for r in rows if r["commissioning_year"] == ""} == {p.id for p in plants.values() if p.commissioning_year is None}
+    assert float(rows[0]["lon"]) == plants[rows[0]["id"]].lon
+    assert documents["geo/plants.csv"].count(b"\r\n") == len(plants) + 1
+
+
+def test_the_same_tables_give_the_same_bytes(documents: dict[str, bytes]) -> None:
+    assert geo_layers.documents("plants") == {name: body for name, body in documents.items() if name.startswith("geo/plants")}
+
+
+def test_layers_are_published_once_for_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = Folder(tmp_path)
+    geo_layers.ensure(storage)
+    first = artefact.identity(storage, "geo/plants.fgb")
+    assert first is not None
+    assert first.version == getattr(artefact.identity(storage, "geo/plants.geojson"), "version", None), "one layer, one version"
+    geo_layers.ensure(storage)
+    assert artefact.identity(storage, "geo/plants.fgb") == first
+    monkeypatch.setattr(geo_layers, "fingerprint", lambda: "other tables")
+    geo_layers.ensure(storage)
+    assert artefact.identity(storage, "geo/plants.fgb") != first
+
+
+def test_the_fingerprint_sees_every_byte_of_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    before = geo_layers.fingerprint(tmp_path)
+    (tmp_path / "a.csv").write_text("id\n2\n")
+    assert geo_layers.fingerprint(tmp_path) != before

@@ -1,0 +1,175 @@
+"""The kept tables: typed reading, every check holds, and what each check finds when it must."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import shapely
+
+from geo_data import build, checks, records
+from geo_data.records import Interconnector, KnownTotal, Outside, Plant
+from warehouse.zones import ZONES
+
+PLANTS = records.plants()
+LINES = records.interconnectors()
+HIGH = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries("high").items()}
+
+
+def plant(**changes: object) -> Plant:
+    return dataclasses.replace(next(p for p in PLANTS if p.id == "eia-6099"), **changes)
+
+
+def line(**changes: object) -> Interconnector:
+    return dataclasses.replace(next(one for one in LINES if one.id == "fr-ch-ac"), **changes)
+
+
+def test_the_kept_tables_pass_every_check() -> None:
+    found = {(layer, name): faults for layer, named in build.findings().items() for name, faults in named.items()}
+    assert len(found) == 17
+    assert {key: faults for key, faults in found.items() if faults} == {}
+
+
+def test_every_zone_has_a_record_and_a_footprint_at_both_levels() -> None:
+    assert [z.id for z in records.zones()] == list(ZONES)
+    assert list(records.geometries("low")) == list(records.geometries("high")) == list(ZONES)
+
+
+def test_the_label_stands_on_its_zone() -> None:
+    for detail in ("low", "high"):
+        for zone in records.zones():
+            shape = shapely.from_geojson(json.dumps(records.geometries(detail)[zone.id]))
+            assert shape.contains(shapely.Point(zone.label_lon, zone.label_lat)), (zone.id, detail)
+
+
+def test_the_eastern_balancing_area_is_said_to_be_it() -> None:
+    spp = next(z for z in records.zones() if z.id == "US-SPP")
+    assert spp.source_code == "SWPP"
+    assert "eastern balancing area" in str(spp.note)
+
+
+def test_mixed_plants_add_up() -> None:
+    hybrid = next(p for p in PLANTS if p.id == "eia-260")
+    assert hybrid.shares() == [("gas", 1398.0), ("battery", 400.0)]
+    for one in PLANTS:
+        assert sum(mw for _, mw in one.shares()) == pytest.approx(one.capacity_mw)
+        assert one.shares()[0][1] >= one.shares()[-1][1] - 1e-9, one.id
+
+
+def test_a_table_with_another_heading_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "plants_outside.csv"
+    table.write_text("id,why\nx,y\n")
+    with pytest.raises(ValueError, match="has columns"):
+        records.read(Outside, table)
+
+
+def test_an_empty_cell_is_none_only_where_it_may_be(tmp_path: Path) -> None:
+    table = tmp_path / "known_totals.csv"
+    table.write_text("zone,fuel,known_mw,tolerance_pct,source\nFR,nuclear,,2,EDF\n")
+    with pytest.raises(ValueError, match="empty cell"):
+        records.read(KnownTotal, table)
+
+
+@pytest.mark.parametrize("name", ["plants.csv", "interconnectors.csv", "zones.csv", "plant_mends.csv", "plants_outside.csv"])
+def test_tables_hold_no_stray_blanks(name: str) -> None:
+    text = (records.TABLES / name).read_text()
+    assert "  " not in text
+    assert not [row for row in text.splitlines() if row != row.strip()]
+
+
+def test_every_mend_and_explanation_names_a_plant_and_a_reason() -> None:
+    ids = {p.id: p for p in PLANTS}
+    for mend in records.mends():
+        assert len(mend.reason) > 20
+        if mend.field == "drop":
+            assert mend.id not in ids
+        else:
+            kept = getattr(ids[mend.id], mend.field)
+            assert kept == type(kept)(mend.value), mend
+    assert {o.id for o in records.outside()} <= set(ids)
+
+
+def test_checks_find_a_bowtie_and_a_repeated_vertex() -> None:
+    bowtie = shapely.from_wkt("POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))")
+    stutter = shapely.from_wkt("POLYGON ((0 0, 2 0, 2 0, 2 2, 0 0))")
+    found = checks.valid({"A": bowtie, "B": stutter, "C": shapely.box(0, 0, 1, 1)})
+    assert [text.split(":")[0] for text in found] == ["A", "B"]
+    assert checks.valid({"D": shapely.box(170, 0, 190, 1), "E": shapely.Polygon()}) != []
+
+
+def test_checks_find_rings_that_run_the_wrong_way() -> None:
+    square = shapely.orient_polygons(shapely.from_wkt("POLYGON ((0 0, 9 0, 9 9, 0 9, 0 0), (2 2, 2 3, 3 3, 3 2, 2 2))"))
+    assert checks.ring_order({"A": square}) == []
+    assert checks.ring_order({"A": shapely.reverse(square)}) == ["A: an exterior ring is clockwise", "A: a hole is counter-clockwise"]
+
+
+def test_checks_find_overlaps_and_gaps_between_neighbours() -> None:
+    west, east = shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)
+    assert checks.coverage({"W": west, "E": east}) == []
+    assert "W and E overlap" in checks.coverage({"W": west, "E": shapely.box(0.999, 0, 2, 1)})
+    assert len(checks.coverage({"W": west, "E": shapely.box(1.001, 0, 2, 1)})) == 2
+
+
+def test_checks_find_ids_twice_missing_and_unknown() -> None:
+    assert checks.ids(["a", "b", "b", "c"], ["a", "b", "d"]) == ["b comes 2 times", "d is missing", "c is unknown"]
+
+
+def test_checks_find_foreign_words_and_small_plants() -> None:
+    wrong = [plant(), plant(zone="FI"), plant(fuel="uranium"), plant(fuel="imports"), plant(capacity_mw=249.9),
+             plant(fuel_2="gas", fuel_2_mw=5000.0)]
+    assert len(checks.vocabulary(wrong)) == 5
+    found = checks.pairs([line(), line(to_zone="FR"), line(to_zone="IE")])
+    assert found == ["fr-ch-ac: FR_FR is not a pair of zones", "fr-ch-ac: FR_IE is not a pair of zones"]
+
+
+def test_checks_find_lines_that_end_elsewhere() -> None:
+    assert checks.line_ends([line()], HIGH) == []
+    there = line(line="LINESTRING (8 47, 2 48)")
+    assert len(checks.line_ends([there], HIGH)) == 2
+    # A landing point may lie on the generalised shore; a drawn corridor has no such excuse.
+    shore = next(one for one in LINES if one.id == "gb-nl-britned")
+    assert checks.line_ends([shore], HIGH) == []
+    assert len(checks.line_ends([dataclasses.replace(shore, geometry_quality="schematic")], HIGH)) == 2
+
+
+def test_checks_find_plants_in_the_wrong_place() -> None:
+    assert checks.placed([plant()], HIGH, []) == []
+    moved = plant(lon=2.35, lat=48.86)
+    [found] = checks.placed([moved], HIGH, [])
+    assert found.startswith("eia-6099 (Diablo Canyon): ")
+    assert found.endswith("from US-CAISO, in FR")
+    assert checks.placed([moved], HIGH, [Outside("eia-6099", "a reason")]) == []
+    offshore = plant(zone="GB", fuel="wind_offshore", lon=1.67, lat=55.97)
+    assert checks.placed([offshore], HIGH, []) == []
+    assert checks.placed([dataclasses.replace(offshore, lon=-15.0)], HIGH, []) != []
+    # At sea off GB, but on Dutch land.
+    assert checks.placed([dataclasses.replace(offshore, lon=4.7, lat=52.4)], HIGH, []) != []
+
+
+def test_distances_are_geodesic() -> None:
+    box = shapely.box(0, 0, 1, 1)
+    assert checks.distance_km(shapely.Point(0.5, 0.5), box) == 0
+    assert checks.distance_km(shapely.Point(2, 0.5), box) == pytest.approx(111.32, abs=0.02)
+
+
+def test_checks_find_a_plant_listed_twice_but_not_eias_own_pairs() -> None:
+    amer = plant(id="ppm-a")
+    beside = dataclasses.replace(amer, id="ppm-b", lat=35.22)
+    assert checks.duplicates([amer, beside]) == ["ppm-a and ppm-b: 2323.0 MW of nuclear at one place"]
+    assert checks.duplicates([amer, dataclasses.replace(amer, id="ppm-b", lat=35.5)]) == []
+    assert checks.duplicates([plant(id="eia-1"), plant(id="eia-2")]) == []
+
+
+def test_checks_find_totals_that_are_off() -> None:
+    known = [KnownTotal("US-CAISO", "nuclear", 2323.0, 1.0, "a publisher")]
+    assert checks.off_total([plant()], known) == []
+    assert checks.off_total([plant(capacity_mw=2400.0)], known) == ["US-CAISO nuclear: 2,400 MW against 2,323 (a publisher)"]
+    assert checks.off_total([], known) != []
+
+
+def test_the_command_says_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert build.report({"zones": {"ids": []}}) == 0
+    assert build.report({"zones": {"ids": ["GB is missing"]}}) == 1
+    assert "FAIL zones: ids\n       GB is missing" in capsys.readouterr().out
