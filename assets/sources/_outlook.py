@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import chain, compress, pairwise
 
-from assets.sources._body import number, table, text_of, without_cut_cell
+from assets.sources._body import table, text_of, without_cut_cell
 from assets.sources._clocks import clock_minutes, plausible, slash_date, wall_instant
+from assets.sources._columns import floats
 from warehouse.clock import MarketDay, is_ambiguous, local_midnight
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
@@ -124,15 +125,8 @@ def values(outlook: Outlook, places: Sequence[int], what: str) -> tuple[list[int
         full = [all(parts) for parts in zip(*([cell.strip() for cell in column] for column in found), strict=True)]
         starts = list(compress(starts, full))
         found = [list(compress(column, full)) for column in found]
-    numbers = [_floats(column, what) for column in found]
+    numbers = [floats(column, what) for column in found]
     return starts, numbers[0] if len(numbers) == 1 else list(map(sum, zip(*numbers, strict=True)))
-
-
-def _floats(cells: Sequence[str], what: str) -> list[float]:
-    try:
-        return list(map(float, cells))
-    except ValueError:
-        return [number(cell, what) for cell in cells]
 
 
 def _refuse_yesterday(starts: Sequence[int], request: Request) -> None:

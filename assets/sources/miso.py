@@ -12,7 +12,8 @@ from assets.sources import _miso_workbook
 from assets.sources._body import json_of, member, no_html, number, only_lines_with, table, text_of, without_cut_cell
 from assets.sources._clocks import clock_minutes, fixed_instant, iso_instant, named_date, slash_date
 from assets.sources._days import age
-from warehouse.clock import RESOLUTIONS, MarketDay
+from assets.sources._dropped import FIVE_MINUTES, on_grid
+from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
 from warehouse.schema import Key, Rows
@@ -90,7 +91,7 @@ def _parse_live_lmp(body: bytes) -> Rows:
         if cells[node] == HUB:
             ends.append(iso_instant(cells[end], TZ))
             prices.append(number(cells[price], "LMP"))
-    _extend_on_grid(rows, Key(ZONE, Metric.PRICE, "USD/MWh", "5m"), [ts - 300 for ts in ends], prices)
+    rows.extend(Key(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, [ts - FIVE_MINUTES for ts in ends], prices))
     return rows
 
 
@@ -155,7 +156,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
             starts.append(fixed_instant(day, clock_minutes(member(reading, "Time", str)) * 60, EST))
             values.append(number(value, "load"))
     rows = Rows()
-    _extend_on_grid(rows, Key(ZONE, Metric.DEMAND, "MW", "5m"), starts, values)
+    rows.extend(Key(ZONE, Metric.DEMAND, "MW", "5m"), *on_grid(rows, starts, values))
     return rows
 
 
@@ -180,7 +181,7 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
     for name in _areas(readings):
         pairs = [(ts, reading[name]) for ts, reading in zip(starts, readings, strict=True) if reading.get(name) not in (None, "")]
         key = Key(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *_beyond(name))
-        _extend_on_grid(rows, key, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs])
+        rows.extend(key, *on_grid(rows, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs]))
     return rows
 
 
@@ -196,14 +197,6 @@ def _areas(readings: Sequence[dict[str, Any]]) -> list[str]:
 
 def _beyond(name: str) -> tuple[str | None, str | None]:
     return (None, None) if name == "MISO" else NEIGHBOURS.get(name, (name, None))
-
-
-def _extend_on_grid(rows: Rows, key: Key, starts: Sequence[int], values: Sequence[float]) -> None:
-    step = RESOLUTIONS[key.resolution]
-    kept = [(ts, value) for ts, value in zip(starts, values, strict=True) if ts % step == 0]
-    if len(kept) < len(starts):
-        rows.dropped["off the grid"] += len(starts) - len(kept)
-    rows.extend(key, [ts for ts, _ in kept], [value for _, value in kept])
 
 
 SOURCE = Source(
