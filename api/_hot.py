@@ -1,18 +1,17 @@
 """The statements of every keyed call, straight to the driver: SQLAlchemy would cost as much again as the call itself.
 
-One connection a thread, opened at first use after the fork. Every statement is its own transaction.
+As many connections as calls at once, opened after the fork. Every statement is its own transaction.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import threading
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Engine
-from sqlalchemy.engine import make_url
+from sqlalchemy import URL, Engine
 
 Connection = Any  # sqlite3.Connection, or psycopg.Connection where that driver is installed
 
@@ -37,48 +36,62 @@ class Hot:
     """Runs one statement with `?` places and gives its first row, or None."""
 
     def __init__(self, engine: Engine) -> None:
-        self._url = engine.url.render_as_string(hide_password=False)
+        self._url = engine.url
         self._sqlite = engine.dialect.name == "sqlite"
-        self._local = threading.local()
-        self._errors: tuple[type[Exception], ...] = (sqlite3.OperationalError,) if self._sqlite else _broken()
+        self._lost: tuple[type[Exception], ...] = () if self._sqlite else _lost()
+        self._idle: deque[Connection] = deque()
+        self._pid = os.getpid()
 
     def one(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
-        if self._sqlite:
-            return self._run(statement, values)
+        if not self._sqlite:
+            statement = statement.replace("?", "%s")
         try:
-            return self._run(statement.replace("?", "%s"), values)
-        except self._errors:
-            # PostgreSQL was restarted since this thread's last call. A statement whose commit was lost with the
-            # connection then counts twice, which takes one call from the key and never gives one too many.
-            self._local.connection = None
-            return self._run(statement.replace("?", "%s"), values)
+            return self._run(statement, values)
+        except self._lost:
+            # PostgreSQL was restarted since the last call. A statement whose commit was lost with its connection
+            # then counts twice, which takes one call from the key and never gives one too many.
+            self.close()
+            return self._run(statement, values)
+
+    def close(self) -> None:
+        """Closes what is idle; what is in use closes with its call's error."""
+        while self._idle:
+            self._idle.pop().close()
 
     def _run(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
-        row: tuple[Any, ...] | None = self._connection().execute(statement, values).fetchone()
+        connection = self._take()
+        try:
+            row: tuple[Any, ...] | None = connection.execute(statement, values).fetchone()
+        except self._lost:
+            connection.close()
+            raise
+        self._idle.append(connection)
         return row
 
-    def _connection(self) -> Connection:
-        held = getattr(self._local, "connection", None)
-        if held is None or self._local.pid != os.getpid():
-            held = self._local.connection = _sqlite(self._url) if self._sqlite else _postgres(self._url)
-            self._local.pid = os.getpid()
-        return held
+    def _take(self) -> Connection:
+        if self._pid != os.getpid():  # forked: the parent's connections are the parent's
+            self._idle, self._pid = deque(), os.getpid()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return _sqlite(self._url) if self._sqlite else _postgres(self._url)
 
 
-def _sqlite(url: str) -> Connection:
+def _sqlite(url: URL) -> Connection:
     """Each commit outlives the process, not the power: what is lost with the power is a moment's count, never a payment."""
-    connection = sqlite3.connect(make_url(url).database or "", timeout=10, isolation_level=None)
+    connection = sqlite3.connect(url.database or "", timeout=10, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 
 
-def _postgres(url: str) -> Connection:
+def _postgres(url: URL) -> Connection:
     import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
 
-    return psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string(False), autocommit=True, connect_timeout=5)
+    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(plain, autocommit=True, connect_timeout=5, prepare_threshold=0)
 
 
-def _broken() -> tuple[type[Exception], ...]:
+def _lost() -> tuple[type[Exception], ...]:
     import psycopg
 
     return (psycopg.OperationalError, psycopg.InterfaceError)

@@ -5,7 +5,10 @@ Instants are Unix seconds, days are days since 1970-01-01 UTC.
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +107,7 @@ Step = Callable[[Connection], None]
 STEPS: tuple[Step, ...] = ()
 """How a database of an earlier release becomes one of this; a new one gets the tables above and counts as past all steps."""
 
+_PATIENCE_S = 10
 _MIGRATION_LOCK = 0x656D6473
 """`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
 
@@ -116,8 +120,8 @@ def open_engine(url: str) -> Engine:
     """An engine of SQLite (WAL, every commit on disk) or PostgreSQL."""
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=28, connect_args={"connect_timeout": 5})
-    Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"timeout": 10})
+    _use_wal(Path(url.removeprefix("sqlite:///")))
+    engine = create_engine(url, connect_args={"timeout": _PATIENCE_S})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
@@ -140,11 +144,25 @@ def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
             connection.execute(_SCHEMA.insert().values(step=number))
 
 
+def _use_wal(path: Path) -> None:
+    """Turns a file to write-ahead logging, for good. SQLite does not wait for others who do the same: it is asked again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + _PATIENCE_S
+    with closing(sqlite3.connect(path, timeout=_PATIENCE_S)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     # pysqlite's own BEGIN is deferred, and a read that turns into a write then fails at once instead of waiting.
     # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html#pysqlite-serializable
     connection.isolation_level = None
-    connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
 

@@ -85,10 +85,12 @@ class Accounts:
 
     @classmethod
     def open(cls, url: str) -> Accounts:
-        """Opens a database and brings its tables to this release."""
+        """Opens a database and brings its tables to this release. Raises SchemaTooNew."""
         engine = open_engine(url)
-        migrate(engine)
-        engine.dispose()  # workers forked from here must not share its connections
+        try:
+            migrate(engine)
+        finally:
+            engine.dispose()  # workers forked from here must not share its connections
         return cls(engine)
 
     def reserve(self, digest: bytes, now: int) -> Reserved | None:
@@ -126,6 +128,7 @@ class Accounts:
         raise full  # after the commit: a refused attempt counts too
 
     def close(self) -> None:
+        self._hot.close()
         self._engine.dispose()
 
 

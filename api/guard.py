@@ -11,19 +11,27 @@ a response of a `Refusal`: its `body` as it is where it has one (the 402's JSON)
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Callable, Sequence
 from urllib.parse import parse_qsl, urlencode
 
+import brotli
+import zstandard
 from flask import Request, Response
 
 from api.client import client_address
+from api.compression import choose
 from api.doors import Answer, Call, Pass, Refusal
 from api.gate import Gate
 from api.settings import Network
 
 TRUE = frozenset({"true", "1"})
 """What `sample=` may hold to ask for a sample."""
+
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "br": brotli.decompress, "gzip": gzip.decompress, "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
+}
 
 Make = Callable[[Pass], tuple[Response, int]]
 
@@ -34,7 +42,7 @@ def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable
     if isinstance(entry, Refusal):
         return refuse(entry)
     if isinstance(entry, Answer):
-        return Response(entry.body, entry.status, list(entry.headers))
+        return _given_again(entry, request)
     ended = False
     try:
         response, rows = make(entry)
@@ -69,6 +77,17 @@ def _fingerprint(request: Request) -> str:
     query = urlencode(sorted(parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)))
     parts = (request.method, request.path, query, request.headers.get("Accept", ""))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _given_again(stored: Answer, request: Request) -> Response:
+    """A stored answer, in a coding that this request takes: the retry may come by another way than the first try."""
+    response = Response(stored.body, stored.status, list(stored.headers))
+    coding = response.headers.get("Content-Encoding", "identity")
+    if coding not in ("identity", choose(request.headers.get("Accept-Encoding", ""))):
+        response.set_data(_UNPACK[coding](stored.body))
+        for name in ("Content-Encoding", "ETag"):
+            response.headers.pop(name, None)
+    return response
 
 
 def _answer(request: Request, response: Response, rows: int, entry: Pass) -> Answer:

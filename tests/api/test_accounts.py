@@ -1,0 +1,272 @@
+"""Keys, quotas and sign-ups on both databases, and how a database comes to its tables."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from api._tables import SchemaTooNew, migrate, open_engine
+from api.accounts import (
+    CALLS_PER_DAY,
+    KEY_PREFIX,
+    Accounts,
+    SignUp,
+    TokenReused,
+    TooManyKeys,
+    TooManySignUps,
+    digest_of,
+)
+from tests.rig import postgres
+from warehouse.clock import DAY
+
+NOW = 20_000 * DAY + 3600
+NEEDS_POSTGRES = pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[postgres.Postgres]:
+    running = postgres.Postgres()
+    yield running
+    running.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'accounts.sqlite'}"
+    running: postgres.Postgres = request.getfixturevalue("server")
+    engine = open_engine(running.url)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return running.url
+
+
+@pytest.fixture
+def accounts(url: str) -> Iterator[Accounts]:
+    opened = Accounts.open(url)
+    yield opened
+    opened.close()
+
+
+def sign_up(accounts: Accounts, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW) -> str:
+    return accounts.sign_up(SignUp(email, client, token), 0, now)
+
+
+def test_a_day_holds_500_calls_and_no_501st(accounts: Accounts) -> None:
+    digest = digest_of(sign_up(accounts))
+    counted = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY + 3)]
+    assert [each.used for each in counted if each] == list(range(1, CALLS_PER_DAY + 1))
+    assert counted[CALLS_PER_DAY:] == [None] * 3
+    usage = accounts.usage(digest, NOW)
+    assert usage
+    assert usage.used == CALLS_PER_DAY
+
+
+def test_a_call_given_back_can_be_made_again(accounts: Accounts) -> None:
+    digest = digest_of(sign_up(accounts))
+    held = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY)]
+    assert accounts.reserve(digest, NOW) is None
+    assert held[7]
+    assert accounts.give_back(held[7]) == CALLS_PER_DAY - 1
+    again = accounts.reserve(digest, NOW)
+    assert again
+    assert again.used == CALLS_PER_DAY
+
+
+def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: Accounts) -> None:
+    digest = digest_of(sign_up(accounts))
+    before = [accounts.reserve(digest, NOW - NOW % DAY + DAY - 1) for _ in range(CALLS_PER_DAY)]
+    after = accounts.reserve(digest, NOW - NOW % DAY + DAY)
+    assert after
+    assert after.used == 1
+    assert before[0]
+    accounts.give_back(before[0])
+    assert accounts.usage(digest, NOW).used == CALLS_PER_DAY - 1  # type: ignore[union-attr]
+    assert accounts.usage(digest, NOW + DAY).used == 1  # type: ignore[union-attr]
+
+
+def test_threads_share_a_day_exactly(accounts: Accounts) -> None:
+    digest = digest_of(sign_up(accounts))
+    used: list[int] = []
+
+    def call() -> None:
+        used.extend(each.used for each in (accounts.reserve(digest, NOW) for _ in range(70)) if each)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(used) == list(range(1, CALLS_PER_DAY + 1))
+
+
+def test_unknown_and_revoked_keys_count_nothing(accounts: Accounts) -> None:
+    key = sign_up(accounts)
+    assert accounts.reserve(digest_of("emds_other"), NOW) is None
+    usage = accounts.usage(digest_of(key), NOW)
+    assert usage
+    accounts.revoke(usage.key, NOW)
+    assert accounts.reserve(digest_of(key), NOW) is None
+    assert accounts.usage(digest_of(key), NOW) is None
+
+
+def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
+    accounts = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
+    keys = [sign_up(accounts, token="a-token-of-a-client"), sign_up(accounts)]
+    accounts.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for key in keys:
+        assert key.startswith(KEY_PREFIX)
+        assert len(key) == len(KEY_PREFIX) + 43
+        assert key.isascii()
+        assert key.encode() not in kept
+        assert digest_of(key) in kept
+    assert b"a-token-of-a-client" not in kept
+
+
+def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: Accounts) -> None:
+    def attempt(number: int, now: int) -> str:
+        return accounts.sign_up(SignUp(f"{number}@example.org", "192.0.2.1"), 5, now)
+
+    for number in range(5):
+        attempt(number, NOW + number * 60)
+    with pytest.raises(TooManySignUps) as full:
+        attempt(5, NOW + 300)
+    assert full.value.wait == 3300
+    accounts.sign_up(SignUp("b@example.org", "192.0.2.2"), 5, NOW + 300)
+    attempt(6, NOW + 3600)
+    with pytest.raises(TooManySignUps):
+        attempt(7, NOW + 3601)
+
+
+def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Accounts) -> None:
+    first, second, third = (sign_up(accounts, now=NOW + n) for n in range(3))
+    with pytest.raises(TooManyKeys):
+        sign_up(accounts, now=NOW + DAY)
+    later = NOW + 10 * DAY
+    accounts.reserve(digest_of(first), later - DAY)
+    accounts.reserve(digest_of(third), later - 5 * DAY)
+    fourth = sign_up(accounts, now=later)
+    live = {key for key in (first, second, third, fourth) if accounts.usage(digest_of(key), later)}
+    assert live == {first, third, fourth}
+    with pytest.raises(TooManyKeys):
+        sign_up(accounts, now=later)
+
+
+def test_a_day_of_use_counts_to_its_end(accounts: Accounts) -> None:
+    keys = [sign_up(accounts, now=NOW) for _ in range(3)]
+    for key in keys:
+        accounts.reserve(digest_of(key), NOW)
+    midnight = NOW - NOW % DAY + DAY
+    with pytest.raises(TooManyKeys):
+        sign_up(accounts, now=midnight + 7 * DAY - 1)
+    sign_up(accounts, now=midnight + 7 * DAY)
+
+
+def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: Accounts) -> None:
+    key = sign_up(accounts, token="6b1f")
+    assert sign_up(accounts, token="6b1f", now=NOW + DAY - 1) == key
+    assert sign_up(accounts, token="6b1f", client="192.0.2.9") != key  # a guessed token from elsewhere
+    assert sign_up(accounts, token="6b1f", now=NOW + DAY) != key
+    with pytest.raises(TokenReused):
+        sign_up(accounts, email="b@example.org", token="6b1f", now=NOW + DAY)
+
+
+def test_a_refused_sign_up_counts_as_an_attempt_and_changes_no_key(accounts: Accounts) -> None:
+    for _ in range(3):
+        sign_up(accounts)
+    for _ in range(2):
+        with pytest.raises(TooManyKeys):
+            accounts.sign_up(SignUp("a@example.org", "192.0.2.1"), 5, NOW)
+    with pytest.raises(TooManySignUps):
+        accounts.sign_up(SignUp("a@example.org", "192.0.2.1"), 5, NOW)
+
+
+def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]) -> None:
+    start.wait()
+    try:
+        Accounts.open(url).sign_up(SignUp(f"{multiprocessing.current_process().pid}@example.org", "x"), 0, NOW)
+    except (DBAPIError, sqlite3.Error) as fault:
+        failed.put(repr(fault))
+
+
+def test_workers_that_start_at_once_make_the_tables_once(url: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as shared:
+        start, failed = shared.Barrier(6), shared.Queue()
+        workers = [context.Process(target=_open, args=(url, start, failed)) for _ in range(6)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert failed.empty(), failed.get()
+        assert [worker.exitcode for worker in workers] == [0] * 6
+    engine = open_engine(url)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM schema_step")).scalar_one() == 1
+        assert connection.execute(text("SELECT count(*) FROM keys")).scalar_one() == 6
+    engine.dispose()
+
+
+def _add_note(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE keys ADD COLUMN note TEXT DEFAULT 'kept'"))
+
+
+def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(url: str) -> None:
+    accounts = Accounts.open(url)
+    key = sign_up(accounts)
+    accounts.close()
+    engine = open_engine(url)
+    migrate(engine, (_add_note,))
+    migrate(engine, (_add_note,))
+    assert "note" in {column["name"] for column in inspect(engine).get_columns("keys")}
+    engine.dispose()
+    with pytest.raises(SchemaTooNew):
+        Accounts.open(url)
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM schema_step WHERE step = 1"))
+    engine.dispose()
+    reopened = Accounts.open(url)
+    assert reopened.usage(digest_of(key), NOW)
+    reopened.close()
+
+
+def test_a_step_that_fails_leaves_the_database_as_it_was(url: str) -> None:
+    def broken(connection: Connection) -> None:
+        _add_note(connection)
+        raise RuntimeError("half way")
+
+    engine = open_engine(url)
+    migrate(engine)
+    with pytest.raises(RuntimeError):
+        migrate(engine, (broken,))
+    assert "note" not in {column["name"] for column in inspect(engine).get_columns("keys")}
+    migrate(engine, (_add_note,))
+    engine.dispose()
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None:
+    accounts = Accounts.open(server.url)
+    digest = digest_of(sign_up(accounts, email="restart@example.org"))
+    for _ in range(20):
+        accounts.reserve(digest, NOW)
+    server.stop()
+    server.start()
+    after = accounts.reserve(digest, NOW)
+    assert after
+    assert after.used == 21
+    sign_up(accounts, email="after@example.org")
+    accounts.close()

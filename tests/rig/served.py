@@ -1,0 +1,63 @@
+"""The shop under gunicorn, with as many workers as asked for, on a free port."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+class Served:
+    """A running gunicorn; its settings come as in production, by the environment."""
+
+    def __init__(self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, app: str = "tests.rig.shop:served()") -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = [
+            sys.executable, "-m", "gunicorn", app, "-b", f"127.0.0.1:{self.port}", "-w", str(workers), "--threads", str(threads),
+            "--limit-request-field_size", "16380", "--log-level", "error", "--graceful-timeout", "10",
+        ]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
+        self._environ = inherited | {"EMDS_BASE_URL": self.url, **environ}
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environ, start_new_session=True)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Ends it as a host does: what is under way is answered."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(20)
+
+    def kill(self) -> None:
+        """Ends it as a crash does, workers and all."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(20)
+
+    def pids(self) -> list[int]:
+        """The master and its workers."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return [self._process.pid, *map(int, children)]
+
+    def resident_mb(self) -> float:
+        """The largest worker's resident memory."""
+        pages = max(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.pids()[1:])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -1,0 +1,72 @@
+"""A small service behind the gate, for tests and benchmarks: its answers do what the query says.
+
+`/v1/latest/GB?rows=0`, `?status=500`, `?raise=1`, `?sleep=0.5`. Served by gunicorn as `tests.rig.shop:served()`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+
+import orjson
+from flask import Flask, Response, request
+
+from api import keys, problems
+from api.doors import Pass
+from api.gate import Gate
+from api.guard import guard
+from api.settings import Settings
+
+
+def shop(gate: Gate) -> Flask:
+    """The application over a gate."""
+    app = Flask(__name__)
+    base_url = gate.settings.base_url
+    refuse = partial(problems.refused, base_url)
+    problems.register(app, base_url)
+    app.register_blueprint(keys.blueprint(gate))
+
+    @app.get("/v1/latest/<zone>")
+    def latest(zone: str) -> Response:
+        return guard(gate, request, "latest", partial(_made, zone), refuse)
+
+    @app.get("/v1/price/<zone>")
+    def price(zone: str) -> Response:
+        return guard(gate, request, "price", partial(_made, zone), refuse)
+
+    @app.get("/v1/zones")
+    def zones() -> Response:
+        return guard(gate, request, "", partial(_made, "all"), refuse)
+
+    @app.get("/open")
+    def ungated() -> Response:
+        return _made("GB", None)[0]
+
+    return app
+
+
+def _made(zone: str, entry: Pass | None) -> tuple[Response, int]:
+    """The answer that the query asks for, and its rows."""
+    time.sleep(request.args.get("sleep", 0.0, float))
+    if "raise" in request.args:
+        raise RuntimeError("the work failed")
+    rows = request.args.get("rows", 1, int)
+    body = {"zone": zone, "door": entry.door if entry else "open", "rows": rows, "made": time.time_ns(), "more": "x" * _SIZE}
+    response = Response(orjson.dumps(body), request.args.get("status", 200, int), content_type="application/json")
+    response.headers["ETag"] = '"tag"'
+    if request.headers.get("If-None-Match") == '"tag"':
+        response = Response(status=304, headers={"ETag": '"tag"'})
+    return response, rows
+
+
+_SIZE = 700
+"""With the rest, a brief's length."""
+
+
+def served() -> Flask:
+    """The application of the environment: settings, SHOP_MODE, and SHOP_CLOCK, a shift of the true time in seconds."""
+    shift = float(os.environ.get("SHOP_CLOCK", "0"))
+    clock: Callable[[], float] = time.time if not shift else lambda: time.time() + shift
+    return shop(Gate.open(Settings.from_environ(os.environ), os.environ.get("SHOP_MODE", "live"), clock))
