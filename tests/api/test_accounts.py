@@ -43,11 +43,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'accounts.sqlite'}"
     running: postgres.Postgres = request.getfixturevalue("server")
-    engine = open_engine(running.url)
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-    engine.dispose()
+    running.empty()
     return running.url
 
 
@@ -259,6 +255,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(url: str) -> None:
 @pytest.mark.slow
 @NEEDS_POSTGRES
 def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None:
+    server.empty()
     accounts = Accounts.open(server.url)
     digest = digest_of(sign_up(accounts, email="restart@example.org"))
     for _ in range(20):

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import psycopg
+
 
 def programs() -> Path | None:
     """The folder of the newest PostgreSQL's programs."""
@@ -43,6 +45,12 @@ class Postgres:
 
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self._root / "pg"), "-m", "immediate", "-w", "stop")
+
+    def empty(self) -> None:
+        """Removes all tables."""
+        with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
 
     def close(self) -> None:
         self.stop()
