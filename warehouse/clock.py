@@ -168,7 +168,9 @@ def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
 def is_ambiguous(naive: datetime, tz: str) -> bool:
     """Whether a local stamp falls into the hour that the autumn change repeats."""
     zone = zone_of(tz)
-    return naive.replace(tzinfo=zone, fold=0).utcoffset() != naive.replace(tzinfo=zone, fold=1).utcoffset()
+    first, second = (naive.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
+    # In the skipped spring hour they differ too, the other way round (PEP 495).
+    return first is not None and second is not None and first > second
 
 
 def interval_end(ts: int, resolution: str) -> int:
