@@ -10,6 +10,7 @@ Traps (reference FEEDS-GB-AU-EU section 4):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NoReturn
@@ -24,6 +25,8 @@ from warehouse.schema import Rows
 
 HOST = "api.carbonintensity.org.uk"
 HALF_HOUR = 1800
+ROUNDING = 1.0
+"""Nine shares rounded to a tenth add up to 100 within this."""
 LONGEST = 14
 """Days a request; 30 are answered, more are refused."""
 
@@ -56,16 +59,29 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
 
 
 def parse_generation(body: bytes, request: Request) -> Rows:
-    """`generation` rows, per cent by fuel."""
+    """`generation` rows, per cent by fuel. A half hour is dropped whose shares are all told and not the whole: a fuel is missing."""
     rows = Rows()
     for entry, ts in _half_hours(body):
-        for share in member(entry, "generationmix", list):
-            fuel, percent = member(share, "fuel", str), member(share, "perc")
-            if fuel not in _FUELS:
-                raise FeedChanged(f"unknown fuel {fuel[:40]!r}")
+        shares = _shares(member(entry, "generationmix", list))
+        told = [percent for _, percent in shares if percent is not None]
+        if len(told) == len(shares) and abs(math.fsum(told) - 100) > ROUNDING:
+            rows.dropped["shares that are not 100 per cent"] += 1
+            continue
+        for fuel, percent in shares:
             if percent is not None:
-                rows.add("GB", Metric.GENERATION, ts, number(percent, fuel), "%", "30m", fuel=_FUELS[fuel])
+                rows.add("GB", Metric.GENERATION, ts, percent, "%", "30m", fuel=fuel)
     return rows
+
+
+def _shares(mix: list[Any]) -> list[tuple[str, float | None]]:
+    """Our fuel and its per cent. Raises FeedChanged for an unknown fuel."""
+    found = []
+    for share in mix:
+        fuel, percent = member(share, "fuel", str), member(share, "perc")
+        if fuel not in _FUELS:
+            raise FeedChanged(f"unknown fuel {fuel[:40]!r}")
+        found.append((_FUELS[fuel], None if percent is None else number(percent, fuel)))
+    return found
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:

@@ -13,7 +13,7 @@ import pytest
 from assets.sources.__main__ import main
 
 MIX = b'''{"data":[{"from":"2026-08-01T00:00Z","to":"2026-08-01T00:30Z",
- "generationmix":[{"fuel":"gas","perc":33.3},{"fuel":"wind","perc":0.1}]}]}'''
+ "generationmix":[{"fuel":"gas","perc":66.6},{"fuel":"wind","perc":33.4}]}]}'''
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.Captur
     assert main(["parse", "neso.generation", str(body), "--zone", "GB", "--day", "2026-08-01"]) == 0
     assert capsys.readouterr().out == (
         "metric,zone,fuel,counterparty,ts,value,unit,resolution\n"
-        "generation,GB,gas,,1785542400,33.3,%,30m\n"
-        "generation,GB,wind,,1785542400,0.1,%,30m\n"
+        "generation,GB,gas,,1785542400,66.6,%,30m\n"
+        "generation,GB,wind,,1785542400,33.4,%,30m\n"
     )
 
 

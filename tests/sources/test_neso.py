@@ -56,6 +56,15 @@ def test_data_may_be_an_object_or_a_list(data):
     ]
 
 
+def test_a_mix_that_lacks_a_fuel_is_dropped_and_counted():
+    shares = [{"fuel": "gas", "perc": 60.0}, {"fuel": "wind", "perc": 39.9}]
+    whole = half_hour("2026-08-01T00:00Z", "2026-08-01T00:30Z", generationmix=shares)
+    cut = half_hour("2026-08-01T00:30Z", "2026-08-01T01:00Z", generationmix=shares[:1])
+    rows = read(GENERATION, {"data": [whole, cut]})
+    assert {r.ts for r in rows} == {1785542400}
+    assert rows.dropped == {"shares that are not 100 per cent": 1}
+
+
 def test_order_and_repetition_of_half_hours_do_not_matter():
     earlier = half_hour("2026-07-31T23:30Z", "2026-08-01T00:00Z", intensity={"actual": 166, "forecast": 1})
     rows = read(INTENSITY, {"data": [MIDNIGHT, earlier, MIDNIGHT]})
