@@ -1,0 +1,110 @@
+"""Mutated bodies of every feed: rows or a typed failure, within 2 s and 500 MB each; 100,000 of them in the slow run."""
+
+from __future__ import annotations
+
+import io
+import math
+import resource
+import signal
+import zipfile
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from assets.sources import feeds
+from warehouse.clock import LAST_INSTANT
+from warehouse.errors import FeedError
+from warehouse.quality import judge
+
+SECONDS = 2
+MEGABYTES = 500
+BODIES = 100_000
+"""Of the slow run, over all feeds."""
+FEW = 40
+"""Of the quick run, for every body."""
+
+TOKENS = [
+    b"", b"0", b"-", b"9" * 40, b"1e999", b"NaN", b"null", b"true", b'"', b"'", b",", b"\n", b"\r", b"{", b"[", b"}", b"]", b"<", b"&lt;",
+    b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xd9\xa1", b"_", b".", b"e5", b"2026-03-29T02:30",
+    b"03/29/2026 02:30", b"10000", b"1969-12-31", b"9999-12-31T23:59:59Z", b"-0.0",
+]
+EDIT = 5
+"""Bytes that tell one edit: what to do, where (two bytes, in 65536ths of the body), over how many bytes, with which token."""
+
+
+class Hang(BaseException):
+    """A parser that takes too long; no parser can take it for a failure of its own."""
+
+
+def mutated(body: bytes, edits: bytes) -> bytes:
+    """The body with bytes put over, put in, taken out, repeated, or moved behind their neighbours."""
+    for i in range(0, len(edits) - EDIT + 1, EDIT):
+        what, high, low, length, which = edits[i : i + EDIT]
+        at, length = (high * 256 + low) * len(body) // 65536, length // 3
+        token = TOKENS[which] if which < len(TOKENS) else bytes([which])
+        head, stretch, tail = body[:at], body[at : at + length], body[at + length :]
+        middle = (token, token + stretch, b"", stretch * 3, tail[:length] + stretch)[what % 5]
+        body = head + middle + (tail[length:] if what % 5 == 4 else tail)
+    return body
+
+
+def inside(body: bytes, edits: bytes) -> bytes:
+    """The same, inside the members of a zip: a broken zip is refused before its members are read."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(body)) as old, zipfile.ZipFile(out, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, mutated(old.read(entry), edits))
+    return out.getvalue()
+
+
+def stand(sample: Any, body: bytes) -> None:
+    """The contract of one body."""
+
+    def hang(signum: int, frame: FrameType | None) -> None:
+        raise Hang(f"{sample.name}: over {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, hang)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        rows = sample.parse(body)
+    except FeedError:
+        return
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    for row in rows:
+        assert row.zone in sample.feed.zones
+        assert math.isfinite(row.value)
+        assert type(row.ts) is int
+        assert 0 <= row.ts <= LAST_INSTANT
+    judge(rows, sample.feed, (), 0)
+
+
+def fuzz(sample: Any, count: int) -> None:
+    """So many mutated bodies of one feed."""
+
+    @settings(
+        max_examples=count, deadline=None, database=None, derandomize=True, phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.binary(min_size=EDIT, max_size=5 * EDIT))
+    def run(edits: bytes) -> None:
+        spoil = inside if sample.body[:2] == b"PK" and edits[-1] % 4 else mutated
+        stand(sample, spoil(sample.body, edits))
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run()
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    assert grown < MEGABYTES, f"{grown:.0f} MB"
+
+
+def test_mutated_bodies(own: Any) -> None:
+    fuzz(own, FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_hundred_thousand_mutated_bodies(own: Any) -> None:
+    fuzz(own, -(-BODIES // len(feeds())))
