@@ -16,3 +16,11 @@ def floats(texts: Sequence[str], what: str) -> list[float]:
         return list(map(float, texts))
     except ValueError as error:
         raise FeedChanged(f"{what}: {str(error)[:80]}") from None
+
+
+def positions(texts: Sequence[str]) -> list[int]:
+    """The texts as whole numbers without sign. Raises FeedChanged."""
+    joined = "".join(texts)
+    if not (joined.isascii() and joined.isdigit()) or "" in texts or len(joined) > 12 * len(texts):
+        raise FeedChanged("a position is no number")
+    return list(map(int, texts))
