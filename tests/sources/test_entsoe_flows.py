@@ -1,0 +1,256 @@
+"""Flows of ENTSO-E: both directions of a border netted, all borders of a zone or no net, the coarser resolution, each tie twice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assets.sources import feed
+from assets.sources._entsoe_areas import BORDERS, EIC, zone_of
+from assets.sources._entsoe_net import INTO, OUT_OF
+from warehouse.clock import instant
+from warehouse.errors import FeedChanged
+from warehouse.market import Request
+from warehouse.schema import Key, Rows
+from warehouse.zones import ZONES as ALL_ZONES
+
+FLOWS = feed("entsoe.flows")
+NOON = instant("2026-11-20T12:00:00Z")
+HOUR, QUARTER = 3600, 900
+
+
+def one_way(border, way, readings, resolution="1h"):
+    """`readings`: {instant: MW over the border that way}."""
+    sign = 1.0 if way == INTO else -1.0
+    rows = Rows()
+    key = Key(border.zone, "interchange", "MW", resolution, counterparty=border.neighbour, link=way)
+    rows.extend(key, list(readings), [sign * value for value in readings.values()])
+    return rows
+
+
+def gathered(*parts):
+    rows = Rows()
+    for part in parts:
+        rows.merge(part)
+    return rows
+
+
+def zone(name, into=100.0, out=30.0, at=NOON, resolution="1h", but=()):
+    """Both directions of all borders of a zone, `but` some neighbours."""
+    return gathered(*(
+        one_way(border, way, {at: value}, resolution)
+        for border in BORDERS[name] if border.neighbour not in but for way, value in ((INTO, into), (OUT_OF, out))
+    ))
+
+
+def net(rows):
+    return {(r.ts, r.resolution): r.value for r in rows.sorted() if r.counterparty is None}
+
+
+def over(rows, neighbour):
+    return {(r.ts, r.resolution): r.value for r in rows.sorted() if r.counterparty == neighbour}
+
+
+def border(name, neighbour):
+    return next(b for b in BORDERS[name] if b.neighbour == neighbour)
+
+
+def test_a_border_is_what_comes_in_less_what_goes_out():
+    rows = FLOWS.combine(zone("ES"))
+    assert over(rows, "FR") == {(NOON, "1h"): 70.0}
+    assert over(rows, "Portugal") == {(NOON, "1h"): 70.0}
+    assert net(rows) == {(NOON, "1h"): 140.0}
+
+
+def test_a_border_with_one_direction_is_none_and_makes_no_net():
+    rows = FLOWS.combine(gathered(zone("ES", but=("FR",)), one_way(border("ES", "FR"), INTO, {NOON: 100.0})))
+    assert over(rows, "FR") == {}
+    assert over(rows, "Portugal") == {(NOON, "1h"): 70.0}
+    assert net(rows) == {}
+
+
+@pytest.mark.parametrize("name", list(BORDERS))
+def test_every_border_of_a_zone_is_needed_for_its_net(name):
+    assert net(FLOWS.combine(zone(name))) == {(NOON, "1h"): 70.0 * len(BORDERS[name])}
+    for one in BORDERS[name]:
+        assert net(FLOWS.combine(zone(name, but=(one.neighbour,)))) == {}
+
+
+def test_the_net_is_there_for_the_intervals_that_all_borders_share():
+    longer = {NOON: 100.0, NOON + HOUR: 100.0}
+    rows = FLOWS.combine(gathered(
+        *(one_way(b, way, longer if b.neighbour == "FR" else {NOON: 100.0}) for b in BORDERS["ES"] for way in (INTO, OUT_OF))))
+    assert over(rows, "FR") == {(NOON, "1h"): 0.0, (NOON + HOUR, "1h"): 0.0}
+    assert net(rows) == {(NOON, "1h"): 0.0}
+
+
+def test_balanced_borders_have_no_negative_zero():
+    rows = FLOWS.combine(zone("ES", 0.0, 0.0))
+    assert {str(r.value) for r in rows} == {"0.0"}
+
+
+def quarters(*values):
+    return {NOON + i * QUARTER: value for i, value in enumerate(values)}
+
+
+def test_finer_borders_are_brought_to_the_coarser_by_their_mean():
+    fine = border("ES", "FR")
+    both = one_way(fine, INTO, quarters(10.0, 20.0, 30.0, 41.0), "15m"), one_way(fine, OUT_OF, quarters(0, 0, 0, 1.0), "15m")
+    rows = FLOWS.combine(gathered(zone("ES", but=("FR",)), *both))
+    assert over(rows, "FR") == {(NOON + i * QUARTER, "15m"): v for i, v in enumerate((10.0, 20.0, 30.0, 40.0))}
+    assert net(rows) == {(NOON, "1h"): 70.0 + 25.0}
+
+
+def test_a_border_whose_directions_differ_in_resolution_takes_the_coarser():
+    one = border("ES", "FR")
+    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0})))
+    assert over(rows, "FR") == {(NOON, "1h"): 20.0}
+
+
+def test_half_hours_lie_between():
+    one = border("ES", "FR")
+    halves = {NOON: 1.0, NOON + 2 * QUARTER: 2.0}
+    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, halves, "30m")))
+    assert over(rows, "FR") == {(NOON, "30m"): 14.0, (NOON + 2 * QUARTER, "30m"): 33.0}
+
+
+def test_an_hour_that_is_not_whole_has_no_mean():
+    one = border("ES", "FR")
+    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0})))
+    assert over(rows, "FR") == {}
+
+
+def test_quarters_of_an_hour_that_is_not_whole_stand_alone():
+    one = border("ES", "FR")
+    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, quarters(1.0, 1.0), "15m")))
+    assert over(rows, "FR") == {(NOON, "15m"): 9.0, (NOON + QUARTER, "15m"): 19.0}
+
+
+def test_each_hour_has_its_own_resolution():
+    one = border("ES", "FR")
+    fine = quarters(10.0, 20.0, 30.0, 40.0)
+    coarse = {NOON + HOUR: 7.0}
+    told = [one_way(one, way, *readings) for way in (INTO, OUT_OF) for readings in ((fine, "15m"), (coarse,))]
+    rows = FLOWS.combine(gathered(*told))
+    assert {resolution for _, resolution in over(rows, "FR")} == {"15m", "1h"}
+
+
+def test_equal_quarters_have_their_own_value_as_mean():
+    one = border("ES", "FR")
+    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(*[1234.57] * 4), "15m"), one_way(one, OUT_OF, {NOON: 0.0})))
+    assert over(rows, "FR") == {(NOON, "1h"): 1234.57}
+
+
+def test_a_direction_that_says_two_things_has_no_sum():
+    one = border("ES", "FR")
+    twice = gathered(one_way(one, INTO, {NOON: 100.0}), one_way(one, INTO, {NOON: 101.0}))
+    assert net(FLOWS.combine(gathered(zone("ES", but=("FR",)), twice, one_way(one, OUT_OF, {NOON: 1.0})))) == {}
+    same = gathered(one_way(one, INTO, {NOON: 100.0}), one_way(one, INTO, {NOON: 100.0}))
+    assert over(FLOWS.combine(gathered(same, one_way(one, OUT_OF, {NOON: 1.0}))), "FR") == {(NOON, "1h"): 99.0}
+
+
+def test_a_cable_counts_from_its_first_tests_on():
+    before, after = instant("2023-11-30T12:00:00Z"), instant("2023-12-20T18:00:00Z")
+    assert net(FLOWS.combine(zone("DK-1", at=before, but=("GB",)))) == {(before, "1h"): 350.0}
+    assert net(FLOWS.combine(zone("DK-1", at=after, but=("GB",)))) == {}
+    assert net(FLOWS.combine(zone("DK-1", at=before))) == {(before, "1h"): 420.0}
+
+
+def test_a_border_of_one_line_carries_its_id_and_others_none():
+    rows = FLOWS.combine(gathered(zone("NO-2"), zone("FR")))
+    links = {(r.zone, r.counterparty): r.link for r in rows if r.counterparty}
+    assert links["NO-2", "NL"] == "nl-no2-norned"
+    assert links["FR", "GB"] is None
+    assert links["NO-2", "Norway NO1"] is None
+
+
+def test_borders_of_one_line_are_those_of_the_geographic_layer(recordings):
+    layer = json.loads((recordings / "../geo/interconnectors.geojson").read_bytes())
+    lines: dict[frozenset, list[str]] = {}
+    for line in layer["features"]:
+        lines.setdefault(frozenset((line["properties"]["from"], line["properties"]["to"])), []).append(line["properties"]["id"])
+    for found in (b for borders in BORDERS.values() for b in borders):
+        ids = lines.get(frozenset((found.zone, found.neighbour)), [])
+        assert found.link == (ids[0] if len(ids) == 1 else None), found
+
+
+def test_borders_between_our_zones_are_known_from_both_sides():
+    pairs = {(b.zone, b.neighbour) for borders in BORDERS.values() for b in borders}
+    assert {(b, a) for a, b in pairs if b in EIC} <= pairs
+    assert {a for a, _ in pairs} == {z.id for z in ALL_ZONES.values() if z.currency == "EUR"}
+
+
+# From bodies.
+
+
+def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", end="2026-11-20T13:00Z"):
+    points = "".join(f"<Point><position>{i}</position><quantity>{v}</quantity></Point>" for i, v in enumerate(values, 1))
+    return (
+        '<Publication_MarketDocument xmlns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:0"><type>A11</type><TimeSeries>'
+        f"<in_Domain.mRID>{target}</in_Domain.mRID><out_Domain.mRID>{origin}</out_Domain.mRID>"
+        "<quantity_Measure_Unit.name>MAW</quantity_Measure_Unit.name><curveType>A03</curveType>"
+        f"<Period><timeInterval><start>{start}</start><end>{end}</end></timeInterval><resolution>{resolution}</resolution>{points}</Period>"
+        "</TimeSeries></Publication_MarketDocument>"
+    ).encode()
+
+
+def read(body, asked=None):
+    return FLOWS.parse(body, Request(FLOWS.id, "", zone=asked))
+
+
+def test_a_body_gives_each_of_our_zones_its_side():
+    rows = read(flow(EIC["FR"], EIC["ES"], [500]))
+    assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {("ES", "FR", INTO, 500.0), ("FR", "ES", OUT_OF, -500.0)}
+
+
+def test_an_area_of_others_has_no_rows():
+    assert {r.zone for r in read(flow("10YGB----------A", EIC["FR"], [500]))} == {"FR"}
+
+
+def test_two_bodies_make_the_border_of_both_zones_with_opposite_signs():
+    rows = FLOWS.combine(gathered(read(flow(EIC["FR"], EIC["ES"], [500])), read(flow(EIC["ES"], EIC["FR"], [80.5]))))
+    assert {(r.zone, r.counterparty, r.value) for r in rows} == {("ES", "FR", 419.5), ("FR", "ES", -419.5)}
+
+
+def test_a_border_published_under_a_control_area_is_the_zones():
+    rows = read(flow("10YDE-RWENET---I", EIC["BE"], [900]))
+    assert {(r.zone, r.counterparty) for r in rows} == {("BE", "DE-LU"), ("DE-LU", "BE")}
+    with pytest.raises(FeedChanged):  # Amprion is only a part of Germany's border with the Netherlands
+        read(flow("10YDE-RWENET---I", EIC["NL"], [900]))
+
+
+@pytest.mark.parametrize(("origin", "target", "asked"), [
+    (EIC["FR"], EIC["ES"], "NL"), (EIC["FR"], EIC["FR"], "FR"), (EIC["FR"], "10Y1001A1001A39I", "FR"),
+    ("10YGB----------A", "10YCZ-CEPS-----N", None), ("", EIC["FR"], "FR"),
+])
+def test_what_is_no_border_that_was_asked_for_is_refused(origin, target, asked):
+    with pytest.raises(FeedChanged):
+        read(flow(origin, target, [1]), asked)
+
+
+def test_the_recorded_week_of_a_border(parsed):
+    into = parsed("entsoe/a11_DE-LU_to_NL_2024-09-02_week_a03gaps.xml")
+    out = parsed("entsoe/a11_NL_to_DE-LU_2024-09-02_week_a03gaps.xml")
+    rows = FLOWS.combine(gathered(into, out))
+    for name, other in (("NL", "DE-LU"), ("DE-LU", "NL")):
+        assert len([r for r in rows if (r.zone, r.counterparty) == (name, other)]) == 672
+    first = {r.zone: r.value for r in rows if r.ts == instant("2024-09-01T22:00:00Z")}
+    assert first == {"NL": 1269.56, "DE-LU": -1269.56}
+    arriving = {r.ts: r.value for r in into if r.zone == "NL"}
+    leaving = {r.ts: r.value for r in out if r.zone == "NL"}
+    assert {r.ts: r.value for r in rows if r.zone == "NL"} == {ts: pytest.approx(arriving[ts] + leaving[ts]) for ts in arriving}
+    assert sum(1 for ts in arriving if arriving[ts] > 0 and leaving[ts] < 0) == 271
+    assert net(rows) == {}
+
+
+def test_recorded_flows_of_a_new_cable(parsed):
+    rows = FLOWS.combine(gathered(parsed("entsoe/a11_GB_to_DK-1_2023-12-20.xml"), parsed("entsoe/a11_DK-1_to_GB_2023-12-20.xml")))
+    assert {(r.zone, r.counterparty, r.link, r.resolution) for r in rows} == {("DK-1", "GB", "gb-dk1-viking", "1h")}
+    assert next(r.value for r in rows.sorted()) == -1362.0
+
+
+def test_codes_are_known():
+    assert zone_of("10Y1001A1001A82H") == "DE-LU"
+    assert zone_of("10YGB----------A") is None
+    assert zone_of(None) is None
