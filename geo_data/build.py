@@ -2,6 +2,7 @@
 
     python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
     python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
+    python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from geo_data import TABLES, checks, records
 from geo_data.recipe import LEVELS, Level
 from warehouse.zones import ZONES
+
+BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
 
 
 def findings() -> dict[str, dict[str, list[str]]]:
@@ -95,10 +98,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m geo_data.build", description="Rebuild and check the geo layers.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("check")
-    verbs.add_parser("zones").add_argument("folder", type=Path)
+    for verb in ("zones", "backdrop"):
+        verbs.add_parser(verb).add_argument("folder", type=Path)
     given = parser.parse_args(argv)
     if given.verb == "zones":
         write_zones(given.folder)
+    if given.verb == "backdrop":
+        from geo_data.backdrop import collection
+
+        BACKDROP.write_text(collection(given.folder), encoding="utf-8")
     return report(findings())
 
 

@@ -22,8 +22,8 @@ def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
     """Zone id -> shapely geometry in lon/lat, oriented as RFC 7946, of the inputs in `folder`."""
     built: dict[str, Any] = {}
     for continent in (EUROPE, AUSTRALIA):
-        built |= _coverage(_cut(folder, continent), continent.crs, level)
-    return built | _coverage(_us(folder, counties), US_CRS, level)
+        built |= coverage(_cut(folder, continent), continent.crs, level)
+    return built | coverage(_us(folder, counties), US_CRS, level)
 
 
 def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dict[str, list[Any]]:
@@ -107,20 +107,23 @@ def _us(folder: Path, counties: Path) -> dict[str, Any]:
     return {zone: shapely.union_all(parts) for zone, parts in sorted(members.items())}
 
 
-def _coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
-    """Nodes all borders together, gives each face to its zone, simplifies the faces as one coverage, rounds."""
+def coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
+    """Nodes all borders together, gives each face to its zone, simplifies the faces as one coverage, rounds.
+
+    `areas` are polygons in lon/lat by zone; one of which nothing is left at this level is left out.
+    """
     import geopandas
     import shapely
 
     projected = geopandas.GeoSeries(areas, crs=WGS84).to_crs(crs)
-    shapes = shapely.set_precision(projected.values, GRID_M)
-    united = _faces(shapes)
-    simple = shapely.coverage_simplify(united, level.tolerance_m)
+    shapes = shapely.set_precision(shapely.make_valid(projected.values), GRID_M)
+    owned = {zone: face for zone, face in zip(areas, _faces(shapes), strict=True) if not face.is_empty}
+    simple = shapely.coverage_simplify(list(owned.values()), level.tolerance_m)
     parts = [_seen(shape, level) for shape in simple]
     there = shapely.STRtree([part for own in parts for part in own])
     cleaned = [shapely.MultiPolygon([_filled(part, level, there) for part in own]) for own in parts]
-    lonlat = geopandas.GeoSeries(cleaned, index=projected.index, crs=crs).to_crs(WGS84)
-    return {zone: _rounded(shape, level.decimals) for zone, shape in lonlat.items()}
+    lonlat = geopandas.GeoSeries(cleaned, index=list(owned), crs=crs).to_crs(WGS84)
+    return {zone: _rounded(shape, level.decimals) for zone, shape in lonlat.items() if not shape.is_empty}
 
 
 def _faces(shapes: Any) -> list[Any]:
@@ -134,7 +137,7 @@ def _faces(shapes: Any) -> list[Any]:
     # Where inputs overlap, the face is the first zone's.
     for face, owner in dict(sorted(zip(at.tolist(), zone.tolist(), strict=True), reverse=True)).items():
         owners[owner].append(faces[face])
-    return [shapely.coverage_union_all(owners[i]) for i in range(len(shapes))]
+    return [shapely.coverage_union_all(owners[i]) if owners[i] else shapely.MultiPolygon() for i in range(len(shapes))]
 
 
 def _seen(shape: Any, level: Level) -> list[Any]:

@@ -80,7 +80,7 @@ def test_neighbours_share_every_vertex_and_small_things_go() -> None:
     holed = shapely.difference(west, shapely.union(box(8.3, 48.3, 8.301, 48.301), box(8.5, 48.5, 8.6, 48.6)))
     enclave = box(8.5, 48.5, 8.6, 48.6)
     crumb = box(7.5, 48, 7.503, 48.003)
-    built = footprints._coverage({"W": shapely.union(holed, crumb), "E": east, "N": enclave}, "EPSG:3035", COARSE)
+    built = footprints.coverage({"W": shapely.union(holed, crumb), "E": east, "N": enclave}, "EPSG:3035", COARSE)
     assert checks.valid(built) == checks.ring_order(built) == checks.coverage(built) == []
     assert {shape.geom_type for shape in built.values()} == {"MultiPolygon"}
     assert len(shapely.get_parts(built["W"])) == 1, "the islet is too small to see"
@@ -90,7 +90,7 @@ def test_neighbours_share_every_vertex_and_small_things_go() -> None:
 
 
 def test_overlapping_inputs_give_each_face_one_owner() -> None:
-    built = footprints._coverage({"A": box(8, 48, 9, 49), "B": box(8.9, 47.9, 10, 49.1)}, "EPSG:3035", COARSE)
+    built = footprints.coverage({"A": box(8, 48, 9, 49), "B": box(8.9, 47.9, 10, 49.1)}, "EPSG:3035", COARSE)
     assert checks.coverage(built) == []
     assert built["A"].area == pytest.approx(1, abs=0.01), "the first zone has what both claim"
 

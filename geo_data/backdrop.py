@@ -1,0 +1,44 @@
+"""The land behind the map page's zones: countries of three regions, coarse, from the same polygons as the zones, so that coasts agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from geo_data import footprints
+from geo_data.recipe import EUROPE, US_CRS, Level
+
+LEVEL = Level("backdrop", 5000, 200, 400, 2)
+REGIONS = {
+    "america": (US_CRS, (-140.0, 12.0, -52.0, 62.0)),
+    "europe": (EUROPE.crs, (-32.0, 28.0, 46.0, 70.0)),
+    "australia": ("EPSG:3577", (108.0, -52.0, 180.0, 4.0)),
+}
+
+
+def collection(folder: Path) -> str:
+    """GeoJSON of the regions' countries, without names: `region` is the only property."""
+    features = [
+        {"type": "Feature", "properties": {"region": region}, "geometry": _geometry(shape)}
+        for region, (crs, box) in REGIONS.items()
+        for shape in footprints.coverage(_clipped(folder, box), crs, LEVEL).values()
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":")) + "\n"
+
+
+def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, Any]:
+    import shapely
+
+    window, found = shapely.box(*box), {}
+    for place, shapes in enumerate(footprints.units(folder, "countries").values()):
+        parts = [part for part in shapely.get_parts(shapely.intersection(shapely.union_all(shapes), window)) if part.geom_type == "Polygon"]
+        if parts:
+            found[str(place)] = shapely.MultiPolygon(parts)
+    return found
+
+
+def _geometry(shape: Any) -> Any:
+    import shapely
+
+    return json.loads(shapely.to_geojson(shape))
