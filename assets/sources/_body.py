@@ -191,7 +191,7 @@ def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, b
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             for entry in archive.infolist():
-                if entry.is_dir():
+                if entry.filename.endswith("/"):  # is_dir() trips over an empty name
                     continue
                 budget.take(entry.file_size)
                 with archive.open(entry) as stream:
