@@ -1,0 +1,198 @@
+"""EIA-930: periods are hour ends, answers come cut, unordered and as texts, and a sum waits for all its parts."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from assets.sources import feed
+from warehouse.clock import MarketDay, instant, market_days
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Request
+from warehouse.schema import Rows
+
+DEMAND, INTERCHANGE, GENERATION = (feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))
+WARNING = [{"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}]
+
+
+def answer(rows, total=None, **more):
+    response = {"total": str(len(rows) if total is None else total), "frequency": "hourly", "data": rows, **more}
+    return {"response": response, "request": {"params": {"api_key": "REDACTED"}}, "apiVersion": "2.1.6"}
+
+
+def read(found, document, **asked):
+    return found.parse(json.dumps(document).encode(), Request(found.id, "", **asked))
+
+
+def row(period, value, **names):
+    return {"period": period, **names, "value": value, "value-units": "megawatthours"}
+
+
+def region(period, value, respondent="NYIS", kind="D"):
+    return row(period, value, respondent=respondent, type=kind)
+
+
+def border(period, value, toba, fromba="CISO", name=""):
+    return row(period, value, fromba=fromba, toba=toba, **{"toba-name": name or f"Area {toba}"})
+
+
+def fuel(period, value, code, respondent="CISO"):
+    return row(period, value, respondent=respondent, fueltype=code)
+
+
+def stated(rows):
+    return {(r.zone, r.fuel or r.counterparty, r.ts): r.value for r in rows}
+
+
+MORNING = instant("2026-11-20T07:00Z")
+
+
+@pytest.mark.parametrize("file", [
+    "eia/region-data_D_20230101.json", "eia/interchange-data_CISO_20240101.json", "eia/fuel-type-data_20230101_offset0.json",
+])
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(file)) == expected(file)
+
+
+def test_recorded_values_of_october_2026_are_texts(recordings):
+    rows = json.loads((recordings / "eia/region-data_D_2026-10-01T16_EXCERPT_rows.json").read_bytes())
+    found = stated(read(DEMAND, answer(rows)))
+    assert found["US-SPP", None, instant("2026-10-01T15:00Z")] == 35441.0
+    assert len(found) == 8
+
+
+@pytest.mark.parametrize("value", [16991, 16991.0, "16991"])
+def test_a_period_is_the_hours_end(value):
+    assert stated(read(DEMAND, answer([region("2026-11-20T08", value)]))) == {("US-NYISO", None, MORNING): 16991.0}
+
+
+def test_other_authorities_types_and_empty_values_are_no_rows():
+    at = "2026-11-20T08"
+    rows = [region(at, 1, "TVA"), region(at, 2, kind="DF"), region(at, None), region(at, 3)]
+    assert stated(read(DEMAND, answer(rows))) == {("US-NYISO", None, MORNING): 3.0}
+
+
+def test_borders_turn_their_sign_and_add_up():
+    rows = [border("2026-11-20T08", "-300", "NEVP", name="Nevada Power Company"), border("2026-11-20T08", "100", "SWPP"),
+            border("2026-11-20T08", "5", "CISO", fromba="BANC")]
+    assert stated(read(INTERCHANGE, answer(rows))) == {
+        ("US-CAISO", "Nevada Power Company", MORNING): 300.0, ("US-CAISO", "US-SPP", MORNING): -100.0, ("US-CAISO", None, MORNING): 200.0,
+    }
+
+
+def test_a_net_waits_for_a_border_that_shows_nearby():
+    rows = [border(f"2026-11-20T{hour:02}", -10, toba) for hour in (8, 9) for toba in ("NEVP", "BANC")]
+    found = stated(read(INTERCHANGE, answer(rows[:-1])))
+    assert found["US-CAISO", None, MORNING] == 20.0
+    assert ("US-CAISO", None, MORNING + 3600) not in found
+    far = [*rows[:-1], border("2026-11-22T08", -1, "NEVP")]
+    assert stated(read(INTERCHANGE, answer(far)))["US-CAISO", None, instant("2026-11-22T07:00Z")] == 1.0
+
+
+def test_a_cut_page_has_no_net_until_its_pages_are_joined():
+    rows = [border("2026-11-20T08", -10, toba) for toba in ("NEVP", "BANC", "SRP")]
+    first, second = answer(rows[:2], 3, warnings=WARNING), answer(rows[2:], 3)
+    parts = Rows()
+    for page, offset in ((first, "0"), (second, "2")):
+        found = read(INTERCHANGE, page, params=(("offset", offset),))
+        parts.merge(found)
+    assert ("US-CAISO", None, MORNING) not in stated(read(INTERCHANGE, first))
+    assert stated(INTERCHANGE.combine(parts))["US-CAISO", None, MORNING] == 30.0
+
+
+def test_stated_totals_are_exports():
+    rows = [region("2026-11-20T08", 700, "ERCO", "TI"), region("2026-11-20T08", 1, kind="NG")]
+    assert stated(INTERCHANGE.combine(read(INTERCHANGE, answer(rows)))) == {("US-ERCOT", None, MORNING): -700.0}
+
+
+def test_codes_of_one_fuel_are_added_where_none_is_lacking():
+    at, later = "2026-11-20T08", "2026-11-20T09"
+    rows = [fuel(at, 100, "SUN"), fuel(at, 7, "SNB"), fuel(later, 90, "SUN"), fuel(at, -20, "BAT"), fuel(at, 5, "SUN", "PJM")]
+    assert stated(read(GENERATION, answer(rows))) == {("US-CAISO", "solar", MORNING): 107.0, ("US-CAISO", "battery", MORNING): -20.0}
+
+
+def test_rows_in_any_order_and_twice_are_the_same():
+    rows = [border(f"2026-11-20T{hour:02}", -hour, toba) for hour in range(8, 12) for toba in ("NEVP", "BANC")]
+    assert stated(read(INTERCHANGE, answer(rows[::-1] + rows))) == stated(read(INTERCHANGE, answer(rows)))
+
+
+@pytest.mark.parametrize("rows", [
+    [fuel("2026-11-20T08", 1, "FUSION")], [fuel("2026-11-20T08", "x", "SUN")],
+    [{**fuel("2026-11-20T08", 1, "SUN"), "value-units": "gigawatthours"}],
+    [fuel("2026-11-20", 1, "SUN"), fuel("yesterday", 1, "SUN")], [region("2026-11-20T08", 1, "CISO")], ["row"],
+])
+def test_what_is_not_known_is_a_change(rows):
+    with pytest.raises(FeedChanged):
+        read(GENERATION, answer(rows))
+
+
+def test_another_products_rows_are_refused():
+    for found, rows in ((DEMAND, [fuel("2026-11-20T08", 1, "SUN")]), (DEMAND, [region("2026-11-20T08", 1, kind="TI")]),
+                        (INTERCHANGE, [region("2026-11-20T08", 1)]), (DEMAND, [border("2026-11-20T08", 1, "NEVP")])):
+        with pytest.raises(FeedChanged):
+            read(found, answer(rows))
+
+
+def test_refusals_have_their_type_and_never_the_key():
+    key = "0123456789abcdef"
+    for document, kind in (
+        ({"error": {"code": "OVER_RATE_LIMIT", "message": f"key {key}"}}, FeedUnavailable),
+        ({"error": {"code": "API_KEY_INVALID", "message": f"key {key}"}}, FeedChanged),
+        ({"error": f"Invalid start, key {key}", "code": 400}, FeedChanged),
+    ):
+        with pytest.raises(kind) as caught:
+            read(DEMAND, document)
+        assert key not in str(caught.value)
+    with pytest.raises(NotPublished):
+        read(DEMAND, answer([]))
+
+
+def test_a_cut_answer_leads_to_its_next_page():
+    (asked,) = DEMAND.requests([MarketDay(date(2026, 11, 20), "UTC")])
+    page = json.dumps(answer([region("2026-11-20T08", 1)] * 3, 7, warnings=WARNING)).encode()
+    (further,) = DEMAND.follow(page, asked)
+    assert dict(further.params) == {**dict(asked.params), "offset": "3"}
+    (last,) = DEMAND.follow(page, further)
+    assert dict(last.params)["offset"] == "6"
+    assert DEMAND.follow(json.dumps(answer([region("2026-11-20T08", 1)], 7)).encode(), last) == []
+    assert DEMAND.follow(json.dumps(answer([], 7)).encode(), further) == [], "no page without rows leads on"
+
+
+def test_the_recorded_cut_answer_leads_on(recordings):
+    (asked,) = GENERATION.requests([MarketDay(date(2023, 1, 1), "UTC")])
+    (further,) = GENERATION.follow((recordings / "eia/fuel-type-data_20230101_offset0.json").read_bytes(), asked)
+    assert dict(further.params)["offset"] == "5000"
+
+
+@pytest.mark.parametrize(("found", "file", "day"), [
+    (DEMAND, "eia/region-data_D_20230101.json", date(2023, 1, 1)),
+    (INTERCHANGE, "eia/interchange-data_CISO_20240101.json", date(2024, 1, 1)),
+    (GENERATION, "eia/fuel-type-data_20230101_offset0.json", date(2023, 1, 1)),
+])
+def test_requests_agree_with_the_recorded_ones(found, file, day, recorded):
+    (request,) = found.requests([MarketDay(day, "UTC")])
+    told = urlsplit(recorded(file)["request_url"])
+    assert request.url == f"{told.scheme}://{told.netloc}{told.path}"
+    wanted = {name: value for name, value in parse_qsl(told.query) if name != "api_key"}
+    assert wanted.items() <= dict(request.params).items()
+    assert request.secrets[0].name == "api_key"
+    assert "api_key" not in dict(request.params)
+
+
+@pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
+def test_a_day_is_asked_for_to_its_last_hours_end(day):
+    (request,) = DEMAND.requests([MarketDay(day, "UTC")])
+    params = dict(request.params)
+    assert (params["start"], params["end"]) == (str(day), str(date.fromordinal(day.toordinal() + 1)))
+    assert (params["facets[type][0]"], params["length"], params["frequency"]) == ("D", "5000", "hourly")
+    assert [params[f"facets[respondent][{i}]"] for i in range(7)] == ["CISO", "ERCO", "PJM", "MISO", "NYIS", "ISNE", "SWPP"]
+
+
+def test_a_month_is_asked_for_in_pieces_that_one_page_holds():
+    month = market_days(date(2026, 10, 1), date(2026, 10, 31), "UTC")
+    assert [(len(r.days), dict(r.params)["start"]) for r in DEMAND.requests(month)] == [(28, "2026-10-01"), (3, "2026-10-29")]
+    assert [len(r.days) for r in INTERCHANGE.requests(month)] == [3] * 10 + [1]
+    assert [len(r.days) for r in GENERATION.requests(month)] == [12, 12, 7]

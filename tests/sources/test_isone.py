@@ -1,0 +1,238 @@
+"""New England: objects or lists, offsets in the stamps, reports with a trailer, and a net only with all ties."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from urllib.parse import parse_qs
+
+import pytest
+
+from assets.sources import feed
+from warehouse.clock import MarketDay, instant, market_days
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Request
+from warehouse.schema import Row, Rows
+
+RT, DA, LOAD, FLOWS = (feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))
+TZ = "America/New_York"
+
+
+def read(found, document):
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return found.parse(body, Request(found.id, ""))
+
+
+def stamp(text):
+    return {"BeginDate": f"{text[:16]}:00.000{text[16:]}"}
+
+
+def price(text, lmp, place="4000"):
+    return {**stamp(text), "Location": {"@LocId": place, "@LocType": "HUB", "$": ".H.INTERNAL_HUB"}, "LmpTotal": lmp, "LossComponent": 1}
+
+
+def load(text, mw, name="Load"):
+    return {**stamp(text), "Location": {"@LocId": "32", "$": "NEPOOL AREA"}, name: mw, "NativeLoad": 1.0}
+
+
+def tie(number, *readings):
+    return {number: [{**stamp(text), "Actual": flow, "Current": 0, "Location": {"@LocId": number}} for text, flow in readings]}
+
+
+def page(*ties):
+    return [{"data": {name: rows for one in ties for name, rows in one.items()}, "namespace": "_nstmp_"}]
+
+
+def report(title, header, *lines):
+    head = [f'"C","{title}"', '"C","Filename: x.csv"', '"C","Report for: 11/01/2026 - 11/01/2026"', '"C","Report generated: now"']
+    return "\n".join([*head, header, header.replace("Date", "String"), *lines, f'"T","{len(lines)} lines"']).encode()
+
+
+DA_TITLE = "Day-Ahead Energy Market Hourly LMP Report"
+DA_HEADER = '"H","Date","Hour Ending","Location ID","Location Name","Location Type","Locational Marginal Price","Energy Component"'
+
+
+@pytest.mark.parametrize("file", [
+    "isone/WW_DALMP_ISO_20260604.csv", "isone/hourlylmp_da_final_4000_20260308.json", "isone/hourlysysload_20240309.json",
+    "isone/hourlysysload_20240310.json", "isone/hourlysysload_current.json",
+])
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(file)) == expected(file)
+
+
+def test_recorded_ties_add_up_where_all_are_there(parsed):
+    rows = Rows()
+    for border in ("CA-NB", "CA-QC", "US-NY"):
+        rows.merge(parsed(f"isone/externalflow_{border}_20250326.json"))
+    assert len(rows) == 221 + 2 * 211 + 3 * 227
+    combined = FLOWS.combine(rows)
+    net = {r.ts: r.value for r in combined if r.link is None}
+    midnight = instant("2025-03-26T00:00-04:00")
+    assert sorted(net) == list(range(midnight, midnight + 211 * 300, 300)), "the Quebec page lags the others"
+    assert net[midnight] == pytest.approx(112.412 + 0.281 + 526.381 - 101.734 - 152.546)
+
+
+def test_the_recorded_sentence_means_not_published(recordings):
+    with pytest.raises(NotPublished):
+        read(DA, (recordings / "isone/error_no_data.txt").read_bytes())
+
+
+def test_the_recorded_real_time_report_is_no_day_ahead_report(recordings):
+    with pytest.raises(FeedChanged, match="not the Day-Ahead"):
+        read(DA, (recordings / "isone/lmp_rt_final_20260602.csv").read_bytes())
+
+
+@pytest.mark.parametrize("boxed", [lambda entry: entry, lambda entry: [entry]], ids=["object", "list"])
+def test_a_single_entry_may_be_an_object(boxed):
+    entries = boxed(load("2026-11-20T07:00-05:00", 13657.3))
+    assert list(read(LOAD, {"HourlySystemLoads": {"HourlySystemLoad": entries}})) == [
+        Row("US-ISONE", "demand", None, None, None, instant("2026-11-20T12:00Z"), 13657.3, "MW", "1h"),
+    ]
+
+
+def test_five_minute_loads_are_read_with_and_without_their_box():
+    entries = [load("2026-11-20T07:05-05:00", 13000, "LoadMw"), load("2026-11-20T07:10-05:00", None, "LoadMw")]
+    expected = [Row("US-ISONE", "demand", None, None, None, instant("2026-11-20T12:05Z"), 13000.0, "MW", "5m")]
+    assert list(read(LOAD, {"FiveMinSystemLoads": {"FiveMinSystemLoad": entries}})) == expected
+    assert list(read(LOAD, {"FiveMinSystemLoad": entries})) == expected
+
+
+def test_offsets_tell_the_repeated_hour():
+    entries = [price("2026-11-01T01:00-04:00", 30.5), price("2026-11-01T01:00-05:00", 31.5), price("2026-11-01T01:00-05:00", 99, "4001")]
+    rows = read(DA, {"HourlyLmps": {"HourlyLmp": entries}})
+    assert [(r.ts, r.value) for r in rows] == [(instant("2026-11-01T05:00Z"), 30.5), (instant("2026-11-01T06:00Z"), 31.5)]
+
+
+def test_real_time_prices_are_five_minute_ones_only():
+    five = [price("2026-11-20T07:05-05:00", 44.12)]
+    assert [r.resolution for r in read(RT, {"FiveMinLmps": {"FiveMinLmp": five}})] == ["5m"]
+    with pytest.raises(FeedChanged):
+        read(RT, {"HourlyLmps": {"HourlyLmp": five}})
+    with pytest.raises(FeedChanged):
+        read(DA, {"HourlyLmps": {"HourlyLmp": five}})
+
+
+@pytest.mark.parametrize("document", [
+    {"HourlyLmps": ""}, {"HourlyLmps": {"HourlyLmp": ""}}, {"HourlyLmps": {"HourlyLmp": []}}, {"HourlyLmps": None},
+    b"No data exists for this period.",
+])
+def test_nothing_yet_is_not_published(document):
+    with pytest.raises(NotPublished):
+        read(DA, document)
+
+
+@pytest.mark.parametrize("quote", ['"', ""])
+def test_a_report_is_read_with_quoted_and_bare_hours(quote):
+    hours = [f"{h:02}" for h in (1, 2)] + ["02X"] + [f"{h:02}" for h in range(3, 25)]
+    lines = [f'"D","11/01/2026",{quote}{h}{quote},"4000",".H.INTERNAL_HUB","HUB",{20 + i}.25,1.0' for i, h in enumerate(hours)]
+    rows = read(DA, report(DA_TITLE, DA_HEADER, '"D","11/01/2026","01","321","NODE 4000","NODE",1.0,2.0', *lines))
+    midnight = MarketDay(date(2026, 11, 1), TZ).start
+    assert {r.ts: r.value for r in rows} == {midnight + i * 3600: 20.25 + i for i in range(25)}
+
+
+def test_a_report_of_the_spring_day_has_no_third_hour():
+    line = '"D","03/08/2026","{}","4000",".H.INTERNAL_HUB","HUB",20.25,1.0'
+    rows = read(DA, report(DA_TITLE, DA_HEADER, *(line.format(f"{h:02}") for h in (1, 2, 4))))
+    midnight = MarketDay(date(2026, 3, 8), TZ).start
+    assert [r.ts for r in rows] == [midnight, midnight + 3600, midnight + 7200]
+    with pytest.raises(FeedChanged):
+        read(DA, report(DA_TITLE, DA_HEADER, line.format("03")))
+
+
+def test_a_cut_report_and_another_report_are_refused():
+    whole = report(DA_TITLE, DA_HEADER, '"D","11/20/2026","01","4000",".H.INTERNAL_HUB","HUB",20.25,1.0')
+    assert len(read(DA, whole)) == 1
+    with pytest.raises(FeedChanged, match="cut"):
+        read(DA, whole[: whole.rindex(b"\n")])
+    with pytest.raises(FeedChanged, match="not the Day-Ahead"):
+        read(DA, whole.replace(b"Day-Ahead", b"Real-Time"))
+    with pytest.raises(FeedChanged):
+        read(DA, whole.replace(b'"01"', b'"25"'))
+
+
+def test_the_five_minute_load_report_is_placed_by_its_order():
+    minutes = [f"11/01/2026 01:{m:02}:00" for m in range(0, 60, 5)]
+    stamps = ["11/01/2026 00:55:00", *minutes, *minutes, "11/01/2026 02:00:00"]
+    lines = [f'"D","{text}",{9000 + i}.5,3.0' for i, text in enumerate(stamps)]
+    rows = read(LOAD, report("System Load Report", '"H","Date/Time","Native Load","Asset Related Load"', *lines))
+    first = instant("2026-11-01T00:55-04:00")
+    assert [(r.ts, r.value) for r in rows] == [(first + i * 300, 9000.5 + i) for i in range(26)]
+
+
+def test_flows_turn_their_sign_and_name_their_ties():
+    at = "2026-11-20T07:05-05:00"
+    rows = read(FLOWS, page(tie("4010", (at, -112.4), ("2026-11-20T07:10-05:00", None)), tie("4017", (at, 101.7)), tie("4012", (at, 0))))
+    assert [(r.counterparty, r.link, r.value) for r in rows] == [
+        ("New Brunswick", "4010", 112.4), ("US-NYISO", "isone-nyiso-northport", -101.7), ("Hydro-Quebec", "4012", 0.0),
+    ]
+    assert str(list(rows)[2].value) == "0.0"
+
+
+def combined(*ties):
+    rows = Rows()
+    for one in ties:
+        rows.merge(read(FLOWS, page(one)))
+    return {r.ts: r.value for r in FLOWS.combine(rows) if r.link is None}
+
+
+OLD_TIES = ("4010", "4011", "4012", "4013", "4014", "4017")
+NOON, LATER, NEXT_DAY = "2026-11-20T12:00-05:00", "2026-11-20T12:05-05:00", "2026-11-21T12:00-05:00"
+
+
+def test_a_net_needs_every_tie():
+    assert combined(*(tie(number, (NOON, -10.0), (LATER, -20.0)) for number in OLD_TIES)) == {instant(NOON): 60.0, instant(LATER): 120.0}
+    assert combined(*(tie(number, (NOON, -10.0)) for number in OLD_TIES[1:])) == {}
+    assert combined(tie("4010", (LATER, -1.0)), *(tie(number, (NOON, -10.0)) for number in OLD_TIES[1:])) == {}
+
+
+def test_the_young_tie_counts_on_the_days_that_show_it():
+    old = [tie(number, (NOON, -10.0), (LATER, -10.0), (NEXT_DAY, -10.0)) for number in OLD_TIES]
+    assert combined(*old, tie("4018", (NOON, -500.0))) == {instant(NOON): 560.0, instant(NEXT_DAY): 60.0}
+
+
+def test_an_unknown_tie_is_a_change():
+    with pytest.raises(FeedChanged, match="unknown tie"):
+        read(FLOWS, page(tie("4099", (NOON, 1.0))))
+
+
+SERVICE = "https://webservices.iso-ne.com/api/v1.1"
+
+
+@pytest.mark.parametrize("day", [date(2026, 3, 8), date(2025, 11, 2), date(2024, 3, 9)])
+def test_a_day_is_asked_for_at_the_hub(day):
+    (request,) = DA.requests([MarketDay(day, TZ)])
+    assert request.url == f"{SERVICE}/hourlylmp/da/final/day/{day:%Y%m%d}/location/4000.json"
+    assert [r.url for r in LOAD.requests([MarketDay(day, TZ)])] == [
+        f"{SERVICE}/hourlysysload/day/{day:%Y%m%d}", f"{SERVICE}/fiveminutesystemload/day/{day:%Y%m%d}",
+    ]
+    assert request.headers == (("Accept", "application/json"),)
+    assert request.secrets[0].env == ("ISONE_USERNAME", "ISONE_PASSWORD")
+    assert request.params == ()
+
+
+def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00-05:00")
+    requests = RT.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ))
+    assert [r.url.removeprefix(f"{SERVICE}/fiveminutelmp/") for r in requests] == [
+        "final/day/20261115/location/4000.json", "final/day/20261116/location/4000.json", "prelim/day/20261117/location/4000.json",
+        "prelim/day/20261118/location/4000.json", "prelim/day/20261119/location/4000.json", "prelim/day/20261120/location/4000.json",
+    ]
+    assert RT.revised_days == 4, "the first final prices are asked for"
+
+
+def test_flows_are_asked_for_border_by_border():
+    requests = FLOWS.requests([MarketDay(date(2025, 3, 26), TZ)])
+    assert [(r.method, r.url, r.part) for r in requests] == [
+        ("POST", "https://www.iso-ne.com/ws/wsclient", border) for border in ("CA-NB", "CA-QC", "US-NY")
+    ]
+    form = parse_qs(requests[2].body)
+    assert form["_nstmp_requestType"] == ["externalflow"]
+    assert form["_nstmp_startDate"] == form["_nstmp_endDate"] == ["03/26/2025"]
+    assert [form[f"_nstmp_zone{i}"] for i in range(3)] == [["4014"], ["4017"], ["4011"]]
+    assert not requests[0].secrets
+
+
+def test_a_month_is_a_question_a_day():
+    month = market_days(date(2026, 10, 1), date(2026, 10, 31), TZ)
+    assert len({r.url for r in DA.requests(month)}) == 31
+    assert len(FLOWS.requests(month)) == 93

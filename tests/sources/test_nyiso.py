@@ -1,0 +1,239 @@
+"""New York: order tells the repeated hour, sums need all their parts, advisory prices and stray readings are left out."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from assets.sources import feed
+from assets.sources.nyiso import LOAD_ZONES, TIES
+from warehouse.clock import MarketDay, instant, market_days
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Request
+
+RT, DA, LOAD, FLOWS = (feed(f"nyiso.{name}") for name in ("lbmp_rt", "lbmp_da", "load", "flows"))
+LBMP = "Time Stamp,Name,PTID,LBMP ($/MWHr),Marginal Cost Losses ($/MWHr),Marginal Cost Congestion ($/MWHr)"
+
+
+def read(found, body):
+    return found.parse(body if isinstance(body, bytes) else body.encode(), Request(found.id, ""))
+
+
+def net(rows):
+    return {r.ts: r.value for r in rows if r.counterparty is None}
+
+
+def at(text):
+    """The instant of a New York stamp with its offset: `2025-11-02T01:00-04:00`."""
+    return instant(text)
+
+
+def lbmp(stamps, name="N.Y.C."):
+    """A price file: one price per stamp, growing by one; another zone beside ours."""
+    lines = [f"{stamp},CAPITL,61757,1.00,0.10,0.00\n{stamp},{name},61761,{10 + i}.50,1.00,-2.00" for i, stamp in enumerate(stamps)]
+    return "\r\n".join([LBMP, *"\n".join(lines).split("\n"), ""])
+
+
+def clock_stamps(first, count, step, tz="America/New_York"):
+    """Wall-clock stamps of `count` instants, as New York prints them."""
+    moments = (datetime.fromtimestamp(first + i * step, ZoneInfo(tz)) for i in range(count))
+    return [f"{moment:%m/%d/%Y %H:%M}" for moment in moments]
+
+
+def pal(stamps, zones=LOAD_ZONES, clock="EST"):
+    lines = [f'"{stamp}","{clock}","{zone}",617{i:02},{100 + i}.25' for stamp in stamps for i, zone in enumerate(zones)]
+    return "\r\n".join(['"Time Stamp","Time Zone","Name","PTID","Load"', *lines, ""])
+
+
+def flows(stamps, ties=tuple(TIES), more=()):
+    names = ("CENTRAL EAST - VC", *ties, "SCH - HQ_IMPORT_EXPORT", *more)
+    lines = [f"{stamp},{name},233{i:02},{i * 10}.5,9999,-9999" for stamp in stamps for i, name in enumerate(names)]
+    return "\r\n".join(["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)", *lines, ""])
+
+
+@pytest.mark.parametrize("file", [
+    "nyiso/pal_20171122.csv", "nyiso/ExternalLimitsFlows_20171122.csv", "nyiso/damlbmp_zone_20260923.csv",
+])
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(file)) == expected(file)
+
+
+def test_stray_readings_of_recorded_files_are_dropped_and_counted(parsed):
+    assert parsed("nyiso/pal_20171122.csv").dropped == {"off the five-minute grid": 22}
+    assert parsed("nyiso/ExternalLimitsFlows_20171122.csv").dropped == {"off the five-minute grid": 20}
+
+
+def test_the_recorded_autumn_day_has_25_hours_by_the_order_of_its_lines(recordings):
+    hours = (recordings / "nyiso/damlbmp_zone_20251102_CAPITL_WEST.csv").read_bytes().replace(b"WEST", b"N.Y.C.")
+    found = net(read(DA, hours))
+    assert len(found) == 25
+    assert (found[at("2025-11-02T01:00-04:00")], found[at("2025-11-02T01:00-05:00")]) == (50.72, 48.63)
+    fives = (recordings / "nyiso/realtime_zone_20251102_CAPITL_only.csv").read_bytes().replace(b"CAPITL", b"N.Y.C.")
+    found = net(read(RT, fives))
+    assert list(found) == list(range(at("2025-11-02T00:00-04:00"), at("2025-11-03T00:00-05:00"), 300))
+    assert (found[at("2025-11-02T00:55-04:00")], found[at("2025-11-02T01:55-04:00")]) == (55.55, 49.23)
+
+
+@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 11, 20), 24)])
+def test_every_day_has_its_hours(day, hours):
+    midnight = MarketDay(day, "America/New_York").start
+    found = net(read(DA, lbmp(clock_stamps(midnight, hours, 3600))))
+    assert found == {midnight + i * 3600: 10.5 + i for i in range(hours)}
+    found = net(read(RT, lbmp(clock_stamps(midnight + 300, hours * 12, 300))))
+    assert found == {midnight + i * 300: 10.5 + i for i in range(hours * 12)}
+
+
+def test_a_running_autumn_day_in_its_first_pass_is_placed():
+    midnight = MarketDay(date(2026, 11, 1), "America/New_York").start
+    assert list(net(read(FLOWS, flows(clock_stamps(midnight, 18, 300))))) == [midnight + i * 300 for i in range(18)]
+
+
+def test_a_repeated_hour_out_of_order_is_dropped_and_counted():
+    stamps = clock_stamps(MarketDay(date(2026, 11, 1), "America/New_York").start, 25, 3600)
+    rows = read(DA, lbmp(stamps[::-1]))
+    assert len(rows) == 23
+    assert rows.dropped == {"ambiguous stamp": 2}
+
+
+def test_an_hour_that_spring_skips_is_no_time():
+    with pytest.raises(FeedChanged):
+        read(DA, lbmp(["03/08/2026 02:00"]))
+
+
+def test_quotes_and_seconds_make_no_difference():
+    plain = lbmp(["11/20/2026 00:05", "11/20/2026 00:10"])
+    quoted = plain.replace("11/20/2026 00:05", '"11/20/2026 00:05:00"').replace("N.Y.C.", '"N.Y.C."')
+    assert list(read(RT, quoted)) == list(read(RT, plain))
+    assert list(read(RT, plain.replace("LBMP ($/MWHr)", "LBMP ($/MWH)"))) == list(read(RT, plain))
+
+
+@pytest.mark.parametrize(("ends", "kept"), [
+    (["14:30", "14:35", "14:40", "14:45", "15:00", "15:15"], 3),  # 14:45 may be either: it counts as advisory
+    (["14:30", "14:35", "14:45", "15:00"], 2),
+    (["14:35", "14:40"], 2),
+    (["00:05", "00:15", "00:30"], 1),
+])
+def test_advisory_quarter_hours_of_a_running_day_are_no_prices(ends, kept):
+    rows = read(RT, lbmp([f"11/20/2026 {end}" for end in ends]))
+    assert len(rows) == kept
+    assert sum(rows.dropped.values()) == len(ends) - kept
+
+
+def test_readings_off_the_grid_are_dropped():
+    rows = read(RT, lbmp(["11/20/2026 01:00:00", "11/20/2026 01:02:48", "11/20/2026 01:05:00"]))
+    assert list(net(rows)) == [at("2026-11-20T00:55-05:00"), at("2026-11-20T01:00-05:00")]
+    assert rows.dropped == {"off the five-minute grid": 1}
+
+
+def test_hourly_and_five_minute_files_are_not_taken_for_each_other():
+    midnight = MarketDay(date(2026, 11, 20), "America/New_York").start
+    with pytest.raises(FeedChanged):
+        read(RT, lbmp(clock_stamps(midnight, 24, 3600)))
+    with pytest.raises(FeedChanged):
+        read(DA, lbmp(clock_stamps(midnight + 300, 24, 300)))
+
+
+def test_demand_is_the_sum_of_eleven_zones_and_of_no_fewer():
+    rows = read(LOAD, pal(["11/20/2026 00:00:00", "11/20/2026 00:05:00"]) + pal(["11/20/2026 00:10:00"], LOAD_ZONES[:10]).split("\n", 1)[1])
+    assert net(rows) == {at("2026-11-20T00:00-05:00"): 1157.75, at("2026-11-20T00:05-05:00"): 1157.75}
+    assert rows.dropped == {"sum without all its parts": 1}
+
+
+def test_the_load_file_says_which_pass_a_stamp_is_in():
+    rows = read(LOAD, pal(["11/01/2026 01:30:00"], clock="EST") + pal(["11/01/2026 01:30:00"], clock="EDT").split("\n", 1)[1])
+    assert sorted(net(rows)) == [at("2026-11-01T01:30-04:00"), at("2026-11-01T01:30-05:00")]
+    with pytest.raises(FeedChanged):
+        read(LOAD, pal(["11/01/2026 01:30:00"], clock="PST"))
+
+
+def test_contradicting_loads_give_no_sum():
+    twice = pal(["11/20/2026 00:00:00"]) + '"11/20/2026 00:00:00","EST","WEST",61752,999.00\r\n'
+    rows = read(LOAD, twice)
+    assert not len(rows)
+    assert rows.dropped == {"sum of contradicting parts": 1}
+
+
+def test_an_unknown_load_zone_is_a_change():
+    with pytest.raises(FeedChanged, match="unknown load zone"):
+        read(LOAD, pal(["11/20/2026 00:00:00"], (*LOAD_ZONES, "OFFSHORE")))
+
+
+def test_a_load_that_the_line_breaks_off_is_not_read():
+    whole = pal(["11/20/2026 00:00:00"])
+    assert not len(read(LOAD, whole[:-4]))
+
+
+def test_every_tie_has_its_row_and_quebec_counts_once():
+    rows = read(FLOWS, flows(["11/20/2026 00:00"]))
+    ties = {r.link: (r.counterparty, r.value) for r in rows if r.counterparty}
+    assert len(ties) == 10
+    assert ties["SCH - HQ - NY"] == ("Hydro-Quebec", 10.5)
+    assert ties["pjm-nyiso-neptune"] == ("US-PJM", 90.5)
+    assert ties["isone-nyiso-crosssound"] == ("US-ISONE", 50.5)
+    assert net(rows) == {at("2026-11-20T00:00-05:00"): sum(value for _, value in ties.values())}
+
+
+def test_without_a_tie_there_is_no_net():
+    rows = read(FLOWS, flows(["11/20/2026 00:00"], tuple(TIES)[1:]))
+    assert not net(rows)
+    assert len(rows) == 9
+    early = read(FLOWS, flows(["11/20/2008 00:00"], tuple(TIES)[:7]))
+    assert len(net(early)) == 1, "files from before the last ties name the ties of their time"
+
+
+def test_an_unknown_scheduled_interface_is_a_change():
+    with pytest.raises(FeedChanged, match="unknown scheduled interface"):
+        read(FLOWS, flows(["11/20/2026 00:00"], more=("SCH - NEW_LINE",)))
+
+
+def test_a_month_comes_in_one_zip():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for day in (1, 2):
+            archive.writestr(f"2025110{day}realtime_zone.csv", lbmp([f"11/0{day}/2025 00:05:00"]))
+    assert [r.ts for r in read(RT, out.getvalue())] == [at("2025-11-01T00:00-04:00"), at("2025-11-02T00:00-04:00")]
+
+
+def test_nothing_yet_and_another_file_are_told_apart():
+    with pytest.raises(NotPublished):
+        read(RT, LBMP + "\r\n")
+    with pytest.raises(FeedChanged):
+        read(RT, lbmp(["11/20/2026 00:05"], name="WEST"))
+    with pytest.raises(FeedChanged, match="no column"):
+        read(LOAD, lbmp(["11/20/2026 00:05"]))
+
+
+POSTINGS = "https://oasis-postings.prod.nysdi.com"
+
+
+@pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
+def test_a_day_is_one_file(day):
+    for found, folder, file in (
+        (RT, "RT_LBMP_ZONE", "realtime_zone"), (DA, "DAM_LBMP_ZONE", "damlbmp_zone"), (LOAD, "RT_ACTUAL_LOAD", "pal"),
+        (FLOWS, "INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"),
+    ):
+        (request,) = found.requests([MarketDay(day, found.tz)])
+        assert request.url == f"{POSTINGS}/{folder}/CSV/{day:%Y/%m/%d}/{file}-{day:%Y%m%d}.csv"
+        assert (request.params, request.days, request.kind) == ((), (day,), "rows")
+
+
+def test_a_month_of_old_real_time_prices_is_asked_for_once():
+    requests = RT.requests(market_days(date(2025, 10, 30), date(2025, 12, 7), RT.tz))
+    assert [r.url for r in requests] == [
+        "http://mis.nyiso.com/public/csv/realtime/20251001realtime_zone_csv.zip",
+        "http://mis.nyiso.com/public/csv/realtime/20251101realtime_zone_csv.zip",
+        "http://mis.nyiso.com/public/csv/realtime/20251201realtime_zone_csv.zip",
+        f"{POSTINGS}/RT_LBMP_ZONE/CSV/2025/12/06/realtime_zone-20251206.csv",
+        f"{POSTINGS}/RT_LBMP_ZONE/CSV/2025/12/07/realtime_zone-20251207.csv",
+    ]
+    assert requests[1].days == tuple(date(2025, 11, 1) + timedelta(days=i) for i in range(30))
+    assert requests[2].days == tuple(date(2025, 12, i) for i in range(1, 6))
+
+
+def test_a_month_of_load_is_a_file_a_day():
+    requests = LOAD.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), LOAD.tz))
+    assert len({r.url for r in requests}) == 31
