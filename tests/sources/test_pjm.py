@@ -1,0 +1,164 @@
+"""PJM: pages against totalRows, stray seconds, verified and unverified prices, ranges whose end is included."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from urllib.parse import parse_qsl
+
+import pytest
+
+from assets.sources import feed
+from assets.sources.pjm import SOURCE
+from warehouse.clock import MarketDay, instant, market_days
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Request
+
+RT, DA = feed("pjm.lmp_rt"), feed("pjm.lmp_da")
+FIRST = date(2026, 10, 1)
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
+
+
+def item(stamp: str, price: object = 31.862345, node: object = 1, name: str = "PJM-RTO", market: str = "da", **more: object):
+    return {"datetime_beginning_utc": stamp, "pnode_id": node, "pnode_name": name, f"total_lmp_{market}": price, **more}
+
+
+def page(items: list[object], total: int | None = None, row: int = 1) -> bytes:
+    counted = len(items) if total is None else total
+    return json.dumps({"items": items, "totalRows": counted, "searchSpecification": {"startRow": row}}).encode()
+
+
+def read(found, body: bytes, **params: str):
+    return found.parse(body, Request(found.id, "", tuple(params.items())))
+
+
+def at(ts: int) -> str:
+    return datetime.fromtimestamp(ts, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def test_a_recorded_answer_gives_its_expected_rows(parsed, expected, stated):
+    assert stated(parsed("pjm/da_hrl_lmps_zones_20260609.json")) == expected("pjm/da_hrl_lmps_zones_20260609.json")
+
+
+def test_items_are_unsorted_and_of_many_nodes():
+    rows = read(DA, page([
+        item("2026-06-09T05:00:00", -1), item("2026-06-09T04:00:00", 44.2, 51292, "BGE"), item("2026-06-09T04:00:00"),
+    ]))
+    start = instant("2026-06-09T04:00:00Z")
+    assert [(r.ts, r.value, r.metric, r.resolution) for r in rows.sorted()] == [
+        (start, 31.862345, "price_day_ahead", "1h"), (start + 3600, -1.0, "price_day_ahead", "1h"),
+    ]
+
+
+def test_a_node_is_known_by_its_number_or_its_name():
+    nameless, numberless = item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")
+    del nameless["pnode_name"], numberless["pnode_id"]
+    assert len(read(DA, page([nameless, numberless]))) == 2
+    del nameless["pnode_id"]
+    with pytest.raises(FeedChanged, match="node"):
+        read(DA, page([nameless]))
+
+
+@pytest.mark.parametrize("stamp", ["2026-06-09T04:05:01", "2026-06-09 04:05:00", "2026-06-09T04:05:00.37", "2026-06-09T04:05:00Z"])
+def test_a_stray_second_means_the_minute(stamp):
+    assert [r.ts for r in read(RT, page([item(stamp, market="rt")]))] == [instant("2026-06-09T04:05:00Z")]
+
+
+def test_readings_off_the_grid_are_dropped_and_counted_and_old_versions_are_left():
+    rows = read(RT, page([
+        item("2026-06-09T04:03:00", market="rt"), item("2026-06-09T04:05:00", 1, market="rt", row_is_current=False),
+        item("2026-06-09T04:05:00", 2, market="rt", row_is_current=True),
+    ]))
+    assert [r.value for r in rows] == [2.0]
+    assert rows.dropped == {"off the grid": 1}
+
+
+@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 9, 23), 24)])
+def test_utc_stamps_make_days_of_any_length_whole(day, hours):
+    found = MarketDay(day, DA.tz)
+    rows = read(DA, page([item(at(ts)) for ts in range(found.start, found.end, 3600)]))
+    assert [r.ts for r in rows] == list(range(found.start, found.end, 3600))
+    assert len(rows) == hours
+
+
+@pytest.mark.parametrize("body", [
+    b"{}", b"[]", b'{"errors": [{"field": "pnode_id"}]}', b'{"items": [], "totalRows": 3}', page([item("2026-06-09T04:00:00")], 0)[:-9],
+    page([item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")], 1), page([item("9/6/2026 4:00")]),
+    page([item("2026-06-09T04:00:00", None)]), page([item("2026-06-09T04:00:00", market="rt")]), page(["2026-06-09T04:00:00"]), page([item("0001-01-01T00:00:00")]),
+])
+def test_what_is_no_page_is_a_changed_feed(body):
+    with pytest.raises(FeedChanged):
+        read(DA, body)
+
+
+def test_no_rows_yet_is_nothing_published():
+    with pytest.raises(NotPublished):
+        read(DA, page([]))
+
+
+def test_pages_are_followed_until_totalrows_are_there():
+    (first,) = DA.requests([MarketDay(FIRST, DA.tz)])
+    two = [item("2026-10-01T04:00:00"), item("2026-10-01T05:00:00")]
+    (second,) = DA.follow(page(two, 3), first)
+    assert dict(second.params) == {**dict(first.params), "startRow": "3"}
+    assert (second.days, second.secrets) == (first.days, first.secrets)
+    assert DA.follow(page(two[:1], 3, 3), second) == []
+    with pytest.raises(FeedUnavailable, match="row 1 instead of 3"):
+        DA.follow(page(two[:1], 3, 1), second)
+    with pytest.raises(FeedUnavailable, match="counts 4"):
+        DA.parse(page(two[:1], 4, 3), second)
+
+
+@pytest.mark.parametrize(("first", "last", "span"), [
+    (date(2026, 3, 8), date(2026, 3, 8), "2026-03-08 00:00to2026-03-08 23:59"),
+    (date(2026, 11, 1), date(2026, 11, 1), "2026-11-01 00:00to2026-11-01 23:59"),
+    (date(2026, 9, 23), date(2026, 9, 23), "2026-09-23 00:00to2026-09-23 23:59"),
+    (FIRST, date(2026, 10, 31), "2026-10-01 00:00to2026-10-31 23:59"),
+])
+def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
+    for found, product, price in ((DA, "da_hrl_lmps", "total_lmp_da"), (RT, "rt_fivemin_hrl_lmps", "total_lmp_rt")):
+        (request,) = found.requests(market_days(first, last, found.tz))
+        assert request.url == f"https://api.pjm.com/api/v1/{product}"
+        assert dict(request.params) == {
+            "rowCount": "50000", "startRow": "1", "fields": f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}",
+            "pnode_id": "1", "datetime_beginning_ept": span, **({"row_is_current": "TRUE"} if found is RT else {}),
+        }
+        assert [d.day for d in market_days(first, last, found.tz)] == list(request.days)
+
+
+def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
+    """It filtered by type instead of the node, for all zones of a day in pages of 600."""
+    entry = recorded("pjm/da_hrl_lmps_zones_20260609.json")
+    url, _, query = entry["request_url"].partition(" (")[0].partition("?")
+    asked = dict(parse_qsl(query))
+    (request,) = DA.requests([MarketDay(date.fromisoformat(entry["day"]), DA.tz)])
+    ours = dict(request.params)
+    assert request.url == url
+    assert {name: ours[name] for name in ("startRow", "fields", "datetime_beginning_ept")} == {
+        name: asked[name] for name in ("startRow", "fields", "datetime_beginning_ept")
+    }
+
+
+def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_one(monkeypatch):
+    days = market_days(date(2026, 11, 11), date(2026, 11, 20), RT.tz)
+    verified, recent = RT.requests(days)
+    assert verified.url.endswith("/rt_fivemin_hrl_lmps")
+    assert verified.days == (date(2026, 11, 11), date(2026, 11, 12))
+    assert recent.url.endswith("/rt_unverified_fivemin_lmps")
+    assert len(recent.days) == 8
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:05:00Z")
+    verified_later, later = RT.requests(days)
+    assert verified_later == verified
+    assert dict(later.params)["rowCount"] != dict(recent.params)["rowCount"]
+
+
+def test_the_key_is_never_part_of_the_address_and_the_prices_are_withheld():
+    (request,) = RT.requests([MarketDay(FIRST, RT.tz)])
+    assert [(s.where, s.name, s.env) for s in request.secrets] == [("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))]
+    assert SOURCE.withheld
+    assert SOURCE.redistributable == "no"
+    assert SOURCE.required_env == ("PJM_API_KEY",)
