@@ -267,6 +267,8 @@ def test_a_cut_body_gives_no_wrong_row(sample: Any) -> None:
 def test_a_spoilt_body_gives_no_wrong_row(sample: Any, records: Spoil, cells: Spoil) -> None:
     if b"A03" in sample.body and records is halved:
         pytest.skip("on an A03 curve a missing point says: the last one again")
+    if sample.feed.yearly and records is halved:
+        pytest.skip("a plant type that is not told is one that the zone does not have")
     if not _is_opaque(sample):
         verdict(sample, spoilt(sample.body, records, cells))
 
