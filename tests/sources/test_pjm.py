@@ -88,7 +88,8 @@ def test_utc_stamps_make_days_of_any_length_whole(day, hours):
 @pytest.mark.parametrize("body", [
     b"{}", b"[]", b'{"errors": [{"field": "pnode_id"}]}', b'{"items": [], "totalRows": 3}', page([item("2026-06-09T04:00:00")], 0)[:-9],
     page([item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")], 1), page([item("9/6/2026 4:00")]),
-    page([item("2026-06-09T04:00:00", None)]), page([item("2026-06-09T04:00:00", market="rt")]), page(["2026-06-09T04:00:00"]), page([item("0001-01-01T00:00:00")]),
+    page([item("2026-06-09T04:00:00", None)]), page([item("2026-06-09T04:00:00", market="rt")]), page(["2026-06-09T04:00:00"]),
+    page([item("0001-01-01T00:00:00")]),
 ])
 def test_what_is_no_page_is_a_changed_feed(body):
     with pytest.raises(FeedChanged):
