@@ -19,6 +19,7 @@ from multiprocessing import get_context
 import orjson
 
 from assets import line
+from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.resources import open_house
 from warehouse import clock
@@ -66,15 +67,18 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
             tasks.append(Task(feed.id, tuple(date(year, 1, 1) for year in range(since.year, until.year + 1))))
             continue
         span = [since + timedelta(days=i) for i in range((until - since).days + 1)]
-        if last is not None or not days:
-            span = [d for d in span if d <= until]
-        for month in _runs(span):
-            tasks.append(Task(feed.id, month))
+        tasks += [Task(feed.id, run) for run in _runs(span)]
     return tasks
 
 
+def days_of(task: Task) -> list[MarketDay]:
+    """The market days that a task asks for, in its feed's zone."""
+    tz = feed_of(task.feed).tz
+    return [MarketDay(day, tz) for day in task.days]
+
+
 def _runs(days: Sequence[date]) -> Iterator[tuple[date, ...]]:
-    """Runs of at most 31 days that do not cross a month more than they must."""
+    """Runs of at most 31 days."""
     for start in range(0, len(days), RUN_DAYS):
         yield tuple(days[start : start + RUN_DAYS])
 
@@ -86,7 +90,7 @@ def dry_run(tasks: Sequence[Task]) -> list[dict[str, object]]:
     for task in tasks:
         source = known[task.feed.split(".")[0]]
         feed = source.feed(task.feed)
-        requests = feed.requests([MarketDay(d, feed.tz) for d in task.days])
+        requests = feed.requests(days_of(task))
         entry = told.setdefault(task.feed, {"feed": task.feed, "days": 0, "requests": 0, "listings": 0, "seconds": 0.0})
         pause = max(60 / source.requests_per_minute, source.min_interval_s)
         entry["days"] = int(str(entry["days"])) + len(task.days)
@@ -149,9 +153,7 @@ def _in_worker(task: Task, again: bool) -> line.RunReport:
 
 
 def _run(house: line.House, task: Task, again: bool) -> line.RunReport:
-    feed = house.sources[task.feed.split(".")[0]].feed(task.feed)
-    days = [MarketDay(d, feed.tz) for d in task.days]
-    return line.rerun(house, feed, days) if again else line.run(house, feed, days)
+    return (line.rerun if again else line.run)(house, feed_of(task.feed), days_of(task))
 
 
 class Progress:

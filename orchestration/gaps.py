@@ -11,7 +11,7 @@ import numpy as np
 
 from assets import line
 from orchestration.backfill import Task
-from warehouse import clock, coverage, series
+from warehouse import clock, coverage, vintages
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
 from warehouse.monthfile import LIVE
@@ -59,7 +59,7 @@ def _held(house: line.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
         for metric in feed.metrics:
             rows.extend(Key(zone, metric, "", feed.resolution), [], [])
             for month in months(window):
-                versions = series.load(house.storage, metric, zone, month)
+                versions = vintages.witnessed(house.storage, vintages.Month(metric, zone, month))
                 own = np.array([s.feed == feed.id for s in versions.slots] or [False])[versions.slot]
                 live = versions.take(own & (versions.superseded_at == LIVE))
                 for number, slot in enumerate(live.slots):

@@ -1,0 +1,93 @@
+"""Runs that a command plans, the journal from which a killed one goes on, the dry run, the end report."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets import line
+from assets.sources import feeds, sources
+from orchestration import backfill
+from orchestration.backfill import Journal, Task
+from warehouse.storage import Folder
+
+FEED = feeds()["neso.generation"]
+CAPACITY = feeds()["entsoe.capacity"]
+
+
+@pytest.fixture(autouse=True)
+def _fixed_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00Z")
+
+
+@given(st.dates(date(2020, 1, 1), date(2026, 11, 1)), st.integers(0, 900))
+def test_runs_cover_every_day_once_and_none_is_longer_than_a_month(first: date, length: int) -> None:
+    last = date.fromordinal(first.toordinal() + length)
+    tasks = backfill.plan([FEED], first, last)
+    days = [day for task in tasks for day in task.days]
+    assert days == [date.fromordinal(first.toordinal() + i) for i in range(length + 1)]
+    assert all(len(task.days) <= backfill.RUN_DAYS for task in tasks)
+
+
+def test_the_last_days_end_with_what_is_published_ahead() -> None:
+    ahead = feeds()["nyiso.lbmp_da"]
+    (task,) = backfill.plan([ahead], None, None, 3)
+    assert (task.days[0], task.days[-1]) == (date(2026, 11, 17), date(2026, 11, 21))
+
+
+def test_an_ingest_asks_for_the_days_that_may_still_be_revised() -> None:
+    (task,) = backfill.plan([FEED], None, None)
+    assert task.days[0] == date.fromordinal(date(2026, 11, 20).toordinal() - FEED.revised_days)
+    assert task.days[-1] == date(2026, 11, 20)
+
+
+def test_years_that_a_span_overlaps_are_asked_whole() -> None:
+    (task,) = backfill.plan([CAPACITY], date(2024, 12, 31), date(2026, 1, 1))
+    assert task.days == (date(2024, 1, 1), date(2025, 1, 1), date(2026, 1, 1))
+
+
+def test_days_before_a_feed_began_are_not_asked() -> None:
+    tasks = backfill.plan([FEED], date(1990, 1, 1), FEED.since)
+    assert [task.days for task in tasks] == [(FEED.since,)]
+    assert backfill.plan([FEED], date(1990, 1, 1), date(1990, 2, 1)) == []
+
+
+def test_feeds_are_chosen_by_source_or_name() -> None:
+    assert [f.id for f in backfill.chosen(None, "neso.generation")] == ["neso.generation"]
+    assert {f.source for f in backfill.chosen("aemo", None)} == {"aemo"}
+    assert {f.id for f in backfill.chosen(None, None)} == set(feeds())
+    for source, feed in [("nobody", None), (None, "neso.nothing"), ("aemo", "neso.generation")]:
+        with pytest.raises(KeyError):
+            backfill.chosen(source, feed)
+
+
+def test_a_dry_run_counts_requests_and_their_least_time() -> None:
+    tasks = backfill.plan([FEED], date(2026, 1, 1), date(2026, 3, 1))
+    (entry,) = backfill.dry_run(tasks)
+    source = sources()["neso"]
+    pause = max(60 / source.requests_per_minute, source.min_interval_s)
+    assert entry["days"] == 60
+    assert entry["requests"] == sum(len(FEED.requests(backfill.days_of(task))) for task in tasks)
+    assert entry["seconds"] == pytest.approx(pause * int(str(entry["requests"])))
+
+
+def test_a_journal_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> None:
+    tasks = [Task("a.b", (date(2026, 1, 1),)), Task("a.b", (date(2026, 2, 1),))]
+    storage = Folder(tmp_path)
+    Journal(storage, tasks).finished(tasks[0])
+    again = Journal(storage, list(reversed(tasks)))
+    assert again.done == {tasks[0].name}
+    assert Journal(storage, tasks[:1]).done == set()
+    again.close()
+    assert Journal(storage, tasks).done == set()
+
+
+def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
+    days = (line.DayReport("2026-01-01", "done", 48), line.DayReport("2026-01-02", "failed", reason="FeedChanged: no column x"))
+    text = backfill.end_report([(Task("neso.generation", (date(2026, 1, 1),)), line.RunReport("neso.generation", days))])
+    assert text.splitlines()[1].split() == ["neso.generation", "2", "1", "0", "0", "1", "48", "0", "0"]
+    assert "failed: neso.generation 2026-01-02: FeedChanged: no column x" in text

@@ -1,0 +1,124 @@
+"""The command line: wrong use is 2, failures are 1 and told in one line, replay lists what Dagster's log then holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.series import asset_key
+from assets.sources import feeds
+from orchestration import ledger
+from orchestration.run import main
+from warehouse import catalogue, series
+from warehouse.clock import Window
+from warehouse.storage import Folder
+
+MIX = {
+    "data": [
+        {"from": f"2026-10-25T{h:02d}:{m:02d}Z", "to": "", "generationmix": [
+            {"fuel": fuel, "perc": 11.1} for fuel in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")]}
+        for h in range(24) for m in (0, 30)
+    ]
+}
+for entry in MIX["data"]:
+    hour, minute = int(str(entry["from"])[11:13]), int(str(entry["from"])[14:16])
+    ends = hour * 60 + minute + 30
+    entry["to"] = f"2026-10-{25 + ends // 1440}T{ends // 60 % 24:02d}:{ends % 60:02d}Z"
+
+
+@pytest.fixture
+def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a day of GB's mix, an error body, and an answer of a feed that nobody knows."""
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    (folder / "mix.json").write_text(json.dumps(MIX))
+    (folder / "denied.html").write_text("<html>denied</html>")
+    (folder / "MANIFEST.json").write_text(json.dumps([
+        {"file": "mix.json", "feed": "neso.generation", "zone": "GB", "day": "2026-10-25", "http_status": 200},
+        {"file": "denied.html", "feed": "neso.carbon_intensity", "zone": "GB", "day": "2026-10-25", "http_status": 503},
+        {"file": "mix.json", "feed": "nobody.knows", "zone": None, "day": None, "http_status": 200},
+    ]))
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("EMDS_NOW", "2026-10-26T12:00:00Z")
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    return folder
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+def test_replay_fills_a_recorded_warehouse_and_tells_dagster(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(recordings)]) == 0
+    told = capsys.readouterr().out
+    assert "neso.generation" in told
+    assert "432 rows, 1 partitions: 2026-10-25" in told
+    assert "denied.html: FeedUnavailable" in told
+    home = Path(os.environ["EMDS_HOME"])
+    storage = Folder(home)
+    rows = series.read(storage, "GB", "generation", Window(1792886400, 1792972800))
+    assert rows.num_rows == 432
+    assert (catalogue.load(storage) or {})["mode"] == "recorded"
+    before = {key: storage.stat(key) for key in storage.keys("series/")}
+    with ledger.instance(home) as instance:
+        feed = feeds()["neso.generation"]
+        assert instance.get_materialized_partitions(asset_key(feed)) == {"2026-10-25"}
+        keys = {key for key in instance.all_asset_keys() if instance.get_materialized_partitions(key)}
+        assert keys == {asset_key(feed)}
+    assert main(["replay", str(recordings)]) == 0
+    assert before == {key: storage.stat(key) for key in storage.keys("series/")}
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+def test_a_warehouse_keeps_its_mode(recordings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["replay", str(recordings)]) == 0
+    monkeypatch.setenv("EMDS_FEEDS", "live")
+    assert main(["publish"]) == 1
+    assert "modes never mix" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["replay", str(recordings)])
+    assert main(["verify"]) == 0
+    storage = Folder(os.environ["EMDS_HOME"])
+    storage.put("series/generation/GB/2026-10.parquet", b"PAR1 and no more")
+    assert main(["verify"]) == 1
+    assert "series/generation/GB/2026-10.parquet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argv", [
+    [], ["fly"], ["backfill"], ["backfill", "--days", "0"], ["backfill", "--start", "yesterday"],
+    ["backfill", "--start", "2026-02-02", "--end", "2026-02-01"], ["ingest", "--feed", "neso.nothing"], ["replay", "/nowhere"],
+])
+def test_wrong_use_is_2(argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    try:
+        code = main(argv)
+    except SystemExit as stop:
+        code = stop.code  # type: ignore[assignment]
+    assert code == 2
+
+
+def test_an_unknown_right_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_RIGHTS", "pjm,everything")
+    assert main(["publish"]) == 1
+    assert "EMDS_RIGHTS names no source: everything" in capsys.readouterr().err
+
+
+def test_serving_does_not_import_dagster() -> None:
+    code = "import sys, orchestration.run, orchestration.serve; sys.exit(any(m.split('.')[0] == 'dagster' for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_dagster_home_holds_the_projects_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    folder = ledger.dagster_home(tmp_path)
+    assert (folder / "dagster.yaml").read_bytes() == (ledger.ROOT / "dagster.yaml").read_bytes()
+    assert os.environ["DAGSTER_HOME"] == str(folder)
+    assert isinstance(dg.DagsterInstance.get(), dg.DagsterInstance)
