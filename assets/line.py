@@ -234,7 +234,7 @@ def _day_report(
     if hard:
         return DayReport(str(day), "failed", **extent, reason="; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in hard))[:500])
     if len(inside):
-        short = [pair for pair, spans in judgement.whole.items() if window.start not in {span.start for span in spans}]
+        short = [pair for pair, parts in judgement.short.items() if window.start in {part.start for part in parts}]
         late = short and coverage.due(feed, window, now) > window.start
         told = "fewer rows than must be there by now: " + ", ".join(" ".join(pair) for pair in sorted(short))
         return DayReport(str(day), "short" if late else "done", **extent, reason=told[:300] if late else "")

@@ -33,8 +33,9 @@ class Cover:
     """What some rows cover of the asked spans."""
 
     whole: Mapping[Pair, tuple[Window, ...]]
+    short: Mapping[Pair, tuple[Window, ...]]
+    """Only pairs that have any; a span with gaps in a border alone is neither."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
-    """Only pairs that have any."""
 
 
 def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
@@ -43,6 +44,7 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     Judged are the zones and metrics that the rows hold, and of a feed whose every answer holds all zones, all of them.
     """
     whole: dict[Pair, tuple[Window, ...]] = {}
+    short: dict[Pair, tuple[Window, ...]] = {}
     gaps: dict[Pair, tuple[Gap, ...]] = {}
     asked = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
     for pair, (net, borders) in _series(rows, feed).items():
@@ -50,8 +52,9 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
         # A border may rest for hours: no gap worth telling, but no reason to evict what was known of it either.
         whole[pair] = tuple(part for part, missing in found.items() if not missing and not any(_gaps(one, part) for one in borders))
         if any(found.values()):
+            short[pair] = tuple(part for part, missing in found.items() if missing)
             gaps[pair] = tuple(gap for missing in found.values() for gap in missing)
-    return Cover(whole, gaps)
+    return Cover(whole, short, gaps)
 
 
 def due(feed: Feed, span: Window, now: int) -> int:

@@ -48,8 +48,8 @@ class Judgement:
     findings: tuple[Finding, ...]
     whole: Mapping[Pair, tuple[Window, ...]]
     """Per zone and metric the parts of the asked spans in which nothing is missing: only there may a fold evict."""
-    short: frozenset[Pair]
-    """The zones and metrics that miss a reading which should be there by now."""
+    short: Mapping[Pair, tuple[Window, ...]]
+    """And those parts in which a reading is missing that should be there by now."""
 
     def count(self, severity: str) -> int:
         """How many rows the findings of a severity concern."""
@@ -69,7 +69,7 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Judgemen
         findings += [Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     kept.dropped.update(rows.dropped)
-    return Judgement(kept, aside, tuple(findings), seen.whole, frozenset(seen.gaps))
+    return Judgement(kept, aside, tuple(findings), seen.whole, seen.short)
 
 
 def _sift(key: Key, strip: Strip, kept: Rows, aside: Rows, findings: list[Finding]) -> None:

@@ -56,8 +56,9 @@ def _cells(feed: Feed) -> list[str]:
 
 
 def _questions(feed: Feed) -> list[Request]:
-    """The first few of one day's requests; a border's or a region's siblings look alike."""
-    return feed.requests([MarketDay(EXAMPLE, feed.tz)])[:2]
+    """The first two of one day's requests: a border's or a region's siblings look alike. Some files are of past days only."""
+    day = MarketDay(EXAMPLE, feed.tz)
+    return (feed.requests([day]) or feed.requests([day.next(-1)]))[:2]
 
 
 def _address(request: Request) -> str:

@@ -72,7 +72,7 @@ def test_two_values_for_one_interval_are_both_set_aside() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert sorted(r.value for r in verdict.quarantined) == [40_000.0, 50_000.0]
     assert DAY.start not in {r.ts for r in verdict.kept}
-    assert verdict.short == {("FR", "demand")}
+    assert verdict.short == {("FR", "demand"): (DAY.window,)}
 
 
 def test_equal_readings_become_one_and_are_counted() -> None:
@@ -116,7 +116,7 @@ def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], now)
     assert verdict.whole == {("FR", "demand"): (Window(DAY.start, DAY.start + 8 * HOUR),)}
     assert not verdict.short
-    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).short == {("FR", "demand")}
+    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).short == {("FR", "demand"): (Window(DAY.start, DAY.start + 10 * HOUR),)}
 
 
 def test_a_daily_feed_owes_the_whole_day_from_its_hour_on() -> None:
@@ -124,7 +124,7 @@ def test_a_daily_feed_owes_the_whole_day_from_its_hour_on() -> None:
     out = instant("2026-03-01T12:30:00Z")
     half = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
     assert not judge(half, auction, [DAY.window], out - 1).short
-    assert judge(half, auction, [DAY.window], out).short == {("FR", "demand")}
+    assert judge(half, auction, [DAY.window], out).short == {("FR", "demand"): (DAY.window,)}
 
 
 def test_hourly_and_quarter_hourly_rows_fill_a_day_together() -> None:
@@ -136,7 +136,7 @@ def test_hourly_and_quarter_hourly_rows_fill_a_day_together() -> None:
 
 def test_a_zone_that_an_answer_for_all_leaves_out_is_short() -> None:
     verdict = judge(series(DAY), feed_of(("FR", "ES")), [DAY.window], LATER)
-    assert verdict.short == {("ES", "demand")}
+    assert verdict.short == {("ES", "demand"): (DAY.window,)}
     assert not judge(series(DAY), feed_of(("FR", "ES"), zones_per_answer="one"), [DAY.window], LATER).short
 
 
@@ -145,7 +145,7 @@ def test_borders_alone_are_no_net() -> None:
     for ts in range(DAY.start, DAY.end, HOUR):
         rows.add("FR", "interchange", ts, 100.0, "MW", "1h", counterparty="BE")
     verdict = judge(rows, feed_of(metric=Metric.INTERCHANGE), [DAY.window], LATER)
-    assert verdict.short == {("FR", "interchange")}
+    assert verdict.short == {("FR", "interchange"): (DAY.window,)}
     assert len(verdict.kept) == 24
 
 
