@@ -42,7 +42,7 @@ def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable
     if isinstance(entry, Refusal):
         return refuse(entry)
     if isinstance(entry, Answer):
-        return _given_again(entry, request)
+        return given_again(entry, request)
     ended = False
     try:
         response, rows = make(entry)
@@ -79,7 +79,7 @@ def _fingerprint(request: Request) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _given_again(stored: Answer, request: Request) -> Response:
+def given_again(stored: Answer, request: Request) -> Response:
     """A stored answer, in a coding that this request takes: the retry may come by another way than the first try."""
     response = Response(stored.body, stored.status, list(stored.headers))
     coding = response.headers.get("Content-Encoding", "identity")

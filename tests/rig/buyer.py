@@ -10,6 +10,7 @@ from typing import Any
 
 from eth_account import Account
 from eth_account.messages import encode_typed_data
+from eth_keys.exceptions import BadSignature
 
 from tests.rig.chain import BUYER, KEYS, USDC
 
@@ -47,7 +48,7 @@ def signer_of(signed: dict[str, str], signature: str) -> str:
     message = {name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()}
     try:
         return str(Account.recover_message(encode_typed_data(domain(), _TYPES, message), signature=signature)).lower()
-    except ValueError:
+    except (ValueError, BadSignature):
         return ""
 
 

@@ -15,6 +15,7 @@ from flask import Flask, Response, request
 
 from api import keys, problems
 from api.doors import Pass
+from api.doors.x402 import Spans, Till
 from api.gate import Gate
 from api.guard import guard
 from api.settings import Settings
@@ -66,7 +67,10 @@ _SIZE = 700
 
 
 def served() -> Flask:
-    """The application of the environment: settings, SHOP_MODE, and SHOP_CLOCK, a shift of the true time in seconds."""
+    """The application of the environment: settings, SHOP_MODE, SHOP_LEASE, and SHOP_CLOCK, a shift of the true time in seconds."""
     shift = float(os.environ.get("SHOP_CLOCK", "0"))
     clock: Callable[[], float] = time.time if not shift else lambda: time.time() + shift
-    return shop(Gate.open(Settings.from_environ(os.environ), os.environ.get("SHOP_MODE", "live"), clock))
+    settings = Settings.from_environ(os.environ)
+    gate = Gate.open(settings, os.environ.get("SHOP_MODE", "live"), clock)
+    gate.till = Till(settings, gate.accounts.ledger, True, clock, Spans(lease=int(os.environ.get("SHOP_LEASE", "60"))))
+    return shop(gate)

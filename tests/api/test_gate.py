@@ -1,0 +1,304 @@
+"""Who is let in, in which order, and what a call costs: the doors through Flask, without payments (`test_x402`)."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from api._limits import Limits, Spent, limits_path
+from api.accounts import CALLS_PER_DAY, SignUp, digest_of
+from api.client import client_address, client_unit
+from api.doors import Answer, Call, Pass, Receipt, Refusal
+from api.gate import Gate
+from api.guard import given_again
+from api.prices import PRICES
+from api.settings import Facilitator, Settings, SettingsError
+from tests.rig.shop import shop
+from warehouse.clock import DAY
+
+NOON = 20_000 * DAY + DAY // 2
+
+
+@dataclass
+class House:
+    """A gate with a clock that the test moves, and a client of the shop behind it."""
+
+    gate: Gate
+    http: FlaskClient
+    now: list[float]
+
+    def key(self) -> str:
+        return self.gate.accounts.sign_up(SignUp(f"{os.urandom(4).hex()}@example.org", "x"), 0, self.gate.now)
+
+    def used(self, key: str) -> int:
+        usage = self.gate.accounts.usage(digest_of(key), self.gate.now)
+        assert usage
+        return usage.used
+
+    def spend(self, key: str, calls: int) -> None:
+        for _ in range(calls):
+            self.gate.accounts.reserve(digest_of(key), self.gate.now)
+
+
+def house_of(folder: Path, **changes: object) -> House:
+    settings = replace(Settings(database_url=f"sqlite:///{folder / 'accounts.sqlite'}"), **changes)  # type: ignore[arg-type]
+    now = [float(NOON)]
+    gate = Gate.open(settings, "live", lambda: now[0])
+    return House(gate, shop(gate).test_client(), now)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    built = house_of(tmp_path)
+    yield built
+    built.gate.close()
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+PATH = "/v1/latest/GB"
+
+
+def test_a_key_opens_and_tells_what_is_left(house: House) -> None:
+    key = house.key()
+    answer = house.http.get(PATH, headers=bearer(key))
+    assert answer.json["door"] == "key"
+    assert answer.headers["RateLimit-Policy"] == '"day";q=500;w=86400'
+    assert answer.headers["RateLimit"] == f'"day";r=499;t={DAY // 2}'
+    assert house.http.get(PATH, headers={"Authorization": f"bearer  {key}"}).json["door"] == "key"
+    assert house.used(key) == 2
+
+
+@pytest.mark.parametrize("query", ["?status=404", "?status=500", "?status=302", "?raise=1"])
+def test_what_is_not_answered_is_not_counted(house: House, query: str) -> None:
+    key = house.key()
+    answer = house.http.get(PATH + query, headers=bearer(key))
+    assert answer.status_code == int(query.partition("=")[2]) if "status" in query else 500
+    assert house.used(key) == 0
+    if "status" in query:
+        assert 'r=500;' in answer.headers["RateLimit"]
+
+
+def test_304_is_not_counted_and_an_empty_answer_and_head_are(house: House) -> None:
+    key = house.key()
+    assert house.http.get(PATH, headers=bearer(key) | {"If-None-Match": '"tag"'}).status_code == 304
+    assert house.used(key) == 0
+    assert house.http.get(PATH + "?rows=0", headers=bearer(key)).status_code == 200
+    assert house.http.head(PATH, headers=bearer(key)).status_code == 200
+    assert house.used(key) == 2
+
+
+def test_the_501st_answer_is_429_until_midnight(house: House) -> None:
+    key = house.key()
+    house.spend(key, CALLS_PER_DAY - 1)
+    assert house.http.get(PATH, headers=bearer(key)).status_code == 200
+    refused = house.http.get(PATH, headers=bearer(key))
+    assert refused.status_code == 429
+    assert refused.headers["Retry-After"] == str(DAY // 2)
+    assert refused.headers["RateLimit"] == f'"day";r=0;t={DAY // 2}'
+    assert refused.headers["Cache-Control"] == "no-store"
+    assert refused.json["type"].endswith("/problems/quota-exceeded")
+    house.now[0] = NOON + DAY // 2
+    assert house.http.get(PATH, headers=bearer(key)).headers["RateLimit"] == f'"day";r=499;t={DAY}'
+
+
+@pytest.mark.parametrize("shown", ["Bearer emds_" + "x" * 43, "Bearer ", "Bearer short", "Basic YTpi", "Bearer emds_ü", "x"])
+def test_a_wrong_key_is_401(house: House, shown: str) -> None:
+    answer = house.http.get(PATH, headers={"Authorization": shown})
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert answer.json["type"].endswith("/problems/invalid-key")
+
+
+def test_without_anything_it_is_402_in_both_versions(house: House) -> None:
+    answer = house.http.get(PATH)
+    assert answer.status_code == 402
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers.getlist("Content-Type") == ["application/json"]
+    second = json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))
+    assert (answer.json["x402Version"], second["x402Version"]) == (1, 2)
+    # no receiver is set: it names the ways that are open
+    assert answer.json["accepts"] == second["accepts"] == []
+    assert "signup" in answer.json["error"]
+    assert "sample=true" in second["error"]
+
+
+def test_a_sample_needs_nothing_and_uses_nothing_up(house: House) -> None:
+    key = house.key()
+    answer = house.http.get(PATH + "?sample=true", headers=bearer(key) | {"X-PAYMENT": "junk"})
+    assert (answer.status_code, answer.json["door"], answer.headers["X-Sample"]) == (200, "sample", "true")
+    assert house.used(key) == 0
+    assert house.http.get(PATH + "?sample=false").status_code == 402
+    assert house.http.get("/v1/zones?sample=true").headers["X-Sample"] == "true"
+    assert "X-Sample" not in house.http.get("/v1/zones").headers
+
+
+def test_free_calls_need_no_key_and_look_at_none(house: House) -> None:
+    answer = house.http.get("/v1/zones", headers=bearer("emds_wrong"))
+    assert (answer.status_code, answer.json["door"]) == (200, "free")
+
+
+def test_free_and_sample_calls_share_a_minute(tmp_path: Path) -> None:
+    house = house_of(tmp_path, free_calls_per_minute=5)
+    for path in ("/v1/zones", PATH + "?sample=true") * 2:
+        assert house.http.get(path).status_code == 200
+    assert house.http.get("/v1/zones").status_code == 200
+    refused = house.http.get(PATH + "?sample=true")
+    assert refused.status_code == 429
+    assert refused.headers["Retry-After"] == "60"
+    assert refused.json["type"].endswith("/problems/too-many-calls")
+    assert house.http.get(PATH, headers=bearer(house.key())).status_code == 200
+    assert house.http.get("/v1/zones", environ_base={"REMOTE_ADDR": "192.0.2.8"}).status_code == 200
+    house.now[0] += 60
+    assert house.http.get("/v1/zones").status_code == 200
+    house.gate.close()
+
+
+def test_samples_have_a_day_of_their_own(tmp_path: Path) -> None:
+    house = house_of(tmp_path, sample_calls_per_day=3)
+    for minute in range(3):
+        house.now[0] = NOON + minute * 60
+        assert house.http.get(PATH + "?sample=true").status_code == 200
+    refused = house.http.get(PATH + "?sample=1")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, str(DAY // 2 - 120))
+    assert house.http.get("/v1/zones").status_code == 200
+    house.now[0] = NOON + DAY // 2
+    assert house.http.get(PATH + "?sample=true").status_code == 200
+    house.gate.close()
+
+
+def test_zero_is_unlimited(tmp_path: Path) -> None:
+    house = house_of(tmp_path, free_calls_per_minute=0, sample_calls_per_day=0)
+    assert {house.http.get(PATH + "?sample=true").status_code for _ in range(130)} == {200}
+    house.gate.close()
+
+
+def test_workers_of_a_host_count_clients_together(tmp_path: Path) -> None:
+    path = tmp_path / "counts.limits"
+    first, second = Limits(path), Limits(path)
+    told = [each.take("calls", "192.0.2.1", 4, 60, NOON) for each in (first, second) * 3]
+    assert told == [None] * 4 + [Spent(60)] * 2
+    first.close()
+    second.close()
+    assert Limits(path).take("calls", "192.0.2.1", 4, 60, NOON + 59) == Spent(1)
+
+
+def test_many_clients_do_not_push_out_a_busy_one(tmp_path: Path) -> None:
+    limits = Limits(tmp_path / "counts.limits")
+    for _ in range(10):
+        limits.take("calls", "192.0.2.1", 10, 60, NOON)
+    for number in range(70_000):
+        limits.take("calls", f"2001:db8::{number:x}", 10, 60, NOON)
+    assert limits.take("calls", "192.0.2.1", 10, 60, NOON) == Spent(60)
+    limits.close()
+
+
+def test_where_the_counts_of_clients_lie() -> None:
+    assert limits_path(Settings(database_url="sqlite:////srv/accounts.sqlite")) == Path("/srv/accounts.limits")
+    apart = {limits_path(Settings(home=home, database_url="postgresql+psycopg://h/d")) for home in ("s3://a", "s3://b")}
+    assert len(apart) == 2
+
+
+def test_mcp_shows_its_key_as_an_argument_and_samples_without(house: House) -> None:
+    call = Call("/mcp", "latest", "192.0.2.1", api_key=house.key(), authorization="Bearer other")
+    entry = house.gate.admit(call)
+    assert isinstance(entry, Pass)
+    assert entry.door == "key"
+    assert isinstance(entry.settle(Answer(200, 1)), Receipt)
+    assert isinstance(house.gate.admit(replace(call, api_key="wrong")), Refusal)
+    sampled = house.gate.admit(Call("/mcp", "latest", "192.0.2.1", sample=True))
+    assert isinstance(sampled, Pass)
+    assert sampled.door == "sample"
+
+
+@pytest.mark.parametrize(("peer", "forwarded", "trusted", "client"), [
+    ("192.0.2.1", "", [], "192.0.2.1"),
+    ("192.0.2.1", "203.0.113.9", [], "192.0.2.1"),
+    ("10.0.0.2", "203.0.113.9", ["10.0.0.0/8"], "203.0.113.9"),
+    ("10.0.0.2", "198.51.100.1, 203.0.113.9, 10.0.0.3", ["10.0.0.0/8"], "203.0.113.9"),
+    ("10.0.0.2", "junk", ["10.0.0.0/8"], "10.0.0.2"),
+    ("10.0.0.2", "203.0.113.9, junk", ["10.0.0.0/8"], "10.0.0.2"),
+    ("192.0.2.1", "203.0.113.9", ["10.0.0.0/8"], "192.0.2.1"),
+    ("", "203.0.113.9", ["10.0.0.0/8"], "203.0.113.9"),
+    ("", "203.0.113.9", [], ""),
+])
+def test_the_client_is_the_nearest_address_that_is_no_trusted_proxy(peer: str, forwarded: str, trusted: list[str], client: str) -> None:
+    assert client_address(peer, forwarded, [ip_network(each) for each in trusted]) == client
+
+
+@pytest.mark.parametrize(("address", "unit"), [
+    ("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2:3::4", "2001:db8:1:2::"), ("::ffff:192.0.2.1", "192.0.2.1"), ("", ""),
+])
+def test_limits_count_an_ipv6_subscriber_once(address: str, unit: str) -> None:
+    assert client_unit(address) == unit
+
+
+def test_prices_are_the_specifications() -> None:
+    assert {key: price.usd for key, price in PRICES.items()} == {
+        "snapshot": "0.002", "brief": "0.02", "latest": "0.001", "demand": "0.01", "generation": "0.01", "price": "0.01",
+        "carbon-intensity": "0.01", "interchange": "0.01", "capacity": "0.01",
+    }
+    assert {price.units for price in PRICES.values()} == {1000, 2000, 10_000, 20_000}
+    assert all(len(price.title) <= 500 for price in PRICES.values())
+
+
+def test_settings_read_the_environment() -> None:
+    read = Settings.from_environ({
+        "EMDS_HOME": "/srv/emds", "EMDS_BASE_URL": "https://emds.example/", "EMDS_PAY_TO": "0x" + "aB" * 20,
+        "EMDS_FACILITATOR_URLS": "https://a.example/x402/, https://b.example", "EMDS_FACILITATOR_AUTH": "cdp:id:c2VjcmV0,bearer:tok",
+        "EMDS_TRUSTED_PROXIES": "10.0.0.0/8,::1", "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_METRICS_TOKEN": "hush",
+    })
+    assert read.database_url == "sqlite:////srv/emds/accounts.sqlite"
+    assert read.base_url == "https://emds.example"
+    assert read.facilitators == (
+        Facilitator("https://a.example/x402", "cdp", "id:c2VjcmV0"), Facilitator("https://b.example", "bearer", "tok"),
+    )
+    assert (read.free_calls_per_minute, read.sample_calls_per_day, read.signups_per_hour) == (0, 500, 5)
+    shown = repr(read)
+    assert not any(secret in shown for secret in ("c2VjcmV0", "tok", "hush", "accounts.sqlite"))
+
+
+def test_settings_name_every_fault_and_no_secret() -> None:
+    with pytest.raises(SettingsError) as fault:
+        Settings.from_environ({
+            "EMDS_HOME": "s3://bucket/emds", "EMDS_BASE_URL": "emds.example", "EMDS_PAY_TO": "0x0", "EMDS_RPC_URL": "http://node/KEY1",
+            "EMDS_FACILITATOR_URLS": "http://far.example", "EMDS_FACILITATOR_AUTH": "basic:KEY2,bearer:KEY3", "EMDS_SIGNUPS_PER_HOUR": "-1",
+            "EMDS_TRUSTED_PROXIES": "proxy", "EMDS_ALLOWED_ORIGINS": "example.org",
+        })
+    text = str(fault.value)
+    wrong = {
+        "EMDS_DATABASE_URL", "EMDS_BASE_URL", "EMDS_PAY_TO", "EMDS_RPC_URL", "EMDS_FACILITATOR_URLS", "EMDS_FACILITATOR_AUTH",
+        "EMDS_SIGNUPS_PER_HOUR", "EMDS_TRUSTED_PROXIES", "EMDS_ALLOWED_ORIGINS",
+    }
+    assert {name for name in wrong if name in text} == wrong
+    assert "KEY" not in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(("given", "url"), [
+    ("postgres://u:p@h/d", "postgresql+psycopg://u:p@h/d"), ("postgresql://h/d", "postgresql+psycopg://h/d"),
+    ("sqlite:////srv/a.sqlite", "sqlite:////srv/a.sqlite"),
+])
+def test_database_addresses_as_owners_write_them(given: str, url: str) -> None:
+    assert Settings.from_environ({"EMDS_DATABASE_URL": given}).database_url == url
+
+
+def test_a_body_packed_for_another_client_is_unpacked(house: House) -> None:
+    stored = Answer(200, 1, gzip.compress(b'{"rows": 1}'), (("Content-Encoding", "gzip"), ("ETag", '"t-gzip"')))
+    with house.http.application.test_request_context(headers={"Accept-Encoding": "gzip"}) as context:
+        assert given_again(stored, context.request).headers["Content-Encoding"] == "gzip"
+    with house.http.application.test_request_context() as context:
+        response = given_again(stored, context.request)
+    assert response.get_data() == b'{"rows": 1}'
+    assert not {"Content-Encoding", "ETag"} & set(response.headers.keys())
