@@ -60,7 +60,9 @@ def _refusal(text: str, member: bytes) -> FeedError:
 
 def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int], list[float]]:
     """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows)."""
-    header, lines = table(text if '"' in text else only_lines_with(",LMP,", text))
+    # Four of five rows are parts of the price: with the type between two other columns, they are left unread.
+    between = ",LMP_TYPE," in text[:1000] and '"' not in text
+    header, lines = table(only_lines_with(",LMP,", text) if between else text)
     start, end, name, run, kind = columns(
         header, "INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "NODE", "MARKET_RUN_ID", "LMP_TYPE",
     )

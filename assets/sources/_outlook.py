@@ -5,10 +5,10 @@ What the columns mean is `caiso`'s business. Reference: FEEDS-US.md sections 1.1
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import chain, compress, pairwise
 
 from assets.sources._body import table, text_of, without_cut_cell
@@ -56,8 +56,11 @@ def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterab
     dropped: Counter[str] = Counter()
     lines = _without_next_day(_labelled(cells, header.index("time"), wanted, dropped), wanted, dropped)
     outlook = Outlook(header, [], [], dropped)
-    for day in sorted({_day(line, request) for line in lines}):
-        _place(outlook, day, [line for line in lines if _day(line, request) == day])
+    by_day: dict[date, list[_Line]] = defaultdict(list)
+    for line in lines:
+        by_day[_day(line, request)].append(line)
+    for day, own in by_day.items():
+        _place(outlook, day, own)
     _refuse_yesterday(outlook.starts, request)
     return outlook
 
@@ -111,7 +114,8 @@ def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
     except (ValueError, OverflowError):
         raise FeedChanged(f"{day} is no day of a market") from None
     for line in lines:
-        if not ordinary and line.minutes < 1440 and is_ambiguous(datetime(day.year, day.month, day.day, *divmod(line.minutes, 60)), TZ):  # noqa: DTZ001
+        wall = datetime(day.year, day.month, day.day) + timedelta(minutes=line.minutes)  # noqa: DTZ001  placed below
+        if not ordinary and is_ambiguous(wall, TZ):
             outlook.dropped["ambiguous hour"] += 1
             continue
         outlook.starts.append(midnight + line.minutes * 60 if ordinary else wall_instant(day, line.minutes * 60, TZ))

@@ -31,10 +31,12 @@ DEMAND = "current demand"
 
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One OASIS question for a run of at most 31 days of real-time prices."""
     return [_lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST)]
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One OASIS question for a run of at most 31 days of day-ahead prices."""
     return [_lmp_request("caiso.lmp_da", run, "PRC_LMP", "12", "DAM") for run in runs(days, LONGEST)]
 
 
@@ -49,18 +51,22 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    """Five-minute prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
     return _oasis.parse_lmp(body, HUB, "RTM", Key(ZONE, Metric.PRICE, "USD/MWh", "5m"))
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """Hourly day-ahead prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
     return _oasis.parse_lmp(body, HUB, "DAM", Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
 
 
 def demand_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One demand file a day."""
     return [_outlook_request("caiso.demand", day, "demand.csv") for day in sorted(set(days))]
 
 
 def fuelsource_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One generation file a day."""
     return [_outlook_request("caiso.fuelsource", day, "fuelsource.csv") for day in sorted(set(days))]
 
 

@@ -57,6 +57,7 @@ def report(feed: str, name: str, days: Sequence[MarketDay], lag: int = 0) -> lis
 
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """The preliminary file of the last days, the final one of those before."""
     return [request for day in sorted(set(days)) for request in report("miso.lmp_rt_daily", _rt_file(day), [day])]
 
 
@@ -70,6 +71,7 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """Hourly day-ahead ex-post prices, USD/MWh, from a daily file."""
     return _parse_report(body, Metric.PRICE_DAY_AHEAD)
 
 

@@ -43,6 +43,7 @@ def _is_verified(day: MarketDay) -> bool:
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """Day-ahead prices, a run of at most 31 days at a time."""
     return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run) for run in runs(days, LONGEST)]
 
 
@@ -61,10 +62,12 @@ def _page_size(run: Sequence[MarketDay]) -> int:
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    """Five-minute prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
     return _parse(body, request, "total_lmp_rt", Key(ZONE, Metric.PRICE, "USD/MWh", "5m"))
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """Hourly day-ahead prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
     return _parse(body, request, "total_lmp_da", Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
 
 

@@ -108,6 +108,15 @@ def test_the_price_column_may_be_called_prc_but_must_be_one():
             read(LMP_DA, csv(DAM_COLUMNS.replace(",MW,", f",{name},"), []))
 
 
+def test_columns_may_stand_in_any_order_and_in_quotes():
+    lines = [line.split(",") for line in (DAM_COLUMNS, dam(T, "29.18319"), dam(T, "1.0", "MCE"))]
+    last = [[*cells[:9], *cells[10:], cells[9]] for cells in lines]
+    quoted = [[f'"{cell}"' for cell in cells] for cells in lines]
+    for table in (last, [cells[::-1] for cells in last], quoted):
+        rows = read(LMP_DA, "\n".join(",".join(cells) for cells in table) + "\n")
+        assert [(r.ts, r.value) for r in rows] == [(T, 29.18319)]
+
+
 @pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25)])
 def test_days_of_clock_changes_are_whole(day, hours):
     (market_day,) = market_days(day, day, LMP_DA.tz)
