@@ -168,8 +168,9 @@ SOURCE = Source(
         Feed(
             id="ercot.spp_rt", title=f"ERCOT real-time 15-minute settlement point price, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE,),
             rank=1, resolution="15m", stamps="end", tz=TZ, since=date(2010, 12, 1),
-            # Out minutes after each quarter; but its listing alone is megabytes, and `system_wide_prices` has today in 35 kB.
-            publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=180),
+            # Out minutes after each quarter; but a day is a listing and 96 zips, and `system_wide_prices` has today in 35 kB.
+            # So whole days are asked for, once a day, and none is late before that has happened.
+            publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
             requests=partial(prices.requests, prices.REAL_TIME, HUB), parse=partial(prices.parse, prices.REAL_TIME, HUB),
             follow=partial(prices.follow, prices.REAL_TIME), every_minutes=1440, revised_days=1, hub=HUB,
         ),
