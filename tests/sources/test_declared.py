@@ -1,0 +1,118 @@
+"""What every SOURCE value says of itself, and what every feed asks: for a spring, an autumn and an ordinary market day, and a month."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date, timedelta
+from urllib.parse import urlsplit
+
+import pytest
+
+from assets.sources import codes, feed, feeds, source, sources
+from assets.sources._credentials import names_of
+from warehouse.clock import MarketDay, market_days
+from warehouse.market import Feed, Metric, Source
+from warehouse.zones import ZONES
+
+FEEDS = sorted(feeds().values(), key=lambda f: f.id)
+DAYS = {
+    "spring": [date(2026, 3, 8), date(2026, 3, 29)], "autumn": [date(2025, 10, 26), date(2025, 11, 2)], "ordinary": [date(2026, 6, 17)],
+    "month": [date(2026, 4, 1) + timedelta(days=i) for i in range(30)], "today": [date(2026, 11, 18)], "tomorrow": [date(2026, 11, 19)],
+}
+
+
+@pytest.fixture(autouse=True)
+def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-11-18T12:00:00Z")
+
+
+def test_all_thirteen_publishers_are_here() -> None:
+    assert codes() == (
+        "aemo", "caiso", "eia", "elexon", "energy_charts", "entsoe", "ercot", "isone", "miso", "neso", "nyiso", "pjm", "spp",
+    )
+    with pytest.raises(KeyError):
+        source("nobody")
+    for unknown in ("nobody.price", "neso", "neso.price", ""):
+        with pytest.raises(KeyError):
+            feed(unknown)
+
+
+@pytest.mark.parametrize("one", sources().values(), ids=lambda s: s.code)
+def test_a_source_says_whose_figures_it_has_and_on_what_terms(one: Source) -> None:
+    assert source(one.code) is one
+    for said in (one.name, one.homepage, one.licence, one.attribution):
+        assert said.strip()
+    assert one.hosts
+    assert one.requests_per_minute > 0
+    assert set(one.required_env) <= {name for f in one.feeds for name in names_of(f.secrets)} or not one.required_env
+    assert one.redistributable in ("yes", "no", "unclear")
+    assert one.withheld or one.redistributable != "no"
+
+
+@pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
+def test_a_feed_says_what_it_carries(one: Feed) -> None:
+    assert one.source in codes()
+    assert one.title
+    assert one.zones
+    assert set(one.zones) <= set(ZONES)
+    for zone in one.zones:
+        for metric in one.metrics:
+            stored = {Metric.PRICE} if metric is Metric.PRICE_DAY_AHEAD else {metric}
+            assert stored <= ZONES[zone].metrics, f"{zone} publishes no {metric}"
+    assert MarketDay(one.since, one.tz).hours in (23, 24, 25)
+    assert one.hub or not {Metric.PRICE, Metric.PRICE_DAY_AHEAD} & set(one.metrics)
+    assert one.every_minutes > 0
+
+
+def test_every_series_of_the_specification_has_its_feeds_in_a_clear_order() -> None:
+    carrying: dict[tuple[str, Metric], list[Feed]] = defaultdict(list)
+    for one in FEEDS:
+        for zone in one.zones:
+            for metric in one.metrics:
+                carrying[zone, metric].append(one)
+    for zone in ZONES.values():
+        wanted = set(zone.metrics) | ({zone.day_ahead_metric} if zone.day_ahead_metric else set())
+        for metric in wanted:
+            ranks = [one.rank for one in carrying[zone.id, metric]]
+            assert ranks, f"no feed carries {metric} of {zone.id}"
+            assert len(set(ranks)) == len(ranks), f"{zone.id} {metric}: two feeds of one rank"
+
+
+@pytest.mark.parametrize("which", DAYS)
+@pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
+def test_what_a_feed_asks_is_its_publishers_and_asked_once(one: Feed, which: str) -> None:
+    if which == "tomorrow" and not one.ahead_days:
+        pytest.skip("never asked for tomorrow")
+    days = [MarketDay(day, one.tz) for day in DAYS[which]]
+    requests = one.requests(days)
+    terms = source(one.source)
+    assert len(set(requests)) == len(requests), "asks twice for one file"
+    for request in requests:
+        address = urlsplit(request.url)
+        assert request.feed == one.id
+        assert address.hostname in terms.hosts
+        assert address.scheme == "https" or (address.scheme == "http" and not request.secrets)
+        assert set(request.days) <= {d.day.replace(month=1, day=1) if one.yearly else d.day for d in days}
+        assert request.zone is None or request.zone in one.zones
+        assert request.ext in ("csv", "json", "xml", "zip", "xls", "html", "txt")
+        for secret in request.secrets:
+            assert secret.name not in dict(request.params)
+            assert set(secret.env) <= {name for f in terms.feeds for name in names_of(f.secrets)} | set(terms.required_env) | ERCOT_KEYED
+
+
+ERCOT_KEYED = {"ERCOT_API_KEY", "ERCOT_USERNAME", "ERCOT_PASSWORD"}
+"""Needed only for days before the keyless listings begin: so no feed requires them."""
+
+
+@pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
+def test_a_month_of_days_is_asked_for_in_few_requests_or_one_a_day(one: Feed) -> None:
+    days = market_days(date(2026, 4, 1), date(2026, 4, 30), one.tz)
+    siblings = max(1, len(one.requests(days[:1])))
+    assert len(one.requests(days)) <= siblings * len(days)
+    assert one.requests([]) == []
+
+
+@pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
+def test_the_order_and_repetition_of_days_change_nothing(one: Feed) -> None:
+    days = market_days(date(2026, 4, 1), date(2026, 4, 5), one.tz)
+    assert set(one.requests([*reversed(days), days[0]])) == set(one.requests(days))
