@@ -14,12 +14,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from warehouse import layout, monthfile, resolve, series
+from warehouse import layout, monthfile, resolve, series, vintages
 from warehouse.clock import Window, month_of, months
 from warehouse.errors import StorageError
 from warehouse.memory import Memory
 from warehouse.monthfile import Floats, Ints, Slot, Versions
 from warehouse.storage import Identity, Storage
+from warehouse.vintages import Month
 
 Side = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
@@ -127,7 +128,7 @@ class Reader:
 
     def known(self, zone: str, metric: str, month: str, at: int, ranks: Mapping[str, int]) -> dict[Side, Stretch]:
         """A month's rows as this warehouse knew them at an instant; never kept."""
-        then = resolve.known(series.load(self.storage, metric, zone, month), at)
+        then = resolve.known(vintages.witnessed(self.storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         return _sides(chosen.take(chosen.order()))
 

@@ -1,7 +1,6 @@
-"""The series store: `fold` rows into month files, `read` a window back. Ranks and finest intervals are `warehouse.resolve`'s business.
+"""The series store: `fold` rows into month files, `read` a window back.
 
-Per metric, zone and UTC month there are two Parquet files: what is served, and beside it the history (rows of lower
-rank, superseded values). History is written first: a kill between the two leaves a row in both, and the next fold heals.
+Ranks and finest intervals are `warehouse.resolve`'s business, the two files of a month `warehouse.vintages`'.
 """
 
 from __future__ import annotations
@@ -9,17 +8,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse import layout, monthfile, resolve
+from warehouse import layout, monthfile, resolve, vintages
 from warehouse.clock import DAY, Window, month_window, months
 from warehouse.monthfile import LIVE, Flags, Ints, Slot, Versions
 from warehouse.schema import SCHEMA, Key, Rows, Strip
 from warehouse.storage import Storage
+from warehouse.vintages import Month
 
 _SPREAD = np.int64(1) << np.int64(40)
 """Lane numbers are multiplied by this: instants until 9999 stay below it."""
@@ -36,10 +35,12 @@ class Folded:
     changed: int
     evicted: int
     unchanged: int
+    healed: bool = False
+    """Whether a killed fold had left the month half written."""
 
     @property
     def wrote(self) -> bool:
-        return bool(self.added or self.changed or self.evicted)
+        return bool(self.added or self.changed or self.evicted or self.healed)
 
 
 def fold(
@@ -62,17 +63,9 @@ def fold(
     done = []
     for (metric, zone, month), strips in sorted(work.items()):
         new = _versions(feed, strips, known_at)
-        place = _Month(metric, zone, month)
+        place = Month(metric, zone, month)
         done.append(_fold_month(storage, feed, place, new, covered.get((zone, metric), ()), ranks, known_at))
     return done
-
-
-class _Month(NamedTuple):
-    """One month of a zone's metric."""
-
-    metric: str
-    zone: str
-    month: str
 
 
 def _by_month(strip: Strip) -> Iterable[tuple[str, Ints, np.ndarray]]:
@@ -110,26 +103,14 @@ def _lanes(slots: Sequence[Slot]) -> Ints:
 
 
 def _fold_month(
-    storage: Storage, feed: str, place: _Month, new: Versions, spans: Sequence[Window], ranks: Mapping[str, int], known_at: int,
+    storage: Storage, feed: str, place: Month, new: Versions, spans: Sequence[Window], ranks: Mapping[str, int], known_at: int,
 ) -> Folded:
     with storage.locked([layout.series(*place)]):
-        merged, counts = _merge(load(storage, *place), new, feed, spans, known_at)
-        if any(counts[:3]):
-            _store(storage, place, merged, ranks)
-    return Folded(place.zone, place.metric, place.month, *counts)
-
-
-def load(storage: Storage, metric: str, zone: str, month: str) -> Versions:
-    """Every version of a month, each once: where a killed fold left one in both files, the history tells the newer truth."""
-    keys = layout.history(metric, zone, month), layout.series(metric, zone, month)
-    parts = [monthfile.decode(storage.get(key)) for key in keys]
-    both = monthfile.concat(parts)
-    if not len(both):
-        return both
-    same = np.stack([both.slot, both.ts, both.known_at, both.value.view(np.int64)])
-    order = np.lexsort((both.superseded_at == LIVE, *same))
-    again = np.concatenate([[False], (same[:, order][:, 1:] == same[:, order][:, :-1]).all(axis=0)])
-    return both.take(np.sort(order[~again]))
+        old, torn = vintages.all_of(storage, place)
+        merged, counts = _merge(old, new, feed, spans, known_at)
+        if torn or any(counts[:3]):
+            vintages.store(storage, place, merged, ranks)
+    return Folded(place.zone, place.metric, place.month, *counts, healed=torn)
 
 
 def _merge(old: Versions, new: Versions, feed: str, spans: Sequence[Window], known_at: int) -> tuple[Versions, tuple[int, int, int, int]]:
@@ -172,40 +153,13 @@ def _within(ts: Ints, spans: Sequence[Window]) -> Flags:
     return inside
 
 
-def _store(storage: Storage, place: _Month, merged: Versions, ranks: Mapping[str, int]) -> None:
-    """Writes history, then what is served. A row that moves from history to the served file stays in both until the next fold."""
-    chosen = resolve.served(merged, ranks)
-    before = storage.get(layout.history(*place))
-    moving = chosen & _kept_in(monthfile.decode(before), merged)
-    _put(storage, layout.history(*place), merged.take(~chosen | moving), place)
-    _put(storage, layout.series(*place), merged.take(chosen), place)
-    if moving.any():
-        _put(storage, layout.history(*place), merged.take(~chosen), place)
-
-
-def _kept_in(history: Versions, merged: Versions) -> Flags:
-    """Which versions have a row of their slot and instant in the history file already."""
-    both = monthfile.concat([history, merged])
-    places = both.slot * _SPREAD + both.ts
-    return np.isin(places[len(history):], places[: len(history)])
-
-
-def _put(storage: Storage, key: str, versions: Versions, place: _Month) -> None:
-    """Writes a file unless its bytes would not change."""
-    there = storage.get(key)
-    if there is None and not len(versions):
-        return
-    body = monthfile.encode(versions, place.zone, place.metric)
-    if body != there:
-        storage.put(key, body)
-
-
 def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: Mapping[str, int]) -> bool:
     """Resolves a month anew, after ranks or rights changed; whether what is served changed."""
     key = layout.series(metric, zone, month)
     with storage.locked([key]):
         before = storage.stat(key)
-        _store(storage, _Month(metric, zone, month), load(storage, metric, zone, month), ranks)
+        place = Month(metric, zone, month)
+        vintages.store(storage, place, vintages.all_of(storage, place)[0], ranks)
         return storage.stat(key) != before
 
 
@@ -222,7 +176,7 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
     """The rows of a window as this warehouse knew them at an instant."""
     parts = []
     for month in months(window):
-        then = resolve.known(load(storage, metric, zone, month), at)
+        then = resolve.known(vintages.witnessed(storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         if len(chosen):
             parts.append(monthfile.table(monthfile.encode(chosen, zone, metric)))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import sys
 import threading
 import time
 
@@ -341,32 +339,6 @@ def test_a_clock_set_back_does_not_freeze_a_document(world):
     assert document(world, SNAPSHOT)["zones"]["FR"]["updated"] == NOW + 60
 
 
-def child(work) -> int:
-    """Runs `work` in a forked child; its exit status as `waitpid` tells it."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    return os.waitpid(pid, 0)[1]
-
-
-def dies_at(step):
-    """Ends this process by SIGKILL before its `step`-th file operation."""
-    count = 0
-
-    def hook(event, _):
-        nonlocal count
-        if event in ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock"):
-            count += 1
-            if count == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
-
-
 def coherent(world, old, new):
     """Every document is the old or the new one, and the snapshot no older than any latest."""
     latest, brief, snapshot = (document(world, name) for name in ("latest/FR.json", "brief/FR.json", SNAPSHOT))
@@ -375,22 +347,19 @@ def coherent(world, old, new):
     assert snapshot["zones"]["GB"]["updated"] == NOW
 
 
-def test_a_kill_at_any_point_leaves_the_old_or_the_new(world):
+def test_a_kill_at_any_point_leaves_the_old_or_the_new(world, killed_at):
     fill(world)
     fill(world, "GB")
     publish(world.storage, NOW)
-    old, step, status = NOW, 0, signal.SIGKILL
-    while status == signal.SIGKILL:
-        step += 1
-        new = NOW + step
-        status = child(lambda step=step, new=new: (dies_at(step), publish(world.storage, new, ["FR"])))
+    new, killed = NOW, True
+    while killed:
+        old, new = new, new + 1
+        killed = killed_at(lambda new=new: publish(world.storage, new, ["FR"]), new - NOW)
         coherent(world, old, new)
-        if status == signal.SIGKILL:
+        if killed:
             publish(world.storage, new, ["FR"])  # the rerun heals
         coherent(world, new, new)
-        old = new
-    assert status == 0
-    assert step > 15
+    assert new - NOW > 15
 
 
 def test_readers_and_publishers_together(world):

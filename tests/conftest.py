@@ -1,0 +1,42 @@
+"""A child process that is killed at a chosen file operation, for tests of what a kill leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import pytest
+
+_OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
+
+
+def _run(work: Callable[[], object], step: int) -> bool:
+    """Runs `work` in a forked child that gets SIGKILL before its file operation number `step`; whether it came to that."""
+    pid = os.fork()
+    if pid == 0:
+        count = 0
+
+        def hook(event: str, _: object) -> None:
+            nonlocal count
+            if event in _OPERATIONS:
+                count += 1
+                if count == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(hook)
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    assert status in (0, signal.SIGKILL), "the child failed by itself"
+    return status == signal.SIGKILL
+
+
+@pytest.fixture
+def killed_at() -> Callable[[Callable[[], object], int], bool]:
+    """`killed_at(work, step)`: false once `work` has no operation of that number and came to its end."""
+    return _run
