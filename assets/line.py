@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache, partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -130,6 +131,7 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
     got = _Gathered()
     queue = list(reversed(requests))
     seen: set[Request] = set()
+    shelf = cache(partial(_kept_for_good, house, feed, requests))
     while queue:
         request = queue.pop()
         if request in seen:
@@ -138,6 +140,9 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
         try:
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
+            if request.once and (kept := shelf().get(request.url)):
+                got.answers.append(Answer(request, kept.body, kept.fetched_at, request.url))
+                continue
             answer = house.session.ask(request)
             got.bytes += len(answer.body)
             if request.kind == "rows":
@@ -150,6 +155,13 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
             if isinstance(error, CredentialsMissing):
                 break
     return got
+
+
+def _kept_for_good(house: House, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
+    """The kept bodies of files that never change, by address, of the days that are asked for."""
+    days = [day for request in requests for day in request.days]
+    bodies = raw.find(house.storage, feed.id, min(days, default=None), max(days, default=None))
+    return {kept.request.url: kept for kept in bodies if kept.request.once}
 
 
 def _digest(house: House, feed: Feed, days: Sequence[MarketDay], within: Sequence[MarketDay], got: _Gathered) -> RunReport:

@@ -66,7 +66,9 @@ class Report:
         return [self._file(request, days, name) for days, named in chosen.items() for name in named.values()]
 
     def _file(self, request: Request, days: tuple[date, ...], name: str) -> Request:
-        return Request(self.feed, request.url + name, days=days, part=name.rsplit(".", 1)[0], ext="zip")
+        part = name.rsplit(".", 1)[0]
+        of_one_interval = len(part.split("_")[-2]) == 12
+        return Request(self.feed, request.url + name, days=days, part=part, ext="zip", once=of_one_interval)
 
     def _listing(self, place: str, days: Sequence[MarketDay]) -> list[Request]:
         url = f"{NEMWEB}/Reports/{place}/{self.directory}/"

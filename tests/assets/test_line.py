@@ -210,3 +210,17 @@ def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     report = run(of)
     assert of.session.asked == 2  # type: ignore[attr-defined]
     assert report.days[0].status == "done"
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: Path) -> None:
+    def follow(body: bytes, request: Request) -> list[Request]:
+        files = [replace(r, once=True) for r in one_a_day([MarketDay(DAY, FEED.tz)])]
+        return files if request.kind == "listing" else []
+
+    listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
+    of = house(tmp_path, {DAY: whole(0, 30)}, replace(FEED, requests=lambda days: [listing], follow=follow))
+    first, again = run(of), run(of)
+    assert of.session.asked == 3  # type: ignore[attr-defined]
+    assert again.days == first.days
+    assert again.bytes < first.bytes

@@ -395,7 +395,7 @@ def test_of_a_listing_the_files_of_the_day_are_followed_the_newer_of_two():
         "PUBLIC_DISPATCHIS_202611210000_0000000000000005.ZIP",
     ]
     assert {r.days for r in found} == {(date(2026, 11, 20),)}
-    assert {r.kind for r in found} == {"rows"}
+    assert {(r.kind, r.once) for r in found} == {("rows", True)}
 
 
 def test_files_are_asked_for_at_the_publisher_wherever_the_listing_points():
@@ -418,8 +418,9 @@ def test_the_recorded_listings_lead_to_their_files(recordings):
     page = (recordings / "aemo/dirlisting_TradingIS_ARCHIVE_2023-09.html").read_bytes()
     archive = "https://nemweb.com.au/Reports/ARCHIVE/TradingIS_Reports/"
     days = Request(TRADING.id, archive, days=(date(2023, 7, 29), date(2023, 7, 30)), kind="listing")
-    assert [(r.part, r.days) for r in TRADING.follow(page, days)] == [
-        ("PUBLIC_TRADINGIS_20230723_20230729", (date(2023, 7, 29),)), ("PUBLIC_TRADINGIS_20230730_20230805", (date(2023, 7, 30),)),
+    assert [(r.part, r.days, r.once) for r in TRADING.follow(page, days)] == [
+        ("PUBLIC_TRADINGIS_20230723_20230729", (date(2023, 7, 29),), False),
+        ("PUBLIC_TRADINGIS_20230730_20230805", (date(2023, 7, 30),), False),
     ]
 
 
