@@ -33,8 +33,10 @@ from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUna
 from warehouse.market import Request
 
 ATTEMPTS = 3
-PATIENCE = 40.0
+PATIENCE = 60.0
 """No further attempt begins so many seconds after the first: a later run asks again, other sources go on meanwhile."""
+SLOW = 15.0
+"""An attempt that failed after so many seconds is not repeated: a host that is overrun is not helped by asking twice."""
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 """Statuses that pass by themselves; 52x are Cloudflare's for an origin that does not answer."""
 TOO_MANY_PAUSE = 5.0
@@ -105,7 +107,7 @@ class Session:
         begun, attempt = self._tick(), 1
         while isinstance(outcome := self._attempt(request, credentials), _Passing):
             pause = self._pause(outcome, attempt)
-            if attempt == ATTEMPTS or self._tick() - begun + pause > PATIENCE:
+            if attempt == ATTEMPTS or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
                 self._gate.failed(_host(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after)
                 raise outcome.failure
             self._sleep(pause)
@@ -116,13 +118,14 @@ class Session:
         """A good reply, or a failure that may pass. Raises the failures that asking again does not cure."""
         host, terms = _host(request), source(request.feed.split(".")[0])
         self._gate.enter(host, terms.requests_per_minute, terms.min_interval_s)
+        asked = self._tick()
         try:
             reply = self._transport(request, credentials)
         except FeedUnavailable as failure:
-            return _Passing(failure, None)
+            return _Passing(failure, None, self._tick() - asked)
         if reply.status in LATER:
-            reason = f"{host} answers {reply.status}"
-            return _Passing(FeedUnavailable(reason, _retry_after(reply.headers.get("retry-after"))), reply.status)
+            later = FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
+            return _Passing(later, reply.status, self._tick() - asked)
         self._gate.answered(host)
         return _good(request, reply)
 
@@ -159,10 +162,11 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class _Passing:
-    """A failure that may pass; `status` None: nothing answered."""
+    """A failure that may pass; `status` None: nothing answered. `seconds` is how long that took."""
 
     failure: FeedUnavailable
     status: int | None
+    seconds: float
 
 
 def kept_url(request: Request) -> str:

@@ -12,7 +12,7 @@ import pytest
 from assets.sources import _http
 from assets.sources._credentials import Credentials
 from assets.sources._gate import LONGEST_REST, Gate
-from assets.sources._http import ATTEMPTS, PATIENCE, Reply, Session
+from assets.sources._http import ATTEMPTS, PATIENCE, SLOW, Reply, Session
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request, Secret, Source
 
@@ -161,10 +161,17 @@ def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> 
 
 
 def test_no_attempt_begins_when_patience_is_over(live: Live, clock: Clock) -> None:
-    script = Script([FeedUnavailable("silent")], lasts=PATIENCE / 2, clock=clock)
+    script = Script([Reply(503, {"retry-after": f"{PATIENCE / 2 + 1:.0f}"}, b"")])
+    with pytest.raises(FeedUnavailable):
+        live(script).ask(QUESTION)
+    assert clock.slept == [PATIENCE / 2 + 1]
+
+
+def test_a_silent_host_is_not_asked_twice(live: Live, clock: Clock) -> None:
+    script = Script([FeedUnavailable("silent")], lasts=SLOW + 1, clock=clock)
     with pytest.raises(FeedUnavailable, match="silent"):
         live(script).ask(QUESTION)
-    assert len(script.asked) == 2
+    assert len(script.asked) == 1
 
 
 def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, clock: Clock) -> None:
