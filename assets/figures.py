@@ -67,14 +67,16 @@ class ZoneFigures:
 def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
     """Zone id -> what it says at an instant. Reads each zone's metric once."""
     wanted = [(z, m.value) for z in zones for m in SCALAR if m.value in catalogue["zones"][z]["metrics"]]
-    rows = {pair: found for pair in wanted if (found := recent(storage, *pair, now, catalogue["zones"][pair[0]]["tz"])) is not None}
+    kept_out = frozenset(feed for feed, stated in catalogue["feeds"].items() if stated["withheld"])
+    found = {(z, m): recent(storage, z, m, now, catalogue["zones"][z]["tz"], kept_out) for z, m in wanted}
+    rows = {pair: r for pair, r in found.items() if r is not None}
     told = dict(zip(rows, readings([r.trail for r in rows.values()], now), strict=True))
     named = {pair: _figure(rows[pair], reading, catalogue["feeds"]) for pair, reading in told.items() if reading is not None}
     return {
         z: ZoneFigures(
             catalogue["zones"][z], {m: f for (zone, m), f in named.items() if zone == z},
             {m: _missing(catalogue["zones"][z]["metrics"][m]) for zone, m in wanted if zone == z and (z, m) not in named},
-            _mix(storage, catalogue, z, now),
+            _mix(storage, catalogue, z, now, kept_out),
         )
         for z in zones
     }
@@ -100,13 +102,14 @@ def _missing(entry: Mapping[str, Any]) -> str:
     return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
 
 
-def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int) -> Mix | None:
+def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, withheld: Collection[str]) -> Mix | None:
     if Metric.GENERATION not in catalogue["zones"][zone]["metrics"]:
         return None
     newest = series.newest(storage, zone, Metric.GENERATION, now)
-    if not newest.num_rows:
+    told = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"]).to_pylist()
+    rows = [r for r in told if r["feed"] not in withheld]
+    if not rows:
         return None
-    rows = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"]).to_pylist()
     first = rows[0]
     return Mix(
         first["ts"], first["unit"], first["resolution"], first["source"], {r["fuel"]: r["value"] for r in rows},

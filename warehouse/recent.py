@@ -5,12 +5,13 @@ Opens the month files that these days touch, each once, found by arithmetic. Wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from warehouse import layout, monthfile, series
 from warehouse.clock import DAY, RESOLUTIONS, Window, month_window, months
@@ -34,12 +35,16 @@ class Recent(NamedTuple):
         return str(self.rows.column(column)[row].as_py())
 
 
-def recent(storage: Storage, zone: str, metric: str, now: int, tz: str) -> Recent | None:
-    """The net rows around an instant; None where no row has begun, however far back."""
+def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> Recent | None:
+    """The net rows around an instant; None where no row has begun, however far back.
+
+    Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
+    """
 
     @cache
     def load(month: str) -> pa.Table | None:
-        return _net(storage, zone, metric, month)
+        body = storage.get(layout.series(metric, zone, month))
+        return None if body is None else _open_rows(monthfile.table(body, _COLUMNS), withheld)
 
     last = _last_begun(load, months(Window(max(0, now - WINDOW_S), now + 1)), now)
     if last is None:
@@ -51,9 +56,11 @@ def recent(storage: Storage, zone: str, metric: str, now: int, tz: str) -> Recen
     return Recent(Trail(rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz), rows)
 
 
-def _net(storage: Storage, zone: str, metric: str, month: str) -> pa.Table | None:
-    body = storage.get(layout.series(metric, zone, month))
-    return None if body is None else series.net(monthfile.table(body, _COLUMNS)).drop_columns(["counterparty", "link"])
+def _open_rows(table: pa.Table, withheld: Collection[str]) -> pa.Table:
+    """The net rows of feeds that may be passed on."""
+    rows = series.net(table).drop_columns(["counterparty", "link"])
+    found = [feed for feed in rows.column("feed").unique().to_pylist() if feed in withheld]
+    return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(found)))) if found else rows
 
 
 def _last_begun(load: Callable[[str], pa.Table | None], candidates: list[str], now: int) -> int | None:

@@ -164,7 +164,16 @@ def test_an_empty_warehouse_has_no_documents(world):
     assert artefact.identity(world.storage, SNAPSHOT) is None
 
 
-def test_a_zone_whose_rows_are_withheld_is_withdrawn(world):
+def test_rights_taken_back_withdraw_the_documents_at_once(world):
+    """Before the months are resolved anew."""
+    fill(world)
+    publish(world.storage, NOW + 60)
+    world.withhold()
+    world.catalogue()
+    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ["brief/FR.json", "latest/FR.json", SNAPSHOT]
+
+
+def test_a_zone_without_rows_is_withdrawn(world):
     fill(world)
     fill(world, "GB")
     publish(world.storage, NOW + 60)

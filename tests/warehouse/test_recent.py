@@ -1,0 +1,80 @@
+"""Which rows the brief is computed from: those of 30 days and ahead, found without opening other months."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from warehouse import layout, series
+from warehouse.recent import recent
+from warehouse.schema import Key, Rows
+from warehouse.storage import Folder
+
+HOUR, DAY = 3600, 86400
+NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
+RANKS = {"one.a": 1, "two.b": 2}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **lane):
+    rows = Rows()
+    ts = [start + i * step for i in range(count)]
+    rows.extend(Key("GB", "price", "GBP/MWh", resolution, **lane), ts, [float(i) for i in range(count)])
+    series.fold(folder, feed, rows, {}, RANKS, 1)
+
+
+def read(folder, now=NOW, withheld=()):
+    return recent(folder, "GB", "price", now, "Europe/London", withheld)
+
+
+def test_nothing_where_nothing_has_begun(folder):
+    assert read(folder) is None
+    fold(folder, NOW + 1, 5)
+    assert read(folder) is None
+
+
+def test_rows_and_trail_are_the_same_rows(folder):
+    fold(folder, NOW - 40 * DAY, 960)
+    fold(folder, NOW, 10, "two.b", "15m", 900)
+    found = read(folder)
+    assert found.trail.ts.tolist() == found.rows.column("ts").to_pylist()
+    assert found.trail.seconds.tolist() == [HOUR] * (len(found.trail.ts) - 10) + [900] * 10
+    assert [found.word(column, -1) for column in ("unit", "resolution", "source", "feed")] == ["GBP/MWh", "15m", "two", "two.b"]
+    assert found.trail.ts[0] <= NOW - 30 * DAY
+    assert found.trail.ts[-1] == NOW + 9 * 900
+
+
+def test_border_rows_are_left_out(folder):
+    fold(folder, NOW - DAY, 24)
+    fold(folder, NOW - DAY, 25, counterparty="FR")
+    assert len(read(folder).trail.ts) == 24
+
+
+def test_each_month_is_opened_once_and_no_other(folder, monkeypatch):
+    fold(folder, NOW - 400 * DAY, 402 * 24)
+    keys = []
+    real = Folder.get
+    monkeypatch.setattr(Folder, "get", lambda self, key: keys.append(key) or real(self, key))
+    read(folder)
+    assert sorted(keys) == [layout.series("price", "GB", month) for month in ("2026-10", "2026-11")]
+
+
+def test_rows_that_stopped_long_ago_are_found_with_their_30_days(folder):
+    last = NOW - 500 * DAY
+    fold(folder, last - 31 * DAY, 31 * 24 + 1)
+    found = read(folder)
+    assert found.trail.ts[-1] == last
+    assert found.trail.ts[0] <= last - 30 * DAY
+
+
+def test_rows_of_withheld_feeds_are_left_out(folder):
+    fold(folder, NOW - DAY, 12)
+    fold(folder, NOW - 12 * HOUR, 12, "two.b")
+    assert len(read(folder).trail.ts) == 24
+    assert read(folder, withheld={"two.b"}).trail.ts[-1] == NOW - 13 * HOUR
+    assert read(folder, withheld={"one.a", "two.b"}) is None
