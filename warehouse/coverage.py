@@ -88,6 +88,8 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, strip in rows.strips.items():
+        if key.metric not in feed.metrics:
+            continue  # told beside what the feed owes: the ties of a report of prices
         pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:
             net[pair][key.fuel].append((key.resolution, strip.ts))

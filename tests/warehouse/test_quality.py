@@ -149,6 +149,15 @@ def test_borders_alone_are_no_net() -> None:
     assert len(verdict.kept) == 24
 
 
+def test_ties_beside_the_feeds_own_metric_owe_no_net() -> None:
+    rows = series(DAY)
+    rows.add("FR", "interchange", DAY.start, 100.0, "MW", "1h", counterparty="GB", link="gb-fr-ifa")
+    verdict = judge(rows, feed_of(), [DAY.window], LATER)
+    assert verdict.whole == {("FR", "demand"): (DAY.window,)}
+    assert not verdict.short
+    assert len(verdict.kept) == 25
+
+
 def test_a_border_with_a_gap_is_no_reason_to_evict_it() -> None:
     rows = series(DAY, metric="interchange", value=100.0)
     for ts in range(DAY.start + 6 * HOUR, DAY.end, HOUR):
