@@ -10,7 +10,7 @@ import hashlib
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import orjson
@@ -22,6 +22,7 @@ from warehouse.market import Request
 from warehouse.storage import Storage
 
 _SKIPPABLE = 0x184D2A50
+_LONGEST = timedelta(days=366)
 _MOST_BYTES = 1 << 30
 """No kept body unfolds beyond this."""
 
@@ -55,8 +56,7 @@ def digest(request: Request, body: bytes) -> str:
 
 def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Kept]:
     """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came."""
-    stamped = sorted((_stamp(key), key) for key in storage.keys(layout.raw_prefix(feed)))
-    for fetched_at, key in stamped:
+    for fetched_at, key in sorted((_stamp(key), key) for key in _keys(storage, feed, first, last)):
         stored = storage.get(key)
         if stored is None:
             continue
@@ -67,7 +67,7 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
 
 def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
     """What was asked, of each kept body of rows; the bodies are not unpacked."""
-    for key in storage.keys(layout.raw_prefix(feed)):
+    for key in _keys(storage, feed, first, last):
         stored = storage.get(key)
         if stored is not None:
             request, _ = _unframe(stored, key)
@@ -90,6 +90,15 @@ def prune(storage: Storage, feed: str, before: int) -> int:
             storage.delete(older)
             removed += 1
     return removed
+
+
+def _keys(storage: Storage, feed: str, first: date | None, last: date | None) -> Iterator[str]:
+    """The keys whose questions may cover a day of `first..last`: a question lies under its first day and covers a year at most."""
+    if first is None or last is None:
+        yield from storage.keys(layout.raw_prefix(feed))
+        return
+    for number in range((first - _LONGEST).toordinal(), last.toordinal() + 1):
+        yield from storage.keys(layout.raw_prefix(feed, str(date.fromordinal(number))))
 
 
 def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:
