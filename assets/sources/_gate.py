@@ -1,24 +1,25 @@
-"""When a host may be asked: at most so many requests a minute, so many seconds apart, and for a while not at all if it is dead."""
+"""When a host may be asked: at most so many requests a minute, so many seconds apart, and for a while not at all where it fails."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from warehouse.errors import FeedUnavailable
 
 MINUTE = 60.0
 FAILURES = 3
-"""So many failed questions in a row close a host; one is enough where nothing answers at all."""
+"""So many failed questions in a row close a host; one is enough where nothing answers at all, and for its own path."""
 REST = 60.0
 LONGEST_REST = 900.0
 
 
 @dataclass(slots=True)
-class _Host:
-    turns: deque[float] = field(default_factory=deque)
+class _Door:
+    """Of a host, or of one path on it: other reports of a publisher whose one report is broken are still asked for."""
+
     failures: int = 0
     closed: int = 0
     rest_until: float = 0.0
@@ -30,40 +31,46 @@ class Gate:
 
     def __init__(self, tick: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._tick, self._sleep = tick, sleep
-        self._hosts: dict[str, _Host] = {}
+        self._turns: dict[str, deque[float]] = defaultdict(deque)
+        self._doors: dict[str, _Door] = {}
         self._lock = threading.Lock()
 
-    def enter(self, host: str, per_minute: float, interval: float) -> None:
-        """Waits for the host's next turn. Raises FeedUnavailable while it is left alone."""
+    def enter(self, host: str, path: str, per_minute: float, interval: float) -> None:
+        """Waits for the host's next turn. Raises FeedUnavailable while it, or the path, is left alone."""
         with self._lock:
-            state, now = self._of(host), self._tick()
-            if now < state.rest_until:
-                left = state.rest_until - now
-                raise FeedUnavailable(f"{state.reason}; {host} is asked again in {left:.0f} s", retry_after=left)
-            turn = max(now, _earliest(state.turns, per_minute, interval))
-            state.turns.append(turn)
+            now, turns = self._tick(), self._turns[host]
+            for door in filter(None, (self._doors.get(host), self._doors.get(host + path))):
+                if now < door.rest_until:
+                    left = door.rest_until - now
+                    raise FeedUnavailable(f"{door.reason}; asked again in {left:.0f} s", retry_after=left)
+            turn = max(now, _earliest(turns, per_minute, interval))
+            turns.append(turn)
         if turn > now:
             self._sleep(turn - now)
 
-    def answered(self, host: str) -> None:
-        """The host works: whatever it said."""
+    def wait(self, host: str, per_minute: float, interval: float) -> float:
+        """Seconds until the host's next turn."""
         with self._lock:
-            state = self._of(host)
-            state.failures = state.closed = 0
+            return max(0.0, _earliest(self._turns[host], per_minute, interval) - self._tick())
 
-    def failed(self, host: str, reason: str, dead: bool, rest: float | None) -> None:
+    def answered(self, host: str, path: str) -> None:
+        """The host works, whatever it said."""
+        with self._lock:
+            self._doors.pop(host, None)
+            self._doors.pop(host + path, None)
+
+    def failed(self, host: str, path: str, reason: str, dead: bool, rest: float | None) -> None:
         """A question failed for good. `dead`: nothing answered; `rest`: seconds that the host itself asked for."""
         with self._lock:
-            state = self._of(host)
-            state.failures += FAILURES if dead else 1
-            if rest is None and state.failures < FAILURES:
-                return
-            pause = min(REST * 2**state.closed, LONGEST_REST) if rest is None else rest
-            state.closed += 1
-            state.rest_until, state.reason = self._tick() + pause, reason
+            self._count(host, FAILURES if dead or rest is not None else 1, reason, rest)
+            self._count(host + path, FAILURES, reason, rest)
 
-    def _of(self, host: str) -> _Host:
-        return self._hosts.setdefault(host, _Host())
+    def _count(self, place: str, failures: int, reason: str, rest: float | None) -> None:
+        door = self._doors.setdefault(place, _Door())
+        door.failures += failures
+        if door.failures >= FAILURES:
+            pause = min(REST * 2**door.closed, LONGEST_REST) if rest is None else rest
+            door.closed, door.rest_until, door.reason = min(door.closed + 1, 10), self._tick() + pause, reason
 
 
 def _earliest(turns: deque[float], per_minute: float, interval: float) -> float:

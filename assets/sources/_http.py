@@ -106,9 +106,9 @@ class Session:
             return _good(request, self._transport(request, credentials))
         begun, attempt = self._tick(), 1
         while isinstance(outcome := self._attempt(request, credentials), _Passing):
-            pause = self._pause(outcome, attempt)
+            pause = self._pause(request, outcome, attempt)
             if attempt == ATTEMPTS or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
-                self._gate.failed(_host(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after)
+                self._gate.failed(*_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after)
                 raise outcome.failure
             self._sleep(pause)
             attempt += 1
@@ -116,24 +116,24 @@ class Session:
 
     def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
         """A good reply, or a failure that may pass. Raises the failures that asking again does not cure."""
-        host, terms = _host(request), source(request.feed.split(".")[0])
-        self._gate.enter(host, terms.requests_per_minute, terms.min_interval_s)
+        self._gate.enter(*_place(request), *_pace(request))
         asked = self._tick()
         try:
             reply = self._transport(request, credentials)
         except FeedUnavailable as failure:
             return _Passing(failure, None, self._tick() - asked)
         if reply.status in LATER:
-            later = FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
+            later = FeedUnavailable(f"{_host(request)} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
             return _Passing(later, reply.status, self._tick() - asked)
-        self._gate.answered(host)
+        self._gate.answered(*_place(request))
         return _good(request, reply)
 
-    def _pause(self, outcome: _Passing, attempt: int) -> float:
-        """Seconds before the next attempt: doubling with jitter, and never before the publisher's own word."""
+    def _pause(self, request: Request, outcome: _Passing, attempt: int) -> float:
+        """Seconds before the next attempt: doubling with jitter, and never before the publisher's own word, or the host's next turn."""
         backoff = 2.0 ** (attempt - 1) * (0.5 + self._chance())
         least = TOO_MANY_PAUSE if outcome.status == 429 else 0.0
-        return max(backoff, least if outcome.failure.retry_after is None else outcome.failure.retry_after)
+        said = least if outcome.failure.retry_after is None else outcome.failure.retry_after
+        return max(backoff, said, self._gate.wait(_host(request), *_pace(request)))
 
     def _credentials(self, request: Request) -> Credentials:
         if self._environ is None:
@@ -176,6 +176,18 @@ def kept_url(request: Request) -> str:
 
 def _host(request: Request) -> str:
     return urlsplit(request.url).hostname or ""
+
+
+def _place(request: Request) -> tuple[str, str]:
+    """Host and path."""
+    parts = urlsplit(request.url)
+    return parts.hostname or "", parts.path
+
+
+def _pace(request: Request) -> tuple[float, float]:
+    """Requests a minute, and seconds between two, that the request's source allows."""
+    terms = source(request.feed.split(".")[0])
+    return terms.requests_per_minute, terms.min_interval_s
 
 
 def _good(request: Request, reply: Reply) -> Reply:
