@@ -20,7 +20,7 @@ def create_app(settings: Settings, gate: Gate | None = None) -> Flask:
     storage = Folder(Path(settings.home))
     mode = (storage.get(layout.MODE) or b"").decode().strip()
     service = Service.over(settings, storage, gate or Gate.open(settings, mode))
-    app = Flask(__name__, static_folder=None)
+    app = Flask(__name__, static_folder=None, template_folder="pages")
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
     app.url_map.merge_slashes = False

@@ -12,8 +12,9 @@ from flask import Response, request
 
 from api import parameters, respond
 from api.doors import Pass
-from api.endpoints import ENDPOINTS
+from api.endpoints import ENDPOINTS, Endpoint
 from api.holdings import Holdings
+from api.prices import PRICES
 from api.published import Document, Shelf
 from api.service import Service
 from warehouse import clock, health, layout
@@ -86,6 +87,20 @@ def _by_metric(feeds: Iterable[_Standing]) -> dict[str, list[_Standing]]:
     return found
 
 
+def catalogue(holdings: Holdings, base_url: str) -> dict[str, Any]:
+    """All that is held, and every path with its price."""
+    stated: dict[str, Any] = holdings.document.json
+    return {**stated, "endpoints": [_endpoint(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
+
+
+def _endpoint(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
+    described = {
+        "id": endpoint.id, "method": endpoint.method, "path": endpoint.path, "url": base_url + endpoint.path, "summary": endpoint.summary,
+        "access": "paid" if endpoint.paid else "free", "parameters": list(endpoint.parameters), "zones": list(endpoint.zones),
+    }
+    return {**described, "price_usd": PRICES[endpoint.id].usd} if endpoint.paid else described
+
+
 def views(service: Service) -> dict[str, Callable[..., Response]]:
     """The views of this file's paths, by operationId."""
 
@@ -97,7 +112,17 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
         parameters.values(ENDPOINTS["status"].parameters, request.args)
         return service.guarded("", partial(_status, service))
 
-    return {"zones": zone_list, "status": freshness}
+    def whole() -> Response:
+        return service.guarded("", partial(_catalogue, service))
+
+    return {"zones": zone_list, "status": freshness, "catalogue": whole}
+
+
+def _catalogue(service: Service, entry: Pass) -> tuple[Response, int]:
+    holdings, base_url = service.holdings, service.settings.base_url
+    made = holdings.document.derive(
+        "catalogue", lambda held: Document("catalogue", orjson.dumps(catalogue(holdings, base_url)), held.identity))
+    return respond.document(request, made, _JSON, [*respond.caching(entry.door), *respond.marks(holdings.simulated)]), 1
 
 
 def _zones(service: Service, entry: Pass) -> tuple[Response, int]:

@@ -44,18 +44,15 @@ def edge(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | No
         asked = environ.get("HTTP_X_REQUEST_ID", "")
         name = asked if _ID.fullmatch(asked) else os.urandom(16).hex()
         environ["emds.request_id"] = name
-        seen: list[Any] = ["", 0]
+        seen: dict[str, Any] = {"route": "none", "zone": None, "status": 0}
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-            seen[0] = status[:3]
-            headers.append(("X-Request-Id", name))
-            if not environ.get("PATH_INFO", "").startswith("/mcp"):
-                headers += _CORS if environ["REQUEST_METHOD"] != "OPTIONS" else _CORS + _PREFLIGHT
-            return start_response(status, headers, exc_info)
+            _see(environ, status, seen)
+            return start_response(status, [*headers, ("X-Request-Id", name), *_cors(environ)], exc_info)
 
         excess = _excess(environ)
         answer = app(environ, start) if excess is None else _refuse(base_url, excess, name, start)
-        _note(environ, name, seen[0], time.perf_counter() - began, put)
+        _note(environ, name, seen, time.perf_counter() - began, put)
         return answer
 
     return served
@@ -80,17 +77,28 @@ def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
     return [body]
 
 
-def _note(environ: WSGIEnvironment, name: str, status: str, seconds: float, put: Callable[[bytes], Any]) -> None:
+def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
+    """Everybody may read; /mcp answers for itself."""
+    if environ.get("PATH_INFO", "").startswith("/mcp"):
+        return []
+    return _CORS + _PREFLIGHT if environ["REQUEST_METHOD"] == "OPTIONS" else _CORS
+
+
+def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
+    """Notes what Flask made of the request; it forgets at the end of it."""
+    seen["status"] = int(status[:3])
+    request = environ.get("werkzeug.request")
+    if request is not None and request.url_rule is not None:
+        seen["route"], seen["zone"] = request.url_rule.endpoint, (request.view_args or {}).get("zone")
+
+
+def _note(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float, put: Callable[[bytes], Any]) -> None:
     """Counts and logs one request: its route, never its query, path or headers, in which keys and addresses may stand."""
-    request: Any = environ.get("werkzeug.request")
-    matched = request is not None and request.url_rule is not None
-    route = request.url_rule.endpoint if matched else "none"
-    ANSWERS.labels(route, status).inc()
-    SECONDS.labels(route).observe(seconds)
+    ANSWERS.labels(seen["route"], seen["status"]).inc()
+    SECONDS.labels(seen["route"]).observe(seconds)
+    method = environ["REQUEST_METHOD"]
     line: dict[str, Any] = {
-        "at": round(time.time(), 3), "id": name, "method": environ["REQUEST_METHOD"] if len(environ["REQUEST_METHOD"]) < 10 else "?",
-        "route": route, "zone": (request.view_args or {}).get("zone") if matched else None, "status": int(status or 0),
-        "ms": round(seconds * 1000, 2),
+        "at": round(time.time(), 3), "id": name, "method": method if len(method) < 10 else "?", **seen, "ms": round(seconds * 1000, 2),
     }
     trace = environ.get("HTTP_TRACEPARENT", "")
     if _TRACE.fullmatch(trace):

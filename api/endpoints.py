@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from api import formats
+from api import formats, geo_parameters
 from api.holdings import SERIES
 from api.paging import Cursor
 from api.parameters import Parameter, choice, moment, text, whole, yes_no
@@ -37,7 +37,11 @@ class Endpoint:
     body: str = ""
     """The name of the request body's schema; empty where it takes none."""
     statuses: tuple[int, ...] = ()
-    """Statuses besides 200, 304, 404, 405, 414 and 429 that its own work may give."""
+    """Statuses besides the answer's own, 304, 404 for a zone, 414, 429 and 431."""
+    code: int = 200
+    """The status of its answer."""
+    keyed: bool = False
+    """Only for holders of a key: about the key itself."""
 
 
 def _named(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
@@ -53,7 +57,9 @@ INTERVAL = choice(
     "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` and `coverage`. "
     "An interval of which less than half is covered is left out.", ("1h", "1d"),
 )
-FORMAT = choice("format", "The answer's format; goes before Accept.", formats.MEDIA)
+# Any text is taken here: one that names no format is a 406, not a 400.
+FORMAT = Parameter(
+    "format", "The answer's format; goes before Accept.", str, {"type": "string", "enum": list(formats.MEDIA)}, example="csv")
 MARKET = choice("market", "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.", ("day_ahead",))
 BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",))
 CURSOR = text(
@@ -85,11 +91,28 @@ def _series(name: str, metric: Metric) -> Endpoint:
     return Endpoint(
         name, f"/v1/{name}/{{zone}}", title, words + _ROWS, "Series", "Series",
         _named((START, END, LIMIT, ORDER, *interval, *own, AS_OF, CURSOR, FORMAT, SAMPLE)), zones_with(metric), paid=True,
-        media=tuple(formats.MEDIA.values()), statuses=(400, 401, 402, 406, 503),
+        media=tuple(formats.MEDIA.values()), statuses=(400, 401, 402, 406, 409, 503),
     )
 
 
-_PAID = (400, 401, 402, 503)
+def _geo(layer: str) -> tuple[Endpoint, Endpoint]:
+    """A layer's path, and the same with a suffix by which QGIS and GDAL know what they get."""
+    titles = {"zones": "Zone boundaries", "interconnectors": "Interconnectors", "plants": "Power plants of 250 MW and above"}
+    words = {
+        "zones": "Boundaries of the 25 zones, at two levels of detail.",
+        "interconnectors": "Lines between zones, each with the zone ids at its ends.",
+        "plants": "Points with capacity, fuel and zone.",
+    }[layer]
+    own, media = geo_parameters.PARAMETERS[layer], tuple(geo_parameters.MEDIA[name] for name in geo_parameters.FORMATS[layer])
+    plain = {name: parameter for name, parameter in own.items() if name != "format"}
+    return (
+        Endpoint(f"geo-{layer}", f"/v1/geo/{layer}", titles[layer], words, "Free", "Features", own, media=media, statuses=(400, 406, 503)),
+        Endpoint(f"geo-{layer}-file", f"/v1/geo/{layer}.geojson", f"{titles[layer]} as a file", words, "Free", "Features", plain,
+                 media=media[:1], statuses=(400, 503)),
+    )
+
+
+_PAID = (400, 401, 402, 409, 503)
 _ALL_ZONES = tuple(ZONES)
 
 ENDPOINTS: dict[str, Endpoint] = {
@@ -108,6 +131,31 @@ ENDPOINTS: dict[str, Endpoint] = {
         Endpoint("latest", "/v1/latest/{zone}", "Latest values", "Of each metric the newest row whose interval has begun.", "Now",
                  "Latest", _named([SAMPLE]), _ALL_ZONES, paid=True, statuses=_PAID),
         *(_series(name, metric) for name, metric in SERIES.items()),
+        *(endpoint for layer in geo_parameters.PARAMETERS for endpoint in _geo(layer)),
+        Endpoint("sign-up", "/v1/keys/signup", "Sign up for a free key",
+                 "A key for 500 answers of the paid paths a UTC day, shown once. At most three live keys an address.", "Keys", "Key",
+                 method="POST", body="SignUp", statuses=(400, 409, 413, 415, 422), code=201),
+        Endpoint("usage", "/v1/usage", "A key's own count", "What is left of the day of the key in Authorization.", "Keys", "Usage",
+                 statuses=(401,), keyed=True),
+        Endpoint("revoke", "/v1/keys/current", "Revoke a key", "Ends the key in Authorization.", "Keys", "", method="DELETE",
+                 statuses=(401,), code=204, keyed=True),
+        Endpoint("catalogue", "/catalog", "Catalogue",
+                 "What is held: zones and metrics with unit, resolution, market, feeds in rank order, licence, span and row count; every "
+                 "path with its price.", "Discovery", "Catalogue", statuses=(503,)),
+        Endpoint("openapi", "/openapi.json", "This description", "OpenAPI 3.1 of every path.", "Discovery", "Document", statuses=(503,)),
+        *(Endpoint(f"{name}{place}", f"/{folder}{name}.txt", f"{name}.txt", words, "Discovery", "Text", media=("text/plain",))
+          for name, words in (("llms", "What this service is, for language models."), ("agents", "How agents may use it."))
+          for place, folder in (("", ""), ("-well-known", ".well-known/"))),
+        Endpoint("x402-json", "/.well-known/x402.json", "Payable paths", "Every paid path with its price (x402).", "Discovery", "Document"),
+        Endpoint("x402", "/.well-known/x402", "Payable paths", "The same at the older address.", "Discovery", "Document"),
+        Endpoint("api-catalog", "/.well-known/api-catalog", "API catalogue", "Where this API is described (RFC 9727).", "Discovery",
+                 "Document", media=("application/linkset+json",)),
+        Endpoint("security-txt", "/.well-known/security.txt", "security.txt", "Whom to tell of a weakness (RFC 9116).", "Discovery",
+                 "Text", media=("text/plain",)),
+        Endpoint("robots", "/robots.txt", "robots.txt", "What crawlers may fetch.", "Discovery", "Text", media=("text/plain",)),
+        Endpoint("docs", "/docs", "Reference", "This description as a page.", "Discovery", "Text", media=("text/html",), statuses=(503,)),
+        Endpoint("problem", "/problems/{kind}", "A kind of problem", "What a problem's `type` means.", "Discovery", "Text",
+                 media=("text/html",)),
         Endpoint("healthz", "/healthz", "Process", "Whether the process runs; nothing else is looked at.", "Service", "Alive"),
         Endpoint("readyz", "/readyz", "Readiness", "Whether the catalogue can be read, however old.", "Service", "Ready", statuses=(503,)),
         Endpoint("metrics", "/metrics", "Metrics", "Counts for Prometheus, by the bearer token of EMDS_METRICS_TOKEN.", "Service", "Text",

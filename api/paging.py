@@ -28,7 +28,7 @@ class Cursor(NamedTuple):
 
     def to_text(self) -> str:
         """Opaque to clients, safe in a URL."""
-        return base64.urlsafe_b64encode(orjson.dumps(self)).rstrip(b"=").decode()
+        return base64.urlsafe_b64encode(orjson.dumps([*self])).rstrip(b"=").decode()
 
     @classmethod
     def from_text(cls, text: str) -> Cursor:

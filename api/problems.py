@@ -40,6 +40,8 @@ KINDS: dict[str, Kind] = {
              "A query parameter is unknown, given twice, or holds a value that is not allowed. `errors` names each one and what it "
              "takes. Nothing was charged or counted."),
         Kind("invalid-request", 400, "Invalid request", "The request line, a header or the body could not be read."),
+        Kind("invalid-payment", 400, "Invalid payment header",
+             "The payment header holds no payment that can be read. Nothing was charged."),
         Kind("invalid-key", 401, "Invalid API key",
              "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; `sample=true` needs none."),
         Kind("origin-not-allowed", 403, "Origin not allowed",
@@ -53,9 +55,12 @@ KINDS: dict[str, Kind] = {
              "this service has not declared (EMDS_RIGHTS)."),
         Kind("method-not-allowed", 405, "Method not allowed", "The path does not know this method; `Allow` names those it knows."),
         Kind("not-acceptable", 406, "Not acceptable", "The wanted format is not among those that this path can give."),
-        Kind("conflict", 409, "Conflict", "The request contradicts what is kept already."),
         Kind("too-many-keys", 409, "Too many keys",
              "The address holds three live keys and all were used within seven days. DELETE /v1/keys/current revokes one."),
+        Kind("payment-in-progress", 409, "Payment in progress",
+             "A call with this payment is under way. Send the same payment header again after it; it is charged once."),
+        Kind("payment-bound", 409, "Payment belongs to another request",
+             "This payment was sent for another request and its outcome is not known yet: repeat that request with it."),
         Kind("body-too-large", 413, "Body too large", "The request's body is larger than this path takes."),
         Kind("url-too-long", 414, "URL too long", "The path and query are longer than 8000 bytes."),
         Kind("unsupported-media-type", 415, "Unsupported media type", "The request's body is not of the type that this path takes."),
@@ -70,6 +75,10 @@ KINDS: dict[str, Kind] = {
              "The service failed; the request id finds the reason in its log. Nothing was charged."),
         Kind("not-yet-available", 503, "Not yet available",
              "The document does not exist yet: nothing was ingested for it so far. `Retry-After` says when to ask again."),
+        Kind("facilitator-unavailable", 503, "Payments cannot be taken now",
+             "No payment facilitator answers. Nothing was charged; the same payment header can be sent again."),
+        Kind("settlement-unknown", 503, "Settlement not known yet",
+             "It is not known yet whether this payment was charged. Send the same payment header again: it is never charged twice."),
         Kind("warehouse-unavailable", 503, "Warehouse unavailable", "The stored figures cannot be read at the moment."),
     )
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
-from api import artefacts, catalogue, health, problems, series
+from api import artefacts, catalogue, discovery, geo, health, keys, problems, series
 from api.endpoints import ENDPOINTS, Endpoint
 from api.holdings import SERIES
 from api.problems import KINDS, Problem
@@ -22,19 +22,21 @@ _ZONE_PATH = re.compile(r"(/v1/[a-z-]+/)([^/]*)")
 def register(app: Flask, service: Service) -> None:
     """Gives every path of the table its view."""
     views: dict[str, Callable[..., Response]] = {
-        **artefacts.views(service), **catalogue.views(service), **health.views(service),
+        **artefacts.views(service), **catalogue.views(service), **discovery.views(service), **health.views(service),
         **{name: series.view(service, name) for name in SERIES},
     }
     for name, view in views.items():
         endpoint = ENDPOINTS[name]
         app.add_url_rule(_rule(endpoint), name, view, methods=[endpoint.method])
+    app.register_blueprint(geo.blueprint(service.gate, service.shelf))
+    app.register_blueprint(keys.blueprint(service.gate))
     app.register_error_handler(NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path)))
 
 
 def _rule(endpoint: Endpoint) -> str:
     """Unknown zones match no rule: 404 comes before 405 and before any work. Zones without the metric do: their 404 says more."""
     zones = ",".join(f'"{zone}"' for zone in ZONES)
-    return endpoint.path.replace("{zone}", f"<any({zones}):zone>")
+    return endpoint.path.replace("{zone}", f"<any({zones}):zone>").replace("{kind}", "<kind>")
 
 
 def not_found(path: str) -> Problem:

@@ -1,0 +1,144 @@
+"""Small warehouses for the API's tests: three sources of the tests' own, rows folded into a fresh folder, a catalogue, an app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from api.settings import Settings
+from warehouse import artefact, catalogue, layout
+from warehouse.clock import HOUR, instant
+from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.schema import Key, Rows
+from warehouse.series import fold
+from warehouse.storage import Folder
+
+NOW = instant("2026-03-30T12:10:00Z")
+"""The tests' present: a day after Europe's clocks went forward."""
+
+
+def _none(*_: object) -> Any:
+    raise AssertionError("the API asks no publisher")
+
+
+def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str, rank: int = 1) -> Feed:
+    """A feed that nobody fetches."""
+    return Feed(name, f"{name} of the tests", zones, metrics, rank, resolution, "start", "UTC", date(2016, 1, 1),
+                Publication(lag_minutes=10), _none, _none, 5)
+
+
+def source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
+    """A publisher of the tests' own."""
+    return Source(code, f"{code.title()} Market Operator", f"https://{code}.example", (f"{code}.example",), 60.0, "CC BY 4.0",
+                  f"https://{code}.example/licence", f"© {code.title()} Market Operator", "no" if withheld else "yes", feeds, withheld)
+
+
+SOURCES = {
+    s.code: s
+    for s in (
+        source("north", (
+            feed("north.price", ("GB", "AU-NSW", "DE-LU", "US-NYISO"), (Metric.PRICE,), "30m"),
+            feed("north.grid", ("GB", "AU-NSW", "DE-LU", "US-NYISO", "AU-SA"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
+            feed("north.mix", ("GB", "US-CAISO"), (Metric.GENERATION,), "30m"),
+            feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
+            feed("north.auction", ("US-NYISO",), (Metric.PRICE_DAY_AHEAD,), "1h"),
+            feed("north.plants", ("DE-LU", "FR"), (Metric.CAPACITY,), "1y"),
+        )),
+        source("south", (feed("south.hourly", ("US-NYISO", "GB"), (Metric.DEMAND,), "1h", 9),)),
+        source("shut", (feed("shut.price", ("US-PJM",), (Metric.PRICE,), "5m"),), withheld=True),
+    )
+}
+
+
+@dataclass
+class Rig:
+    """A warehouse in a folder, and the application over it."""
+
+    home: Path
+    environ: pytest.MonkeyPatch
+    sources: dict[str, Source] = field(default_factory=lambda: dict(SOURCES))
+    mode: str = "live"
+
+    @property
+    def storage(self) -> Folder:
+        return Folder(self.home)
+
+    def put(self, feed_id: str, zone: str, metric: str, rows: Any, unit: str = "MW", resolution: str = "5m", known_at: int = 1, **lane: Any) -> None:
+        """Folds (ts, value) pairs of one lane."""
+        pairs = list(rows)
+        heap = Rows()
+        heap.extend(Key(zone, metric, unit, resolution, **lane), [ts for ts, _ in pairs], [value for _, value in pairs])
+        fold(self.storage, feed_id, heap, {}, catalogue.ranks(self.sources, (), self.mode), known_at)
+
+    def publish(self, rights: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Publishes the catalogue."""
+        self.storage.put(layout.MODE, self.mode.encode())
+        return catalogue.publish(self.storage, self.sources, self.mode, rights, tuple(self.sources), NOW)
+
+    def put_document(self, name: str, document: Any) -> bytes:
+        """Publishes a document; its bytes."""
+        body = orjson.dumps(document)
+        artefact.put(self.storage, name, body, artefact.new_version())
+        return body
+
+    def settings(self, **changes: Any) -> Settings:
+        given = {"home": str(self.home), "database_url": f"sqlite:///{self.home / 'accounts.sqlite'}", "base_url": "http://emds.example",
+                 "free_calls_per_minute": 0, "sample_calls_per_day": 0, "signups_per_hour": 0, **changes}
+        return Settings(**given)
+
+    def client(self, **changes: Any) -> FlaskClient:
+        app = create_app(self.settings(**changes))
+        self.apps.append(app)
+        return app.test_client()
+
+    def __post_init__(self) -> None:
+        self.apps: list[Any] = []
+
+    def close(self) -> None:
+        for app in self.apps:
+            app.extensions["emds"].gate.close()
+
+
+def every(start: int, step: int, count: int, value: Callable[[int], float] = float) -> list[tuple[int, float]]:
+    """`count` rows `step` seconds apart."""
+    return [(start + i * step, value(i)) for i in range(count)]
+
+
+@pytest.fixture
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    """An empty warehouse without a catalogue, at NOW."""
+    monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+    made = Rig(tmp_path / "home", monkeypatch)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def market(rig: Rig) -> Rig:
+    """A warehouse with two days of everything that the tests' sources carry."""
+    start = NOW - NOW % HOUR - 48 * HOUR
+    rig.put("north.price", "GB", "price", every(start, 1800, 97, lambda i: 50 + i / 8), "GBP/MWh", "30m")
+    rig.put("north.grid", "GB", "demand", every(start, 300, 578, lambda i: 30000 + i), "MW", "5m")
+    rig.put("north.grid", "GB", "interchange", every(start, 300, 578, lambda i: 100.5 - i), "MW", "5m")
+    for link, name in (("ifa", "FR"), ("britned", "NL")):
+        rig.put("north.grid", "GB", "interchange", every(start, 300, 578, lambda i: 7.25 + i), "MW", "5m", counterparty=name, link=link)
+    for fuel in ("gas", "wind", "nuclear"):
+        rig.put("north.mix", "GB", "generation", every(start, 1800, 97, lambda i: 33.25), "%", "30m", fuel=fuel)
+    rig.put("north.intensity", "GB", "carbon_intensity", every(start, 1800, 97, lambda i: 120 + i % 7), "gCO2/kWh", "30m")
+    rig.put("south.hourly", "US-NYISO", "demand", every(start, HOUR, 30, lambda i: 15000 + i), "MW", "1h")
+    rig.put("north.grid", "US-NYISO", "demand", every(start + 30 * HOUR, 300, 200, lambda i: 16000 + i), "MW", "5m")
+    rig.put("north.price", "DE-LU", "price", every(start, 900, 288, lambda i: 80 - i / 4), "EUR/MWh", "15m")
+    rig.put("north.auction", "US-NYISO", "price_day_ahead", every(start, HOUR, 72, lambda i: 40 + i), "USD/MWh", "1h")
+    for year in ("2024-12-31T23:00:00Z", "2025-12-31T23:00:00Z"):
+        for fuel, value in (("solar", 99000.0), ("gas", 31000.5)):
+            rig.put("north.plants", "DE-LU", "capacity", [(instant(year), value)], "MW", "1y", fuel=fuel)
+    rig.publish()
+    return rig
