@@ -1,0 +1,295 @@
+"""Recomputes every zone's brief from the rows that the API itself serves, and says where a published digit differs.
+
+    python tests/independent/recompute.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
+
+Uses the standard library alone and nothing of this project: what docs/brief.md says is written down here a second time,
+in exact fractions. Takes some 200 answers of a key's day for all zones. Exit 0: everything equal; 1: not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+HOUR, DAY = 3600, 86400
+WINDOW = 30 * DAY
+PATHS = {"price": "price", "demand": "demand", "interchange": "interchange", "carbon_intensity": "carbon-intensity"}
+SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR, "1d": DAY}
+
+
+class Row(NamedTuple):
+    """One row of a series; `value` exactly as the decimal in the JSON."""
+
+    ts: int
+    value: Fraction
+    unit: str
+    resolution: str
+
+    @property
+    def end(self) -> int:
+        return self.ts + SECONDS[self.resolution]
+
+
+class Api:
+    """The service over HTTP."""
+
+    def __init__(self, base: str, key: str) -> None:
+        self.base, self.key = base.rstrip("/"), key
+
+    def get(self, path: str, **query: object) -> Any:
+        """The decoded body, numbers with a point as fractions; None for 404 and 503."""
+        url = f"{self.base}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self.key}", "Accept": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer, parse_float=Fraction)
+        except urllib.error.HTTPError as error:
+            if error.code in (404, 503):
+                return None
+            raise
+
+    def rows(self, metric: str, zone: str, start: int, end: int, as_of: int) -> list[dict[str, Any]]:
+        """All rows of a window as the service knew them at an instant, page after page."""
+        found: list[dict[str, Any]] = []
+        while True:
+            page = self.get(f"/v1/{metric}/{zone}", start=start, end=end, limit=5000, as_of=as_of)
+            if page is None:
+                return found
+            fresh = [row for row in page["data"] if row not in found[-50:]]
+            found += fresh
+            if not page.get("truncated"):
+                return found
+            start = page["end"]
+
+
+def standing(rows: list[Row]) -> list[Row]:
+    """Ascending rows of which no finer one overlaps any part."""
+    kept: list[Row] = []
+    for step in sorted({SECONDS[r.resolution] for r in rows}):
+        cells = {cell for r in kept for cell in range(r.ts // 300, -(-r.end // 300))}
+        kept += [
+            r for r in rows if SECONDS[r.resolution] == step and not any(c in cells for c in range(r.ts // 300, -(-r.end // 300)))
+        ]
+    return sorted(kept)
+
+
+def number(exact: Fraction) -> Fraction:
+    """An exact number as JSON publishes it: the nearest double, by its shortest decimal."""
+    return Fraction(repr(float(exact)))
+
+
+def half_up(exact: Fraction, decimals: int) -> Fraction:
+    size = Fraction(1, 10**decimals)
+    whole = int(abs(exact) / size + Fraction(1, 2)) * size
+    return whole if exact >= 0 else -whole
+
+
+def quantile(pairs: list[tuple[Fraction, int]], tenths: int) -> Fraction:
+    """Inverse of the weighted distribution; the mean of two where the cut falls exactly between. `pairs` ascend."""
+    target, reached = sum(w for _, w in pairs) * tenths, 0
+    for place, (value, weight) in enumerate(pairs):
+        reached += weight * 10
+        if reached == target:
+            return (value + pairs[place + 1][0]) / 2
+        if reached > target:
+            return value
+    raise ValueError("empty window")
+
+
+def rank(pairs: list[tuple[Fraction, int]], x: Fraction) -> Fraction:
+    total = sum(w for _, w in pairs)
+    below, equal = sum(w for v, w in pairs if v < x), sum(w for v, w in pairs if v == x)
+    return Fraction(200 * below + 100 * equal, 2 * total)
+
+
+def percentile(pairs: list[tuple[Fraction, int]], x: Fraction) -> int:
+    if all(v > x for v, _ in pairs):
+        return 0
+    if all(v < x for v, _ in pairs):
+        return 100
+    return min(max(int(half_up(rank(pairs, x), 0)), 1), 99)
+
+
+def too_little(pairs: list[tuple[Fraction, int]], window: int) -> str:
+    if len(pairs) < 20:
+        return "too_few_samples"
+    return "coverage_below_50_pct" if 2 * sum(w for _, w in pairs) < window else ""
+
+
+def percentage(part: Fraction, base: Fraction, floor: Fraction, name: str, block: dict[str, Any], reason: str) -> None:
+    """Puts a percentage into a block, or null and why."""
+    if base < floor:
+        block[name], block[f"{name}_reason"] = None, f"{reason}_{'not_positive' if base <= 0 else 'near_zero'}"
+        return
+    exact, decimals = 100 * part / base, 1
+    if exact and not half_up(exact, 1):  # too small for a decimal: its first digit
+        while abs(exact) * 10**decimals < 1:
+            decimals += 1
+    block[name] = half_up(exact, decimals)
+
+
+def band(x: Fraction, pairs: list[tuple[Fraction, int]], threshold: Fraction) -> str:
+    if x > pairs[-1][0] + threshold:
+        return "record_high"
+    if x < pairs[0][0] - threshold:
+        return "record_low"
+    at = rank(pairs, x)
+    for limit, name in ((10, "very_low"), (25, "low")):
+        if at < limit:
+            return name
+    return "typical" if at <= 75 else "high" if at < 90 else "very_high"
+
+
+def context(window: list[Row], now: Row, tz: ZoneInfo) -> tuple[dict[str, Any] | str, Fraction]:
+    """The block, or why there is none; and what counts as no change."""
+    pairs = sorted((r.value, min(r.end, now.ts) - r.ts) for r in window)
+    reason = too_little(pairs, WINDOW)
+    if reason:
+        return reason, Fraction(1)
+    p10, median, p90 = (quantile(pairs, tenths) for tenths in (1, 5, 9))
+    threshold, total, x = max(Fraction(1), (p90 - p10) / 20), sum(w for _, w in pairs), now.value
+    hour = datetime.fromtimestamp(now.ts, tz).hour
+    same = sorted((r.value, min(r.end, now.ts) - r.ts) for r in window if datetime.fromtimestamp(r.ts, tz).hour == hour)
+    block: dict[str, Any] = {
+        "percentile": percentile(pairs, x), "percentile_exact": half_up(rank(pairs, x), 2), "percentile_same_hour": None,
+        "band": band(x, pairs, threshold), "ties_pct": half_up(Fraction(100 * sum(w for v, w in pairs if v == x), total), 1),
+        "vs_median": number(x - median), "median": number(median), "p10": number(p10), "p90": number(p90),
+        "min": number(pairs[0][0]), "max": number(pairs[-1][0]), "sample_count": len(pairs),
+        "coverage": half_up(Fraction(total, WINDOW), 2), "confidence": "normal" if total * 10 >= WINDOW * 9 else "low",
+        "window_start": now.ts - WINDOW, "window_end": now.ts,
+        "window_days_actual": half_up(Fraction(now.ts - window[0].ts, DAY), 1), "unit": now.unit,
+    }
+    percentage(x - median, median, threshold, "vs_median_pct", block, "median")
+    reason = too_little(same, WINDOW // 24)
+    if reason:
+        block["percentile_same_hour_reason"] = reason
+    else:
+        block["percentile_same_hour"] = percentile(same, x)
+    return block, threshold
+
+
+def trend(rows: list[Row], now: Row, threshold: Fraction) -> dict[str, Any] | str:
+    before = [r for r in rows if r.ts <= now.ts - DAY < r.end]
+    if not before:
+        return "no_value_24h_ago"
+    base, change = before[-1], now.value - before[-1].value
+    direction = "flat" if abs(change) <= threshold else "rising" if change > 0 else "falling"
+    block: dict[str, Any] = {
+        "direction": direction, "change": number(change), "from_value": number(base.value), "from_ts": base.ts,
+        "flat_threshold": number(threshold), "unit": now.unit,
+    }
+    percentage(change, base.value, threshold, "change_pct", block, "from")
+    return block
+
+
+def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> list[str]:
+    """What one metric of a brief says otherwise than its rows."""
+    zone, as_of = brief["zone"], brief["as_of"]
+    stated = brief["current"].get(metric)
+    start = (stated["ts"] if stated else as_of) - WINDOW
+    told = api.rows(PATHS[metric], zone, max(0, start), as_of + 1, as_of)
+    rows = standing([Row(r["ts"], Fraction(r["value"]), r["unit"], r["resolution"]) for r in told])
+    if not rows or stated is None:
+        return [] if not rows and stated is None else [f"{metric}: current {stated}, but {len(rows)} rows"]
+    now = rows[-1]
+    window = [r for r in rows if now.ts - WINDOW <= r.ts < now.ts]
+    block, threshold = context(window, now, tz)
+    moved = trend(rows, now, threshold)
+    wrong = differences(metric, {k: stated[k] for k in ("value", "unit", "ts", "resolution")}, now._asdict())
+    for kind, left_out, found in (("context", "context_omitted", block), ("trend_24h", "trend_omitted", moved)):
+        if isinstance(found, str):
+            wrong += differences(f"{metric} {kind}", {left_out: brief[left_out].get(metric), kind: brief[kind].get(metric)},
+                                 {left_out: found, kind: None})
+        else:
+            wrong += differences(f"{metric} {kind}", brief[kind].get(metric) or {}, found)
+    return wrong
+
+
+def differences(where: str, published: dict[str, Any], computed: dict[str, Any]) -> list[str]:
+    return [
+        f"{where}.{name}: published {shown(published.get(name))}, computed {shown(computed.get(name))}"
+        for name in sorted({*published, *computed}) if published.get(name) != computed.get(name)
+    ]
+
+
+def shown(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, Fraction) else repr(value)
+
+
+def check_mix(api: Api, brief: dict[str, Any]) -> list[str]:
+    """The mix is that of the newest interval that has begun."""
+    if not brief["generation_mix"]:
+        return []
+    ts = brief["generation_mix_ts"]
+    rows = api.rows("generation", brief["zone"], ts, brief["as_of"] + 1, brief["as_of"])
+    mix = {r["fuel"]: r["value"] for r in rows if r["ts"] == max(row["ts"] for row in rows)}
+    found = {"generation_mix": mix, "generation_mix_ts": max(r["ts"] for r in rows), "generation_mix_unit": rows[0]["unit"]}
+    return differences("mix", {name: brief[name] for name in found}, found)
+
+
+def numbers_in(node: Any) -> set[Fraction]:
+    if isinstance(node, dict):
+        return set().union(*(numbers_in(part) for part in node.values()))
+    return {Fraction(node)} if isinstance(node, int | Fraction) and not isinstance(node, bool) else set()
+
+
+def texts_in(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        return [text for part in node.values() for text in texts_in(part)]
+    return [node] if isinstance(node, str) and node else []
+
+
+def check_summary(brief: dict[str, Any]) -> list[str]:
+    """Every number of the summary stands in the JSON: as a number, or in a time or name that stands there word for word."""
+    summary = brief["summary"]
+    others = {name: part for name, part in brief.items() if name != "summary"}
+    kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
+    for text in [*kept, *(text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text))]:
+        summary = summary.replace(text, " ")
+    lonely = {Fraction(n) for n in re.findall(r"[+-]?\d+(?:\.\d+)?", summary)} - numbers_in(others)
+    return [f"summary: {shown(n)} stands nowhere else" for n in sorted(lonely)]
+
+
+def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
+    """The latest values of the same publication are the brief's current ones."""
+    if latest["updated"] != brief["as_of"]:
+        return []
+    published, current = ({m: v["value"] for m, v in part.items()} for part in (latest["metrics"], brief["current"]))
+    wrong = differences("latest", published, current)
+    for metric, value in latest["metrics"].items():
+        block = brief["context"].get(metric)
+        wrong += differences(f"latest {metric}", {"percentile": value["percentile"]}, {"percentile": block and block["percentile"]})
+    return wrong
+
+
+def main(argv: list[str]) -> int:
+    """Checks the zones named, or all; prints a line a zone."""
+    api = Api(argv[0], argv[1])
+    zones = {zone["id"]: ZoneInfo(zone["tz"]) for zone in api.get("/v1/zones")["zones"]}
+    failed = checked = 0
+    for zone in argv[2:] or zones:
+        brief, latest = api.get(f"/v1/brief/{zone}"), api.get(f"/v1/latest/{zone}")
+        if brief is None or latest is None:
+            print(f"{zone}: not published")
+            continue
+        wrong = [line for metric in PATHS for line in check_metric(api, brief, metric, zones[zone])]
+        wrong += check_mix(api, brief) + check_summary(brief) + check_latest(brief, latest)
+        checked += 1
+        failed += bool(wrong)
+        print(f"{zone}: {'differs' if wrong else 'equal'} ({len(brief['context'])} context blocks, {len(brief['trend_24h'])} trends)")
+        for line in wrong:
+            print(f"  {line}")
+    print(f"{checked} zones checked, {failed} differ")
+    return int(failed > 0 or not checked)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""The brief against a second implementation that knows only HTTP: gunicorn over a rough warehouse of all 25 zones."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from assets.publish import publish
+from warehouse import artefact, catalogue, layout, series
+from warehouse.clock import RESOLUTIONS, instant
+from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.schema import Key, Rows
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = Path(__file__).with_name("recompute.py")
+STAMP = "2026-11-05T06:10:00Z"
+NOW = instant(STAMP)
+DAY = 86400
+SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
+
+
+def feed(product: str, rank: int) -> Feed:
+    return Feed(f"rough.{product}", product, tuple(ZONES), tuple(Metric), rank, "5m", "start", "UTC", date(2020, 1, 1),
+                Publication(lag_minutes=5), lambda days: [], lambda body, request: Rows(), 5)
+
+
+SOURCE = Source("rough", "Rough Grid", "https://rough.example", ("rough.example",), 60, "none", "", "Rough Grid", "yes",
+                (feed("fine", 1), feed("coarse", 9)))
+
+
+def rough(random, count):
+    """Values with plateaus, zeros, negatives and holes, over a daily cycle."""
+    values = np.round(random.normal(5, 40, count).cumsum() % 300 - 80 + random.normal(0, 5, count), int(random.integers(0, 6)))
+    values[random.random(count) < random.choice([0, 0.3])] = 0
+    holes = random.random(count) < random.choice([0, 0.02, 0.4])
+    return [None if hole else float(v) for v, hole in zip(values, holes, strict=True)]
+
+
+def fold(storage, random, zone, metric, product, resolution, days, **lane):
+    step = RESOLUTIONS[resolution]
+    start = NOW // 3600 * 3600 - days * DAY
+    told = [(start + i * step, v) for i, v in enumerate(rough(random, (NOW + DAY - start) // step)) if v is not None]
+    kept = [(ts, v) for ts, v in told if ts <= NOW + (DAY if metric == "price" else 0)]
+    unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
+    rows = Rows()
+    rows.extend(Key(zone, metric, unit, resolution, **lane), [ts for ts, _ in kept], [v for _, v in kept])
+    series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Every zone with resolutions, holes and lengths of its own; a few metrics too short to rank."""
+    random, storage = np.random.default_rng(20261105), Folder(tmp_path)
+    for zone, stated in ZONES.items():
+        for metric in (m.value for m in SCALAR if m in stated.metrics):
+            resolution = str(random.choice(["5m", "15m", "30m", "1h"]))
+            fold(storage, random, zone, metric, "fine", resolution, int(random.choice([1, 17, 33, 33, 33])))
+            if resolution != "1h":
+                fold(storage, random, zone, metric, "coarse", "1h", 40)
+    for fuel in ("gas", "wind", "imports"):
+        for zone in ("GB", "US-CAISO"):
+            fold(storage, random, zone, "generation", "fine", "30m", 2, fuel=fuel)
+    storage.put(layout.MODE, b"live")
+    catalogue.publish(storage, {"rough": SOURCE}, "live", (), ("rough",), NOW)
+    publish(storage, NOW)
+    return tmp_path
+
+
+@pytest.fixture
+def server(home):
+    """Address of a gunicorn over that warehouse, and a key."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {**os.environ, "EMDS_HOME": str(home), "EMDS_NOW": STAMP, "WEB_CONCURRENCY": "1", "EMDS_BASE_URL": f"http://127.0.0.1:{port}"}
+    argv = [sys.executable, "-m", "gunicorn", "--config", "api/gunicorn.conf.py", "--bind", f"127.0.0.1:{port}", "api.wsgi:app"]
+    with (home / "gunicorn.log").open("wb") as log:
+        process = subprocess.Popen(argv, cwd=ROOT, env=environ, stdout=log, stderr=log)
+    base = f"http://127.0.0.1:{port}"
+    try:
+        wait(base, process)
+        body = json.dumps({"email": "reader@example.org"}).encode()
+        request = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            yield base, json.load(answer)["api_key"]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait(base, process):
+    for _ in range(200):
+        try:
+            with urllib.request.urlopen(f"{base}/readyz", timeout=2):
+                return
+        except OSError:
+            assert process.poll() is None, "gunicorn ended"
+            time.sleep(0.1)
+    raise AssertionError("not ready within 20 s")
+
+
+def recompute(server, *zones):
+    return subprocess.run([sys.executable, str(SCRIPT), *server, *zones], capture_output=True, text=True, timeout=280, check=False)
+
+
+@pytest.mark.slow
+def test_every_brief_equals_its_recomputation(home, server):
+    done = recompute(server)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "25 zones checked, 0 differ" in done.stdout
+    storage = Folder(home)
+    brief = artefact.load(storage, "brief/FR.json")
+    metric = next(iter(brief["context"]))
+    brief["context"][metric]["p90"] += 0.01
+    storage.put(layout.published("brief/FR.json"), orjson.dumps(brief))
+    done = recompute(server, "FR", "GB")
+    assert done.returncode == 1
+    assert f"{metric} context.p90: published" in done.stdout
+    assert "2 zones checked, 1 differ" in done.stdout
