@@ -1,0 +1,128 @@
+"""`emds ingest` in live mode, every publisher's host a stand-in on loopback that fails in its own way."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import trustme
+
+from assets.sources import _live, sources
+from assets.sources._live import Limits, Live
+from orchestration import backfill, run
+from warehouse import health
+from warehouse.clock import now
+from warehouse.storage import Folder
+
+Script = Callable[[BaseHTTPRequestHandler], None]
+CREDENTIALS = (
+    "ENTSOE_API_TOKEN", "EIA_API_KEY", "PJM_API_KEY", "ISONE_USERNAME", "ISONE_PASSWORD", "ERCOT_API_KEY", "ERCOT_USERNAME",
+    "ERCOT_PASSWORD",
+)
+FAKE = "no-real-credential"
+
+
+def replies(status: int, body: bytes = b"", **headers: str) -> Script:
+    def script(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in ({"Content_Length": str(len(body))} | headers).items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return script
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """Starts a stand-in and gives its base address."""
+    running: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+
+    def start(script: Script, context: ssl.SSLContext | None = None) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                script(self)
+
+            do_POST = do_GET
+
+            def log_message(self, format: str, *args: object) -> None:
+                """No log."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads, server.block_on_close = True, False
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        running.append((server, thread))
+        return f"{'https' if context else 'http'}://127.0.0.1:{server.server_address[1]}"
+
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def failing(serve: Callable[..., str]) -> dict[str, tuple[str, str]]:
+    """Host -> base address of its stand-in, and what must be told of it; the seven ways to fail in turn."""
+    unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("elsewhere.example").configure_cert(unverified)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
+    over = threading.Event()
+    ways = [
+        (closed, "connection refused"),
+        (serve(lambda handler: over.wait(3) and None), "silent: no answer in time"),
+        (serve(replies(200), unverified), "its TLS certificate does not verify"),
+        (serve(replies(429, Retry_After="600")), "answers 429"),
+        (serve(replies(503, b"<html>busy</html>")), "answers 503"),
+        (serve(replies(200, b'{"data": [', Content_Length="4000")), "the answer broke off"),
+        (serve(replies(302, Location="https://elsewhere.example/login")), "redirects to elsewhere.example, which is not its own"),
+    ]
+    hosts = sorted(host for one in sources().values() for host in one.hosts)
+    return {host: ways[i % len(ways)] for i, host in enumerate(hosts)}
+
+
+@pytest.mark.slow
+def test_every_failure_is_told_and_nothing_is_written(
+    failing: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "EMDS_NOW"):
+        monkeypatch.delenv(name, raising=False)
+    for name in CREDENTIALS:
+        monkeypatch.setenv(name, FAKE)
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_FEEDS", "live")
+    stand_ins = {host: base for host, (base, _) in failing.items()}
+    monkeypatch.setattr(_live, "Live", lambda contact: Live(contact, Limits(connect=1, silence=1, whole=5), stand_ins))
+    monkeypatch.setattr(backfill, "run", partial(backfill.run, workers=1))
+
+    began = time.monotonic()
+    assert run.main(["ingest"]) == 1
+    assert time.monotonic() - began < 120
+
+    printed = capfd.readouterr()
+    assert FAKE not in printed.out + printed.err
+    storage = Folder(tmp_path)
+    assert not list(storage.keys("series/"))
+    assert not list(storage.keys("raw/"))
+    for code, source in sources().items():
+        told = health.load(storage, code)
+        assert told, f"{code} told nothing"
+        reasons = {reason for host, (_, reason) in failing.items() if host in source.hosts}
+        for one in told:
+            feed = source.feed(one.feed)
+            assert health.state(one, feed.publication, feed.tz, feed.resolution, now()) in ("late", "down"), one
+            assert any(reason in one.last_error for reason in reasons), one
+            assert FAKE not in json.dumps(one.last_error)
