@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import orjson
@@ -403,3 +404,13 @@ def test_readers_and_publishers_together(world):
     assert reads > 50
     for zone in ("FR", "GB"):
         assert document(world, SNAPSHOT)["zones"][zone]["metrics"] == document(world, f"latest/{zone}.json")["metrics"]
+
+
+def test_the_method_page_names_every_member(world):
+    fill(world)
+    publish(world.storage, NOW + 60, ["FR"])
+    brief = document(world, "brief/FR.json")
+    page = (Path(__file__).parents[2] / "docs" / "brief.md").read_text()
+    blocks = [*brief["context"]["price"], *brief["trend_24h"]["price"], "vs_median_pct_reason", "change_pct_reason"]
+    said = {"too_few_samples", "coverage_below_50_pct", "no_rows", "withheld_by_terms", "no_value_24h_ago", brief["method"]}
+    assert [name for name in (*blocks, *said, "summary_figures", "valid_until") if f"`{name}`" not in page] == []

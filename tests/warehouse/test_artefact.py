@@ -1,0 +1,69 @@
+"""Published documents: only over an older version, whole, and withdrawn where nothing may be said any more."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from warehouse import artefact
+from warehouse.storage import Folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def test_only_over_an_older_version(folder):
+    assert artefact.put(folder, "x.json", b"1", 10)
+    assert not artefact.put(folder, "x.json", b"0", 10)
+    assert not artefact.put(folder, "x.json", b"0", 9)
+    assert artefact.get(folder, "x.json").body == b"1"
+    assert artefact.put(folder, "x.json", b"2", 11)
+    assert artefact.get(folder, "x.json").identity.version == 11
+
+
+def test_the_same_bytes_again_only_get_a_newer_version(folder):
+    artefact.put(folder, "x.json", b"1", 10)
+    before = artefact.identity(folder, "x.json")
+    assert artefact.put(folder, "x.json", b"1", 11)
+    assert artefact.identity(folder, "x.json") == before._replace(version=11)
+
+
+def test_withdrawn_unless_a_newer_one_lies_there(folder):
+    artefact.put(folder, "x.json", b"1", 10)
+    assert not artefact.withdraw(folder, "x.json", 10)
+    assert artefact.withdraw(folder, "x.json", 11)
+    assert not artefact.withdraw(folder, "x.json", 12)
+    assert artefact.get(folder, "x.json") is None
+    assert artefact.load(folder, "x.json") is None
+
+
+def test_a_version_from_the_future_does_not_stand(folder):
+    """It was given by a clock that has been set back since."""
+    artefact.put(folder, "x.json", b"1", time.time_ns() + 10**15)
+    assert artefact.put(folder, "x.json", b"2", artefact.new_version())
+    assert artefact.get(folder, "x.json").body == b"2"
+
+
+def test_body_and_identity_belong_together_while_it_is_replaced(folder):
+    artefact.put(folder, "x.json", b"0", 1)
+    stop = threading.Event()
+
+    def writer():
+        version = 1
+        while not stop.is_set():
+            version += 1
+            artefact.put(folder, "x.json", str(version).encode(), version)
+
+    thread = threading.Thread(target=writer)
+    thread.start()
+    try:
+        for _ in range(2000):
+            found = artefact.get(folder, "x.json")
+            assert found.body in (b"0", str(found.identity.version).encode())
+    finally:
+        stop.set()
+        thread.join()
