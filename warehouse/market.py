@@ -108,6 +108,8 @@ class Request:
     secrets: tuple[Secret, ...] = ()
     ext: str = "txt"
     """How the kept body's name ends: csv, json, xml, zip, xls, html."""
+    nonce: tuple[str, ...] = ()
+    """Parameters that only keep caches from answering: without them it is the same question."""
     once: bool = False
     """The answer never changes, as that of a file with its stamp in its name: what is kept of it is not asked for again."""
 

@@ -117,7 +117,8 @@ def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:
 
 def _question(request: Request) -> bytes:
     """What makes two requests the same question: the market day aside, since its folder says it."""
-    return orjson.dumps([request.url, request.params, request.zone, request.part, request.body])
+    params = [pair for pair in request.params if pair[0] not in request.nonce]
+    return orjson.dumps([request.url, params, request.zone, request.part, request.body])
 
 
 def _frame(request: Request) -> bytes:
@@ -138,7 +139,7 @@ def _unframe(stored: bytes, key: str) -> tuple[Request, bytes]:
 def _request(member: dict[str, Any]) -> Request:
     pairs = {name: tuple((a, b) for a, b in member[name]) for name in ("params", "headers")}
     days = tuple(date.fromisoformat(day) for day in member["days"])
-    return Request(**{**member, **pairs, "days": days, "secrets": ()})
+    return Request(**{**member, **pairs, "days": days, "nonce": tuple(member["nonce"]), "secrets": ()})
 
 
 def _unpacked(rest: bytes, key: str) -> bytes:

@@ -72,7 +72,7 @@ def fuelsource_requests(days: Sequence[MarketDay]) -> list[Request]:
 
 def _outlook_request(feed: str, day: MarketDay, file: str) -> Request:
     """One file a day; `_` makes the address new, since CloudFront serves stale copies, and tells the parser when it was asked."""
-    return Request(feed, f"{OUTLOOK}/{_folder(day)}/{file}", (("_", str(clock.now())),), (day.day,), ext="csv")
+    return Request(feed, f"{OUTLOOK}/{_folder(day)}/{file}", (("_", str(clock.now())),), (day.day,), ext="csv", nonce=("_",))
 
 
 def _folder(day: MarketDay) -> str:

@@ -53,7 +53,7 @@ def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], *mor
         ("rowCount", str(_page_size(run))), ("startRow", "1"), ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
         ("pnode_id", str(PNODE)), ("datetime_beginning_ept", f"{run[0].day} 00:00to{run[-1].day} 23:59"), *more,
     )
-    return Request(feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json")
+    return Request(feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json", nonce=("rowCount",))
 
 
 def _page_size(run: Sequence[MarketDay]) -> int:

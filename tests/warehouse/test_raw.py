@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -49,6 +50,13 @@ def test_answers_to_other_questions_do_not_count(tmp_path: Path) -> None:
     assert raw.keep(storage, question(), b"A", 1)
     assert raw.keep(storage, other, b"A", 2)
     assert raw.keep(storage, question(), b"A", 3) is None
+
+
+def test_what_only_defeats_caches_makes_no_other_question(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    asked = [replace(question(), params=(("_", str(ts)), ("a", "1")), nonce=("_",)) for ts in (1, 2, 3)]
+    assert [raw.keep(storage, r, b"A", ts) is not None for ts, r in enumerate(asked)] == [True, False, False]
+    assert next(raw.find(storage, "aemo.dispatch")).request == asked[0]
 
 
 def test_find_takes_bodies_whose_days_touch_the_asked_ones(tmp_path: Path) -> None:
