@@ -19,7 +19,7 @@ WAREHOUSE_OF_SOURCES = {"warehouse.market", "warehouse.clock", "warehouse.schema
 ALLOWED: dict[str, set[str]] = {
     "warehouse": {"warehouse"},
     "assets.sources": {"assets.sources", *WAREHOUSE_OF_SOURCES},
-    "assets.simulated": {"assets.simulated", "assets.sources", *WAREHOUSE_OF_SOURCES},
+    "assets.simulated": {"assets.simulated", "assets.sources", "warehouse.zones", *WAREHOUSE_OF_SOURCES},
     "assets": {"assets", "warehouse", "geo_data"},
     "orchestration": {"orchestration", "assets", "warehouse", "api", "geo_data"},
     "api": {"api", "warehouse"},
