@@ -1,0 +1,57 @@
+"""Disks stay bounded: old runs go with their files, no partition loses its materialisation. No `from __future__ import annotations`."""
+
+import time
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from orchestration import upkeep
+from warehouse.clock import DAY
+
+KEY = dg.AssetKey(["test", "daily"])
+
+
+@pytest.fixture
+def instance(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as found:
+        yield found
+
+
+def materialise(instance: dg.DagsterInstance, *days: str) -> str:
+    """One run that tells a materialisation of each day, as the feeds' runs do."""
+
+    @dg.asset(key=KEY, partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), output_required=False)
+    def daily(context: dg.AssetExecutionContext) -> None:
+        for day in days:
+            context.log_event(dg.AssetMaterialization(KEY, partition=day, metadata={"dagster/partition_row_count": 48}))
+
+    return dg.materialize([daily], instance=instance, partition_key=days[0]).run_id
+
+
+def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
+    first = materialise(instance, "2026-01-01", "2026-01-02")
+    second = materialise(instance, "2026-01-02", "2026-01-03")
+    files = Path(instance.root_directory) / "history" / "runs"
+    assert (files / f"{first}.db").exists()
+    assert upkeep.purge_runs(instance, time.time()) == 0
+    assert upkeep.purge_runs(instance, time.time() + 2 * DAY) == 2
+    assert instance.get_runs() == []
+    assert not list(files.glob(f"{first}.db*")) + list(files.glob(f"{second}.db*"))
+    assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02", "2026-01-03"}
+    kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY, asset_partitions=["2026-01-01"]), limit=5).records
+    assert [r.asset_materialization.metadata["dagster/partition_row_count"].value for r in kept] == [48]
+
+
+def test_failed_runs_stay_for_two_weeks(instance: dg.DagsterInstance) -> None:
+    @dg.op
+    def breaks() -> None:
+        raise dg.Failure("no")
+
+    @dg.job
+    def broken() -> None:
+        breaks()
+
+    broken.execute_in_process(instance=instance, raise_on_error=False)
+    assert upkeep.purge_runs(instance, time.time() + 13 * DAY) == 0
+    assert upkeep.purge_runs(instance, time.time() + 15 * DAY) == 1
