@@ -1,0 +1,194 @@
+"""What New York's hosts would answer: daily files on oasis-postings, monthly zips on mis, in the formats of `assets.sources.nyiso`.
+
+Quirks kept: quotes and seconds in real-time files only, no mark of the repeated hour but in the load file, readings off the
+grid on some days, and advisory quarter hours at the end of a running day's real-time file.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from assets.simulated import grid
+from assets.simulated._answer import Answer
+from assets.simulated._format import choice, lines, local, short
+from assets.sources.nyiso import REPEATS_QUEBEC, TIES
+from warehouse.clock import HOUR, MarketDay
+from warehouse.market import Request
+
+ZONE, TZ = "US-NYISO", "America/New_York"
+HUB = "N.Y.C."
+FIVE, QUARTER = 300, 900
+OUT_AFTER = 120
+"""Seconds after a reading until it is in the file."""
+AUCTION_OUT = 10 * HOUR
+"""After midnight of the day before."""
+POSTED_SINCE = date(2025, 12, 6)
+"""Real-time prices before this day are not on oasis-postings."""
+
+PTID = {
+    "CAPITL": 61757, "CENTRL": 61754, "DUNWOD": 61760, "GENESE": 61753, "H Q": 61844, "HUD VL": 61758, "LONGIL": 61762, "MHK VL": 61756,
+    "MILLWD": 61759, "N.Y.C.": 61761, "NORTH": 61755, "NPX": 61845, "O H": 61846, "PJM": 61847, "WEST": 61752,
+}
+LOAD_SHARE = {
+    "CAPITL": 0.077, "CENTRL": 0.106, "DUNWOD": 0.037, "GENESE": 0.063, "HUD VL": 0.065, "LONGIL": 0.122, "MHK VL": 0.049, "MILLWD": 0.014,
+    "NORTH": 0.032, "WEST": 0.101,
+}
+"""N.Y.C. takes the rest, a third."""
+PRICE_SHARE = {
+    "CAPITL": 0.98, "CENTRL": 0.93, "DUNWOD": 0.99, "GENESE": 0.91, "H Q": 0.90, "HUD VL": 0.985, "LONGIL": 1.03, "MHK VL": 0.94,
+    "MILLWD": 0.99, "NORTH": 0.88, "NPX": 0.97, "O H": 0.87, "PJM": 0.92, "WEST": 0.89,
+}
+"""Of the price in N.Y.C."""
+INTERFACES = {
+    "CENTRAL EAST - VC": (23330, 2175, -9999), "DYSINGER EAST": (23326, 1500, -9999), "MOSES SOUTH": (23319, 2850, -1600),
+    "SCH - HQ - NY": (23324, 1500, -500), "SCH - HQ_CEDARS": (325274, 190, -100), "SCH - HQ_IMPORT_EXPORT": (325376, 1310, -9999),
+    "SCH - NE - NY": (23318, 1400, -1600), "SCH - NPX_1385": (325277, 200, -200), "SCH - NPX_CSC": (325154, 330, -330),
+    "SCH - OH - NY": (23317, 1900, -1650), "SCH - PJ - NY": (23316, 1650, -1600), "SCH - PJM_HTP": (325905, 660, 0),
+    "SCH - PJM_NEPTUNE": (325305, 660, -660), "SCH - PJM_VFT": (325658, 315, -315), "SPR/DUN-SOUTH": (23320, 4600, -9999),
+    "TOTAL EAST": (23314, 6800, -9999), "UPNY CONED": (23315, 5700, -9999), "WEST CENTRAL": (23312, 9999, -9999),
+}
+"""Point number, positive and negative limit; the internal ones carry made-up flows."""
+
+Ints = Sequence[int]
+Floats = Sequence[float]
+
+
+def answer(request: Request, now: int) -> Answer:
+    """The file under that address as it stands at `now`; 404 where there is none."""
+    path = urlsplit(request.url).path
+    if found := re.fullmatch(r"/(\w+)/CSV/(\d{4})/(\d\d)/(\d\d)/\w+-\d{8}\.csv", path):
+        day = date(*map(int, found.groups()[1:]))
+        posted = found[1] in _BY_FOLDER and (found[1] != "RT_LBMP_ZONE" or day >= POSTED_SINCE)
+        body = _BY_FOLDER[found[1]](day, now) if posted else b""
+        return Answer(200, body, (("content-type", "text/csv"),)) if body else Answer(404, b"")
+    found = re.fullmatch(r"/public/csv/(\w+)/(\d{4})(\d\d)01(\w+)_csv\.zip", path)
+    if found and found[1] in _BY_DATASET:
+        return _zip(found[1], found[4], date(int(found[2]), int(found[3]), 1), now)
+    return Answer(404, b"")
+
+
+def _zip(dataset: str, file: str, first: date, now: int) -> Answer:
+    out, day = io.BytesIO(), first
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        while day.month == first.month:
+            if body := _BY_DATASET[dataset](day, now):
+                archive.writestr(zipfile.ZipInfo(f"{day:%Y%m%d}{file}.csv", (day.year, day.month, day.day, 23, 59, 0)), body)
+            day += timedelta(days=1)
+        empty = not archive.namelist()
+    return Answer(404, b"") if empty else Answer(200, out.getvalue(), (("content-type", "application/zip"),))
+
+
+def _real_time(day: date, now: int) -> bytes:
+    ends = [ts for ts in _steps(day, FIVE, FIVE) if ts + OUT_AFTER <= now]
+    if not ends:
+        return b""
+    last = MarketDay(day, TZ).end
+    ahead = [ts for ts in range(ends[-1] // QUARTER * QUARTER + QUARTER, ends[-1] + 10 * QUARTER, QUARTER) if ts <= last]
+    stray = [ends[11] + 168] if choice("real-time run", day, 4) == 0 and len(ends) > 12 else []
+    stamps = sorted([*ends, *stray]) + ahead
+    prices = grid.price(ZONE, np.array(stamps) - FIVE)
+    return render_real_time(stamps, prices.tolist())
+
+
+def _day_ahead(day: date, now: int) -> bytes:
+    if now < MarketDay(day, TZ).next(-1).start + AUCTION_OUT:
+        return b""
+    hours = _steps(day, HOUR, 0)
+    return render_day_ahead(hours, grid.price(ZONE, np.array(hours), HOUR, "day_ahead").tolist())
+
+
+def _load(day: date, now: int) -> bytes:
+    stamps = [ts for ts in _steps(day, FIVE, 0) if ts + OUT_AFTER <= now]
+    if not stamps:
+        return b""
+    if choice("load reading", day, 3) == 0 and len(stamps) > 2:
+        stamps[2:2] = [stamps[1] + 154, stamps[1] + 280]
+    return render_load(stamps, grid.demand(ZONE, np.array(stamps)).tolist())
+
+
+def _flows(day: date, now: int) -> bytes:
+    stamps = [ts for ts in _steps(day, FIVE, 0) if ts + FIVE + OUT_AFTER <= now]
+    if not stamps:
+        return b""
+    if choice("flow reading", day, 5) == 0 and len(stamps) > 3:
+        stamps[3:3] = [stamps[2] + 60, stamps[2] + 120]
+    starts = np.array(stamps)
+    return render_flows(stamps, {name: _tie(link, starts).tolist() for name, (_, link) in TIES.items()})
+
+
+def _tie(link: str, starts: grid.Ints) -> grid.Floats:
+    return grid.inflow(ZONE, next(tie for tie in grid.ties(ZONE) if tie.id == link), starts)
+
+
+def _steps(day: date, step: int, first: int) -> list[int]:
+    """The instants of a market day, `first` seconds after its midnight on."""
+    market_day = MarketDay(day, TZ)
+    return list(range(market_day.start + first, market_day.end + first, step))
+
+
+def render_real_time(ends: Ints, prices: Floats) -> bytes:
+    """A real-time price file from interval ends and prices of N.Y.C.: every name at each stamp."""
+    return lines([",".join(f'"{name}"' for name in _PRICE_HEADER), *_priced(ends, prices, '"%m/%d/%Y %H:%M:%S"', '"')])
+
+
+def render_day_ahead(starts: Ints, prices: Floats) -> bytes:
+    """A day-ahead price file from hour starts and prices of N.Y.C."""
+    return lines([",".join(_PRICE_HEADER), *_priced(starts, prices, "%m/%d/%Y %H:%M", "")])
+
+
+_PRICE_HEADER = (
+    "Time Stamp", "Name", "PTID", "LBMP ($/MWHr)", "Marginal Cost Losses ($/MWHr)", "Marginal Cost Congestion ($/MWHr)",
+)
+
+
+def _priced(stamps: Ints, prices: Floats, form: str, quote: str) -> list[str]:
+    """The lines of every name at each stamp: LBMP is energy and losses minus congestion here."""
+    found = []
+    for ts, hub in zip(stamps, prices, strict=True):
+        stamp, energy = format(local(ts, TZ), form), 0.95 * hub
+        for name, ptid in PTID.items():
+            price = PRICE_SHARE.get(name, 1.0) * hub
+            losses = 0.04 * (PRICE_SHARE.get(name, 1.0) - 0.9) * energy
+            found.append(f"{stamp},{quote}{name}{quote},{ptid},{price:.2f},{losses:.2f},{energy + losses - price:.2f}")
+    return found
+
+
+def render_load(stamps: Ints, totals: Floats) -> bytes:
+    """A load file from instants and the load of all New York, which the eleven zones add up to."""
+    rows = ['"Time Stamp","Time Zone","Name","PTID","Load"']
+    for ts, total in zip(stamps, totals, strict=True):
+        moment = local(ts, TZ)
+        head = f'"{moment:%m/%d/%Y %H:%M:%S}","{moment:%Z}"'
+        loads = {name: round(total * share, 1) for name, share in LOAD_SHARE.items()}
+        loads[HUB] = round(total, 1) - sum(loads.values())
+        rows += [f'{head},"{name}",{PTID[name]},{short(loads[name], 1)}' for name in sorted(loads)]
+    return lines(rows)
+
+
+def render_flows(starts: Ints, ties: Mapping[str, Floats]) -> bytes:
+    """A file of interface flows from interval starts and the ten scheduled ties' flows, + into New York."""
+    rows = ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)"]
+    for i, ts in enumerate(starts):
+        stamp = f"{local(ts, TZ):%m/%d/%Y %H:%M}"
+        now = {name: flows[i] for name, flows in ties.items()}
+        now[REPEATS_QUEBEC] = 0.98 * (now["SCH - HQ - NY"] + now["SCH - HQ_CEDARS"])
+        rows += [
+            f"{stamp},{name},{point},{short(now.get(name, 0.4 * abs(positive)), 2)},{positive},{negative}"
+            for name, (point, positive, negative) in INTERFACES.items()
+        ]
+    return lines(rows)
+
+
+_BY_FOLDER: dict[str, Callable[[date, int], bytes]] = {
+    "RT_LBMP_ZONE": _real_time, "DAM_LBMP_ZONE": _day_ahead, "RT_ACTUAL_LOAD": _load, "INTERFACE_LIMITS_FLOWS": _flows,
+}
+_BY_DATASET: dict[str, Callable[[date, int], bytes]] = {
+    "realtime": _real_time, "damlbmp": _day_ahead, "pal": _load, "ExternalLimitsFlows": _flows,
+}

@@ -1,0 +1,78 @@
+"""What the tests of all renderers share: a feed's rows as the simulated publisher and the real parser give them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from assets.simulated._answer import Answer
+from assets.sources import feed
+from warehouse.clock import MarketDay, instant
+from warehouse.errors import FeedError, NotPublished
+from warehouse.market import Request
+from warehouse.schema import Row, Rows
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]:
+    """`ask(feed_id, days, now)`: the combined rows of all answers, follow-ups included, and what was not published."""
+
+    def asked(feed_id: str, days: Sequence[MarketDay], now: str) -> tuple[Rows, list[tuple[Request, FeedError]]]:
+        monkeypatch.setenv("EMDS_NOW", now)
+        found = feed(feed_id)
+        answer = import_module(f"assets.simulated.{found.source}").answer
+        rows, refused = Rows(), []
+        queue = found.requests(days)
+        while queue:
+            request = queue.pop(0)
+            reply: Answer = answer(request, instant(now))
+            if reply.status == 404:
+                refused.append((request, NotPublished("404")))
+                continue
+            assert reply.status == 200
+            try:
+                if found.follow is not None:
+                    queue += found.follow(reply.body, request)
+                if request.kind == "rows":
+                    rows.merge(found.parse(reply.body, request))
+            except NotPublished as error:
+                refused.append((request, error))
+        return (found.combine(rows) if found.combine else rows), refused
+
+    return asked
+
+
+@pytest.fixture
+def inside() -> Callable[..., list[Row]]:
+    """The net rows of a zone's metric (borders left out) that lie in a market day, ascending."""
+
+    def rows_of(rows: Rows, day: MarketDay, metric: str, zone: str) -> list[Row]:
+        return [r for r in rows.sorted() if (r.metric, r.zone) == (metric, zone) and r.counterparty is None and r.ts in day.window]
+
+    return rows_of
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """The folder of recorded answers; tests that need it are skipped where it is missing."""
+    shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared")
+    if not (shared / "recordings" / "MANIFEST.json").exists():
+        pytest.skip("no recordings beside the project")
+    return shared / "recordings"
+
+
+@pytest.fixture
+def recorded(recordings: Path) -> Callable[[str], tuple[bytes, Rows]]:
+    """The bytes of a recorded answer, and the rows that its feed's parser reads in it."""
+    entries = {entry["file"]: entry for entry in json.loads((recordings / "MANIFEST.json").read_bytes())}
+
+    def read(file: str) -> tuple[bytes, Rows]:
+        body, found = (recordings / file).read_bytes(), feed(entries[file]["feed"])
+        return body, found.parse(body, Request(found.id, "", zone=entries[file]["zone"]))
+
+    return read
