@@ -178,10 +178,10 @@ class Till:
 
     def _retry(self, held: Entry, payment: Payment, call: Call) -> Answer | Refusal:
         """A payment in doubt: as the chain knows it, else settled once more, which moves nothing that moved before."""
-        resolved = self._resolve(held)
-        if resolved is not None and resolved.state != "unknown":
-            return self._again(resolved, payment, resolved.terms, call)
-        claimed = self._ledger.settling(resolved or held, self._now)
+        seen = self._resolve(held) or self._ledger.find(held.terms) or held  # another worker may have been faster
+        if seen.state != "unknown":
+            return self._again(seen, payment, seen.terms, call)
+        claimed = self._ledger.settling(seen, self._now)
         if claimed is None:
             return say.busy()
         outcome = self._conclude(claimed, payment, call, moved=True)

@@ -30,17 +30,11 @@ class Served:
         self._environ = inherited | {"EMDS_BASE_URL": self.url, **environ}
         self.start()
 
-    def start(self) -> None:
+    def start(self, **changed: str) -> None:
+        """Starts it, again, with the settings that changed meanwhile."""
+        self._environ |= changed
         self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environ, start_new_session=True)
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
+        self._wait(listening=True)
 
     def stop(self) -> None:
         """Ends it as a host does: what is under way is answered."""
@@ -51,6 +45,21 @@ class Served:
         """Ends it as a crash does, workers and all."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(20)
+        self._wait(listening=False)  # workers, whose parent is gone, hold the socket a little longer
+
+    def _wait(self, listening: bool) -> None:
+        deadline = time.monotonic() + 30
+        while self._listens() != listening:
+            if time.monotonic() > deadline or (listening and self._process.poll() is not None):
+                raise TimeoutError("gunicorn did not start" if listening else "gunicorn did not end")
+            time.sleep(0.05)
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True
 
     def pids(self) -> list[int]:
         """The master and its workers."""

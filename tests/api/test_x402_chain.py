@@ -1,0 +1,362 @@
+"""Real clients pay real transfers: official SDKs, gunicorn, the official facilitator, a chain that answers as Base."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+
+from tests.rig import buyer
+from tests.rig.chain import BUYER, KEYS, Chain, anvil
+from tests.rig.facilitator import Core, Facilitator, Fault
+from tests.rig.official import Official
+from tests.rig.served import ROOT, Served
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
+NODE = ROOT / "tests" / "node"
+NEEDS_NODE = pytest.mark.skipif(
+    shutil.which("node") is None or not (NODE / "node_modules" / "x402-fetch").exists(), reason="no npm clients: make setup",
+)
+PATHS = ("/v1/latest/GB", "/v1/price/FR")
+UNITS = 1000 + 10_000
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[Chain]:
+    running = Chain()
+    running.mint(BUYER, 10_000_000)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def facilitators(chain: Chain) -> Iterator[list[Facilitator]]:
+    running = [Facilitator(Official(chain.url, key)) for key in KEYS[:2]]
+    yield running
+    for each in running:
+        each.close()
+
+
+@pytest.fixture
+def payee() -> str:
+    """A receiver that nobody paid before."""
+    return str(Account.create().address)
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve(tmp_path: Path, facilitators: list[Facilitator], payee: str) -> Iterator[Serve]:
+    """Starts the shop with the settings that production has."""
+    running: list[Served] = []
+
+    def start(**environ: str) -> Served:
+        settings = {
+            "EMDS_DATABASE_URL": f"sqlite:///{tmp_path / 'accounts.sqlite'}", "EMDS_PAY_TO": payee,
+            "EMDS_FACILITATOR_URLS": ",".join(each.url for each in facilitators), "EMDS_FREE_CALLS_PER_MINUTE": "0",
+        }
+        running.append(Served(settings | environ, workers=2))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.stop()
+
+
+def offer(served: Served, path: str = PATHS[0]) -> dict[str, Any]:
+    answer = requests.get(served.url + path, timeout=10)
+    element: dict[str, Any] = json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))["accepts"][0]
+    return element
+
+
+def payment(served: Served, **other: Any) -> str:
+    wanted = offer(served)
+    return buyer.header(buyer.pay_v2(wanted, buyer.authorization(wanted, **other)))
+
+
+def get(served: Served, signed: str, path: str = PATHS[0]) -> requests.Response:
+    return requests.get(served.url + path, headers={"PAYMENT-SIGNATURE": signed}, timeout=40)
+
+
+def states(tmp_path: Path) -> list[str]:
+    connection = sqlite3.connect(tmp_path / "accounts.sqlite")
+    try:
+        return [row[0] for row in connection.execute("SELECT state FROM payments ORDER BY id")]
+    finally:
+        connection.close()
+
+
+def _by_requests(urls: list[str]) -> list[dict[str, Any]]:
+    from x402.client import x402ClientSync
+    from x402.http.clients.requests import x402_requests
+    from x402.mechanisms.evm.exact import register_exact_evm_client
+    from x402.mechanisms.evm.signers import EthAccountSigner
+
+    client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
+    with x402_requests(client) as session:
+        answers = [session.get(url, timeout=30) for url in urls]
+    return [_told(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
+
+
+def _by_httpx(urls: list[str]) -> list[dict[str, Any]]:
+    from x402.client import x402Client
+    from x402.http.clients.httpx import x402HttpxClient
+    from x402.mechanisms.evm.exact import register_exact_evm_client
+    from x402.mechanisms.evm.signers import EthAccountSigner
+
+    async def run() -> list[dict[str, Any]]:
+        client = register_exact_evm_client(x402Client(), EthAccountSigner(Account.from_key(KEYS[2])))
+        async with x402HttpxClient(client, timeout=30) as session:
+            answers = [await session.get(url) for url in urls]
+        return [_told(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
+
+    return asyncio.run(run())
+
+
+def _told(status: int, body: Any, receipt: str) -> dict[str, Any]:
+    return {"status": status, "body": body, "receipt": json.loads(base64.b64decode(receipt))}
+
+
+def _by_node(program: str) -> Callable[[list[str]], list[dict[str, Any]]]:
+    def run(urls: list[str]) -> list[dict[str, Any]]:
+        environ = os.environ | {"BUYER_KEY": KEYS[2]}
+        ended = subprocess.run(["node", program, *urls], cwd=NODE, env=environ, capture_output=True, text=True, timeout=60, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return [json.loads(line) for line in ended.stdout.splitlines()]
+
+    return run
+
+
+@pytest.mark.parametrize("client", [
+    pytest.param(_by_requests, id="python-requests"), pytest.param(_by_httpx, id="python-httpx"),
+    pytest.param(_by_node("pay_v2.mjs"), id="x402-fetch-v2", marks=NEEDS_NODE),
+    pytest.param(_by_node("pay_v1.mjs"), id="x402-fetch-v1", marks=NEEDS_NODE),
+])
+@pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])
+def test_official_clients_pay_to_the_unit(
+    chain: Chain, serve: Serve, payee: str, with_node: bool, client: Callable[[list[str]], list[dict[str, Any]]],
+) -> None:
+    served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
+    before = chain.balance(BUYER)
+    told = client([served.url + path for path in PATHS])
+    assert [(each["status"], each["body"]["door"]) for each in told] == [(200, "payment")] * 2
+    assert all(each["receipt"]["success"] for each in told)
+    assert (chain.balance(payee), before - chain.balance(BUYER)) == (UNITS, UNITS)
+    assert chain.transfers(payee) == [each["receipt"]["transaction"] for each in told]
+
+
+def test_twelve_buyers_at_once_are_charged_once_each(chain: Chain, serve: Serve, payee: str) -> None:
+    served = serve(EMDS_RPC_URL=chain.url)
+    signed = [payment(served) for _ in range(12)]
+    statuses: list[int] = []
+    threads = [threading.Thread(target=lambda each=each: statuses.append(get(served, each).status_code)) for each in signed]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 12
+    assert chain.balance(payee) == 12_000
+    assert len(chain.transfers(payee)) == 12
+
+
+def test_fifty_copies_over_workers_are_charged_once(chain: Chain, serve: Serve, payee: str) -> None:
+    served = serve()
+    signed = payment(served)
+    statuses: list[int] = []
+    path = PATHS[0] + "?sleep=0.3"
+    threads = [threading.Thread(target=lambda: statuses.append(get(served, signed, path).status_code)) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(statuses) <= {200, 402, 409}
+    assert 1 <= statuses.count(200) <= 4
+    assert chain.balance(payee) == 1000
+
+
+def test_the_chain_settles_a_doubt_within_the_call(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+) -> None:
+    served = serve(EMDS_RPC_URL=chain.url)
+    faults: tuple[Fault, ...] = ("done-drop", "done-500", "done-html")
+    for fault in faults:
+        facilitators[0].faults["settle"] = fault
+        answer = get(served, payment(served))
+        assert answer.status_code == 200, fault
+        assert json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))["transaction"] in chain.transfers(payee)
+    assert chain.balance(payee) == 3000
+    assert states(tmp_path) == ["settled"] * 3
+    assert facilitators[1].seen["settle"] == 0
+
+
+def test_a_lie_is_found_out_and_serves_nothing(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+) -> None:
+    served = serve(EMDS_RPC_URL=chain.url)
+    facilitators[0].faults["settle"] = "lie"
+    signed = payment(served)
+    answer = get(served, signed)
+    assert (answer.status_code, chain.balance(payee)) == (503, 0)
+    assert "door" not in answer.text
+    assert states(tmp_path) == ["unknown"]
+    facilitators[0].faults["settle"] = ""
+    assert get(served, signed).status_code == 200
+    assert chain.balance(payee) == 1000
+
+
+def test_without_a_node_a_spent_authorization_is_seen_by_asking_to_verify(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator],
+) -> None:
+    served = serve()
+    for version, name, pay in ((2, "PAYMENT-SIGNATURE", buyer.pay_v2), (1, "X-PAYMENT", buyer.pay_v1)):
+        facilitators[0].faults["settle"] = "done-500"
+        wanted = offer(served) if version == 2 else requests.get(served.url + PATHS[0], timeout=10).json()["accepts"][0]
+        headers = {name: buyer.header(pay(wanted))}
+        assert requests.get(served.url + PATHS[0], headers=headers, timeout=10).status_code == 503
+        facilitators[0].faults["settle"] = ""
+        assert requests.get(served.url + PATHS[0], headers=headers, timeout=10).status_code == 200
+    assert chain.balance(payee) == 2000
+
+
+@dataclass
+class Meanwhile:
+    """A facilitator's core before whose settling something happens on the chain."""
+
+    core: Core
+    act: Callable[[], None]
+
+    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
+        return self.core.verify(question)
+
+    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.act()
+        return self.core.settle(question)
+
+
+def test_a_payer_who_cancels_meanwhile_gets_nothing(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+) -> None:
+    served = serve(EMDS_RPC_URL=chain.url)
+    nonce = "0x" + os.urandom(32).hex()
+    facilitators[0].core = Meanwhile(facilitators[0].core, lambda: _cancel(chain, nonce))
+    answer = get(served, payment(served, nonce=nonce))
+    assert answer.status_code == 402
+    assert "door" not in answer.text
+    assert states(tmp_path) == ["failed"]
+    assert chain.balance(payee) == 0
+
+
+def _cancel(chain: Chain, nonce: str) -> None:
+    types = {"CancelAuthorization": [{"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"}]}
+    message = encode_typed_data(buyer.domain(), types, {"authorizer": BUYER, "nonce": nonce})
+    signed = Account.sign_message(message, KEYS[2])
+    chain.send("5a049a70" + BUYER[2:].lower().rjust(64, "0") + nonce[2:] + f"{signed.v:064x}{signed.r:064x}{signed.s:064x}")
+
+
+def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator],
+) -> None:
+    served = serve(EMDS_RPC_URL=chain.url)
+    wallet = Account.create()
+    chain.mint(wallet.address, 1000)
+    wanted = offer(served)
+    signed = buyer.authorization(wanted, **{"from": wallet.address})
+    header = buyer.header(buyer.pay_v2(wanted, signed, buyer.sign(signed, wallet.key)))
+    other = buyer.authorization(wanted | {"payTo": BUYER}, **{"from": wallet.address})
+    facilitators[0].core = Meanwhile(facilitators[0].core, lambda: chain.settle(other, buyer.sign(other, wallet.key)))
+    answer = get(served, header)
+    assert chain.balance(wallet.address) == 0
+    assert answer.status_code == 402
+    assert "door" not in answer.text
+    assert chain.balance(payee) == 0
+
+
+@pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])
+def test_workers_killed_while_settling_lose_and_double_nothing(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path, with_node: bool,
+) -> None:
+    served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
+    facilitators[0].faults["settle"] = "done-hang"
+    signed = payment(served)
+    failed: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            get(served, signed)
+        except requests.ConnectionError as fault:
+            failed.append(fault)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    _until(lambda: chain.balance(payee) == 1000)
+    served.kill()
+    asking.join()
+    assert len(failed) == 1
+    assert states(tmp_path) == ["settling"]
+    facilitators[0].faults["settle"] = ""
+    served.start()
+    assert get(served, signed).status_code == 409
+    served.stop()
+    served.start(SHOP_LEASE="1")  # as if a minute had passed
+    answer = get(served, signed)
+    assert (answer.status_code, answer.json()["door"]) == (200, "payment")
+    assert get(served, signed).content == answer.content
+    assert (chain.balance(payee), states(tmp_path)) == (1000, ["settled"])
+
+
+def test_a_doubt_ends_when_the_chain_passes_its_date(
+    serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+) -> None:
+    chain = Chain()  # one of its own: its clock is moved
+    chain.mint(BUYER, 1_000_000)
+    facilitators[0].core = facilitators[1].core = Official(chain.url, KEYS[0])
+    served = serve(EMDS_RPC_URL=chain.url)
+    facilitators[0].faults["settle"] = "drop"
+    signed = payment(served)
+    assert get(served, signed).status_code == 503
+    chain.rpc("evm_increaseTime", [300])
+    chain.rpc("evm_mine", [])
+    refused = get(served, signed)
+    assert (refused.status_code, refused.json()["error"]) == (402, "invalid_exact_evm_payload_authorization_valid_before")
+    assert (states(tmp_path), chain.balance(payee)) == (["failed"], 0)
+    chain.close()
+
+
+def test_large_payment_headers_are_read_and_larger_ones_refused(serve: Serve, chain: Chain, payee: str) -> None:
+    served = serve()
+    document = json.loads(base64.b64decode(payment(served)))
+    statuses = {}
+    for size in (6_000, 20_000):
+        signed = buyer.header(document | {"extensions": {"echo": "x" * size}})
+        statuses[size] = get(served, signed).status_code
+    assert statuses == {6_000: 200, 20_000: 431}
+    assert chain.balance(payee) == 1000
+
+
+@NEEDS_NODE
+def test_the_tokens_code_is_its_sources() -> None:
+    ended = subprocess.run(["node", "compile.mjs", "../rig/usdc.sol"], cwd=NODE, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.strip() == (ROOT / "tests" / "rig" / "usdc.hex").read_text().strip()
+
+
+def _until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 15
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

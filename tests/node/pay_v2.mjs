@@ -1,0 +1,13 @@
+// node pay_v2.mjs URL...: pays for each URL with @x402/fetch (protocol version 2), prints one line of JSON each.
+import { ExactEvmScheme } from "@x402/evm";
+import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from "@x402/fetch";
+import { privateKeyToAccount } from "viem/accounts";
+
+const account = privateKeyToAccount(process.env.BUYER_KEY);
+const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network: "eip155:8453", client: new ExactEvmScheme(account) }] });
+for (const url of process.argv.slice(2)) {
+  const answer = await pay(url);
+  const receipt = answer.headers.get("PAYMENT-RESPONSE");
+  const settled = receipt && decodePaymentResponseHeader(receipt);
+  console.log(JSON.stringify({ status: answer.status, body: await answer.json(), receipt: settled }));
+}
