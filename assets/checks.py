@@ -7,34 +7,29 @@ import dagster as dg
 
 from assets import line
 
-WHOLE = "whole_days"
-RULES = {
-    "range": "No value lies outside what is physically possible for its zone; such rows are set aside.",
-    "conflict": "No body states two values for one interval; such rows are set aside.",
-    "grid": "Every interval starts on its resolution's grid; others are set aside.",
-    "hole": "No interval is missing between others.",
-    "short": "Days of 23, 24 or 25 hours have all their intervals at both ends.",
-    "frozen": "No series stands still for longer than its metric ever does.",
-    "leap": "No step between neighbours is larger than a person should look at.",
+CHECKS: dict[str, tuple[tuple[str, ...], str]] = {
+    "believed": (("range", "conflict", "grid"), "Every value is possible for its zone, stated once, on its grid; others are set aside."),
+    "whole": (("hole", "short"), "Market days of 23, 24 or 25 hours have every interval that must be there by now."),
+    "steady": (("frozen", "leap"), "No series stands still longer than its metric ever does, none leaps further."),
 }
-"""The rules of `quality` that a check is shown for."""
+"""Check name -> the rules of `quality` that it tells of, and what passing means. Few: each evaluation stays in Dagster's storage."""
 
 
 def specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """One check per rule, and one for days that are short."""
-    told = {WHOLE: "Every market day asked for has all the rows that it must have by now.", **RULES}
-    return [dg.AssetCheckSpec(name, asset=key, description=text) for name, text in told.items()]
+    """The checks beside one series."""
+    return [dg.AssetCheckSpec(name, asset=key, description=text) for name, (_, text) in CHECKS.items()]
 
 
 def results(key: dg.AssetKey, report: line.RunReport) -> list[dg.AssetCheckResult]:
     """Each check's outcome for one run; warnings but where rows were set aside."""
-    short = [d for d in report.days if d.status in ("short", "missing", "failed")]
-    found = [_result(key, WHOLE, not short, False, {"days": [f"{d.day} {d.status}" for d in short[:31]]})]
-    for name in RULES:
-        mine = [f for f in report.findings if f.check == name]
+    missing = [f"{d.day} {d.status}" for d in report.days if d.status in ("short", "missing", "failed")]
+    found = []
+    for name, (rules, _) in CHECKS.items():
+        mine = [f for f in report.findings if f.check in rules]
+        told = [f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in mine[:20]]
+        days = missing[:31] if name == "whole" else []
         grave = any(f.severity == "error" for f in mine)
-        told = [f"{f.zone} {f.metric}: {f.detail}" for f in mine[:20]]
-        found.append(_result(key, name, not mine, grave, {"findings": told, "count": sum(f.count for f in mine)}))
+        found.append(_result(key, name, not mine and not days, grave, {"findings": told, "count": sum(f.count for f in mine), "days": days}))
     return found
 
 

@@ -43,6 +43,18 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
     assert [r.asset_materialization.metadata["dagster/partition_row_count"].value for r in kept] == [48]
 
 
+def test_of_each_check_the_newest_evaluation_stays(instance: dg.DagsterInstance) -> None:
+    @dg.asset(check_specs=[dg.AssetCheckSpec("whole", asset="checked")])
+    def checked() -> dg.MaterializeResult:
+        return dg.MaterializeResult(check_results=[dg.AssetCheckResult(check_name="whole", passed=True)])
+
+    for _ in range(3):
+        dg.materialize([checked], instance=instance)
+    assert upkeep.purge_checks(instance, time.time()) == 0
+    assert upkeep.purge_checks(instance, time.time() + 2 * DAY) == 2
+    assert upkeep.purge_checks(instance, time.time() + 2 * DAY) == 0
+
+
 def test_failed_runs_stay_for_two_weeks(instance: dg.DagsterInstance) -> None:
     @dg.op
     def breaks() -> None:
