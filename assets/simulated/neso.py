@@ -1,0 +1,111 @@
+"""NESO's Carbon Intensity API as it would answer: half hours matched by their end, actual values null until they are out.
+
+Values are the model grid's; forecasts stray from what came. Reference: FEEDS-GB-AU-EU.md section 4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import orjson
+
+from assets.simulated import grid
+from assets.simulated._answer import Answer
+from assets.simulated._format import plain
+from assets.simulated._noise import Floats, Ints, smooth
+from assets.sources.neso import HOST
+from warehouse.clock import DAY, HOUR, instant, utc
+from warehouse.errors import BadWindow
+from warehouse.market import Request
+
+HALF_HOUR = 1800
+LAG = 12 * 60
+"""Seconds after its end at which a half hour's actual value and mix are out."""
+FORECAST = 2 * DAY
+LONGEST = 30 * DAY
+
+BANDS = ((35, "very low"), (110, "low"), (190, "moderate"), (270, "high"))
+"""Upper bounds in gCO2/kWh; round figures that agree with the recorded answers."""
+
+_RANGE = re.compile(rf"https://{re.escape(HOST)}/(intensity|generation)/([^/]+)/([^/]+)")
+_JSON = (("content-type", "application/json"),)
+
+
+def answer(request: Request, now: int) -> Answer:
+    """`/intensity/{from}/{to}` and `/generation/{from}/{to}`."""
+    asked = _RANGE.fullmatch(request.url)
+    if asked is None:
+        return Answer(404, b'{"message":"Missing Authentication Token"}', _JSON)  # an AWS gateway's word for an unknown path
+    try:
+        first, last = (instant(text) for text in asked.groups()[1:])
+    except BadWindow:
+        return _refused("Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ' i.e. .../intensity/2017-08-25T12:35Z/...")
+    if not 0 <= last - first <= LONGEST:
+        return _refused("The start date must be before the end date and the range no longer than 30 days")
+    # The half hours whose ends lie in the range, both ends included.
+    ts = np.arange(-(-first // HALF_HOUR) * HALF_HOUR, last + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
+    body = _intensity(ts, now) if asked[1] == "intensity" else _generation(ts, now)
+    return Answer(200, body, _JSON)
+
+
+def _refused(message: str) -> Answer:
+    return Answer(400, orjson.dumps({"error": {"code": "400 Bad Request", "message": message}}), _JSON)
+
+
+def _intensity(ts: Ints, now: int) -> bytes:
+    ts = ts[ts < now + FORECAST]
+    grams = grid.carbon_intensity(ts, HALF_HOUR)
+    forecast = grams * (1.0 + 0.06 * smooth("neso/forecast", ts, 3 * HOUR))
+    known = _out(ts, now)
+    actual = [round(value) if out else None for value, out in zip(grams.tolist(), known, strict=True)]
+    return render_intensity(ts.tolist(), forecast.round().astype(int).tolist(), actual)
+
+
+def _generation(ts: Ints, now: int) -> bytes:
+    ts = ts[_out(ts, now)]
+    return render_generation(ts.tolist(), tenths(grid.generation("GB", ts, HALF_HOUR)))
+
+
+def _out(ts: Ints, now: int) -> list[bool]:
+    found: list[bool] = (ts + HALF_HOUR + LAG <= now).tolist()
+    return found
+
+
+def tenths(mix: Mapping[str, Floats]) -> dict[str, list[float]]:
+    """Shares to one decimal that still add up to 100: the largest remainders are rounded up."""
+    exact = np.stack([*mix.values()]) * 10.0
+    whole = np.floor(exact)
+    missing = np.rint(1000.0 - whole.sum(axis=0))
+    places = np.argsort(np.argsort(whole - exact, axis=0, kind="stable"), axis=0)
+    return dict(zip(mix, ((whole + (places < missing)) / 10.0).tolist(), strict=True))
+
+
+def render_intensity(starts: Sequence[int], forecast: Sequence[int], actual: Sequence[int | None]) -> bytes:
+    """The answer for half hours from `starts` (Unix seconds), in gCO2/kWh."""
+    return _data([
+        {**_half_hour(ts), "intensity": {"forecast": expected, "actual": came, "index": index(expected if came is None else came)}}
+        for ts, expected, came in zip(starts, forecast, actual, strict=True)
+    ])
+
+
+def index(grams: float) -> str:
+    """The word for an intensity."""
+    return next((word for bound, word in BANDS if grams < bound), "very high")
+
+
+def render_generation(starts: Sequence[int], mix: Mapping[str, Sequence[float]]) -> bytes:
+    """The answer for half hours from `starts`, with each fuel's shares in per cent, in the order of `mix`."""
+    return _data([
+        {**_half_hour(ts), "generationmix": [{"fuel": fuel, "perc": plain(shares[i], 1)} for fuel, shares in mix.items()]}
+        for i, ts in enumerate(starts)
+    ])
+
+
+def _half_hour(ts: int) -> dict[str, str]:
+    return {"from": f"{utc(ts):%Y-%m-%dT%H:%MZ}", "to": f"{utc(ts + HALF_HOUR):%Y-%m-%dT%H:%MZ}"}
+
+
+def _data(entries: Sequence[object]) -> bytes:
+    return orjson.dumps({"data": entries})
