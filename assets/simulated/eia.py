@@ -28,7 +28,8 @@ REPORTED_AFTER = {code: (75 + 5 * i) * 60 for i, code in enumerate(RESPONDENTS)}
 
 NAMES = {
     "CISO": "California Independent System Operator", "ERCO": "Electric Reliability Council of Texas, Inc.",
-    "PJM": "PJM Interconnection, LLC", "MISO": "Midcontinent Independent System Operator, Inc.", "NYIS": "New York Independent System Operator", "ISNE": "ISO New England",
+    "PJM": "PJM Interconnection, LLC", "MISO": "Midcontinent Independent System Operator, Inc.",
+    "NYIS": "New York Independent System Operator", "ISNE": "ISO New England",
     "SWPP": "Southwest Power Pool", "BPAT": "Bonneville Power Administration", "AZPS": "Arizona Public Service Company",
     "SRP": "Salt River Project Agricultural Improvement and Power District", "NEVP": "Nevada Power Company",
     "WALC": "Western Area Power Administration - Desert Southwest Region", "LDWP": "Los Angeles Department of Water and Power",

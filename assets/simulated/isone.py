@@ -1,0 +1,162 @@
+"""What ISO New England would answer: JSON of its web services, and of the tie pages that its site asks by form.
+
+Quirks kept: offsets in every stamp, one entry as an object, an empty text where nothing is out yet, whole numbers without a
+fraction, preliminary prices that differ from the final ones, and tie pages that lag each other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+
+from assets.simulated import grid
+from assets.simulated._answer import Answer
+from assets.simulated._format import local, plain
+from assets.sources.isone import LINKS, TIES
+from warehouse.clock import DAY, HOUR, MarketDay
+from warehouse.market import Request
+
+ZONE, TZ = "US-ISONE", "America/New_York"
+HUB = {"@LocId": "4000", "@LocType": "HUB", "$": ".H.INTERNAL_HUB"}
+SYSTEM = {"@LocId": "32", "$": "NEPOOL AREA"}
+FIVE = 300
+PRICE_OUT, LOAD_OUT, HOUR_OUT = 240, 240, 1500
+"""Seconds after an interval's end until it is out."""
+FINAL_OUT = 2 * DAY + 15 * HOUR
+"""After a day's midnight until its final real-time prices are out."""
+AUCTION_OUT = 13 * HOUR
+"""After midnight of the day before."""
+PAGE_LAG = {"4010": 600, "4012": 1200, "4013": 1200, "4018": 1200, "4011": 300, "4014": 300, "4017": 300}
+NAMES = {
+    "4010": ".I.SALBRYNB345 1", "4011": ".I.ROSETON 345 1", "4012": ".I.HQ_P1_P2345 5", "4013": ".I.HQHIGATE120 2",
+    "4014": ".I.SHOREHAM138 99", "4017": ".I.NRTHPORT138 5", "4018": ".I.HQ_MAINE345 1",
+}
+
+Entries = list[dict[str, Any]]
+
+
+def answer(request: Request, now: int) -> Answer:
+    """The answer to that address (or that form) as it stands at `now`; 404 for another one."""
+    path = urlsplit(request.url).path
+    if path == "/ws/wsclient" and request.method == "POST":
+        return _json(_tie_page(parse_qs(request.body), now))
+    found = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
+    if found is None or found[1] not in _SERVICES:
+        return Answer(404, b"")
+    day = MarketDay(date.fromisoformat(found[2]), TZ) if found[2] else MarketDay.at(now, TZ)
+    box, name, entries = _SERVICES[found[1]]
+    listed = entries(day, now)
+    return _json(render(box, name, listed if found[2] else listed[-1:]))
+
+
+def _json(body: bytes) -> Answer:
+    return Answer(200, body, (("content-type", "application/json"),))
+
+
+def _five_minute_prices(day: MarketDay, now: int, final: bool) -> Entries:
+    if final and now < day.start + FINAL_OUT:
+        return []
+    starts = _out(day, FIVE, now - PRICE_OUT)
+    prices = grid.price(ZONE, starts)
+    if not final:
+        prices = grid.as_published(prices, starts, now, "isone.lmp_rt", settles=10_000 * DAY, share=0.01)
+    return prices_of(starts.tolist(), prices.tolist())
+
+
+def _day_ahead_prices(day: MarketDay, now: int) -> Entries:
+    if now < day.next(-1).start + AUCTION_OUT:
+        return []
+    starts = _out(day, HOUR, day.end)
+    return prices_of(starts.tolist(), grid.price(ZONE, starts, HOUR, "day_ahead").tolist())
+
+
+def _hourly_loads(day: MarketDay, now: int) -> Entries:
+    starts = _out(day, HOUR, now - HOUR_OUT)
+    return loads_of(starts.tolist(), grid.demand(ZONE, starts, HOUR).tolist(), "Load")
+
+
+def _five_minute_loads(day: MarketDay, now: int) -> Entries:
+    starts = _out(day, FIVE, now - LOAD_OUT)
+    return loads_of(starts.tolist(), grid.demand(ZONE, starts).tolist(), "LoadMw")
+
+
+_SERVICES: dict[str, tuple[str, str, Callable[[MarketDay, int], Entries]]] = {
+    "fiveminutelmp/prelim": ("FiveMinLmps", "FiveMinLmp", lambda day, now: _five_minute_prices(day, now, False)),
+    "fiveminutelmp/final": ("FiveMinLmps", "FiveMinLmp", lambda day, now: _five_minute_prices(day, now, True)),
+    "hourlylmp/da/final": ("HourlyLmps", "HourlyLmp", _day_ahead_prices),
+    "hourlysysload": ("HourlySystemLoads", "HourlySystemLoad", _hourly_loads),
+    "fiveminutesystemload": ("FiveMinSystemLoads", "FiveMinSystemLoad", _five_minute_loads),
+}
+
+
+def _out(day: MarketDay, step: int, until: int) -> grid.Ints:
+    """The interval starts of a day whose intervals end by `until`."""
+    return np.arange(day.start, max(day.start, min(day.end, until - step + 1)), step)
+
+
+def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> bytes:
+    if form.get("_nstmp_requestType") != ["externalflow"]:
+        return render_ties({})
+    month, on, year = map(int, form["_nstmp_startDate"][0].split("/"))
+    day = MarketDay(date(year, month, on), TZ)
+    asked = [values[0] for name, values in form.items() if name.startswith("_nstmp_zone") and values[0] in TIES]
+    pages = {}
+    for number in asked:
+        starts = _out(day, FIVE, now - PAGE_LAG[number])
+        link = LINKS.get(number, number)
+        flows = grid.inflow(ZONE, next(tie for tie in grid.ties(ZONE) if tie.id == link), starts)
+        pages[number] = list(zip(starts.tolist(), flows.tolist(), strict=True))
+    return render_ties({number: page for number, page in pages.items() if page})
+
+
+def prices_of(starts: Sequence[int], prices: Sequence[float]) -> Entries:
+    """Entries of the hub from interval starts and prices."""
+    return [
+        {
+            "BeginDate": stamp(ts), "Location": HUB, "LmpTotal": plain(price, 2), "EnergyComponent": plain(0.99 * price, 2),
+            "CongestionComponent": 0, "LossComponent": plain(round(price, 2) - round(0.99 * price, 2), 2),
+        }
+        for ts, price in zip(starts, prices, strict=True)
+    ]
+
+
+def loads_of(starts: Sequence[int], loads: Sequence[float], total: str) -> Entries:
+    """Entries of system load from interval starts and MW; `total` names the member: `Load` of hours, `LoadMw` of five minutes."""
+    found = []
+    for ts, load in zip(starts, loads, strict=True):
+        parts = {"NativeLoad": plain(0.98 * load, 3), "ArdDemand": plain(0.02 * load, 3)}
+        found.append({"BeginDate": stamp(ts), "Location": SYSTEM, total: plain(load, 3), **parts})
+    return found
+
+
+def render(box: str, name: str, entries: Entries) -> bytes:
+    """A web-service document: several entries as a list, a single one as itself, none as an empty text."""
+    inner: object = "" if not entries else {name: entries[0] if len(entries) == 1 else entries}
+    return json.dumps({box: inner}, separators=(",", ":")).encode()
+
+
+def render_ties(pages: Mapping[str, Sequence[tuple[int, float]]]) -> bytes:
+    """A tie page from interval starts and flows by tie, + into New England; the page says it with a minus."""
+    found = {
+        number: [
+            {
+                "Sale": 0, "Purchase": plain(-flow, 0), "TotalExports": 1890, "Import": -1000, "TotalImports": -5131, "Export": 200,
+                "Actual": plain(-flow, 3), "Current": plain(-flow, 0), "BeginDate": stamp(ts),
+                "Location": {"@LocId": number, "$": NAMES[number]},
+            }
+            for ts, flow in page
+        ]
+        for number, page in pages.items()
+    }
+    return json.dumps([{"data": found, "namespace": "_nstmp_"}], separators=(",", ":")).encode()
+
+
+def stamp(ts: int) -> str:
+    """`2026-03-08T03:00:00.000-04:00`."""
+    return local(ts, TZ).isoformat(timespec="milliseconds")
