@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from assets.sources._aemo_csv import Table, tables
 from assets.sources._aemo_files import FIVE_MINUTES
-from assets.sources._columns import floats
 from assets.sources._stamps import wall_seconds
-from warehouse.clock import HOUR
+from warehouse.clock import DAY, HOUR
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
 from warehouse.schema import Key, Rows
+
+Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 AHEAD_OF_UTC = 10 * HOUR
 HALF_HOUR = 1800
@@ -51,8 +58,18 @@ _RESOLUTIONS = {FIVE_MINUTES: "5m", HALF_HOUR: "30m"}
 
 _Step = Callable[[int], int]
 """From an interval's end in market time to its length in seconds."""
-Readings = dict[tuple[str, int], list[tuple[int, Sequence[str]]]]
-"""(region or interconnector, seconds) -> interval start and the line's cells."""
+Column = tuple[list[int], list[float]]
+"""Interval starts and values."""
+
+
+class Block(NamedTuple):
+    """What a table states of one region or interconnector at one resolution, by the name of the column."""
+
+    name: str
+    step: int
+    lines: int
+    """How many, those with an empty cell among them."""
+    columns: dict[str, Column]
 
 
 def _dispatch_step(end: int) -> int:
@@ -76,62 +93,82 @@ def parse_trading(body: bytes, request: Request) -> Rows:
 def _report_rows(found: Iterable[Table], wanted: Mapping[str, Sequence[str]], step_of: _Step) -> Rows:
     rows = Rows()
     for one in found:
-        places = {name: one.place(name) for name in wanted[one.name]}
-        if "MWFLOW" in places:
-            _put_ties(rows, _readings(one, "INTERCONNECTORID", places, step_of, rows), places["MWFLOW"])
+        names = wanted[one.name]
+        if "MWFLOW" in names:
+            _put_ties(rows, _blocks(one, "INTERCONNECTORID", names, step_of, rows))
         else:
-            put_regions(rows, _readings(one, "REGIONID", places, step_of, rows), places)
+            put_regions(rows, _blocks(one, "REGIONID", names, step_of, rows))
     return rows
 
 
-def _readings(one: Table, by: str, places: Mapping[str, int], step_of: _Step, rows: Rows) -> Readings:
+def _blocks(one: Table, by: str, names: Sequence[str], step_of: _Step, rows: Rows) -> Iterator[Block]:
     """The lines of the pricing run by region or interconnector; what is left out is counted in `rows`."""
-    stamp, name = one.place("SETTLEMENTDATE"), one.place(by)
-    flag = one.place("INTERVENTION") if "INTERVENTION" in one.header else None
-    found: Readings = defaultdict(list)
-    for cells in one.cells(max(stamp, name, flag or 0, *places.values())):
-        if flag is not None and cells[flag] != "0":
-            if cells[flag] != "1":
-                raise FeedChanged(f"{one.name}: INTERVENTION is {cells[flag][:20]!r}")
-            rows.dropped["intervention run"] += 1
-            continue
-        end = wall_seconds(cells[stamp])
-        step = step_of(end)
-        if end % step:
-            rows.dropped["off the grid"] += 1
-            continue
-        found[cells[name], step].append((end - step - AHEAD_OF_UTC, cells))
-    return found
+    flagged = ("INTERVENTION",) if "INTERVENTION" in one.header else ()
+    found = one.columns(("SETTLEMENTDATE", by, *flagged), names)
+    ends, steps = _placed(found["SETTLEMENTDATE"], step_of)
+    pricing = _is_pricing_run(found["INTERVENTION"], one.name) if flagged else np.ones(len(ends), np.bool_)
+    on_grid = ends % steps == 0
+    rows.dropped.update(+Counter({"intervention run": int((~pricing).sum()), "off the grid": int((pricing & ~on_grid).sum())}))
+    who, lines = _coded(found[by])
+    lane = lines * DAY + steps
+    kept = np.flatnonzero(pricing & on_grid)
+    kept = kept[np.argsort(lane[kept], kind="stable")]
+    starts = ends - steps - AHEAD_OF_UTC
+    figures = {name: (found[name].is_valid().to_numpy(), found[name].to_numpy()) for name in names}
+    for part in np.split(kept, np.flatnonzero(np.diff(lane[kept])) + 1):
+        if len(part):
+            columns = {name: _column(starts, part[told[part]], values) for name, (told, values) in figures.items()}
+            yield Block(who[lines[part[0]]], int(steps[part[0]]), len(part), columns)
 
 
-def put_regions(rows: Rows, readings: Readings, places: Mapping[str, int]) -> None:
-    for (region, step), lines in readings.items():
-        zone = zone_of(region, rows, len(lines))
+def _column(starts: Ints, part: Ints, values: Floats) -> Column:
+    return starts[part].tolist(), values[part].tolist()
+
+
+def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:
+    """Interval ends in market time, and lengths, of every line. Raises FeedChanged for what is no stamp."""
+    words, lines = _coded(stamps)
+    ends = [wall_seconds(word) for word in words]
+    return np.array(ends, np.int64)[lines], np.array([step_of(end) for end in ends], np.int64)[lines]
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """The distinct texts of a column, and which one each line has."""
+    if not len(column):
+        return [], np.zeros(0, np.int64)
+    codes = column.chunk(0)
+    return codes.dictionary.to_pylist(), codes.indices.to_numpy().astype(np.int64)
+
+
+def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
+    words, lines = _coded(flags)
+    if unknown := [word for word in words if word not in ("0", "1")]:
+        raise FeedChanged(f"{table}: INTERVENTION is {unknown[0][:20]!r}")
+    return np.array([word == "0" for word in words], np.bool_)[lines]
+
+
+def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
+    """Adds price, demand and net interchange by region. Raises FeedChanged for an unknown one."""
+    for region, step, lines, columns in blocks:
+        zone = zone_of(region, rows, lines)
         if zone is None:
             continue
-        for name, place in places.items():
+        for name, (ts, values) in columns.items():
             metric, unit, sign = MEASURES[name]
-            ts, values = _column(lines, place, name)
             rows.extend(Key(zone, metric, unit, _RESOLUTIONS[step]), ts, values if sign > 0 else _turned(values))
 
 
-def _put_ties(rows: Rows, readings: Readings, place: int) -> None:
+def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
     """Two rows a reading: an import into the one region is an export from the other."""
-    for (name, step), lines in readings.items():
+    for name, step, lines, columns in blocks:
         if name not in TIES:
             # A line that is new to us: the net does not need it, and which regions it joins is not in the file.
-            rows.dropped[f"interconnector {name[:20]}"] += len(lines)
+            rows.dropped[f"interconnector {name[:20]}"] += lines
             continue
         origin, target, link = TIES[name]
-        ts, values = _column(lines, place, "MWFLOW")
+        ts, values = columns["MWFLOW"]
         for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
             rows.extend(Key(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow)
-
-
-def _column(lines: Sequence[tuple[int, Sequence[str]]], place: int, name: str) -> tuple[list[int], list[float]]:
-    """Interval starts and values of the lines where the cell is not empty."""
-    told = [(ts, cells[place]) for ts, cells in lines if cells[place]]
-    return [ts for ts, _ in told], floats([text for _, text in told], name)
 
 
 def _turned(values: Sequence[float]) -> list[float]:

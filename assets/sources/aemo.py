@@ -23,7 +23,7 @@ from assets.sources._aemo_rows import (
     MEASURES,
     REGIONS,
     ZONES,
-    Readings,
+    Block,
     parse_dispatch,
     parse_trading,
     put_regions,
@@ -32,6 +32,7 @@ from assets.sources._aemo_rows import (
 )
 from assets.sources._blocks import months_of
 from assets.sources._body import columns, json_of, member, number, table, text_of
+from assets.sources._columns import floats
 from assets.sources._stamps import wall_seconds
 from warehouse.clock import MarketDay, month_of
 from warehouse.errors import FeedChanged, NotPublished
@@ -46,7 +47,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
     header, lines = table(text_of(body))
     region, stamp, demand, price, kind = columns(header, "REGION", "SETTLEMENTDATE", "TOTALDEMAND", "RRP", "PERIODTYPE")
     rows = Rows()
-    readings: Readings = defaultdict(list)
+    readings: dict[tuple[str, int], list[tuple[int, list[str]]]] = defaultdict(list)
     for cells in lines:
         cells = [cell.strip() for cell in cells]
         if not _is_actual(cells[kind], "TRADE", rows):
@@ -59,18 +60,27 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
             rows.dropped["off the grid"] += 1
             continue
         readings[cells[region], step].append((end - step - AHEAD_OF_UTC, cells))
-    _require_one_month(readings)
-    put_regions(rows, readings, {"RRP": price, "TOTALDEMAND": demand})
+    _require_one_month([ts + AHEAD_OF_UTC for found in readings.values() for ts, _ in found])
+    blocks = (
+        Block(name, step, len(found), {"RRP": _column(found, price, "RRP"), "TOTALDEMAND": _column(found, demand, "TOTALDEMAND")})
+        for (name, step), found in readings.items()
+    )
+    put_regions(rows, blocks)
     return rows
+
+
+def _column(lines: Sequence[tuple[int, Sequence[str]]], place: int, name: str) -> tuple[list[int], list[float]]:
+    """Interval starts and values of the lines where the cell is not empty."""
+    told = [(ts, cells[place]) for ts, cells in lines if cells[place]]
+    return [ts for ts, _ in told], floats([text for _, text in told], name)
 
 
 def _year_first(found: re.Match[str]) -> str:
     return f"{found[3]}/{int(found[2]):02d}/{int(found[1]):02d} {found[4]}"
 
 
-def _require_one_month(readings: Readings) -> None:
+def _require_one_month(starts: Sequence[int]) -> None:
     """Raises NotPublished for a file without rows, FeedChanged for one of several months: its dates were read wrongly."""
-    starts = [ts + AHEAD_OF_UTC for lines in readings.values() for ts, _ in lines]
     if not starts:
         raise NotPublished("no row in the month's file")
     if month_of(min(starts)) != month_of(max(starts)):
