@@ -1,0 +1,134 @@
+"""Elexon, simulated: the grid's truth over London days of 46, 48 and 50 periods, what is out when, bodies as the recorded ones."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import numpy as np
+import pytest
+
+from assets.simulated import elexon, grid
+from assets.sources.elexon import BASE, TIES
+from warehouse.clock import MarketDay, instant
+from warehouse.market import Request
+
+LONDON = "Europe/London"
+DAYS = [MarketDay(date(2026, 11, 18), LONDON), MarketDay(date(2026, 3, 29), LONDON), MarketDay(date(2026, 10, 25), LONDON)]
+LATER = "2026-11-21T12:00:00Z"
+DAY = MarketDay(date(2026, 11, 21), LONDON)
+
+
+def starts(day):
+    return np.arange(day.start, day.end, 1800)
+
+
+def answered(path, now=LATER, **params):
+    found = elexon.answer(Request("elexon.price", f"{BASE}/{path}", tuple(params.items())), instant(now))
+    return found.status, json.loads(found.body)
+
+
+@pytest.mark.parametrize(("day", "count"), list(zip(DAYS, (48, 46, 50), strict=True)), ids=str)
+def test_price_and_demand_are_the_grids(day, count, ask, inside):
+    rows, refused = ask("elexon.price", [day], LATER)
+    found = inside(rows, day, "price", "GB")
+    assert [r.ts for r in found] == starts(day).tolist()
+    assert len(found) == count
+    assert [r.value for r in found] == grid.price("GB", starts(day), 1800).round(2).tolist()
+    rows, _ = ask("elexon.demand", [day], LATER)
+    found = inside(rows, day, "demand", "GB")
+    assert [(r.ts, r.value) for r in rows.sorted()] == [(r.ts, r.value) for r in found], "a settlement date and no more"
+    assert [r.value for r in found] == grid.demand("GB", starts(day), 1800).round().tolist()
+    assert not refused
+
+
+@pytest.mark.parametrize("day", DAYS, ids=str)
+def test_every_interconnector_and_the_net_are_the_grids(day, ask, inside):
+    rows, _ = ask("elexon.interconnectors", [day], LATER)
+    total = np.zeros(len(starts(day)))
+    for tie in grid.ties("GB"):
+        found = [r for r in rows.sorted() if r.link == tie.id]
+        truth = grid.inflow("GB", tie, starts(day), 1800).round()
+        assert [(r.ts, r.value) for r in found] == list(zip(starts(day).tolist(), truth.tolist(), strict=True))
+        assert {r.counterparty for r in found} == {tie.b if tie.a == "GB" else tie.a}
+        total += truth
+    net = inside(rows, day, "interchange", "GB")
+    assert [r.value for r in net] == total.tolist()
+    assert [r.value for r in net] == pytest.approx(grid.interchange("GB", starts(day), 1800), abs=0.5 * len(TIES))
+
+
+def test_what_is_out_at_an_instant(ask):
+    now = "2026-11-21T12:20:00Z"
+    last = {feed: max(r.ts for r in ask(feed, [DAY], now)[0]) for feed in ("elexon.price", "elexon.demand", "elexon.interconnectors")}
+    assert last == {
+        "elexon.price": instant("2026-11-21T11:00:00Z"), "elexon.demand": instant("2026-11-21T11:30:00Z"),
+        "elexon.interconnectors": instant("2026-11-21T11:30:00Z"),
+    }
+    rows, refused = ask("elexon.demand", [DAY.next()], now)
+    assert not len(rows)
+    assert len(refused) == 1, "tomorrow's answer has no rows"
+
+
+def test_periods_count_from_london_midnight():
+    _, found = answered("demand/outturn", settlementDateFrom="2026-10-25", settlementDateTo="2026-10-25")
+    told = [(row["settlementPeriod"], row["startTime"]) for row in found["data"]]
+    assert told[0] == (1, "2026-10-24T23:00:00Z")
+    assert told[-1] == (50, "2026-10-25T23:30:00Z")
+    assert {row["settlementDate"] for row in found["data"]} == {"2026-10-25"}
+    assert all(row["initialTransmissionSystemDemandOutturn"] > row["initialDemandOutturn"] for row in found["data"])
+
+
+def test_the_second_index_is_zero_and_bounds_are_included():
+    _, found = answered("balancing/pricing/market-index", **{"from": "2026-11-18T10:00Z", "to": "2026-11-18T10:30Z"})
+    told = [(row["startTime"], row["dataProvider"]) for row in found["data"]]
+    assert told == [(start, who) for start in ("2026-11-18T10:30:00Z", "2026-11-18T10:00:00Z") for who in ("APXMIDP", "N2EXMIDP")]
+    assert {(row["price"], row["volume"]) for row in found["data"] if row["dataProvider"] == "N2EXMIDP"} == {(0.0, 0.0)}
+    assert all(row["volume"] > 0 for row in found["data"] if row["dataProvider"] == "APXMIDP")
+
+
+def test_one_interconnector_may_be_asked_for():
+    dates = {"settlementDateFrom": "2026-11-18", "settlementDateTo": "2026-11-18"}
+    _, found = answered("generation/outturn/interconnectors", **dates, interconnectorName="France(IFA)")
+    assert {row["interconnectorName"] for row in found["data"]} == {"France(IFA)"}
+    assert set(elexon.ORDER) == set(TIES)
+
+
+@pytest.mark.parametrize("params", [{}, {"settlementDateFrom": "yesterday", "settlementDateTo": "today"}])
+def test_parameters_that_do_not_read_are_a_problem(params):
+    assert answered("demand/outturn", **params)[1]["status"] == 400
+
+
+def test_other_addresses_are_not_there():
+    assert answered("datasets/NONE")[0] == 404
+
+
+# Held to reality
+
+
+def compact(document):
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def test_bodies_are_written_as_recorded(recordings):
+    def rows_of(file):
+        document = json.loads((recordings / "elexon" / file).read_bytes())
+        return document, [(instant(row["startTime"]), row) for row in document["data"]]
+
+    document, rows = rows_of("market_index_MID_2026-07-01_SP22_EXCERPT.json")
+    made = elexon.render_market_index([(ts, row["dataProvider"], row["price"], row["volume"]) for ts, row in rows])
+    assert made == compact(document)
+    document, rows = rows_of("indo_2026-07-11_subset.json")
+    assert elexon.render_indo([ts for ts, _ in rows], [row["demand"] for _, row in rows]) == compact(document)
+    document, rows = rows_of("interconnectors_2026-07-11_subset.json")
+    made = elexon.render_interconnectors([(ts, row["interconnectorName"], row["generation"]) for ts, row in rows])
+    assert made == compact(document)
+
+
+def test_the_expected_price_and_demand_make_the_recorded_bodies(recorded, recordings):
+    _, rows = recorded("elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json")
+    [price] = rows
+    made = json.loads(elexon.render_market_index([(price.ts, "APXMIDP", price.value, 3310.45)]))
+    body = json.loads((recordings / "elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json").read_bytes())
+    assert made["data"] == body["data"][:1]
+    body, rows = recorded("elexon/indo_2026-07-11_subset.json")
+    assert json.loads(elexon.render_indo([r.ts for r in rows], [int(r.value) for r in rows])) == json.loads(body)
