@@ -13,7 +13,7 @@ LEVEL = Level("backdrop", 5000, 200, 400, 2)
 REGIONS = {
     "america": (US_CRS, (-140.0, 12.0, -52.0, 62.0)),
     "europe": (EUROPE.crs, (-32.0, 28.0, 46.0, 70.0)),
-    "australia": ("EPSG:3577", (108.0, -52.0, 180.0, 4.0)),
+    "australia": ("EPSG:3577", (106.0, -54.0, 165.5, 2.0)),
 }
 
 
@@ -32,7 +32,9 @@ def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, 
 
     window, found = shapely.box(*box), {}
     for place, shapes in enumerate(footprints.units(folder, "countries").values()):
-        parts = [part for part in shapely.get_parts(shapely.intersection(shapely.union_all(shapes), window)) if part.geom_type == "Polygon"]
+        # A country cut by the antimeridian (Fiji) comes as a band round the globe.
+        land = shapely.union_all([part for part in shapely.get_parts(shapely.get_parts(shapes)) if part.bounds[2] - part.bounds[0] < 180])
+        parts = [part for part in shapely.get_parts(shapely.intersection(land, window)) if part.geom_type == "Polygon"]
         if parts:
             found[str(place)] = shapely.MultiPolygon(parts)
     return found

@@ -1,0 +1,17 @@
+// Elements without markup strings: text stays text.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'on') for (const [event, listener] of Object.entries(value)) made.addEventListener(event, listener);
+    else if (value === true) made.setAttribute(name, '');
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+export const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+export const byId = (id) => document.getElementById(id);

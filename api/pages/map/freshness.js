@@ -1,0 +1,31 @@
+// How fresh each source is, by its own schedule.
+
+import { byId, el } from './dom.js';
+import { ago } from './words.js';
+
+const WORST = ['ok', 'unknown', 'late', 'down'];
+const WORDS = { ok: 'on time', unknown: 'no data yet', late: 'late', down: 'down' };
+
+/** One row a source: its worst state, its newest success, how many zones it serves. */
+export function shown({ now, sources }) {
+  const bySource = Map.groupBy(sources, (row) => row.source);
+  const rows = [...bySource].map(([source, zones]) => summed(source, zones)).sort(
+    (a, b) => WORST.indexOf(b.state) - WORST.indexOf(a.state) || a.source.localeCompare(b.source));
+  const late = rows.filter((row) => row.state === 'late' || row.state === 'down').length;
+  byId('freshness-note').textContent = late ? `${late} of ${rows.length} sources late or down.` : `${rows.length} sources, none late.`;
+  byId('freshness').querySelector('table').hidden = false;
+  byId('source-rows').replaceChildren(...rows.map((row) => el('tr', {},
+    el('th', { scope: 'row' }, row.source, el('small', {}, row.zones === 1 ? '1 zone' : `${row.zones} zones`),
+      row.error ? el('small', {}, row.error) : null),
+    el('td', {}, el('span', { class: `badge ${row.state}` }, row.count ? `${WORDS[row.state]} (${row.count} of ${row.zones})` : WORDS[row.state])),
+    el('td', { class: 'num' }, row.newest ? ago(row.newest, now) : '–'))));
+}
+
+function summed(source, rows) {
+  const states = rows.map((row) => row.state ?? (row.last_error ? 'down' : row.last_ok ? 'ok' : 'unknown'));
+  const state = states.reduce((worst, one) => (WORST.indexOf(one) > WORST.indexOf(worst) ? one : worst), 'ok');
+  const hit = states.filter((one) => one === state).length;
+  const zones = new Set(rows.map((row) => row.zone)).size;
+  const error = state === 'ok' ? '' : rows[states.indexOf(state)].last_error;
+  return { source, error, state, zones, count: state !== 'ok' && hit < zones ? hit : 0, newest: Math.max(...rows.map((row) => row.last_ok)) };
+}

@@ -1,0 +1,136 @@
+// Three maps, one a continent, so that small zones are large enough to touch. Which colour means what is not here.
+
+import { el } from './dom.js';
+
+const REGIONS = {
+  europe: { name: 'Europe', bounds: [[36, -10.2], [62.2, 24.4]] },
+  america: { name: 'North America', bounds: [[25.6, -124.6], [49.5, -67]] },
+  australia: { name: 'Australia', bounds: [[-43.8, 129], [-10.2, 153.8]] },
+};
+
+// Pixels by which labels of small neighbours make room for each other.
+const NUDGES = { 'US-NYISO': [-17, -2], 'US-ISONE': [15, 2], BE: [-3, 4], NL: [3, -5], 'DK-1': [-2, -3], 'AU-TAS': [0, 3] };
+
+function regionOf(country) {
+  return { US: 'america', AU: 'australia' }[country] ?? 'europe';
+}
+
+export class Panes {
+  /** `onSelect(zone)` is called for a click, Enter or Space on a zone; `tip(zone)` gives its tooltip. */
+  constructor(onSelect, tip) {
+    this.onSelect = onSelect;
+    this.tip = tip;
+    this.shapes = new Map();
+    this.labels = new Map();
+    this.maps = new Map(Object.entries(REGIONS).map(([id, region]) => [id, pane(id, region)]));
+  }
+
+  /** The countries around the zones. */
+  drawLand(collection) {
+    for (const [id, map] of this.maps) {
+      const features = collection.features.filter((feature) => feature.properties.region === id);
+      L.geoJSON(features, { pane: 'land', renderer: L.svg({ pane: 'land', padding: 0.7 }), interactive: false, style: { className: 'land' } }).addTo(map);
+    }
+  }
+
+  drawZones(collection) {
+    for (const feature of collection.features) {
+      const map = this.maps.get(regionOf(feature.properties.country));
+      const layer = L.geoJSON(feature, { style: { className: 'zone', fillColor: 'url(#hatch)', fillOpacity: 1, weight: 1 } });
+      layer.eachLayer((shape) => this.#wire(shape, feature));
+      layer.addTo(map);
+      this.#label(map, feature);
+    }
+    for (const [id, shape] of this.shapes) this.#reachable(shape.getElement(), id);
+  }
+
+  #wire(shape, feature) {
+    this.shapes.set(feature.id, shape);
+    shape.on('click', () => this.onSelect(feature.id));
+    shape.bindTooltip(() => this.tip(feature.id), { sticky: true, className: 'tip', opacity: 1 });
+  }
+
+  /** A zone is a button: by Tab, Enter and Space, and for screen readers. */
+  #reachable(path, id) {
+    path.dataset.zone = id;
+    path.setAttribute('role', 'button');
+    path.setAttribute('tabindex', '0');
+    path.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      this.onSelect(id);
+    });
+  }
+
+  #label(map, feature) {
+    const { label_lat: lat, label_lon: lon } = feature.properties;
+    const value = el('b');
+    const body = el('span', { 'aria-hidden': 'true' }, el('small', {}, feature.id.replace(/^(US|AU)-/, '')), value);
+    const [right, down] = NUDGES[feature.id] ?? [0, 0];
+    const icon = L.divIcon({ className: 'zone-label', html: body, iconSize: [0, 0], iconAnchor: [-right, -down] });
+    L.marker([lat, lon], { icon, interactive: false, keyboard: false, pane: 'labels' }).addTo(map);
+    this.labels.set(feature.id, { body, value });
+  }
+
+  /** Colours a zone and writes its value. `fill` is a colour or a pattern; `said` is what a screen reader hears. */
+  paint(id, { fill, text, dark, said }) {
+    const shape = this.shapes.get(id);
+    shape.setStyle({ fillColor: fill });
+    shape.getElement().setAttribute('aria-label', said);
+    const { body, value } = this.labels.get(id);
+    value.textContent = text;
+    body.classList.toggle('on-dark', dark);
+    body.classList.toggle('blank', text === '');
+  }
+
+  select(id) {
+    for (const [zone, shape] of this.shapes) {
+      const chosen = zone === id;
+      const path = shape.getElement();
+      path.classList.toggle('selected', chosen);
+      path.setAttribute('aria-pressed', String(chosen));
+      if (chosen) shape.bringToFront();
+    }
+  }
+
+  /** The map that a pair of coordinates [lon, lat] lies on. */
+  mapAt([lon]) {
+    return this.maps.get(lon < -40 ? 'america' : lon > 100 ? 'australia' : 'europe');
+  }
+}
+
+function pane(id, region) {
+  const bounds = L.latLngBounds(region.bounds);
+  const map = L.map(id, {
+    attributionControl: false, zoomSnap: 0.05, zoomDelta: 0.75, wheelPxPerZoomLevel: 140, maxZoom: 9,
+    renderer: L.svg({ padding: 0.7 }), maxBounds: bounds.pad(0.45), maxBoundsViscosity: 0.8,
+    // One finger scrolls the page; two move the map.
+    dragging: !matchMedia('(pointer: coarse)').matches,
+  });
+  map.getContainer().setAttribute('role', 'group');
+  map.getContainer().setAttribute('aria-label', `Map of ${region.name}`);
+  for (const [name, order] of [['land', 250], ['flows', 450], ['plants', 460], ['labels', 470]]) {
+    map.createPane(name).style.zIndex = order;
+  }
+  map.getPane('labels').style.pointerEvents = 'none';
+  fitted(map, bounds);
+  return map;
+}
+
+/** Keeps the region in view while the window changes, until a reader moves the map. */
+function fitted(map, bounds) {
+  let moved = false;
+  const fit = () => {
+    map.invalidateSize({ animate: false, pan: false });
+    if (moved) return;
+    map.setMinZoom(0);
+    map.home = map.getBoundsZoom(bounds, false, L.point(12, 12));
+    map.fitBounds(bounds, { padding: [6, 6], animate: false });
+    map.setMinZoom(map.home - 0.4);
+  };
+  fit();
+  map.on('dragstart', () => { moved = true; });
+  map.getContainer().addEventListener('wheel', () => { moved = true; }, { passive: true });
+  map.zoomControl.getContainer().addEventListener('click', () => { moved = true; });
+  new ResizeObserver(fit).observe(map.getContainer());
+}

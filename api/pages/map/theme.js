@@ -1,0 +1,22 @@
+// Light, dark, or as the system has it; remembered in this browser.
+
+import { byId } from './dom.js';
+
+const ORDER = ['auto', 'light', 'dark'];
+const KEPT = 'emds-theme';
+
+function apply(theme) {
+  if (theme === 'auto') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  byId('theme-name').textContent = theme;
+}
+
+export function wire() {
+  let theme = ORDER.includes(localStorage.getItem(KEPT)) ? localStorage.getItem(KEPT) : 'auto';
+  apply(theme);
+  byId('theme').addEventListener('click', () => {
+    theme = ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length];
+    localStorage.setItem(KEPT, theme);
+    apply(theme);
+  });
+}

@@ -1,0 +1,163 @@
+"""A month of 25 markets in a folder and the real application over it on a loopback port, for the tests of the map page.
+
+Figures are made up but of the right size; no publisher's data. Every value follows from `wave`, so that tests can tell.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from werkzeug.serving import make_server
+
+from api import create_app
+from api.settings import Settings
+from assets import geo_layers
+from assets.publish import publish
+from geo_data import records
+from warehouse import catalogue, health, layout
+from warehouse.clock import DAY, HOUR, instant
+from warehouse.health import Health
+from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.schema import Key, Rows
+from warehouse.series import fold
+from warehouse.storage import Folder
+from warehouse.zones import ZONES, zones_with
+
+NOW = "2026-11-20T14:10:00Z"
+SIZES_MW = {
+    "US-CAISO": 26000, "US-ERCOT": 52000, "US-PJM": 91000, "US-MISO": 75000, "US-NYISO": 17500, "US-ISONE": 13200, "US-SPP": 31000,
+    "GB": 32000, "AU-NSW": 8200, "AU-QLD": 6900, "AU-VIC": 5600, "AU-SA": 1500, "AU-TAS": 1150, "DE-LU": 58000, "FR": 56000, "ES": 28000,
+    "IT-NO": 18500, "NL": 13500, "BE": 9800, "PL": 20500, "SE-3": 10400, "NO-2": 4300, "DK-1": 2700, "AT": 7400, "CH": 7600,
+}
+NO_PRICE = ("US-PJM", "US-MISO")
+"""As if their publishers withheld it."""
+MIX = {"gas": 31.4, "wind": 28.2, "nuclear": 14.9, "imports": 11.3, "biomass": 6.8, "solar": 4.1, "hydro": 2.1, "coal": 0.0, "other": 1.2}
+
+
+def _feed(name: str, metric: Metric, zones: tuple[str, ...], resolution: str) -> Feed:
+    return Feed(name, name, zones, (metric,), 1, resolution, "start", "UTC", date(2020, 1, 1),
+                Publication(lag_minutes=10, grace_minutes=120), lambda days: [], lambda body, request: Rows(), 60)
+
+
+def sources() -> dict[str, Source]:
+    """One that is on time, and one that is late."""
+    priced = tuple(z for z in ZONES if z not in NO_PRICE)
+    return {"toy": _source("toy", (
+        _feed("toy.price", Metric.PRICE, priced, "1h"), _feed("toy.demand", Metric.DEMAND, tuple(ZONES), "1h"),
+        _feed("toy.carbon", Metric.CARBON_INTENSITY, zones_with(Metric.CARBON_INTENSITY), "30m"),
+        _feed("toy.mix", Metric.GENERATION, ("GB",), "30m"),
+    )), "ties": _source("ties", (
+        _feed("ties.flows", Metric.INTERCHANGE, tuple(z for z in ZONES if z != "AU-TAS"), "1h"),
+    ))}
+
+
+def _source(code: str, feeds: tuple[Feed, ...]) -> Source:
+    return Source(code, f"{code.title()} Grid", f"https://{code}.example", (f"{code}.example",), 60, f"{code.title()}-1.0",
+                  f"https://{code}.example/licence", f"Data: {code.title()} Grid.", "yes", feeds)
+
+
+def wave(zone: str, metric: str, ts: int) -> float:
+    """A daily and a weekly swing about a level, out of step from zone to zone."""
+    phase = list(ZONES).index(zone) * 0.7
+    swing = math.sin(ts / DAY * math.tau + phase) + 0.4 * math.sin(ts / (7 * DAY) * math.tau + 2 * phase)
+    match metric:
+        case "price":
+            return round(58 + 34 * swing + (-40 if zone in ("AU-SA", "US-SPP") else 0), 2)
+        case "carbon_intensity":
+            return round(142 + 61 * swing)
+        case "interchange":
+            return round(SIZES_MW[zone] * 0.09 * swing)
+        case _:
+            return round(SIZES_MW[zone] * (1 + 0.18 * swing))
+
+
+def build(home: Path, mode: str = "live") -> None:
+    """Folds the month, publishes catalogue, documents and layers."""
+    storage, known, now = Folder(home), sources(), instant(NOW)
+    storage.put(layout.MODE, mode.encode())
+    feeds = [feed for source in known.values() for feed in source.feeds]
+    last = now - now % HOUR
+    for feed in feeds:
+        [metric] = feed.metrics
+        rows = Rows()
+        for zone in feed.zones:
+            _fill(rows, zone, metric, last)
+        fold(storage, feed.id, rows, {}, {f.id: f.rank for f in feeds}, now)
+        late = feed.id == "ties.flows"
+        health.note(storage, feed.source, [
+            Health(feed.id, zone, now - 300, last_error="the publisher answered 503" if late and zone == "GB" else "", last_error_at=now - 60,
+                   data_until=last - 4 * HOUR if late and zone == "GB" else last) for zone in feed.zones])
+    catalogue.publish(storage, known, mode, (), tuple(known), now)
+    publish(storage, now)
+    geo_layers.publish(storage)
+
+
+def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
+    unit = {Metric.PRICE: f"{ZONES[zone].currency}/MWh", Metric.CARBON_INTENSITY: "gCO2/kWh", Metric.GENERATION: "%"}.get(metric, "MW")
+    if metric is Metric.GENERATION:
+        for fuel, share in MIX.items():
+            rows.extend(Key(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(48)], [share] * 48)
+        return
+    step = 1800 if metric is Metric.CARBON_INTENSITY else HOUR
+    stamps = list(range(last - 31 * DAY, last + 1, step))
+    if zone == "FR":
+        # Three hours that nobody measured: the page must not draw across them.
+        stamps = [ts for ts in stamps if not last - 20 * HOUR <= ts < last - 17 * HOUR]
+    rows.extend(Key(zone, metric, unit, "30m" if step == 1800 else "1h"), stamps, [wave(zone, metric, ts) for ts in stamps])
+    if metric is Metric.INTERCHANGE:
+        _borders(rows, zone, last)
+
+
+def _borders(rows: Rows, zone: str, last: int) -> None:
+    """A day of flows: single ties where a publisher names them, else the border's total."""
+    totals = set()
+    for line in records.interconnectors():
+        if zone not in (line.from_zone, line.to_zone) or line.id == "au-sa-nsw-pec":
+            continue
+        named = line.elexon_id or line.aemo_id or line.nyiso_id or line.ercot_id
+        other = line.to_zone if zone == line.from_zone else line.from_zone
+        if not named and other in totals:
+            continue
+        if not named:
+            totals.add(other)
+        stamps = [last - HOUR * i for i in range(5)]
+        into_to = math.sin(len(line.id) * 1.7 + ord(line.id[-1])) * (line.capacity_mw or 1500) * 0.8
+        sign = 1 if zone == line.to_zone else -1
+        key = Key(zone, Metric.INTERCHANGE, "MW", "1h", None, other, line.id if named else None)
+        rows.extend(key, stamps, [round(sign * into_to)] * len(stamps))
+
+
+def serve(home: Path, **changes: object) -> tuple[object, int]:
+    """The application over a folder, in a thread of its own; the server and its port."""
+    given = {"home": str(home), "database_url": f"sqlite:///{home / 'accounts.sqlite'}", "free_calls_per_minute": 0, "sample_calls_per_day": 0, **changes}
+    app = create_app(Settings(**given))
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, server.server_port
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("markets")
+    build(home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def address(warehouse: Path) -> Iterator[str]:
+    """Where the page is served from."""
+    before = os.environ.get("EMDS_NOW")
+    os.environ["EMDS_NOW"] = NOW
+    server, port = serve(warehouse)
+    yield f"http://127.0.0.1:{port}"
+    server.shutdown()
+    if before is None:
+        del os.environ["EMDS_NOW"]
+    else:
+        os.environ["EMDS_NOW"] = before

@@ -1,0 +1,92 @@
+"""GIS programs over HTTP: GDAL's tools, geopandas, and a validator of RFC 7946 open every layer, with and without filters."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.request import urlopen
+
+import geopandas
+import pytest
+
+NODE = Path(__file__).resolve().parents[1] / "node"
+gdal = pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
+validator = pytest.mark.skipif(not (NODE / "node_modules" / "@placemarkio").is_dir(), reason="npm install in tests/node was not run")
+pytestmark = pytest.mark.slow
+
+QUERIES = [
+    "zones", "zones.geojson?detail=high", "zones?bbox=-11,35,25,62", "interconnectors", "interconnectors.geojson?zone=GB,FR",
+    "interconnectors?bbox=110,-50,160,-5", "plants", "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000", "plants?bbox=-11,35,25,62&fuel=solar",
+]
+
+
+def told(address: str, query: str) -> geopandas.GeoDataFrame:
+    """What geopandas makes of the same address: the other half of each comparison."""
+    return geopandas.read_file(f"{address}/v1/geo/{query}")
+
+
+def extent(text: str) -> list[float]:
+    found = re.search(r"Extent: \(([-\d.]+), ([-\d.]+)\) - \(([-\d.]+), ([-\d.]+)\)", text)
+    assert found
+    return [float(number) for number in found.groups()]
+
+
+@gdal
+@pytest.mark.parametrize("query", QUERIES)
+def test_ogrinfo_counts_and_places_what_geopandas_does(address: str, query: str) -> None:
+    said = subprocess.run(["ogrinfo", "-so", "-al", f"{address}/v1/geo/{query}"], capture_output=True, text=True, check=True).stdout
+    frame = told(address, query)
+    assert f"Feature Count: {len(frame)}\n" in said
+    assert extent(said) == pytest.approx(frame.total_bounds, abs=1e-6)
+    assert f"Layer name: {query.split('.')[0].split('?')[0]}" in said
+    assert {"zones": "Multi Polygon", "interconnectors": "Line String", "plants": "Point"}[re.split(r"[.?]", query)[0]] in said
+
+
+@gdal
+def test_ogr2ogr_turns_every_layer_into_a_geopackage(address: str, tmp_path: Path) -> None:
+    for layer, count in (("zones", 25), ("interconnectors", 48), ("plants", len(told(address, "plants")))):
+        target = tmp_path / f"{layer}.gpkg"
+        subprocess.run(["ogr2ogr", "-f", "GPKG", str(target), f"{address}/v1/geo/{layer}.geojson"], check=True, capture_output=True)
+        kept = geopandas.read_file(target)
+        assert len(kept) == count
+        assert not [name for name in kept.columns if "{" in str(kept[name].iloc[0])], "no property became a JSON string"
+
+
+@gdal
+def test_gdal_reads_a_filtered_flatgeobuf(address: str) -> None:
+    url = f"/vsicurl/{address}/v1/geo/plants?format=fgb&zone=NL"
+    said = subprocess.run(["ogrinfo", "-so", "-al", url], capture_output=True, text=True, check=True).stdout
+    frame = told(address, "plants?zone=NL")
+    assert f"Feature Count: {len(frame)}\n" in said
+    assert extent(said) == pytest.approx(frame.total_bounds, abs=1e-6)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_formats_agree_over_http(address: str, query: str) -> None:
+    layer = re.split(r"[.?]", query)[0]
+    if layer == "interconnectors":
+        pytest.skip("GeoJSON only")
+    frame = told(address, query)
+    other = query.replace(".geojson", "") + ("&" if "?" in query else "?")
+    parquet = geopandas.read_parquet(io.BytesIO(urlopen(f"{address}/v1/geo/{other}format=parquet").read()))
+    flat = geopandas.read_file(f"{address}/v1/geo/{other}format=fgb")
+    for found in (parquet, flat):
+        assert list(found.id) == list(frame.id)
+        assert found.geometry.geom_equals_exact(frame.geometry, 1e-9).all()
+
+
+@validator
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_validator_finds_nothing_wrong(address: str, query: str) -> None:
+    body = urlopen(f"{address}/v1/geo/{query}").read()
+    found = subprocess.run(["node", "geojson.mjs"], input=body, capture_output=True, cwd=NODE, timeout=60)
+    assert (found.returncode, found.stderr) == (0, b"")
+
+
+@validator
+def test_the_validator_would_find_an_open_ring() -> None:
+    open_ring = b'{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}'
+    assert subprocess.run(["node", "geojson.mjs"], input=open_ring, capture_output=True, cwd=NODE, timeout=60).returncode == 1

@@ -1,0 +1,88 @@
+"""The page as files: what `/` sends, how it may be kept, and that nothing in it points elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from api import map_page, problems
+
+FILES = sorted(path for path in map_page.FOLDER.rglob("*") if path.is_file())
+OURS = [path for path in FILES if path.suffix in (".js", ".css", ".html") and "leaflet" not in path.parts]
+
+
+@pytest.fixture
+def client() -> Iterator[FlaskClient]:
+    app = Flask(__name__)
+    problems.register(app, "http://emds.example")
+    app.register_blueprint(map_page.blueprint())
+    yield app.test_client()
+
+
+def links(html: str) -> list[str]:
+    return re.findall(r'(?:src|href)="(map/[^"]+)"', html)
+
+
+def test_the_page_is_one_html_file_without_anything_inline(client: FlaskClient) -> None:
+    answer = client.get("/")
+    assert answer.content_type == "text/html; charset=utf-8"
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", answer.text)
+    assert "{files}" not in answer.text
+
+
+def test_every_file_that_the_page_names_is_there_and_kept_for_good(client: FlaskClient) -> None:
+    named = links(client.get("/").text)
+    assert len(named) > 10
+    for address in named:
+        answer = client.get(f"/{address}")
+        assert answer.status_code == 200, address
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_every_module_is_preloaded(client: FlaskClient) -> None:
+    """Else the browser learns of one only after it has read another."""
+    named = {Path(address).name for address in links(client.get("/").text)}
+    assert {path.name for path in FILES if path.suffix == ".js"} <= named
+
+
+def test_an_older_address_still_leads_to_a_file_that_nobody_keeps(client: FlaskClient) -> None:
+    answer = client.get("/map/000000000000/page.css")
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-cache")
+    missing = client.get("/map/000000000000/none.js")
+    assert (missing.status_code, missing.content_type) == (404, "application/problem+json")
+    assert client.get("/map/000000000000/../../../settings.py").status_code == 404
+    assert client.get("/map/000000000000/index.html").status_code == 404
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
+def test_files_travel_compressed_and_are_not_sent_twice(client: FlaskClient, coding: str) -> None:
+    [style] = [address for address in links(client.get("/").text) if address.endswith("page.css")]
+    for address in ("/", f"/{style}"):
+        first = client.get(address, headers={"Accept-Encoding": coding})
+        assert first.headers["Content-Encoding"] == coding
+        assert first.headers["Vary"] == "Accept-Encoding"
+        again = client.get(address, headers={"Accept-Encoding": coding, "If-None-Match": first.headers["ETag"]})
+        assert (again.status_code, again.data) == (304, b"")
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
+def test_no_file_of_ours_points_to_another_host(path: Path) -> None:
+    text = path.read_text()
+    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+", text)) - {"http://www.w3.org"}
+    assert not addresses
+    assert not re.search(r"\binnerHTML\b|\beval\(|document\.write", text)
+
+
+def test_leaflet_comes_with_its_licence() -> None:
+    licence = (map_page.FOLDER / "leaflet" / "LICENSE").read_text()
+    assert licence.startswith("BSD 2-Clause License")
+    assert "Leaflet 1.9.4" in (map_page.FOLDER / "leaflet" / "leaflet.js").read_text()[:200]
