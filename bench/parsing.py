@@ -3,7 +3,8 @@
     python -m bench.parsing
 
 The peers live in an environment of their own, `.venv-bench`, made here on first use. Budgets (DESIGN.md section 9): 25 times
-entsoe-py, 3 times the others; times are CPU seconds, so that a busy machine tells the same. Exit 1 where one is missed, or the two sides do not find the same readings.
+entsoe-py, 3 times the others; times are CPU seconds, so that a busy machine tells the same. Exit 1 where one is missed, or
+the two sides do not find the same readings.
 """
 
 from __future__ import annotations
