@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
-from api import artefacts, catalogue, discovery, geo, health, keys, problems, series
+from api import artefacts, catalogue, discovery, geo, health, keys, map_page, problems, series
 from api.endpoints import ENDPOINTS, Endpoint
 from api.holdings import SERIES
 from api.problems import KINDS, Problem
@@ -30,6 +30,7 @@ def register(app: Flask, service: Service) -> None:
         app.add_url_rule(_rule(endpoint), name, view, methods=[endpoint.method])
     app.register_blueprint(geo.blueprint(service.gate, service.shelf))
     app.register_blueprint(keys.blueprint(service.gate))
+    app.register_blueprint(map_page.blueprint())
     app.register_error_handler(NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path)))
 
 
