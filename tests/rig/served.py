@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -17,14 +17,14 @@ ROOT = Path(__file__).parents[2]
 class Served:
     """A running gunicorn; its settings come as in production, by the environment."""
 
-    def __init__(self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, app: str = "tests.rig.shop:served()") -> None:
+    def __init__(self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, more: Sequence[str] = ()) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = [
-            sys.executable, "-m", "gunicorn", app, "-b", f"127.0.0.1:{self.port}", "-w", str(workers), "--threads", str(threads),
-            "--limit-request-field_size", "16380", "--log-level", "error", "--graceful-timeout", "10",
+            sys.executable, "-m", "gunicorn", "tests.rig.shop:served()", "-b", f"127.0.0.1:{self.port}", "-w", str(workers),
+            "--threads", str(threads), "--limit-request-field_size", "16380", "--log-level", "error", "--graceful-timeout", "10", *more,
         ]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
         self._environ = inherited | {"EMDS_BASE_URL": self.url, **environ}
