@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets import line
+from assets import geo_layers, line
 from assets.publish import publish
 from warehouse import catalogue, clock
 from warehouse.zones import ZONES
@@ -17,7 +17,8 @@ def refresh(house: line.House, report: line.RunReport) -> None:
 
 
 def refresh_all(house: line.House) -> None:
-    """Publishes everything: a day-ahead hour turns without any new row."""
+    """Publishes everything: a day-ahead hour turns without any new row. The geo layers only where their tables changed."""
     now = clock.now()
     catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, now)
     publish(house.storage, now, tuple(ZONES))
+    geo_layers.ensure(house.storage)
