@@ -81,7 +81,7 @@ def _format(layer: str, wanted: str | None, asked: Request) -> str:
     types = {MEDIA[name]: name for name in FORMATS[layer]} | {"application/json": "geojson"}
     if wanted in FORMATS[layer]:
         return wanted
-    found = asked.accept_mimetypes.best_match([*types], None if asked.accept_mimetypes else MEDIA["geojson"])
+    found = asked.accept_mimetypes.best_match([*types]) if asked.accept_mimetypes else MEDIA["geojson"]
     if wanted is not None or found is None:
         detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
         raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
