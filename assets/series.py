@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.data_version import CODE_VERSION_TAG
 
 from assets import checks, line, plots
 from assets.refresh import refresh
@@ -67,7 +68,7 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
         report = (line.rerun if again else line.run)(house, feed, days_of(feed, context.partition_keys))
         for day in report.days:
             if day.rows:
-                context.log_event(dg.AssetMaterialization(key, partition=key_of(feed, day.day), metadata=day_metadata(report, day)))
+                context.log_event(materialisation(feed, report, day))
             elif day.reason:
                 context.log.info(f"{day.day} {day.status}: {day.reason}")
         refresh(house, report)
@@ -105,7 +106,13 @@ def _declared(source: Source, feed: Feed) -> dict[str, Any]:
     }
 
 
-def day_metadata(report: line.RunReport, day: line.DayReport) -> dict[str, Any]:
+def materialisation(feed: Feed, report: line.RunReport, day: line.DayReport) -> dg.AssetMaterialization:
+    """The event of a finished day; its code version lets the UI show it as stale once the parser has changed."""
+    version = {CODE_VERSION_TAG: feed.version}
+    return dg.AssetMaterialization(asset_key(feed), metadata=_of_day(report, day), partition=key_of(feed, day.day), tags=version)
+
+
+def _of_day(report: line.RunReport, day: line.DayReport) -> dict[str, Any]:
     """A finished day's metadata: count, span, state; of a run's last day also its picture and newest rows."""
     shown: dict[str, Any] = {
         "dagster/partition_row_count": day.rows, "state": day.status, "first": iso(day.first or 0), "last": iso(day.last or 0),

@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets import line
-from assets.series import asset_key, day_metadata, key_of
+from assets.series import key_of, materialisation
 from warehouse.market import Feed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,11 +40,7 @@ def record(told: dg.DagsterInstance, feed: Feed, report: line.RunReport) -> list
     """Writes the materialisations of a report's finished days; returns their partition keys."""
     keys = []
     for day in report.days:
-        if not day.rows:
-            continue
-        keys.append(key_of(feed, day.day))
-        made = dg.AssetMaterialization(
-            asset_key(feed), partition=keys[-1], metadata=day_metadata(report, day), description="by the command line"
-        )
-        told.report_runless_asset_event(made)
+        if day.rows:
+            keys.append(key_of(feed, day.day))
+            told.report_runless_asset_event(materialisation(feed, report, day))
     return keys

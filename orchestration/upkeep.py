@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.definitions.data_version import CODE_VERSION_TAG
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable  # no public way; dagster is pinned below 1.14
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from sqlalchemy import func, select
@@ -49,8 +50,9 @@ def _tell_again(instance: dg.DagsterInstance, run_id: str) -> None:
         made = event.step_materialization_data.materialization
         newest = instance.get_latest_materialization_event(event.asset_key) if made.partition is None else _newest(instance, made)
         if newest is not None and newest.run_id == run_id:
+            version = {CODE_VERSION_TAG: made.tags[CODE_VERSION_TAG]} if CODE_VERSION_TAG in (made.tags or {}) else {}
             instance.report_runless_asset_event(
-                dg.AssetMaterialization(made.asset_key, partition=made.partition, metadata=made.metadata, description=made.description)
+                dg.AssetMaterialization(made.asset_key, made.description, made.metadata, made.partition, version)
             )
 
 

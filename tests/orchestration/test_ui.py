@@ -159,6 +159,6 @@ def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None
     told = _partitions(ui)
     assert {str(d) for d in DAYS} - told["MATERIALIZED"] == {str(BROKEN)}
     assert str(BROKEN) in told["FAILED"]
-    runs = ui.ask('{ runsOrError(filter: {tags: [{key: "dagster/backfill", value: "%s"}]}) { ... on Runs { results { status } } } }'
-                  % backfill["backfillId"])["runsOrError"]["results"]
+    query = "query($f: RunsFilter!) { runsOrError(filter: $f) { ... on Runs { results { status } } } }"
+    runs = ui.ask(query, f={"tags": [{"key": "dagster/backfill", "value": backfill["backfillId"]}]})["runsOrError"]["results"]
     assert len(runs) == 1

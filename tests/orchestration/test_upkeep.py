@@ -1,10 +1,13 @@
 """Disks stay bounded: old runs go with their files, no partition loses its materialisation. No `from __future__ import annotations`."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CODE_VERSION_TAG, CachingStaleStatusResolver
+from dagster._core.loader import LoadingContextForTest
 
 from orchestration import upkeep
 from warehouse.clock import DAY
@@ -21,12 +24,25 @@ def instance(tmp_path: Path):  # type: ignore[no-untyped-def]
 def materialise(instance: dg.DagsterInstance, *days: str) -> str:
     """One run that tells a materialisation of each day, as the feeds' runs do."""
 
-    @dg.asset(key=KEY, partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), output_required=False)
-    def daily(context: dg.AssetExecutionContext) -> None:
-        for day in days:
-            context.log_event(dg.AssetMaterialization(KEY, partition=day, metadata={"dagster/partition_row_count": 48}))
+    return dg.materialize([daily(days)], instance=instance, partition_key=days[0]).run_id
 
-    return dg.materialize([daily], instance=instance, partition_key=days[0]).run_id
+
+def daily(days: tuple[str, ...] = (), version: str = "1") -> dg.AssetsDefinition:
+    @dg.asset(key=KEY, partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), output_required=False, code_version=version)
+    def days_told(context: dg.AssetExecutionContext) -> Iterator[None]:
+        for day in days:
+            told = {"dagster/partition_row_count": 48}
+            context.log_event(dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: version}))
+        yield from ()
+
+    return days_told
+
+
+def stale(instance: dg.DagsterInstance, version: str) -> list[str]:
+    """The first three days as a UI with that version of the parser shows them."""
+    graph = dg.Definitions(assets=[daily(version=version)]).resolve_asset_graph()
+    shown = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+    return [shown.get_status(KEY, f"2026-01-0{day}").value for day in (1, 2, 3)]
 
 
 def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
@@ -41,6 +57,8 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
     assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02", "2026-01-03"}
     kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY, asset_partitions=["2026-01-01"]), limit=5).records
     assert [r.asset_materialization.metadata["dagster/partition_row_count"].value for r in kept] == [48]
+    assert stale(instance, "1") == ["FRESH"] * 3
+    assert stale(instance, "2") == ["STALE"] * 3
 
 
 def test_of_each_check_the_newest_evaluation_stays(instance: dg.DagsterInstance) -> None:
