@@ -1,0 +1,226 @@
+"""What SPP's portal would answer: files of its browser, and the two charts as files; 404 with an empty body for what is not there.
+
+Quirks kept: header and date spelling that change from day to day, the western area beside the eastern one since April 2026,
+the `d` files of the repeated hour, a running hour that is the mean of a part, future lines without values, one-minute flows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from assets.simulated import grid
+from assets.simulated._answer import Answer
+from assets.simulated._format import choice, lines, local, short
+from assets.simulated._noise import smooth
+from assets.sources import _spp_paths
+from warehouse.clock import DAY, HOUR, MarketDay
+from warehouse.market import Request
+
+ZONE, TZ = "US-SPP", _spp_paths.TZ
+FIVE, MINUTE = 300, 60
+OUT_AFTER = 240
+"""Seconds after an interval until its file, or its line, is there."""
+DAILY_OUT = 5 * HOUR
+"""After the midnight that ends the day."""
+AUCTION_OUT = 13 * HOUR
+"""After midnight of the day before."""
+HOURLY_OUT = 600
+AREAS_PARTED = date(2026, 4, 1)
+
+NODES = {
+    "AEC": ("SPP", "SOUC", 1.06), "AESO": ("SWPW", "AESO", 1.2), "AVA": ("SWPW", "AVA", 1.21), "CSWS_HUB": ("SPP", "CSWS_HUB_H", 1.02),
+    "SPPNORTH_HUB": ("SPP", "SPPNORTH_H", 0.94), "SPPSOUTH_HUB": ("SPP", "SPPSOUTH_H", 1.0),
+}
+"""Settlement location -> balancing area, pricing node, share of the south hub's price."""
+SPELLINGS = (
+    ("Interval,GMTIntervalEnd,BAA,Settlement Location,Pnode,LMP,MLC,MCC,MEC", "{m:02}/{d:02}/{y} {t:%H:%M:%S}", ".4f"),
+    ("Interval,GMTIntervalEnd,BAA,Settlement Location,Pnode,LMP,MLC,MCC,MEC", "{m}/{d}/{y} {t.hour}:{t:%M}", "short"),
+    ("INTERVAL,GMTINTERVALEND,BAA,SETTLEMENT_LOCATION,PNODE,LMP,MLC,MCC,MEC", "{m}/{d}/{y} {t:%H:%M}", "short"),
+)
+"""Header, date and number as one day has them and another does not."""
+COLUMNS = {
+    "AECI": ("Associated Electric Cooperative, Inc.", 1.0), "EES": ("US-MISO", 0.4), "MEC": ("US-MISO", 0.35), "NSP": ("US-MISO", 0.25),
+    "SPA": ("Southwestern Power Administration", 1.0), "SPC": ("SaskPower", 1.0), "SWPW": ("Southwest Power Pool West", 1.0),
+    "ERCOTE": ("US-ERCOT", 600 / 820), "ERCOTN": ("US-ERCOT", 220 / 820),
+}
+"""Tie-flow columns -> the border, and the part of it that the column has."""
+
+
+def answer(request: Request, now: int) -> Answer:
+    """The file or chart under that address as it stands at `now`."""
+    place = urlsplit(request.url).path
+    path = dict(request.params).get("path", "")
+    if place == "/chart-api/load-forecast/asFile":
+        body: bytes | None = _load_chart(now)
+    elif place == "/chart-api/interchange-trend/asFile":
+        body = _interchange_chart(now)
+    else:
+        body = _file(place.removeprefix("/file-browser-api/download/"), path, now)
+    return Answer(200, body, (("content-type", "text/csv"),)) if body else Answer(404, b"")
+
+
+def _file(product: str, path: str, now: int) -> bytes | None:
+    stamps = re.findall(r"\d{12}|\d{8}", path.rpartition("/")[2])
+    if product == "historical-tie-flow":
+        return _month(path, now)
+    if not stamps:
+        return None
+    day = date(int(stamps[0][:4]), int(stamps[0][4:6]), int(stamps[0][6:8]))
+    if product == "rtbm-lmp-by-location":
+        return _day_of_intervals(day, now) if path == _spp_paths.daily(day) else _interval(path, stamps[0], now)
+    if product in ("da-lmp-by-settlement-location", "da-lmp-by-location") and path == _spp_paths.day_ahead(day):
+        return _auction(MarketDay(day, TZ), now)
+    return _hourly_load(path, stamps[0], now) if product == "mtlf-vs-actual" else None
+
+
+def _instants(stamp: str) -> list[int]:
+    """What a file's local stamp may mean: the clock has two offsets."""
+    if len(stamp) != 12:
+        return []
+    wall = int(datetime.strptime(stamp, "%Y%m%d%H%M").replace(tzinfo=UTC).timestamp())
+    return [wall + 5 * HOUR, wall + 6 * HOUR]
+
+
+def _interval(path: str, stamp: str, now: int) -> bytes | None:
+    end = next((end for end in _instants(stamp) if _spp_paths.interval(end - FIVE, end) == path), None)
+    if end is None or end % FIVE or end + OUT_AFTER > now:
+        return None
+    prices = grid.price(ZONE, np.array([end - FIVE]))
+    return render_prices([end], prices.tolist(), local(end - FIVE, TZ).date())
+
+
+def _day_of_intervals(day: date, now: int) -> bytes | None:
+    market_day = MarketDay(day, TZ)
+    if now < market_day.end + DAILY_OUT:
+        return None
+    starts = np.arange(market_day.start, market_day.end, FIVE)
+    return render_prices((starts + FIVE).tolist(), grid.price(ZONE, starts).tolist(), day)
+
+
+def _auction(day: MarketDay, now: int) -> bytes | None:
+    if now < day.next(-1).start + AUCTION_OUT:
+        return None
+    starts = np.arange(day.start, day.end, HOUR)
+    return render_prices((starts + HOUR).tolist(), grid.price(ZONE, starts, HOUR, "day_ahead").tolist(), day.day)
+
+
+def _hourly_load(path: str, stamp: str, now: int) -> bytes | None:
+    hour = next((hour for hour in _instants(stamp) if _spp_paths.hourly(hour) == path), None)
+    if hour is None or hour % HOUR or hour + HOURLY_OUT > now:
+        return None
+    ends = np.arange(hour - DAY, hour + 7 * DAY + 1, HOUR)
+    known = ends[ends <= hour + HOUR]
+    actual = grid.demand(ZONE, known - HOUR, HOUR)
+    actual[-1] *= 0.53  # the hour that has just begun
+    return render_hourly_load(ends.tolist(), actual.tolist(), local(hour, TZ).date() >= AREAS_PARTED)
+
+
+def _load_chart(now: int) -> bytes:
+    newest = (now - OUT_AFTER) // FIVE * FIVE
+    ends = np.arange(newest - DAY + FIVE, newest + 1, FIVE)
+    return render_load_chart(ends.tolist(), grid.demand(ZONE, ends - FIVE).tolist())
+
+
+def _interchange_chart(now: int) -> bytes:
+    first = MarketDay.at(now, TZ).next(-1).start
+    instants = np.arange(first, now - 2 * MINUTE, MINUTE)
+    return render_flows(instants.tolist(), *_tie_columns(instants), chart=True)
+
+
+def _month(path: str, now: int) -> bytes | None:
+    """A month's one-minute flows, up to the last whole day."""
+    for year in range(2014, local(now, TZ).year + 1):
+        for month in range(1, 13):
+            if _spp_paths.monthly(year, month) == path:
+                first, after = date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
+                start, end = MarketDay(first, TZ).start, min(MarketDay(after, TZ).start, MarketDay.at(now - HOUR, TZ).start)
+                instants = np.arange(start, max(start, end), MINUTE)
+                return render_flows(instants.tolist(), *_tie_columns(instants), chart=False) if len(instants) else None
+    return None
+
+
+def _tie_columns(instants: grid.Ints) -> tuple[list[float], dict[str, list[float]]]:
+    """Net actual interchange and the neighbours' columns, + out of the area."""
+    borders = {area: -grid.border(ZONE, area, instants) for area in grid.neighbours(ZONE)}
+    columns = {name: (share * borders[area]).tolist() for name, (area, share) in COLUMNS.items()}
+    return (-grid.interchange(ZONE, instants)).tolist(), columns
+
+
+def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> bytes:
+    """A price file from interval ends and prices of the south hub, spelt as that day's files are."""
+    header, form, digits = SPELLINGS[choice("price file", day, len(SPELLINGS))]
+    parted = day >= AREAS_PARTED
+    rows = [header if parted else re.sub(",BAA", "", header)]
+    for end, hub in zip(ends, prices, strict=True):
+        head = f"{_spelt(_leaving(end), form)},{_spelt(datetime.fromtimestamp(end, UTC), form)}"
+        for name, (area, node, share) in NODES.items():
+            if parted or area == "SPP":
+                cells = [_number(value, digits) for value in (share * hub, 0.01 * hub, (share - 0.96) * hub, 0.95 * hub)]
+                rows.append(",".join([head, *([area] if parted else []), name, node, *cells]))
+    return lines(rows, "\n")
+
+
+def _leaving(end: int) -> datetime:
+    """The wall clock as an interval leaves it: both passes of the repeated hour end at 02:00."""
+    return local(end - 1, TZ).replace(tzinfo=None) + timedelta(seconds=1)
+
+
+def _spelt(moment: datetime, form: str) -> str:
+    return form.format(y=moment.year, m=moment.month, d=moment.day, t=moment)
+
+
+def _number(value: float, digits: str) -> str:
+    return short(value, 4) if digits == "short" else format(round(value, 4) + 0.0, digits)
+
+
+def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool) -> bytes:
+    """A mid-term load file from hour ends and the eastern area's load of the first of them; the newest line comes first."""
+    rows = ["Interval,GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
+    expected = grid.demand(ZONE, np.array(ends) - HOUR, HOUR) * (1.0 + 0.02 * smooth("spp.mtlf", np.array(ends), 6 * HOUR))
+    for i in range(len(ends) - 1, -1, -1):
+        head = f"{_leaving(ends[i]):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(ends[i], UTC):%m/%d/%Y %H:%M:%S}"
+        known = [round(actual[i]), round(0.1 * actual[i])] if i < len(actual) else ["", ""]
+        rows.append(f"{head},{round(expected[i])},{known[0]}" + (",SPP" if parted else ""))
+        if parted:
+            rows.append(f"{head},{round(0.09 * expected[i])},{known[1]},SWPW")
+    return lines(rows, "\n")
+
+
+def render_load_chart(ends: Sequence[int], actual: Sequence[float]) -> bytes:
+    """The load chart from interval ends and load: newest first, a week of future lines without an actual before them."""
+    rows = ["Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF,Actual Wind,STSF,MTSF,Actual Solar"]
+    newest = ends[-1]
+    rows += [f"{_chart_stamps(end)},,,,,,,,," for end in range(newest + 7 * DAY, newest, -FIVE)]
+    rows += [
+        f"{_chart_stamps(end)},{short(1.002 * load, 3)},,{short(load, 3)},,,,,," for end, load in zip(ends[::-1], actual[::-1], strict=True)
+    ]
+    return lines(rows)
+
+
+def _chart_stamps(end: int) -> str:
+    return f"{_leaving(end):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(end, UTC):%m/%d/%Y %H:%M:%S}"
+
+
+def render_flows(instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], chart: bool) -> bytes:
+    """One-minute tie flows, + out of the area: a month's file, or the chart with its forecast column and some future lines."""
+    names = ["GMTTime", "SPP NSI", "SPP NAI"] if chart else ["GMTTIME", "SPP_NSI", "SPP_NAI"]
+    rows = [",".join([*names, *columns, *(["SPP NSI Future"] if chart else [])])]
+    rows += _flow_lines(instants, actual, columns, "," if chart else "")
+    if chart:
+        blank = "," * (2 + len(columns))
+        rows += [f"{_gmt(instants[-1] + i * MINUTE)},{blank}{actual[-1]:.2f}" for i in range(1, 60)]
+    return lines(rows)
+
+
+def _flow_lines(instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], last: str) -> Iterable[str]:
+    for ts, net, *ties in zip(instants, actual, *columns.values(), strict=True):
+        yield f"{_gmt(ts)},{1.01 * net:.2f},{net:.2f},{','.join([f'{mw:.2f}' for mw in ties])}{last}"
+
+
+def _gmt(ts: int) -> str:
+    return f"{datetime.fromtimestamp(ts, UTC):%Y-%m-%dT%H:%M:%SZ}"
