@@ -17,6 +17,7 @@ import numpy as np
 
 from assets.simulated import grid
 from assets.simulated._answer import Answer
+from assets.simulated._noise import Floats, Ints
 from assets.sources.eia import PAGE, RESPONDENTS
 from warehouse.clock import HOUR
 from warehouse.market import Request
@@ -91,7 +92,7 @@ def _period(text: str) -> int:
     return int(datetime.fromisoformat(text if "T" in text else f"{text}T00").replace(tzinfo=UTC).timestamp())
 
 
-def _region(ends: grid.Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
+def _region(ends: Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
     return [
         region_row(code, kind, int(end), value)
         for code in facets.get("respondent", RESPONDENTS) if code in RESPONDENTS
@@ -100,11 +101,11 @@ def _region(ends: grid.Ints, facets: Mapping[str, Sequence[str]], now: int) -> R
     ]
 
 
-def _total(zone: str, kind: str, ends: grid.Ints) -> grid.Floats:
+def _total(zone: str, kind: str, ends: Ints) -> Floats:
     return grid.demand(zone, ends - HOUR, HOUR) if kind == "D" else -grid.interchange(zone, ends - HOUR, HOUR)
 
 
-def _borders(ends: grid.Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
+def _borders(ends: Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
     return [
         border_row(code, CODE_OF_AREA[area], int(end), value)
         for code in facets.get("fromba", RESPONDENTS) if code in RESPONDENTS
@@ -113,7 +114,7 @@ def _borders(ends: grid.Ints, facets: Mapping[str, Sequence[str]], now: int) -> 
     ]
 
 
-def _fuels(ends: grid.Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
+def _fuels(ends: Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
     if "CISO" not in facets.get("respondent", ("CISO",)):
         return []
     mix = grid.generation("US-CAISO", ends - HOUR, HOUR)
@@ -127,7 +128,7 @@ def _fuels(ends: grid.Ints, facets: Mapping[str, Sequence[str]], now: int) -> Ro
 _ROWS = {"region-data": _region, "interchange-data": _borders, "fuel-type-data": _fuels}
 
 
-def _reported(code: str, ends: grid.Ints, values: grid.Floats, series: str, now: int) -> Iterator[tuple[int, float | None]]:
+def _reported(code: str, ends: Ints, values: Floats, series: str, now: int) -> Iterator[tuple[int, float | None]]:
     """Hour ends and what the authority says of them at `now`."""
     told = grid.as_published(values, ends - HOUR, now, f"eia/{series}")
     for end, value in zip(ends.tolist(), told.tolist(), strict=True):

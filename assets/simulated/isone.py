@@ -18,6 +18,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated._answer import Answer
 from assets.simulated._format import local, plain
+from assets.simulated._noise import Ints
 from assets.sources.isone import LINKS, TIES
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
@@ -95,7 +96,7 @@ _SERVICES: dict[str, tuple[str, str, Callable[[MarketDay, int], Entries]]] = {
 }
 
 
-def _out(day: MarketDay, step: int, until: int) -> grid.Ints:
+def _out(day: MarketDay, step: int, until: int) -> Ints:
     """The interval starts of a day whose intervals end by `until`."""
     return np.arange(day.start, max(day.start, min(day.end, until - step + 1)), step)
 

@@ -18,6 +18,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated._answer import Answer
 from assets.simulated._format import choice, lines, local, short
+from assets.simulated._noise import Floats, Ints
 from assets.sources.nyiso import REPEATS_QUEBEC, TIES
 from warehouse.clock import HOUR, MarketDay
 from warehouse.market import Request
@@ -56,8 +57,8 @@ INTERFACES = {
 }
 """Point number, positive and negative limit; the internal ones carry made-up flows."""
 
-Ints = Sequence[int]
-Floats = Sequence[float]
+Stamps = Sequence[int]
+Figures = Sequence[float]
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -123,7 +124,7 @@ def _flows(day: date, now: int) -> bytes:
     return render_flows(stamps, {name: _tie(link, starts).tolist() for name, (_, link) in TIES.items()})
 
 
-def _tie(link: str, starts: grid.Ints) -> grid.Floats:
+def _tie(link: str, starts: Ints) -> Floats:
     return grid.inflow(ZONE, next(tie for tie in grid.ties(ZONE) if tie.id == link), starts)
 
 
@@ -133,12 +134,12 @@ def _steps(day: date, step: int, first: int) -> list[int]:
     return list(range(market_day.start + first, market_day.end + first, step))
 
 
-def render_real_time(ends: Ints, prices: Floats) -> bytes:
+def render_real_time(ends: Stamps, prices: Figures) -> bytes:
     """A real-time price file from interval ends and prices of N.Y.C.: every name at each stamp."""
     return lines([",".join(f'"{name}"' for name in _PRICE_HEADER), *_priced(ends, prices, '"%m/%d/%Y %H:%M:%S"', '"')])
 
 
-def render_day_ahead(starts: Ints, prices: Floats) -> bytes:
+def render_day_ahead(starts: Stamps, prices: Figures) -> bytes:
     """A day-ahead price file from hour starts and prices of N.Y.C."""
     return lines([",".join(_PRICE_HEADER), *_priced(starts, prices, "%m/%d/%Y %H:%M", "")])
 
@@ -148,7 +149,7 @@ _PRICE_HEADER = (
 )
 
 
-def _priced(stamps: Ints, prices: Floats, form: str, quote: str) -> list[str]:
+def _priced(stamps: Stamps, prices: Figures, form: str, quote: str) -> list[str]:
     """The lines of every name at each stamp: LBMP is energy and losses minus congestion here."""
     found = []
     for ts, hub in zip(stamps, prices, strict=True):
@@ -160,7 +161,7 @@ def _priced(stamps: Ints, prices: Floats, form: str, quote: str) -> list[str]:
     return found
 
 
-def render_load(stamps: Ints, totals: Floats) -> bytes:
+def render_load(stamps: Stamps, totals: Figures) -> bytes:
     """A load file from instants and the load of all New York, which the eleven zones add up to."""
     rows = ['"Time Stamp","Time Zone","Name","PTID","Load"']
     for ts, total in zip(stamps, totals, strict=True):
@@ -172,7 +173,7 @@ def render_load(stamps: Ints, totals: Floats) -> bytes:
     return lines(rows)
 
 
-def render_flows(starts: Ints, ties: Mapping[str, Floats]) -> bytes:
+def render_flows(starts: Stamps, ties: Mapping[str, Figures]) -> bytes:
     """A file of interface flows from interval starts and the ten scheduled ties' flows, + into New York."""
     rows = ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)"]
     for i, ts in enumerate(starts):

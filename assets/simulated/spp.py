@@ -16,7 +16,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated._answer import Answer
 from assets.simulated._format import choice, lines, local, short
-from assets.simulated._noise import smooth
+from assets.simulated._noise import Ints, smooth
 from assets.sources import _spp_paths
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
@@ -144,7 +144,7 @@ def _month(path: str, now: int) -> bytes | None:
     return None
 
 
-def _tie_columns(instants: grid.Ints) -> tuple[list[float], dict[str, list[float]]]:
+def _tie_columns(instants: Ints) -> tuple[list[float], dict[str, list[float]]]:
     """Net actual interchange and the neighbours' columns, + out of the area."""
     borders = {area: -grid.border(ZONE, area, instants) for area in grid.neighbours(ZONE)}
     columns = {name: (share * borders[area]).tolist() for name, (area, share) in COLUMNS.items()}
