@@ -35,7 +35,7 @@ _PREFLIGHT = [("Access-Control-Allow-Headers", ALLOWED), ("Access-Control-Allow-
               ("Access-Control-Max-Age", "86400")]
 
 
-def edge(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | None = None) -> WSGIApplication:
+def around(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | None = None) -> WSGIApplication:
     """A WSGI application around another. `write` takes the log's lines; standard output where none is given."""
     put = write or _to_stdout
 
@@ -48,7 +48,7 @@ def edge(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | No
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             _see(environ, status, seen)
-            return start_response(status, [*headers, ("X-Request-Id", name), *_cors(environ)], exc_info)
+            return start_response(status, [*_typed(environ, headers), ("X-Request-Id", name), *_cors(environ)], exc_info)
 
         excess = _excess(environ)
         answer = app(environ, start) if excess is None else _refuse(base_url, excess, name, start)
@@ -84,12 +84,18 @@ def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
     return _CORS + _PREFLIGHT if environ["REQUEST_METHOD"] == "OPTIONS" else _CORS
 
 
+def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Flask's own answer to OPTIONS is empty, yet says that it is HTML."""
+    return headers if environ["REQUEST_METHOD"] != "OPTIONS" else [pair for pair in headers if pair[0] != "Content-Type"]
+
+
 def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
     """Notes what Flask made of the request; it forgets at the end of it."""
     seen["status"] = int(status[:3])
-    request = environ.get("werkzeug.request")
-    if request is not None and request.url_rule is not None:
-        seen["route"], seen["zone"] = request.url_rule.endpoint, (request.view_args or {}).get("zone")
+    request: Any = environ.get("werkzeug.request")
+    rule = getattr(request, "url_rule", None)
+    if rule is not None:
+        seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
 
 
 def _note(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float, put: Callable[[bytes], Any]) -> None:

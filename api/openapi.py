@@ -51,7 +51,7 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
 _ALWAYS = ("X-Request-Id",)
 _KEPT = ("ETag", "Cache-Control", "Vary")
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {
-    401: ("WWW-Authenticate",), 429: ("Retry-After", "RateLimit", "RateLimit-Policy"), 503: ("Retry-After",)}
+    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After", "RateLimit", "RateLimit-Policy"), 503: ("Retry-After",)}
 _LINKED = ("latest", "brief", "price", "demand", "interchange")
 """What every zone has."""
 _TAGS = {
@@ -165,7 +165,7 @@ def _media(endpoint: Endpoint, media: str, example: Any) -> Json:
 
 
 def _others(endpoint: Endpoint) -> Json:
-    statuses = {*endpoint.statuses, 414, 429, 431, *((404,) if "{" in endpoint.path else ())}
+    statuses = {*endpoint.statuses, 405, 414, 429, 431, *((404,) if "{" in endpoint.path else ())}
     others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
     if endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service"):
         others = {"304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": _headers(*_KEPT)}, **others}
@@ -173,7 +173,7 @@ def _others(endpoint: Endpoint) -> Json:
 
 
 def _statuses() -> list[int]:
-    return sorted({402, 414, 429, 431, 404, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)})
+    return sorted({402, 404, 405, 414, 429, 431, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)})
 
 
 def _problem(status: int, base_url: str) -> Json:

@@ -57,7 +57,7 @@ _FEATURES = record({
     "type": {"const": "FeatureCollection"},
     "features": listed(record({
         "type": {"const": "Feature"}, "id": TEXT, "bbox": {**listed(NUMBER), "minItems": 4, "maxItems": 4},
-        "geometry": record({"type": TEXT, "coordinates": {"type": "array"}}), "properties": {"type": "object"},
+        "geometry": record({"type": TEXT, "coordinates": {"type": "array", "items": {}}}), "properties": {"type": "object"},
     }, "id", "bbox")),
     "sample": SAMPLED,
 }, "sample")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -60,18 +61,21 @@ SOURCES = {
 
 @dataclass
 class Rig:
-    """A warehouse in a folder, and the application over it."""
+    """A warehouse in a folder, and applications over it."""
 
     home: Path
-    environ: pytest.MonkeyPatch
     sources: dict[str, Source] = field(default_factory=lambda: dict(SOURCES))
     mode: str = "live"
+    now: int = NOW
+    apps: list[Any] = field(default_factory=list)
 
     @property
     def storage(self) -> Folder:
         return Folder(self.home)
 
-    def put(self, feed_id: str, zone: str, metric: str, rows: Any, unit: str = "MW", resolution: str = "5m", known_at: int = 1, **lane: Any) -> None:
+    def put(
+        self, feed_id: str, zone: str, metric: str, rows: Any, unit: str = "MW", resolution: str = "5m", known_at: int = 1, **lane: Any,
+    ) -> None:
         """Folds (ts, value) pairs of one lane."""
         pairs = list(rows)
         heap = Rows()
@@ -99,32 +103,35 @@ class Rig:
         self.apps.append(app)
         return app.test_client()
 
-    def __post_init__(self) -> None:
-        self.apps: list[Any] = []
+    def key(self, client: FlaskClient) -> dict[str, str]:
+        """Headers with a fresh key."""
+        answer = client.post("/v1/keys/signup", json={"email": f"reader{len(self.apps)}@example.org"})
+        return {"Authorization": f"Bearer {answer.get_json()['api_key']}"}
+
+    @staticmethod
+    def every(start: int, step: int, count: int, value: Callable[[int], float] = float) -> list[tuple[int, float]]:
+        """`count` rows `step` seconds apart."""
+        return [(start + i * step, value(i)) for i in range(count)]
 
     def close(self) -> None:
         for app in self.apps:
             app.extensions["emds"].gate.close()
 
 
-def every(start: int, step: int, count: int, value: Callable[[int], float] = float) -> list[tuple[int, float]]:
-    """`count` rows `step` seconds apart."""
-    return [(start + i * step, value(i)) for i in range(count)]
-
-
 @pytest.fixture
 def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     """An empty warehouse without a catalogue, at NOW."""
     monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
-    made = Rig(tmp_path / "home", monkeypatch)
+    made = Rig(tmp_path / "home")
     yield made
     made.close()
 
 
-@pytest.fixture
-def market(rig: Rig) -> Rig:
-    """A warehouse with two days of everything that the tests' sources carry."""
-    start = NOW - NOW % HOUR - 48 * HOUR
+@pytest.fixture(scope="session")
+def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with two days of everything that the tests' sources carry; copied by each test that changes one."""
+    rig = Rig(tmp_path_factory.mktemp("market") / "home")
+    start, every = NOW - NOW % HOUR - 48 * HOUR, rig.every
     rig.put("north.price", "GB", "price", every(start, 1800, 97, lambda i: 50 + i / 8), "GBP/MWh", "30m")
     rig.put("north.grid", "GB", "demand", every(start, 300, 578, lambda i: 30000 + i), "MW", "5m")
     rig.put("north.grid", "GB", "interchange", every(start, 300, 578, lambda i: 100.5 - i), "MW", "5m")
@@ -141,4 +148,11 @@ def market(rig: Rig) -> Rig:
         for fuel, value in (("solar", 99000.0), ("gas", 31000.5)):
             rig.put("north.plants", "DE-LU", "capacity", [(instant(year), value)], "MW", "1y", fuel=fuel)
     rig.publish()
+    return rig.home
+
+
+@pytest.fixture
+def market(rig: Rig, _filled: Path) -> Rig:
+    """A warehouse with two days of everything that the tests' sources carry."""
+    shutil.copytree(_filled, rig.home)
     return rig

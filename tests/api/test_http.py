@@ -1,0 +1,185 @@
+"""HTTP as such: HEAD, conditional requests, content codings, caching, CORS, request ids, bounds, the log and the counts."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import brotli
+import orjson
+import pytest
+import zstandard
+
+from api import edge
+from api.compression import choose, pack, pack_well
+
+FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
+CODINGS = {
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompressobj().decompress(body), "br": brotli.decompress, "gzip": gzip.decompress,
+}
+
+
+@pytest.fixture
+def client(market: Any) -> Any:
+    market.put_document("latest/GB.json", {
+        "zone": "GB", "metrics": {"price": {"value": 1.5, "unit": "GBP/MWh", "ts": market.now - 600, "resolution": "30m"}},
+        "attribution": "a" * 2000, "license": "l", "updated": market.now, "valid_until": market.now + 60,
+    })
+    return market.client()
+
+
+@pytest.mark.parametrize("path", [*FREE, "/v1/price/GB?sample=true", "/v1/latest/GB?sample=true", "/healthz", "/problems/not-found"])
+def test_head_is_get_without_a_body(client: Any, path: str) -> None:
+    full, head = client.get(path), client.head(path)
+    assert (head.status_code, head.data) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(full.data))
+    changing = {"X-Request-Id"}
+    assert {k: v for k, v in head.headers.items() if k not in changing} == {k: v for k, v in full.headers.items() if k not in changing}
+
+
+@pytest.mark.parametrize("path", [*FREE, "/v1/price/GB?sample=true", "/v1/latest/GB?sample=true"])
+@pytest.mark.parametrize("coding", [None, *CODINGS])
+def test_each_representation_has_a_strong_tag_that_revalidates_it(client: Any, path: str, coding: str | None) -> None:
+    headers = {"Accept-Encoding": coding} if coding else {}
+    first = client.get(path, headers=headers)
+    tag = first.headers["ETag"]
+    assert tag.startswith('"')
+    assert tag.endswith('"')
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        again = client.get(path, headers={**headers, "If-None-Match": known})
+        assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", tag)
+        assert again.headers["Vary"] == first.headers["Vary"]
+        assert again.headers["Cache-Control"] == first.headers["Cache-Control"]
+        assert "Content-Type" not in again.headers
+    assert client.get(path, headers={**headers, "If-None-Match": '"other"'}).status_code == 200
+    if coding and "Content-Encoding" in first.headers:
+        assert client.get(path, headers={"If-None-Match": tag}).status_code == 200, "another coding is another representation"
+
+
+@pytest.mark.parametrize("path", [*FREE, "/v1/demand/GB?sample=true", "/v1/demand/GB?sample=true&format=csv", "/v1/latest/GB?sample=true"])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_bodies_come_in_the_coding_asked_for(client: Any, path: str, coding: str) -> None:
+    plain, packed = client.get(path), client.get(path, headers={"Accept-Encoding": coding})
+    if len(plain.data) < 1024:
+        assert "Content-Encoding" not in packed.headers
+        return
+    assert packed.headers["Content-Encoding"] == coding
+    assert "Accept-Encoding" in packed.headers["Vary"]
+    assert CODINGS[coding](packed.data) == plain.data
+    assert len(packed.data) < len(plain.data)
+
+
+def test_parquet_is_not_compressed_twice(client: Any) -> None:
+    answer = client.get("/v1/demand/GB?sample=true&format=parquet", headers={"Accept-Encoding": "zstd"})
+    assert "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize(("header", "coding"), [
+    ("", "identity"), ("gzip, deflate, br, zstd", "zstd"), ("gzip, deflate, br", "br"), ("gzip", "gzip"), ("deflate", "identity"),
+    ("br;q=0.5, gzip;q=0.9", "gzip"), ("*", "zstd"), ("zstd;q=0, *;q=0.5", "br"), ("GZIP", "gzip"),
+    ("identity;q=1, gzip;q=0.5", "identity"), ("gzip;q=nonsense", "identity"), ("br;q=0", "identity"),
+])
+def test_the_coding_follows_the_header(header: str, coding: str) -> None:
+    assert choose(header) == coding
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("size", [0, 5000, 400_000])
+def test_codings_decode(coding: str, size: int) -> None:
+    body = (b'{"ts":1774872600,"value":12.5},' * (size // 31 + 1))[:size]
+    assert CODINGS[coding](pack(body, coding)) == CODINGS[coding](pack_well(body, coding)) == body
+
+
+def test_a_series_tag_changes_with_its_rows_and_only_then(market: Any, client: Any) -> None:
+    path = "/v1/price/GB?start=1774800000&end=1774860000&sample=true"
+    tag = client.get(path).headers["ETag"]
+    market.put("north.grid", "GB", "demand", [(market.now, 5.0)], "MW", "5m", known_at=9)
+    assert client.get(path).headers["ETag"] == tag
+    market.put("north.price", "GB", "price", [(1774801800, 5.0)], "GBP/MWh", "30m", known_at=9)
+    assert client.get(path).headers["ETag"] != tag
+
+
+def test_free_and_sample_answers_are_public_and_keyed_ones_private(market: Any, client: Any) -> None:
+    headers = market.key(client)
+    assert client.get("/v1/zones").headers["Cache-Control"].startswith("public")
+    assert client.get("/v1/price/GB?sample=true").headers["Cache-Control"].startswith("public")
+    keyed = client.get("/v1/price/GB", headers=headers)
+    assert keyed.headers["Cache-Control"].startswith("private")
+    assert {"Authorization", "PAYMENT-SIGNATURE", "Accept", "Accept-Encoding"} <= set(keyed.headers["Vary"].split(", "))
+    unpaid = client.get("/v1/price/GB")
+    assert (unpaid.status_code, unpaid.headers["Cache-Control"]) == (402, "no-store")
+    assert client.get("/healthz").headers["Cache-Control"] == "no-store"
+
+
+def test_a_304_does_not_count(market: Any, client: Any) -> None:
+    headers = market.key(client)
+    tag = client.get("/v1/latest/GB", headers=headers).headers["ETag"]
+    assert client.get("/v1/latest/GB", headers={**headers, "If-None-Match": tag}).status_code == 304
+    assert client.get("/v1/usage", headers=headers).get_json()["quota"]["used"] == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/zones", "/v1/price/GB", "/v1/price/XX", "/v1/price/GB?limit=0", "/nope"])
+def test_browsers_may_read_everything_also_errors(client: Any, path: str) -> None:
+    answer = client.get(path, headers={"Origin": "https://app.example"})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+    assert {"ETag", "Link", "PAYMENT-REQUIRED", "X-Request-Id", "RateLimit"} <= set(exposed)
+
+
+def test_a_preflight_allows_what_clients_send(client: Any) -> None:
+    answer = client.options("/v1/brief/GB", headers={"Origin": "https://app.example", "Access-Control-Request-Method": "GET"})
+    assert answer.status_code == 200
+    assert {"GET", "HEAD", "OPTIONS"} == set(answer.headers["Allow"].split(", "))
+    allowed = answer.headers["Access-Control-Allow-Headers"].split(", ")
+    assert {"Authorization", "PAYMENT-SIGNATURE", "X-PAYMENT", "If-None-Match", "Access-Control-Expose-Headers"} <= set(allowed)
+    assert answer.headers["Access-Control-Max-Age"] == "86400"
+    assert "text/html" not in answer.headers.get("Content-Type", "")
+
+
+def test_a_request_id_is_taken_over_or_made(client: Any) -> None:
+    assert client.get("/healthz", headers={"X-Request-Id": "a-1_b.2"}).headers["X-Request-Id"] == "a-1_b.2"
+    for wrong in ("", "a b", "x" * 65, "é", "a\tb"):
+        made = client.get("/healthz", headers={"X-Request-Id": wrong}).headers["X-Request-Id"]
+        assert len(made) == 32
+        assert made != wrong
+
+
+def test_long_urls_and_bodies_are_refused_without_being_read(client: Any) -> None:
+    assert client.get("/v1/price/GB?start=" + "1" * 9000).status_code == 414
+    assert client.get("/" + "x" * 9000).status_code == 414
+    answer = client.post("/v1/keys/signup", data=b"x" * (edge.MOST_BODY_BYTES + 1), content_type="application/json")
+    assert answer.status_code == 413
+    assert answer.headers["Connection"] == "close"
+    assert answer.get_json(force=True)["type"].endswith("/body-too-large")
+
+
+def test_one_json_line_a_request_without_secrets(market: Any) -> None:
+    lines: list[bytes] = []
+    app = market.client().application
+    client = app.test_client()
+    key = market.key(client)["Authorization"]
+    app.wsgi_app = edge.around(app.wsgi_app, "http://emds.example", lines.append)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    client.get("/v1/price/GB", headers={"Authorization": key, "traceparent": trace, "PAYMENT-SIGNATURE": "c2VjcmV0cGF5bWVudA=="})
+    client.post("/v1/keys/signup", json={"email": "someone@example.org"})
+    client.get("/v1/price/someone@example.org?api_key=emds_123")
+    client.get("/v1/price/GB?email=someone@example.org&key=emds_123")
+    found = [orjson.loads(line) for line in lines]
+    assert [(line["route"], line["zone"], line["status"]) for line in found] == [
+        ("price", "GB", 200), ("keys.sign_up", None, 201), ("none", None, 404), ("price", "GB", 400)]
+    assert found[0]["trace"] == trace
+    assert all({"at", "id", "method", "ms"} <= line.keys() for line in found)
+    whole = b"".join(lines)
+    for secret in (key.encode(), b"emds_", b"someone", b"c2VjcmV0", b"example.org"):
+        assert secret not in whole
+
+
+def test_counts_need_the_token(market: Any) -> None:
+    assert market.client().get("/metrics").status_code == 401
+    client = market.client(metrics_token="open-sesame")
+    assert client.get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    client.get("/v1/price/GB?sample=true")
+    answer = client.get("/metrics", headers={"Authorization": "Bearer open-sesame"})
+    assert answer.status_code == 200
+    assert 'emds_answers_total{route="price",status="200"}' in answer.text
+    assert "emds_answer_seconds_bucket" in answer.text

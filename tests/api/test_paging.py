@@ -1,0 +1,141 @@
+"""Pages of any size, in both orders, are the whole window and nothing twice: clock changes, mixed resolutions, month edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from api import reads
+from api.holdings import Holdings
+from api.paging import Cursor, cut
+from api.reads import Query
+from warehouse.clock import HOUR, Window, instant
+from warehouse.market import Metric
+from warehouse.reader import Reader
+from warehouse.schema import Key, Rows
+from warehouse.series import fold
+from warehouse.storage import Folder
+
+EDGES = [instant(text) for text in ("2026-03-29T01:00:00Z", "2026-04-01T00:00:00Z", "2026-10-25T01:00:00Z", "2026-11-01T00:00:00Z")]
+"""Clock changes of Europe and edges of months."""
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
+    """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders."""
+    storage = Folder(tmp_path_factory.mktemp("paging"))
+    ranks = {"hourly.all": 9, "fine.all": 1}
+    coarse, fine = Rows(), Rows()
+    for edge in EDGES:
+        for hour in range(-30, 0):
+            coarse.add("GB", "demand", edge + hour * HOUR, 100.0 + hour, "MW", "1h")
+        for step in range(400):
+            fine.add("GB", "demand", edge - 6 * HOUR + step * 300, float(step), "MW", "5m")
+            for link, name in (("a", "FR"), ("b", "FR"), (None, "NL")):
+                fine.add("GB", "interchange", edge - 6 * HOUR + step * 300, float(step), "MW", "5m", counterparty=name, link=link)
+        for step in range(-40, 40):
+            for fuel in ("gas", "solar", "wind"):
+                if (step + len(fuel)) % 7:
+                    fine.add("GB", "generation", edge + step * 1800, 1.5 * step, "%", "30m", fuel=fuel)
+    fold(storage, "hourly.all", coarse, {}, ranks, 1)
+    fold(storage, "fine.all", fine, {}, ranks, 1)
+    sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
+    holdings = Holdings(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
+    return Reader(storage, 10_000_000), holdings
+
+
+queries = st.builds(
+    lambda edge, before, seconds, metric, order, interval: {
+        "zone": "GB", "metric": metric, "borders": metric is Metric.INTERCHANGE, "start": edge - before, "end": edge - before + seconds,
+        "order": order, "interval": interval,
+    },
+    st.sampled_from(EDGES), st.integers(-2 * 86400, 2 * 86400), st.integers(1, 3 * 86400),
+    st.sampled_from([Metric.DEMAND, Metric.GENERATION, Metric.INTERCHANGE]), st.sampled_from(["asc", "desc"]),
+    st.sampled_from([None, None, "1h", "1d"]),
+)
+
+
+def rows(page: reads.Page) -> list[Any]:
+    found = page.rows
+    return [(int(ts), float(value), found.slots[code]) for ts, value, code in zip(found.ts, found.value, found.slot, strict=True)]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=queries, limit=st.integers(1, 60))
+def test_pages_by_cursor_are_the_unpaged_window(held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int) -> None:
+    whole = reads.answer(*held, Query(**asked, limit=5000))
+    assert not whole.truncated
+    pages, cursor = [], None
+    while True:
+        page = reads.answer(*held, Query(**asked, limit=limit, cursor=cursor))
+        pages += rows(page)
+        assert page.count <= limit
+        assert page.sources == whole.sources
+        assert page.start <= page.end
+        last = page.end if page.following and asked["order"] == "asc" else page.end - 1  # an instant may be cut in two
+        assert all(page.start <= ts <= last for ts, _, _ in rows(page))
+        if page.following is None:
+            break
+        cursor = Cursor.from_text(page.following.to_text())
+    assert pages == rows(whole)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=queries, limit=st.integers(6, 60))
+def test_going_on_from_the_effective_end_loses_no_row(held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int) -> None:
+    """It repeats at most the rows of one instant; three fuels or ties fit each page."""
+    asked = {**asked, "order": "asc"}
+    whole = rows(reads.answer(*held, Query(**asked, limit=5000)))
+    found: list[Any] = []
+    start = asked["start"]
+    while True:
+        page = reads.answer(*held, Query(**{**asked, "start": start}, limit=limit))
+        again = [row for row in rows(page) if row in found]
+        assert len({ts for ts, _, _ in again}) <= 1
+        found += [row for row in rows(page) if row not in again]
+        if page.following is None:
+            break
+        start = page.end
+    assert found == whole
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=queries)
+def test_descending_is_ascending_turned_round(held: tuple[Reader, Holdings], asked: dict[str, Any]) -> None:
+    up = reads.answer(*held, Query(**{**asked, "order": "asc"}, limit=5000))
+    down = reads.answer(*held, Query(**{**asked, "order": "desc"}, limit=5000))
+    assert rows(down) == rows(up)[::-1]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=queries)
+def test_a_window_is_its_two_halves(held: tuple[Reader, Holdings], asked: dict[str, Any]) -> None:
+    asked = {**asked, "order": "asc"}
+    middle = (asked["start"] + asked["end"]) // 2
+    parts = [Query(**{**asked, "end": middle}, limit=5000)] if middle > asked["start"] else []
+    parts.append(Query(**{**asked, "start": middle}, limit=5000))
+    assert [row for part in parts for row in rows(reads.answer(*held, part))] == rows(reads.answer(*held, Query(**asked, limit=5000)))
+
+
+def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    heap = Rows()
+    heap.extend(Key("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
+    fold(storage, "fine.all", heap, {}, {"fine.all": 1}, 1)
+    reader = Reader(storage, 1_000_000)
+    stretch = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
+    for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):
+        made = cut([stretch], Window(0, 900), order, 10, Cursor(order, 450 if order == "desc" else 150, "", "", ""))  # type: ignore[arg-type]
+        values = [float(v) for piece in made.pieces for v in piece.stretch.value[piece.first: piece.last]]
+        assert (values if order == "asc" else values[::-1]) == left
+
+
+@pytest.mark.parametrize("text", ["", "0", "!!", "WyJhc2MiXQ", "e30", "WyJhc2MiLDEsIiIsIiIsIiIsIiJd", "WyJ1cCIsMSwiIiwiIiwiIl0",
+                                  "WyJhc2MiLC0xLCIiLCIiLCIiXQ", "WyJhc2MiLHRydWUsIiIsIiIsIiJd", "é", "A" * 400])
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="cursor"):
+        Cursor.from_text(text)

@@ -1,0 +1,255 @@
+"""Series over HTTP: windows, pages, orders, cursors, fuels, borders, markets, means, and what was known when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from warehouse.clock import HOUR, instant
+
+
+@pytest.fixture
+def ask(market: Any) -> Any:
+    """Asks with a key; gives the decoded body, and keeps the answer as `ask.last`."""
+    client = market.client()
+    headers = market.key(client)
+
+    def asked(path: str, status: int = 200) -> Any:
+        asked.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
+        assert asked.last.status_code == status, asked.last.data  # type: ignore[attr-defined]
+        return asked.last.get_json()  # type: ignore[attr-defined]
+
+    return asked
+
+
+def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) -> None:
+    found = ask("/v1/price/GB")
+    assert (found["start"], found["end"]) == (market.now - 24 * HOUR, market.now)
+    assert all(found["start"] <= row["ts"] < found["end"] for row in found["data"])
+    assert found["count"] == len(found["data"]) == 48
+    assert found["truncated"] is False
+
+
+def test_the_envelope_has_the_specified_members(ask: Any) -> None:
+    found = ask("/v1/price/GB?limit=1")
+    assert list(found) == ["zone", "metric", "start", "end", "count", "truncated", "attribution", "license", "sources", "data"]
+    assert found["data"] == [{"ts": found["start"] + 1200, "value": 56.125, "unit": "GBP/MWh", "resolution": "30m"}]
+    assert found["attribution"] == "© North Market Operator"
+    assert found["sources"] == ["north"]
+
+
+def test_start_alone_ends_now_and_end_alone_starts_a_day_before(ask: Any, market: Any) -> None:
+    assert ask(f"/v1/price/GB?start={market.now - HOUR}")["end"] == market.now
+    assert ask(f"/v1/price/GB?end={market.now - HOUR}")["start"] == market.now - 25 * HOUR
+
+
+def test_the_end_is_exclusive(ask: Any, market: Any) -> None:
+    at = market.now - market.now % 1800
+    assert ask(f"/v1/price/GB?start={at - 1800}&end={at}")["count"] == 1
+    assert ask(f"/v1/price/GB?start={at - 1800}&end={at + 1}")["count"] == 2
+
+
+@pytest.mark.parametrize("text", ["2026-03-30T11:00:00Z", "2026-03-30T12:00:00%2B01:00", "2026-03-30T12:00:00+01:00", "1774868400"])
+def test_times_come_as_seconds_or_rfc_3339(ask: Any, text: str) -> None:
+    assert ask(f"/v1/price/GB?start={text}")["start"] == instant("2026-03-30T11:00:00Z")
+
+
+def test_a_truncated_answer_ends_where_the_first_row_left_out_begins(ask: Any) -> None:
+    whole = ask("/v1/price/GB")["data"]
+    found = ask("/v1/price/GB?limit=10")
+    assert found["truncated"] is True
+    assert found["end"] == whole[10]["ts"]
+    assert ask(f"/v1/price/GB?start={found['end']}")["data"] == whole[10:]
+
+
+def test_descending_answers_hold_the_newest_rows_first(ask: Any) -> None:
+    whole = ask("/v1/price/GB")["data"]
+    found = ask("/v1/price/GB?limit=10&order=desc")
+    assert found["data"] == whole[::-1][:10]
+    assert found["start"] == whole[-10]["ts"]
+    assert ask(f"/v1/price/GB?order=desc&start={whole[0]['ts']}&end={found['start']}")["data"] == whole[::-1][10:]
+
+
+def test_the_next_link_continues_exactly_also_within_one_instant(ask: Any) -> None:
+    whole = ask("/v1/generation/GB")["data"]
+    found, rows = ask("/v1/generation/GB?limit=4"), []
+    rows += found["data"]
+    while "Link" in ask.last.headers:
+        target, rel = ask.last.headers["Link"].split("; ")
+        assert rel == 'rel="next"'
+        rows += ask(target.strip("<>").removeprefix("http://emds.example"))["data"]
+    assert rows == whole
+
+
+def test_the_next_link_pins_the_window_that_now_would_move(ask: Any, market: Any) -> None:
+    ask("/v1/price/GB?limit=3")
+    assert f"start={market.now - 24 * HOUR}&end={market.now}&limit=3" in ask.last.headers["Link"]
+
+
+def test_rows_of_one_instant_ascend_by_fuel(ask: Any) -> None:
+    fuels = [row["fuel"] for row in ask("/v1/generation/GB?limit=6")["data"]]
+    assert fuels == ["gas", "nuclear", "wind"] * 2
+
+
+def test_only_generation_and_capacity_rows_carry_a_fuel(ask: Any) -> None:
+    assert "fuel" not in ask("/v1/demand/GB?limit=1")["data"][0]
+    assert "fuel" not in ask("/v1/carbon-intensity/GB?limit=1")["data"][0]
+    assert ask("/v1/capacity/DE-LU?limit=1")["data"][0]["fuel"] == "gas"
+
+
+def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -> None:
+    found = ask("/v1/capacity/DE-LU")
+    assert [(row["fuel"], row["ts"], row["resolution"]) for row in found["data"]] == [
+        ("gas", instant("2025-12-31T23:00:00Z"), "1y"), ("solar", instant("2025-12-31T23:00:00Z"), "1y")]
+    assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z&end=2025-06-02T00:00:00Z")["data"][0]["ts"] == instant("2024-12-31T23:00:00Z")
+    assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z")["count"] == 4
+    assert ask("/v1/capacity/DE-LU?start=2023-06-01T00:00:00Z&end=2024-06-02T00:00:00Z")["count"] == 0
+
+
+def test_a_published_metric_without_rows_in_the_window_is_empty(ask: Any) -> None:
+    found = ask("/v1/price/GB?start=86400&end=172800")
+    assert (found["count"], found["data"], found["start"], found["end"]) == (0, [], 86400, 172800)
+    assert found["attribution"] == "© North Market Operator"
+
+
+def test_a_window_of_all_time_opens_no_file_that_is_not_there(ask: Any) -> None:
+    assert ask("/v1/price/GB?start=0&end=253402300799&limit=5000")["count"] == 97
+
+
+def test_interchange_is_the_net_and_borders_only_on_demand(ask: Any) -> None:
+    net = ask("/v1/interchange/GB?limit=2")["data"]
+    assert net[1]["ts"] - net[0]["ts"] == 300
+    borders = ask("/v1/interchange/GB?by=border&limit=2")
+    assert borders["by"] == "border"
+    assert [(row["counterparty"], row["link"]) for row in borders["data"]] == [("FR", "ifa"), ("NL", "britned")]
+    assert borders["data"][0]["ts"] == borders["data"][1]["ts"]
+
+
+def test_the_day_ahead_market_is_its_own_series_in_the_us_and_the_headline_in_europe(ask: Any) -> None:
+    found = ask("/v1/price/US-NYISO?market=day_ahead&limit=1")
+    assert (found["metric"], found["market"], found["data"][0]["resolution"]) == ("price", "day_ahead", "1h")
+    assert ask("/v1/price/US-NYISO")["count"] == 0
+    assert ask("/v1/price/DE-LU?market=day_ahead")["data"] == ask("/v1/price/DE-LU")["data"]
+    assert ask("/v1/price/GB?market=day_ahead", 404)["type"].endswith("/metric-not-available")
+    assert ask("/v1/price/AU-NSW?market=day_ahead", 404)["type"].endswith("/metric-not-available")
+
+
+def test_rows_ahead_of_now_come_only_when_asked_for(ask: Any, market: Any) -> None:
+    assert ask("/v1/price/DE-LU")["data"][-1]["ts"] < market.now
+    assert ask(f"/v1/price/DE-LU?end={market.now + 86400}")["data"][-1]["ts"] > market.now
+
+
+def test_rows_name_their_source_where_the_window_mixes_several(ask: Any, market: Any) -> None:
+    mixed = ask("/v1/demand/US-NYISO")
+    assert mixed["sources"] == ["north", "south"]
+    assert {(row["resolution"], row["source"]) for row in mixed["data"]} == {("1h", "south"), ("5m", "north")}
+    assert mixed["attribution"] == "© North Market Operator; © South Market Operator"
+    pure = ask(f"/v1/demand/US-NYISO?start={market.now - 3 * HOUR}")
+    assert pure["sources"] == ["north"]
+    assert "source" not in pure["data"][0]
+
+
+def test_means_over_hours_state_samples_and_coverage(ask: Any) -> None:
+    found = ask("/v1/demand/GB?interval=1h")
+    assert found["interval"] == "1h"
+    first = found["data"][0]
+    assert first["ts"] % HOUR == 0
+    assert {name: first[name] for name in ("resolution", "samples", "coverage")} == {"resolution": "1h", "samples": 12, "coverage": 1.0}
+    rows = ask(f"/v1/demand/GB?start={first['ts']}&end={first['ts'] + HOUR}")["data"]
+    assert first["value"] == sum(row["value"] for row in rows) / 12
+
+
+def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None:
+    at = instant("2026-03-30T10:00:00Z")
+    found = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
+    assert [(row["ts"], row["samples"]) for row in found["data"]] == [(at, 12)]
+
+
+def test_civil_days_of_the_clock_change_have_23_hours(ask: Any) -> None:
+    found = ask("/v1/demand/GB?interval=1d&start=2026-03-29T00:00:00Z&end=2026-03-31T00:00:00Z")["data"]
+    assert [row["ts"] for row in found] == [instant("2026-03-29T00:00:00Z"), instant("2026-03-29T23:00:00Z")]
+    assert (found[0]["samples"], found[0]["coverage"]) == (23 * 12, 1.0)
+
+
+def test_an_interval_that_is_less_than_half_covered_has_no_mean(ask: Any, market: Any) -> None:
+    at = instant("2026-03-30T08:00:00Z")
+    market.put("north.grid", "AU-SA", "demand", market.every(at, 300, 5))
+    market.put("north.grid", "AU-SA", "demand", market.every(at + HOUR, 300, 6))
+    found = ask("/v1/demand/AU-SA?interval=1h")["data"]
+    assert [(row["ts"], row["coverage"]) for row in found] == [(at + HOUR, 0.5)]
+
+
+def test_capacity_has_no_means(ask: Any) -> None:
+    assert ask("/v1/capacity/DE-LU?interval=1h", 400)["errors"][0]["parameter"] == "interval"
+
+
+def test_as_of_gives_the_rows_as_they_were_known(ask: Any, market: Any) -> None:
+    at = market.now - HOUR - market.now % 1800
+    market.put("north.price", "GB", "price", [(at, -7.5)], "GBP/MWh", "30m", known_at=500)
+    window = f"start={at}&end={at + 1}"
+    assert ask(f"/v1/price/GB?{window}")["data"][0]["value"] == -7.5
+    before = ask(f"/v1/price/GB?{window}&as_of=499")
+    assert before["as_of"] == 499
+    assert before["data"][0]["value"] != -7.5
+    assert ask(f"/v1/price/GB?{window}&as_of=500")["data"][0]["value"] == -7.5
+    assert ask(f"/v1/price/GB?{window}&as_of=0")["count"] == 0
+
+
+def test_a_corrected_value_is_served_at_once(ask: Any, market: Any) -> None:
+    last = ask("/v1/price/GB")["data"][-1]
+    market.put("north.price", "GB", "price", [(last["ts"], 99.125)], "GBP/MWh", "30m", known_at=2)
+    assert ask("/v1/price/GB")["data"][-1]["value"] == 99.125
+
+
+@pytest.mark.parametrize("zone", ["FR", "IT-NO", "US-PJM", "AU-TAS"])
+def test_a_metric_that_a_zone_does_not_publish_is_404_with_the_zones_that_do(ask: Any, zone: str) -> None:
+    found = ask(f"/v1/generation/{zone}", 404)
+    assert found["type"] == "http://emds.example/problems/metric-not-available"
+    assert found["zones"] == ["US-CAISO", "GB"]
+
+
+def test_withheld_figures_are_404_until_the_owner_has_the_rights(ask: Any, market: Any) -> None:
+    market.put("shut.price", "US-PJM", "price", [(market.now - 600, 31.0)], "USD/MWh", "5m")
+    assert ask("/v1/price/US-PJM", 404)["type"].endswith("/withheld-by-terms")
+    market.publish(rights=("shut",))
+    assert ask("/v1/price/US-PJM")["count"] == 0, "rows stay in history until `emds rebuild`"
+
+
+def test_rows_folded_under_rights_that_are_gone_stay_in(ask: Any, market: Any) -> None:
+    market.sources["shut"] = type(market.sources["shut"])(**{
+        **{name: getattr(market.sources["shut"], name) for name in market.sources["shut"].__slots__}, "withheld": False})
+    market.put("shut.price", "US-PJM", "price", [(market.now - 600, 31.0)], "USD/MWh", "5m")
+    market.publish()
+    assert ask("/v1/price/US-PJM")["count"] == 1
+    market.sources["shut"] = type(market.sources["shut"])(**{
+        **{name: getattr(market.sources["shut"], name) for name in market.sources["shut"].__slots__}, "withheld": True})
+    market.publish()
+    ask("/v1/price/US-PJM", 404)
+
+
+def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any) -> None:
+    client = market.client()
+    answer = client.get("/v1/demand/GB?sample=true")
+    found = answer.get_json()
+    assert answer.headers["X-Sample"] == "true"
+    assert (found["sample"], found["count"], found["truncated"]) == (True, 50, True)
+    assert found["start"] == found["data"][0]["ts"]
+    assert found["data"][-1]["ts"] == market.now - market.now % 300 - 300
+    assert client.get("/v1/demand/GB?sample=true&order=desc").get_json()["data"] == found["data"][::-1]
+    assert client.get("/v1/demand/GB?sample=true&limit=5").get_json()["data"] == found["data"][:5]
+
+
+def test_simulated_figures_are_marked(market: Any) -> None:
+    market.mode = "simulated"
+    market.publish()
+    answer = market.client().get("/v1/price/GB?sample=true")
+    assert answer.headers["X-EMDS-Data"] == "simulated"
+    assert answer.get_json()["license"] == "none: simulated data"
+    assert answer.get_json()["attribution"] == "SIMULATED, not market data"
+
+
+def test_an_empty_warehouse_answers_with_no_rows(rig: Any) -> None:
+    rig.publish()
+    found = rig.client().get("/v1/price/GB?sample=true").get_json()
+    assert (found["count"], found["data"]) == (0, [])
