@@ -27,6 +27,8 @@ ZONE = "US-SPP"
 TZ = _spp_paths.TZ
 HOST = "portal.spp.org"
 HUB = "SPPSOUTH_HUB"
+IN_TURN = 6
+"""So many older intervals of the running day a poll asks for besides: within four hours, whatever was missed is there."""
 WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
 """The western area's tie flows call their columns SPP as well; its neighbours give it away."""
 
@@ -37,18 +39,20 @@ INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
-    """One file an interval: the newest ones of a running day, all of a past one."""
+    """One file an interval: of a running day the newest ones and some older ones in turn, of a past one all."""
     ends = sorted({end for day in days for end in _interval_ends(day)})
     return [
         _file("spp.lmp_rt", "rtbm-lmp-by-location", _spp_paths.interval(end - FIVE, end), local_date(end - FIVE, TZ)) for end in ends
     ]
 
 
-def _interval_ends(day: MarketDay) -> range:
+def _interval_ends(day: MarketDay) -> list[int]:
+    every = range(day.start + FIVE, day.end + FIVE, FIVE)
     if age(day) > 0:
-        return range(day.start + FIVE, day.end + FIVE, FIVE)
+        return list(every)
     newest = now() // FIVE * FIVE - FIVE  # a file is out some minutes after its interval
-    return range(newest - 2 * FIVE, newest + FIVE, FIVE)
+    turn = newest // FIVE % -(-len(every) // IN_TURN) * IN_TURN
+    return [end for end in every[turn : turn + IN_TURN] if end < newest] + list(range(newest - 2 * FIVE, newest + FIVE, FIVE))
 
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:

@@ -173,10 +173,21 @@ def test_a_past_day_has_a_file_for_every_interval(noon, day, count, some):
     assert {f"/{day:%Y/%m}/By_Interval/{day:%d}/RTBM-LMP-SL-{stamp}.csv" for stamp in some} <= set(found)
 
 
-def test_a_poll_asks_for_the_newest_intervals_only(noon):
-    assert paths(RT.requests([MarketDay(date(2026, 11, 20), TZ)])) == [
-        f"/2026/11/By_Interval/20/RTBM-LMP-SL-20261120{end}.csv" for end in ("1150", "1155", "1200")
-    ]
+def test_a_poll_asks_for_the_newest_intervals_and_some_older_ones(noon):
+    found = paths(RT.requests([MarketDay(date(2026, 11, 20), TZ)]))
+    assert found[-3:] == [f"/2026/11/By_Interval/20/RTBM-LMP-SL-20261120{end}.csv" for end in ("1150", "1155", "1200")]
+    assert len(found) <= 9
+
+
+def test_four_hours_of_polls_ask_for_the_whole_day_so_far(monkeypatch):
+    day = MarketDay(date(2026, 11, 20), TZ)
+    asked = set()
+    for poll in range(48):
+        monkeypatch.setenv("EMDS_NOW", str(day.start + 18 * 3600 + 120 + poll * 300))
+        asked |= set(paths(RT.requests([day])))
+    before = paths(RT.requests([day.next(-1)]))
+    assert len(before) == 288
+    assert {path.replace("/20/", "/19/").replace("20261120", "20261119") for path in asked} >= set(before[: 18 * 12])
 
 
 def test_a_past_day_of_real_time_prices_is_one_file(noon):
