@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flask import Flask
 
-from api import edge, problems, routes
+from api import edge, mcp, problems, routes
 from api.gate import Gate
 from api.service import Service
 from api.settings import Settings

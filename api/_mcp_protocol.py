@@ -1,0 +1,236 @@
+"""The Model Context Protocol between bytes and a checked request: eras, versions, header checks, batches, errors. No HTTP, no tools.
+
+One endpoint serves two eras. Legacy clients open with `initialize` and name their version by a header from 2025-06-18 on;
+modern ones say all of it in every request's `_meta`, mirrored in headers. (modelcontextprotocol.io/specification, `basic`.)
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+MODERN = "2026-07-28"
+OLDEST = "2025-03-26"
+"""Whoever sends no version header speaks this, the last version without it."""
+LEGACY = ("2025-11-25", "2025-06-18", OLDEST)
+SUPPORTED = (MODERN, *LEGACY)
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+
+MOST_IN_BATCH = 20
+_LEGACY_METHODS = frozenset({"initialize", "ping", "tools/list", "tools/call"})
+_MODERN_METHODS = frozenset({"server/discover", "tools/list", "tools/call"})
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The parameter that Mcp-Name repeats."""
+_ENCODED = re.compile(r"=\?base64\?(.*)\?=")
+
+Id = str | int
+
+
+class Fault(Exception):
+    """A JSON-RPC error: the answer to the request that caused it."""
+
+    def __init__(self, code: int, message: str, more: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.more = code, message, more
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The headers that the protocol reads, None where absent."""
+
+    version: str | None = None
+    method: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request that passed every check but those of its tool, to be answered as `version` says."""
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP status and a JSON body, empty for none."""
+
+    status: int
+    body: bytes = b""
+
+
+Perform = Callable[[Ask], bytes]
+"""Gives the result of a request as a JSON object, or raises Fault."""
+
+
+def exchange(body: bytes, shown: Shown, perform: Perform) -> Reply:
+    """The reply to the body of one POST."""
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return Reply(400, error(Fault(PARSE_ERROR, "The body is not JSON"), None))
+    if isinstance(document, list):
+        return _batch(document, shown, perform)
+    return _single(document, shown, perform)
+
+
+def error(fault: Fault, id_: Id | None) -> bytes:
+    """A JSON-RPC error; without `id` where the request's is unknown, since no version's schema admits null."""
+    told: dict[str, Any] = {"code": fault.code, "message": fault.message}
+    if fault.more is not None:
+        told["data"] = fault.more
+    return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": told})
+
+
+def _single(document: Any, shown: Shown, perform: Perform) -> Reply:
+    try:
+        kind = _kind(document)
+    except Fault as fault:
+        return Reply(400, error(fault, _id_in(document)))
+    if kind == "notification":
+        return Reply(202)
+    if kind == "response":
+        if shown.version is None or shown.version in LEGACY:
+            return Reply(202)
+        return Reply(400, error(Fault(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
+    legacy = _is_legacy(document, shown)
+    try:
+        return Reply(200, _answered(_asked(document, shown, legacy), perform))
+    except Fault as fault:
+        return Reply(_status(fault, legacy), error(fault, document["id"]))
+
+
+def _batch(document: list[Any], shown: Shown, perform: Perform) -> Reply:
+    """2025-03-26 alone has batches. One that is not made of messages is refused whole: its errors could carry no id."""
+    try:
+        if shown.version not in (None, OLDEST):
+            raise Fault(INVALID_REQUEST, "Batches are not part of this protocol version")
+        if not 1 <= len(document) <= MOST_IN_BATCH:
+            raise Fault(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
+        requests = [message for message in document if _kind(message) == "request"]
+        if any(message["method"] == "initialize" for message in requests):
+            raise Fault(INVALID_REQUEST, "initialize is not part of a batch")
+    except Fault as fault:
+        return Reply(400, error(fault, None))
+    answers = [_in_batch(message, shown, perform) for message in requests]
+    return Reply(200, b"[%b]" % b",".join(answers)) if answers else Reply(202)
+
+
+def _in_batch(message: dict[str, Any], shown: Shown, perform: Perform) -> bytes:
+    try:
+        return _answered(_asked(message, shown, _is_legacy(message, shown)), perform)
+    except Fault as fault:
+        return error(fault, message["id"])
+
+
+def _answered(ask: Ask, perform: Perform) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(ask.id), perform(ask))
+
+
+def _kind(document: Any) -> str:
+    """`request`, `notification` or `response`. Raises Fault for what is no JSON-RPC message."""
+    if not isinstance(document, dict) or document.get("jsonrpc") != "2.0":
+        raise Fault(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
+    if "id" in document and _id_in(document) is None:
+        raise Fault(INVALID_REQUEST, "id is a string or a whole number")
+    if "method" not in document:
+        if "id" in document and ("result" in document) != ("error" in document):
+            return "response"
+        raise Fault(INVALID_REQUEST, "A message has a method, or an id and either result or error")
+    if not isinstance(document["method"], str) or not isinstance(document.get("params", {}), dict):
+        raise Fault(INVALID_REQUEST, "method is a string, params an object")
+    return "request" if "id" in document else "notification"
+
+
+def _id_in(document: Any) -> Id | None:
+    """The id of a message; None for none, and for what cannot be one (true is an int in Python, not in JSON)."""
+    found = document.get("id") if isinstance(document, dict) else None
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+
+
+def _stated(document: dict[str, Any]) -> Any:
+    """The version that a request states in its `_meta`, None where it states none."""
+    meta = document.get("params", {}).get("_meta")
+    return meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+
+
+def _is_legacy(document: dict[str, Any], shown: Shown) -> bool:
+    """The era of a request: modern if it states a version in `_meta`, or shows one that is not among the legacy ones."""
+    stated = _stated(document)
+    if stated is None:
+        return shown.version is None or shown.version in LEGACY
+    return stated in LEGACY and stated == shown.version
+
+
+def _asked(document: dict[str, Any], shown: Shown, legacy: bool) -> Ask:
+    """A request after the checks of its era. Raises Fault."""
+    method, params = document["method"], document.get("params", {})
+    if legacy:
+        version, methods = shown.version or OLDEST, _LEGACY_METHODS
+    else:
+        version, methods = MODERN, _MODERN_METHODS
+        _check_modern(document, method, params, shown)
+    if method not in methods:
+        raise Fault(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
+    return Ask(document["id"], method, params, version)
+
+
+def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], shown: Shown) -> None:
+    """What a modern request says of itself, first in `_meta`, then in the headers that repeat it. Raises Fault."""
+    meta, stated = params.get("_meta"), _stated(document)
+    if stated is None and shown.version not in SUPPORTED:
+        raise _unsupported(shown.version)  # a legacy client with a version we do not know
+    if method == "initialize" and shown.version == MODERN:
+        raise Fault(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
+    if not isinstance(meta, dict) or not isinstance(stated, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise Fault(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
+    if shown.version != stated:
+        raise Fault(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
+    if stated != MODERN:
+        raise _unsupported(stated)
+    if shown.method != method:
+        raise Fault(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
+    named = _NAMED.get(method)
+    if named is None:
+        return
+    if not isinstance(params.get(named), str):
+        raise Fault(INVALID_PARAMS, f"params.{named} is required")
+    if _decoded(shown.name) != params[named]:
+        raise Fault(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
+
+
+def _decoded(value: str | None) -> str | None:
+    """A header's value, out of the base64 form that stands for what headers cannot hold; None where that is malformed."""
+    encoded = _ENCODED.fullmatch(value or "")
+    if encoded is None:
+        return value
+    try:
+        return base64.b64decode(encoded[1], validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _unsupported(requested: str | None) -> Fault:
+    # All versions are listed, the legacy ones too: a client that has none in common with the list gives up instead of
+    # falling back to `initialize`.
+    return Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(SUPPORTED), "requested": requested})
+
+
+def _status(fault: Fault, legacy: bool) -> int:
+    """The HTTP status of an error in a message that is well formed: of legacy ones the envelope alone speaks."""
+    if legacy or fault.code == INTERNAL_ERROR:
+        return 200
+    return 404 if fault.code == METHOD_NOT_FOUND else 400

@@ -1,0 +1,189 @@
+"""A small published warehouse, built once, and a caller of its MCP endpoint in each protocol version."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from api import create_app
+from api.settings import Settings
+from assets.publish import publish
+from warehouse import catalogue, layout
+from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
+from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.schema import Key, Rows
+from warehouse.series import fold
+from warehouse.storage import Folder
+
+NOW = instant("2026-03-30T12:10:00Z")
+MODERN = "2026-07-28"
+LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
+VERSIONS = (*LEGACY, MODERN)
+BASE_URL = "http://emds.example"
+_META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientInfo": {"name": "Tests", "version": "1"},
+         "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+def _none(*_: object) -> Any:
+    raise AssertionError("the API asks no publisher")
+
+
+def _feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str) -> Feed:
+    return Feed(name, name, zones, metrics, 1, resolution, "start", "UTC", date(2016, 1, 1), Publication(lag_minutes=60), _none, _none, 5)
+
+
+def _source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
+    return Source(code, f"{code.title()} Grid", f"https://{code}.example", (f"{code}.example",), 60.0, "CC BY 4.0",
+                  f"https://{code}.example/licence", f"© {code.title()} Grid", "no" if withheld else "yes", feeds, withheld)
+
+
+SOURCES = {
+    source.code: source
+    for source in (
+        _source("north", (
+            _feed("north.price", ("GB", "DE-LU", "AU-NSW"), (Metric.PRICE,), "30m"),
+            _feed("north.grid", ("GB", "DE-LU", "AU-NSW"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
+            _feed("north.mix", ("GB",), (Metric.GENERATION,), "30m"),
+            _feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
+            _feed("north.plants", ("DE-LU",), (Metric.CAPACITY,), "1y"),
+        )),
+        _source("shut", (_feed("shut.price", ("US-PJM",), (Metric.PRICE,), "5m"),), withheld=True),
+    )
+}
+
+
+def _put(storage: Folder, feed: str, zone: str, metric: str, start: int, count: int, value: Callable[[int], float], unit: str, **lane: Any) -> None:
+    found = next(f for source in SOURCES.values() for f in source.feeds if f.id == feed)
+    rows = Rows()
+    stamps = [start + i * RESOLUTIONS[found.resolution] for i in range(count)]
+    rows.extend(Key(zone, metric, unit, found.resolution, **lane), stamps, [float(value(i)) for i in range(count)])
+    fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1)
+
+
+def _filled(home: Path, mode: str) -> Path:
+    """Forty days of three zones that publish everything between them."""
+    storage = Folder(home)
+    start = NOW - NOW % HOUR - 40 * DAY
+    for zone, currency in (("GB", "GBP"), ("DE-LU", "EUR"), ("AU-NSW", "AUD")):
+        _put(storage, "north.price", zone, "price", start, 40 * 48 + 1, lambda i: 50 + (i % 48) / 4, f"{currency}/MWh")
+        _put(storage, "north.grid", zone, "demand", start, 40 * 288 + 2, lambda i: 30000 + (i % 288) * 10, "MW")
+    _put(storage, "north.grid", "GB", "interchange", start, 40 * 288 + 2, lambda i: 100.5 - i % 288, "MW")
+    for fuel, share in (("gas", 33.25), ("wind", 41.5), ("nuclear", 25.25)):
+        _put(storage, "north.mix", "GB", "generation", start, 40 * 48 + 1, lambda i, share=share: share, "%", fuel=fuel)
+    _put(storage, "north.intensity", "GB", "carbon_intensity", start, 40 * 48 + 1, lambda i: 120 + i % 48, "gCO2/kWh")
+    for fuel, value in (("solar", 99000.0), ("gas", 31000.5)):
+        _put(storage, "north.plants", "DE-LU", "capacity", instant("2025-12-31T23:00:00Z"), 1, lambda i, value=value: value, "MW", fuel=fuel)
+    storage.put(layout.MODE, mode.encode())
+    catalogue.publish(storage, SOURCES, mode, (), tuple(SOURCES), NOW)
+    publish(storage, NOW)
+    return home
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A live warehouse as of NOW; not to be changed."""
+    return _filled(tmp_path_factory.mktemp("mcp") / "home", "live")
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, of simulated figures."""
+    return _filled(tmp_path_factory.mktemp("mcp-simulated") / "home", "simulated")
+
+
+@pytest.fixture(autouse=True)
+def _present(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+
+
+@dataclass
+class Caller:
+    """Speaks to the endpoint of one application."""
+
+    app: Flask
+    headers: dict[str, str] = field(default_factory=dict)
+    """Sent with every request."""
+    heard: list[tuple[str, dict[str, Any] | list[Any], Any]] = field(default_factory=list)
+    """Every exchange: version, message, decoded answer."""
+    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def raw(self, body: bytes | str, method: str = "POST", **headers: str | None) -> TestResponse:
+        """One HTTP request; a header of None is left out, `_` in names stands for `-`."""
+        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **self.headers,
+                **{name.replace("_", "-"): value for name, value in headers.items()}}
+        return self.app.test_client().open("/mcp", method=method, data=body, headers={n: v for n, v in sent.items() if v is not None})
+
+    def send(self, message: Any, version: str | None = None, **headers: str | None) -> TestResponse:
+        """A message as a client of a version sends it: with its headers, and in 2026-07-28 with `_meta`."""
+        sent = dict(headers)
+        if version == MODERN and isinstance(message, dict):
+            message = with_meta(message)
+            sent = {"Mcp_Method": message.get("method"), **sent}
+            if message.get("method") == "tools/call":
+                sent = {"Mcp_Name": message["params"].get("name"), **sent}
+        if version not in (None, "2025-03-26"):
+            sent = {"MCP_Protocol_Version": version, **sent}
+        answer = self.raw(json.dumps(message), **sent)
+        if answer.data:
+            self.heard.append((version or "2025-03-26", message, answer.json))
+        return answer
+
+    def ask(self, version: str, method: str, **params: Any) -> TestResponse:
+        """One request."""
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params else {})}
+        return self.send(message, version)
+
+    def call(self, tool: str, version: str = MODERN, meta: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+        """The result of a tool call."""
+        params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
+        answer = self.ask(version, "tools/call", **params)
+        assert answer.status_code == 200, answer.data
+        result: dict[str, Any] = answer.json["result"]
+        return result
+
+
+def with_meta(message: dict[str, Any]) -> dict[str, Any]:
+    """A message with what 2026-07-28 wants in every request, beside what it has of its own."""
+    params = message.get("params", {})
+    return {**message, "params": {**params, "_meta": {**_META, **params.get("_meta", {})}}}
+
+
+Make = Callable[..., Caller]
+
+
+@pytest.fixture
+def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
+    """Makes callers of applications with settings of their own."""
+    apps: list[Flask] = []
+
+    def made(home: Path = warehouse, **changes: Any) -> Caller:
+        given = {"home": str(home), "database_url": f"sqlite:///{tmp_path / 'accounts.sqlite'}", "base_url": BASE_URL,
+                 "free_calls_per_minute": 0, "sample_calls_per_day": 0, "signups_per_hour": 0, **changes}
+        apps.append(create_app(Settings(**given)))
+        return Caller(apps[-1])
+
+    yield made
+    for app in apps:
+        app.extensions["emds"].gate.close()
+
+
+@pytest.fixture
+def mcp(make: Make) -> Caller:
+    """A caller without credentials."""
+    return make()
+
+
+@pytest.fixture
+def key(mcp: Caller) -> str:
+    """A fresh key of the caller's application."""
+    answer = mcp.app.test_client().post("/v1/keys/signup", json={"email": "someone@example.org"})
+    return str(answer.json["api_key"])
