@@ -1,0 +1,194 @@
+"""The description says what is: every route and parameter, real examples, no lint, a page that needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+import pytest
+
+from api.endpoints import ENDPOINTS
+from api.prices import PRICES
+from api.problems import KINDS
+from assets.publish import publish
+
+NODE = Path(__file__).resolve().parents[1] / "node"
+SPECTRAL = NODE / "node_modules/.bin/spectral"
+UNDESCRIBED = {"/", "/mcp"}
+"""The map is a page; /mcp speaks JSON-RPC, which MCP's own documents describe."""
+
+
+@pytest.fixture
+def client(market: Any) -> Any:
+    publish(market.storage, market.now)
+    market.publish()
+    return market.client()
+
+
+@pytest.fixture
+def described(client: Any) -> Any:
+    return client.get("/openapi.json").get_json()
+
+
+def test_every_route_is_described_and_every_description_routed(client: Any, described: Any) -> None:
+    routes = set()
+    for rule in client.application.url_map.iter_rules():
+        path = re.sub(r"<any\([^)]*\):(\w+)>", r"{\1}", rule.rule)
+        path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path)
+        if path not in UNDESCRIBED and not path.startswith("/map/"):
+            routes |= {(path, method.lower()) for method in rule.methods - {"HEAD", "OPTIONS"}}
+    assert routes == {(path, method) for path, methods in described["paths"].items() for method in methods}
+
+
+def test_the_version_and_the_prices_are_the_specifications(described: Any) -> None:
+    assert described["openapi"].startswith("3.1")
+    assert described["info"]["version"] == "1.0.0"
+    offers = {path: op["x-payment-info"] for path, ops in described["paths"].items() for op in ops.values() if "x-payment-info" in op}
+    paid = {path: offer["price"]["amount"] for path, offer in offers.items()}
+    assert paid == {price.path: price.usd for price in PRICES.values()}
+    assert paid["/v1/map/snapshot"] == "0.002"
+    assert all("402" in described["paths"][path]["get"]["responses"] for path in paid)
+
+
+def test_paths_name_only_the_zones_that_they_answer_for(described: Any) -> None:
+    def zones(path: str) -> list[str]:
+        found: list[str] = next(p for p in described["paths"][path]["get"]["parameters"] if p["name"] == "zone")["schema"]["enum"]
+        return found
+
+    assert zones("/v1/carbon-intensity/{zone}") == ["GB"]
+    assert zones("/v1/capacity/{zone}") == ["DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "CH"]
+    assert len(zones("/v1/brief/{zone}")) == 25
+
+
+def resolved(described: Any, schema: Any) -> Any:
+    return {**schema, "components": described["components"], "$schema": "https://json-schema.org/draft/2020-12/schema"}
+
+
+def test_examples_are_answers_of_this_service_and_fit_their_schemas(described: Any) -> None:
+    shown = []
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            for answer in operation["responses"].values():
+                for body in answer.get("content", {}).values():
+                    if "example" in body:
+                        shown.append(path)
+                        jsonschema_rs.validator_for(resolved(described, body["schema"])).validate(body["example"])
+    assert {"/v1/zones", "/v1/status", "/v1/latest/{zone}", "/v1/brief/{zone}", "/v1/map/snapshot", "/v1/price/{zone}"} <= set(shown)
+
+
+def test_answers_fit_their_schemas(market: Any, client: Any, described: Any) -> None:
+    headers = market.key(client)
+    for path in ("/v1/zones", "/v1/status", "/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot", "/v1/price/GB", "/v1/generation/GB",
+                 "/v1/interchange/GB?by=border", "/v1/demand/US-NYISO?interval=1d", "/v1/capacity/DE-LU", "/catalog", "/v1/usage"):
+        name = next(e.answer for e in ENDPOINTS.values() if re.fullmatch(re.sub(r"\{\w+\}", "[A-Z-]+", e.path), path.split("?")[0]))
+        schema = resolved(described, {"$ref": f"#/components/schemas/{name}"})
+        jsonschema_rs.validator_for(schema).validate(client.get(path, headers=headers).get_json())
+
+
+def test_refusals_fit_theirs(client: Any, described: Any) -> None:
+    problem = jsonschema_rs.validator_for(resolved(described, {"$ref": "#/components/schemas/Problem"}))
+    for path in ("/v1/price/XX", "/v1/price/GB?limit=0", "/v1/generation/FR", "/v1/price/GB?format=xml", "/v1/price/US-PJM"):
+        problem.validate(client.get(path).get_json(force=True))
+    offer = jsonschema_rs.validator_for(resolved(described, {"$ref": "#/components/schemas/PaymentRequired"}))
+    offer.validate(client.get("/v1/price/GB").get_json())
+
+
+def test_every_kind_of_problem_is_shown(described: Any) -> None:
+    shown = {name for answer in described["components"]["responses"].values()
+             for body in answer["content"].values() for name in body.get("examples", {})}
+    assert shown >= KINDS.keys() - {"internal-error", "origin-not-allowed"}
+
+
+class _Addresses(HTMLParser):
+    """What a page loads by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag in ("script", "img", "link", "iframe", "source"):
+            self.loaded.append(named.get("src") or named.get("href") or "inline")
+
+
+def test_the_reference_page_tells_of_everything_and_loads_nothing(client: Any, described: Any) -> None:
+    answer = client.get("/docs")
+    assert answer.content_type == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    for path, methods in described["paths"].items():
+        assert f"<code>{path}</code>" in answer.text
+        for operation in methods.values():
+            assert f'id="{operation["operationId"]}"' in answer.text
+    parser = _Addresses()
+    parser.feed(answer.text)
+    assert parser.loaded == []
+    targets = set(re.findall(r'href="#([^"]+)"', answer.text))
+    assert targets <= set(re.findall(r'id="([^"]+)"', answer.text))
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
+def test_the_reference_page_renders_offline(client: Any, tmp_path: Path) -> None:
+    page = tmp_path / "docs.html"
+    page.write_bytes(client.get("/docs").data)
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--proxy-server=127.0.0.1:9",
+         "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120, check=True,
+    )
+    assert done.stdout.count("<section>") == client.get("/docs").text.count("<section>")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SPECTRAL.exists(), reason="npm install in tests/node was not run")
+def test_a_linter_finds_no_error(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "openapi.json").write_bytes(client.get("/openapi.json").data)
+    (tmp_path / ".spectral.json").write_bytes(orjson.dumps({"extends": ["spectral:oas"]}))
+    done = subprocess.run(
+        [str(SPECTRAL), "lint", "openapi.json", "--ruleset", ".spectral.json", "--fail-severity", "warn"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_discovery_documents_agree_with_the_table(client: Any) -> None:
+    llms, agents = client.get("/llms.txt").text, client.get("/agents.txt").text
+    assert llms == client.get("/.well-known/llms.txt").text
+    assert agents == client.get("/.well-known/agents.txt").text
+    for price in PRICES.values():
+        assert f"{price.path}." in llms
+        assert f"Price: {price.usd} USD {price.path}" in agents
+    payable = client.get("/.well-known/x402.json").get_json()
+    assert payable == client.get("/.well-known/x402").get_json()
+    assert [item["input"]["routeTemplate"] for item in payable["items"]] == [e.path for e in ENDPOINTS.values() if e.paid]
+    assert len(payable["resources"]) == len(PRICES)
+
+
+def test_the_paths_that_crawlers_try_ask_for_payment(client: Any) -> None:
+    for address in client.get("/.well-known/x402").get_json()["resources"]:
+        assert client.get(address.removeprefix("http://emds.example")).status_code == 402
+
+
+def test_the_api_catalogue_is_a_linkset(client: Any) -> None:
+    answer = client.get("/.well-known/api-catalog")
+    assert answer.content_type.startswith("application/linkset+json")
+    [entry] = answer.get_json(force=True)["linkset"]
+    for relation in ("service-desc", "service-doc", "status", "service-meta"):
+        assert client.get(entry[relation][0]["href"].removeprefix("http://emds.example")).status_code == 200
+
+
+def test_security_txt_expires_within_a_year(market: Any) -> None:
+    text = market.client(contact="security@example.org").get("/.well-known/security.txt").text
+    assert "Contact: mailto:security@example.org\n" in text
+    assert "Expires: 2026-09-26T00:00:00Z\n" in text
+    assert "Canonical: http://emds.example/.well-known/security.txt\n" in text
+
+
+def test_robots_keep_off_the_figures(client: Any) -> None:
+    assert "Disallow: /v1/" in client.get("/robots.txt").text

@@ -1,0 +1,143 @@
+"""Month files read once and kept by identity: which files a window opens, what is given up, what a writer in between does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warehouse import series
+from warehouse.clock import DAY, Window, instant
+from warehouse.memory import Memory
+from warehouse.reader import MonthFile, Moved, Reader, joined
+from warehouse.schema import Key, Rows
+from warehouse.storage import Folder
+
+RANKS = {"fine.all": 1, "hourly.all": 9}
+MAY = instant("2026-05-01T00:00:00Z")
+
+
+class Counting(Folder):
+    """A folder that notes which keys are read and tried."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.got: list[str] = []
+        self.tried: list[str] = []
+
+    def get(self, key: str) -> bytes | None:
+        self.got.append(key)
+        return super().get(key)
+
+    def stat(self, key: str):  # type: ignore[no-untyped-def]
+        self.tried.append(key)
+        return super().stat(key)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Counting:
+    """Ten years of days, one row each, and a month of 5-minute rows with a border."""
+    found = Counting(tmp_path)
+    rows = Rows()
+    rows.extend(Key("GB", "demand", "MW", "1h"), [MAY - day * DAY for day in range(3650)], [float(day) for day in range(3650)])
+    rows.extend(Key("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(500)], [1.0] * 500)
+    rows.extend(Key("GB", "interchange", "MW", "5m", counterparty="FR", link="ifa"), [MAY + i * 300 for i in range(500)], [2.0] * 500)
+    series.fold(found, "fine.all", rows, {}, RANKS, 1)
+    found.got.clear()
+    found.tried.clear()
+    return found
+
+
+def test_a_day_opens_one_file_however_long_the_history_is(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    files = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY - DAY))
+    assert [file.month for file in files] == ["2026-04"]
+    assert len(storage.tried) == 1
+    reader.rows(files[0], "net")
+    assert storage.got == ["series/demand/GB/2026-04.parquet"]
+
+
+def test_a_file_is_decoded_once(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY - DAY))
+    assert reader.rows(file, "net") is reader.rows(file, "net")
+    assert len(storage.got) == 1
+
+
+def test_a_window_of_millennia_tries_only_files_that_are_there(storage: Counting) -> None:
+    files = Reader(storage, 10_000_000).files("GB", "demand", Window(0, 253402300799))
+    assert [file.month for file in files] == sorted(file.month for file in files)
+    assert len(files) == len(storage.tried) == 121
+
+
+def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
+    assert set(reader.rows(file, "net").value) == {1.0}
+    assert {slot.link for slot in reader.rows(file, "borders").slots} == {"ifa"}
+    assert reader.sources(file) == {"net": {"fine"}, "borders": {"fine"}}
+
+
+def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
+    window = Window(MAY - 40 * DAY, MAY + DAY)
+    reader = Reader(storage, 10_000_000)
+    found = joined(reader.rows(file, "net") for file in reader.files("GB", "demand", window))
+    first, last = found.between(window)
+    expected = series.read(storage, "GB", "demand", window)
+    assert found.ts[first:last].tolist() == expected.column("ts").to_pylist()
+    assert found.value[first:last].tolist() == expected.column("value").to_pylist()
+
+
+def test_a_new_file_is_another_identity(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    window = Window(MAY - 2 * DAY, MAY)
+    [before] = reader.files("GB", "demand", window)
+    old = reader.rows(before, "net").value.tolist()
+    rows = Rows()
+    rows.extend(Key("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
+    series.fold(storage, "fine.all", rows, {}, RANKS, 2)
+    [after] = reader.files("GB", "demand", window)
+    assert after != before
+    assert 777.0 in reader.rows(after, "net").value
+    assert reader.rows(before, "net").value.tolist() == old, "who found the old one before may still finish with it"
+
+
+def test_a_file_replaced_between_finding_and_reading_is_found_out(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY))
+    with pytest.raises(Moved):
+        reader.rows(MonthFile(file.month, file.key, file.identity._replace(version=1)), "net")
+
+
+def test_what_is_kept_stays_within_its_bound(storage: Counting) -> None:
+    reader = Reader(storage, 20_000)
+    for file in reader.files("GB", "demand", Window(0, MAY)):
+        reader.rows(file, "net")
+        assert reader._memory.held_bytes <= 20_000
+
+
+def test_a_file_too_large_for_the_bound_is_read_all_the_same(storage: Counting) -> None:
+    reader = Reader(storage, 100)
+    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
+    assert len(reader.rows(file, "net")) == 500
+
+
+def test_memory_gives_up_what_was_unused_longest() -> None:
+    memory = Memory(30)
+    for key in "abc":
+        memory.get(key, lambda key=key: (key, 10))
+    assert memory.get("a", lambda: ("again", 10)) == "a"
+    memory.get("d", lambda: ("d", 10))
+    assert memory.get("b", lambda: ("again", 10)) == "again"
+    assert memory.get("a", lambda: ("again", 10)) == "a"
+    assert memory.held_bytes == 30
+
+
+def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
+    both = joined([reader.rows(file, "net"), reader.rows(file, "borders")])
+    assert len(both.slots) == 2
+    assert np.bincount(both.slot).tolist() == [500, 500]
+    assert len(joined([])) == 0
