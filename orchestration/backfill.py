@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
 from multiprocessing import get_context
@@ -127,19 +128,25 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
             yield task, _run(house, task, again)
         return
     waiting = sorted(queues.values(), key=lambda q: -sum(len(t.days) for t in q))
-    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
-        running: dict[Future[line.RunReport], tuple[Task, list[Task]]] = {}
+    with ExitStack() as pools:
+        # A source stays in one process: there its pace and its circuit are kept.
+        free = [pools.enter_context(ProcessPoolExecutor(1, mp_context=get_context("forkserver"))) for _ in range(workers)]
+        running: dict[Future[line.RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
+
+        def start(queue: list[Task], pool: ProcessPoolExecutor) -> None:
+            task = queue.pop(0)
+            running[pool.submit(_in_worker, task, again)] = task, queue, pool
+
         while waiting or running:
-            while waiting and len(running) < workers:
-                queue = waiting.pop(0)
-                task = queue.pop(0)
-                running[pool.submit(_in_worker, task, again)] = task, queue
+            while waiting and free:
+                start(waiting.pop(0), free.pop())
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                task, queue = running.pop(future)
+                task, queue, pool = running.pop(future)
                 yield task, future.result()
                 if queue:
-                    follower = queue.pop(0)
-                    running[pool.submit(_in_worker, follower, again)] = follower, queue
+                    start(queue, pool)
+                else:
+                    free.append(pool)
 
 
 _houses: dict[int, line.House] = {}

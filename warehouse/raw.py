@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
@@ -22,6 +22,8 @@ from warehouse.market import Request
 from warehouse.storage import Storage
 
 _SKIPPABLE = 0x184D2A50
+LEVEL = 6
+"""Of zstd: a tenth larger than level 9 on these bodies, in a third of the time."""
 _LONGEST = timedelta(days=366)
 _MOST_BYTES = 1 << 30
 """No kept body unfolds beyond this."""
@@ -41,11 +43,11 @@ def keep(storage: Storage, request: Request, body: bytes, fetched_at: int) -> st
     """Keeps a body under its first market day; None if the newest answer to the same question was equal."""
     day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
     sha8 = digest(request, body)
-    with storage.locked([layout.raw_prefix(request.feed, day)]):
+    with storage.locked([layout.raw_prefix(request.feed)]):
         if _is_newest(storage, request, day, sha8):
             return None
         key = layout.raw(request.feed, day, fetched_at, sha8, request.ext)
-        storage.put(key, _frame(request) + zstandard.ZstdCompressor(level=9).compress(body))
+        storage.put(key, _frame(request) + zstandard.ZstdCompressor(level=LEVEL).compress(body), durable=False)
     return key
 
 
@@ -122,7 +124,7 @@ def _question(request: Request) -> bytes:
 
 
 def _frame(request: Request) -> bytes:
-    head = orjson.dumps(asdict(request))
+    head = orjson.dumps(request)
     return struct.pack("<II", _SKIPPABLE, len(head)) + head
 
 

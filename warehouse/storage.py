@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from warehouse.errors import StorageError
 
@@ -33,7 +33,7 @@ class Storage(Protocol):
 
     def get(self, key: str) -> bytes | None: ...
     def stat(self, key: str) -> Identity | None: ...
-    def put(self, key: str, body: bytes, version: int | None = None) -> None: ...
+    def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None: ...
     def touch(self, key: str, version: int) -> None: ...
     def delete(self, key: str) -> None: ...
     def keys(self, prefix: str) -> list[str]: ...
@@ -67,8 +67,11 @@ class Folder:
             return None
         return Identity(found.st_mtime_ns, found.st_size, found.st_ino)
 
-    def put(self, key: str, body: bytes, version: int | None = None) -> None:
-        """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing."""
+    def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
+        """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
+
+        Durable bytes survive a loss of power; what can be had again need not wait for the disk.
+        """
         target = self.path(key)
         scratch = self.root / "scratch" / f"{os.getpid()}-{secrets.token_hex(8)}"
         try:
@@ -79,8 +82,9 @@ class Folder:
         try:
             with stream:
                 stream.write(body)
-                stream.flush()
-                os.fsync(stream.fileno())
+                if durable:
+                    stream.flush()
+                    os.fsync(stream.fileno())
             if version is not None:
                 os.utime(scratch, ns=(version, version))
             self._place(scratch, target)
@@ -119,9 +123,7 @@ class Folder:
 
     @contextmanager
     def _lock(self, key: str, wait_s: float) -> Iterator[None]:
-        path = self.root / "locks" / key.replace("/", "~")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as stream:
+        with self._lock_file(key) as stream:
             deadline = time.monotonic() + wait_s
             while True:
                 try:
@@ -132,6 +134,14 @@ class Folder:
                         raise StorageError(f"another writer has held {key} for {wait_s:.0f} s") from None
                     time.sleep(0.01)
             yield
+
+    def _lock_file(self, key: str) -> IO[bytes]:
+        path = self.root / "locks" / key.replace("/", "~")
+        try:
+            return path.open("ab")
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path.open("ab")
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
         """Removes scratch files that a killed writer left behind; returns how many."""
