@@ -61,7 +61,9 @@ SOURCES = {
 }
 
 
-def _put(storage: Folder, feed: str, zone: str, metric: str, start: int, count: int, value: Callable[[int], float], unit: str, **lane: Any) -> None:
+def _put(
+    storage: Folder, feed: str, zone: str, metric: str, start: int, count: int, value: Callable[[int], float], unit: str, **lane: Any,
+) -> None:
     found = next(f for source in SOURCES.values() for f in source.feeds if f.id == feed)
     rows = Rows()
     stamps = [start + i * RESOLUTIONS[found.resolution] for i in range(count)]
@@ -80,8 +82,9 @@ def _filled(home: Path, mode: str) -> Path:
     for fuel, share in (("gas", 33.25), ("wind", 41.5), ("nuclear", 25.25)):
         _put(storage, "north.mix", "GB", "generation", start, 40 * 48 + 1, lambda i, share=share: share, "%", fuel=fuel)
     _put(storage, "north.intensity", "GB", "carbon_intensity", start, 40 * 48 + 1, lambda i: 120 + i % 48, "gCO2/kWh")
-    for fuel, value in (("solar", 99000.0), ("gas", 31000.5)):
-        _put(storage, "north.plants", "DE-LU", "capacity", instant("2025-12-31T23:00:00Z"), 1, lambda i, value=value: value, "MW", fuel=fuel)
+    year = instant("2025-12-31T23:00:00Z")
+    for fuel, built in (("solar", 99000.0), ("gas", 31000.5)):
+        _put(storage, "north.plants", "DE-LU", "capacity", year, 1, lambda i, built=built: built, "MW", fuel=fuel)
     storage.put(layout.MODE, mode.encode())
     catalogue.publish(storage, SOURCES, mode, (), tuple(SOURCES), NOW)
     publish(storage, NOW)

@@ -17,13 +17,16 @@ ROOT = Path(__file__).parents[2]
 class Served:
     """A running gunicorn; its settings come as in production, by the environment."""
 
-    def __init__(self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, more: Sequence[str] = ()) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, more: Sequence[str] = (),
+        app: str = "tests.rig.shop:served()",
+    ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = [
-            sys.executable, "-m", "gunicorn", "tests.rig.shop:served()", "-b", f"127.0.0.1:{self.port}", "-w", str(workers),
+            sys.executable, "-m", "gunicorn", app, "-b", f"127.0.0.1:{self.port}", "-w", str(workers),
             "--threads", str(threads), "--limit-request-field_size", "16380", "--log-level", "error", "--graceful-timeout", "10", *more,
         ]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
@@ -33,7 +36,7 @@ class Served:
     def start(self, **changed: str) -> None:
         """Starts it, again, with the settings that changed meanwhile."""
         self._environ |= changed
-        self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environ, start_new_session=True)
+        self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environ, stdout=subprocess.DEVNULL, start_new_session=True)
         self._wait(listening=True)
 
     def stop(self) -> None:
