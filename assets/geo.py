@@ -12,10 +12,10 @@ import dagster as dg
 from assets import geo_layers
 from assets.line import House
 from assets.series import OWNER
-from geo_data import build
+from geo_data import findings
 
 GROUP = "geo"
-Findings = Callable[[], dict[str, list[str]]]
+Judge = Callable[[], dict[str, list[str]]]
 
 _IDS = {"ids": "Exactly the expected ids, each once."}
 _OF_ZONES = {
@@ -28,7 +28,10 @@ _OF_ZONES = {
         "shared_borders": "Neighbours neither overlap nor gape.",
     }.items()
 }
-_OF_LINES = {"pairs_of_zones": "Every tie joins two of our zones.", "end_in_their_zones": "Every tie starts in one of its zones and ends in the other."}
+_OF_LINES = {
+    "pairs_of_zones": "Every tie joins two of our zones.",
+    "end_in_their_zones": "Every tie starts in one of its zones and ends in the other.",
+}
 _OF_PLANTS = {
     "vocabulary": "Zones and fuels are those of the series, capacities 250 MW and above.",
     "in_their_zones_or_explained": "Every plant lies in its zone's footprint, at sea off it, or is explained in writing.",
@@ -39,20 +42,21 @@ _OF_PLANTS = {
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What Dagster shows of a layer, and what judges it; `checks` names each finding list with its rule in words."""
+    """What Dagster shows of a layer, and what judges it; `checks` names each list of findings with its rule in words."""
 
     name: str
     text: str
-    findings: Findings
+    judge: Judge
     checks: dict[str, str]
 
 
 LAYERS = (
     Layer("zones", "Footprints of the 25 zones at two levels of detail; neighbours share their borders vertex for vertex.",
-          build.zone_findings, _IDS | _OF_ZONES),
-    Layer("interconnectors", "Ties between two zones; a tie's id is the `link` of its flow rows.", build.line_findings, _IDS | _OF_LINES),
+          findings.zones, _IDS | _OF_ZONES),
+    Layer("interconnectors", "Ties between two zones; a tie's id is the `link` of its flow rows.",
+          findings.interconnectors, _IDS | _OF_LINES),
     Layer("plants", "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
-          build.plant_findings, _IDS | _OF_PLANTS),
+          findings.plants, _IDS | _OF_PLANTS),
 )
 
 
@@ -71,7 +75,7 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         metadata={"licence": geo_layers.LICENCE, "attribution": geo_layers.ATTRIBUTION},
     )
     def published(house: dg.ResourceParam[House]) -> Iterator[Any]:
-        found = layer.findings()
+        found = layer.judge()
         for name, faults in found.items():
             yield dg.AssetCheckResult(asset_key=key, check_name=name, passed=not faults, metadata={"findings": faults[:20]})
         faulty = [name for name, faults in found.items() if faults]

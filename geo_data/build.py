@@ -1,8 +1,11 @@
-"""Rebuilds the tables from publishers' files and checks them. No network.
+"""Rebuilds the tables from publishers' files and checks them. Only `fetch` asks the network.
 
     python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
+    python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
     python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
     python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
+    python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from FOLDER/eia860YYYY.zip
+    python -m geo_data.build compare FOLDER           the European rows against FOLDER/powerplants.csv; changes nothing
 """
 
 from __future__ import annotations
@@ -10,58 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from geo_data import TABLES, checks, records
+from geo_data import TABLES, compare, eia860, fetch, findings, mending, records
 from geo_data.recipe import LEVELS, Level
 from warehouse.zones import ZONES
 
 BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
-
-
-def findings() -> dict[str, dict[str, list[str]]]:
-    """Every check over the kept tables, by layer and name; empty lists where all is well."""
-    return {"zones": zone_findings(), "interconnectors": line_findings(), "plants": plant_findings()}
-
-
-def zone_findings() -> dict[str, list[str]]:
-    found = {"ids": checks.ids((z.id for z in records.zones()), list(ZONES))}
-    for level in LEVELS:
-        shapes = _shapes(level.name)
-        found[f"ids_{level.name}"] = checks.ids(shapes, list(ZONES))
-        found[f"validity_{level.name}"] = checks.valid(shapes)
-        found[f"ring_order_{level.name}"] = checks.ring_order(shapes)
-        found[f"shared_borders_{level.name}"] = checks.coverage(shapes)
-    return found
-
-
-def line_findings() -> dict[str, list[str]]:
-    lines = records.interconnectors()
-    return {
-        "ids": checks.ids(line.id for line in lines),
-        "pairs_of_zones": checks.pairs(lines),
-        "end_in_their_zones": checks.line_ends(lines, _shapes("high")),
-    }
-
-
-def plant_findings() -> dict[str, list[str]]:
-    plants = records.plants()
-    return {
-        "ids": checks.ids(plant.id for plant in plants),
-        "vocabulary": checks.vocabulary(plants),
-        "in_their_zones_or_explained": checks.placed(plants, _shapes("high"), records.outside()),
-        "none_twice": checks.duplicates(plants),
-        "known_totals": checks.off_total(plants, records.known_totals()),
-    }
-
-
-def _shapes(detail: str) -> dict[str, Any]:
-    import shapely
-
-    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries(detail).items()}
-    shapely.prepare(list(shapes.values()))
-    return shapes
+PLANTS = TABLES / "plants.csv"
 
 
 def write_zones(folder: Path) -> None:
@@ -85,6 +47,27 @@ def _feature(zone: str, shape: Any) -> dict[str, Any]:
     return {"type": "Feature", "id": zone, "properties": {}, "geometry": json.loads(shapely.to_geojson(shape))}
 
 
+def write_backdrop(folder: Path) -> None:
+    """Writes the land behind the map page."""
+    from geo_data.backdrop import collection
+
+    BACKDROP.write_text(collection(folder), encoding="utf-8")
+
+
+def write_plants(folder: Path) -> None:
+    """Replaces the US plants by those of the newest Form 860 in the folder, mended. Raises IndexError where there is none."""
+    newest = sorted(folder.glob("eia860*.zip"))[-1]
+    others = [plant for plant in records.plants() if not plant.id.startswith("eia-")]
+    mends = [mend for mend in records.mends() if mend.id.startswith("eia-")]
+    records.write(PLANTS, mending.ordered([*mending.mended(eia860.plants(newest), mends), *others]))
+
+
+def tell_differences(folder: Path) -> None:
+    """Prints what a person should look at."""
+    told = compare.differences(records.plants(), compare.read(folder / "powerplants.csv"), datetime.now(UTC).year)
+    sys.stdout.writelines(f"{line}\n" for line in told)
+
+
 def report(found: dict[str, dict[str, list[str]]]) -> int:
     """Prints each check and what it found; the exit code."""
     for layer, named in found.items():
@@ -94,20 +77,22 @@ def report(found: dict[str, dict[str, list[str]]]) -> int:
     return 1 if any(faults for named in found.values() for faults in named.values()) else 0
 
 
+VERBS: dict[str, Callable[[Path], None]] = {
+    "fetch": lambda folder: fetch.fetch(folder, datetime.now(UTC).date()),
+    "zones": write_zones, "backdrop": write_backdrop, "plants": write_plants, "compare": tell_differences,
+}
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m geo_data.build", description="Rebuild and check the geo layers.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("check")
-    for verb in ("zones", "backdrop"):
+    for verb in VERBS:
         verbs.add_parser(verb).add_argument("folder", type=Path)
     given = parser.parse_args(argv)
-    if given.verb == "zones":
-        write_zones(given.folder)
-    if given.verb == "backdrop":
-        from geo_data.backdrop import collection
-
-        BACKDROP.write_text(collection(given.folder), encoding="utf-8")
-    return report(findings())
+    if given.verb in VERBS:
+        VERBS[given.verb](given.folder)
+    return report(findings.every())
 
 
 if __name__ == "__main__":

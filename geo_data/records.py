@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -129,10 +130,24 @@ def read(kind: type[Record], path: Path) -> list[Record]:
         table = csv.DictReader(stream)
         if table.fieldnames != list(types):
             raise ValueError(f"{path.name} has columns {table.fieldnames}, not {list(types)}")
-        return [kind(**{name: _cell(row[name], of) for name, of in types.items()}) for row in table]
+        return [kind(**{name: cell(row[name], of) for name, of in types.items()}) for row in table]
 
 
-def _cell(text: str, of: str) -> Any:
+def write(path: Path, records: Iterable[Any]) -> None:
+    """Records as a CSV table that `read` reads back; whole numbers without a point."""
+    rows = [asdict(record) for record in records]
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        table = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows({name: _text(value) for name, value in row.items()} for row in rows)
+
+
+def _text(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def cell(text: str, of: str) -> Any:
+    """A cell's value by a field's annotation. Raises ValueError for an empty cell where None is not allowed."""
     if text == "":
         if "None" not in of:
             raise ValueError(f"empty cell of type {of}")

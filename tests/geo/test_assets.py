@@ -28,7 +28,7 @@ def test_one_asset_a_layer_in_the_geo_group() -> None:
 
 @pytest.mark.parametrize("layer", geo.LAYERS, ids=lambda layer: layer.name)
 def test_every_finding_is_a_declared_check(layer: geo.Layer) -> None:
-    assert set(layer.findings()) == set(layer.checks)
+    assert set(layer.judge()) == set(layer.checks)
 
 
 def test_a_run_publishes_its_layer_alone(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""Where the kept European plants differ from a newer list of powerplantmatching. It tells a person; it changes nothing.
+
+That list needs judgement: a third of its closing dates are wrong both ways, river basins stand in it as plants, and it lists
+some plants twice (README.md, "Plants"). What a person decides goes into tables/plants.csv, and why into tables/plant_mends.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from geo_data.checks import FLOOR_MW
+from geo_data.records import Plant
+
+URL = "https://raw.githubusercontent.com/PyPSA/powerplantmatching/master/powerplants.csv"
+COUNTRIES = {
+    "Austria": "AT", "Belgium": "BE", "Denmark": "DK", "France": "FR", "Germany": "DE", "Italy": "IT", "Luxembourg": "LU",
+    "Netherlands": "NL", "Norway": "NO", "Poland": "PL", "Spain": "ES", "Sweden": "SE", "Switzerland": "CH", "United Kingdom": "GB",
+}
+FUELS = {
+    "Nuclear": {"nuclear"}, "Hard Coal": {"coal"}, "Lignite": {"lignite"}, "Natural Gas": {"gas"}, "Oil": {"oil"}, "Solar": {"solar"},
+    "Hydro": {"hydro", "pumped_storage"}, "Wind": {"wind_onshore", "wind_offshore"}, "Solid Biomass": {"biomass"}, "Biogas": {"biomass"},
+    "Bioenergy": {"biomass"}, "Waste": {"waste"}, "Geothermal": {"geothermal"}, "Battery": {"battery"}, "Other": {"other"},
+}
+NEAR_KM = 5.0
+TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A row of powerplants.csv that could be a plant of ours."""
+
+    name: str
+    country: str
+    fuels: frozenset[str]
+    capacity_mw: float
+    closes: float | None
+    lon: float
+    lat: float
+
+
+def read(path: Path) -> list[Listed]:
+    """The rows of 250 MW and above in our countries. Raises KeyError for a fuel type that is not known."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        return [
+            Listed(row["Name"], COUNTRIES[row["Country"]], frozenset(FUELS[row["Fueltype"]]), float(row["Capacity"]),
+                   float(row["DateOut"]) if row["DateOut"] else None, float(row["lon"]), float(row["lat"]))
+            for row in csv.DictReader(stream) if row["Country"] in COUNTRIES and float(row["Capacity"]) >= FLOOR_MW
+        ]
+
+
+def differences(kept: Iterable[Plant], listed: Sequence[Listed], year: float) -> list[str]:
+    """What a person should look at: other capacities, plants that closed, plants that either side lacks."""
+    ours = [plant for plant in kept if plant.country in COUNTRIES.values()]
+    found: list[str] = []
+    met: set[Listed] = set()
+    for plant in ours:
+        row = _nearest(plant, listed)
+        if row is None:
+            found.append(f"{plant.id} ({plant.name}): not in the list")
+            continue
+        met.add(row)
+        if row.closes is not None and row.closes < year:
+            found.append(f"{plant.id} ({plant.name}): closed in {row.closes:.0f} by the list")
+        elif abs(row.capacity_mw - plant.capacity_mw) > TOLERANCE * plant.capacity_mw:
+            found.append(f"{plant.id} ({plant.name}): {plant.capacity_mw:.0f} MW, {row.capacity_mw:.0f} in the list")
+    lacking = [row for row in listed if row not in met and (row.closes is None or row.closes >= year)]
+    return found + [f"{row.name} ({row.country}, {row.capacity_mw:.0f} MW of {'/'.join(sorted(row.fuels))}): not in our table"
+                    for row in lacking]
+
+
+def _nearest(plant: Plant, listed: Sequence[Listed]) -> Listed | None:
+    alike = [row for row in listed if row.country == plant.country and plant.fuel in row.fuels]
+    near = min(alike, key=lambda row: _km(plant, row), default=None)
+    return near if near is not None and _km(plant, near) <= NEAR_KM else None
+
+
+def _km(plant: Plant, row: Listed) -> float:
+    """Good to a percent over a few kilometres."""
+    east = (plant.lon - row.lon) * math.cos(math.radians(plant.lat))
+    return 111.2 * math.hypot(east, plant.lat - row.lat)

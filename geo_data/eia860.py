@@ -1,0 +1,92 @@
+"""US plants from EIA Form 860's yearly zip: main fuel, shares and market area as the form states them. Nothing is placed by polygon."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from geo_data.checks import FLOOR_MW
+from geo_data.records import Plant
+
+URL = "https://www.eia.gov/electricity/data/eia860/xls/eia860{year}.zip"
+BALANCING = {
+    "CISO": "US-CAISO", "ERCO": "US-ERCOT", "PJM": "US-PJM", "MISO": "US-MISO", "NYIS": "US-NYISO", "ISNE": "US-ISONE", "SWPP": "US-SPP",
+}
+"""Balancing authority code -> zone. SPP's western area has a code of its own (SWPW)."""
+STANDING = {"OP", "SB", "OA", "OS"}
+"""Unit statuses: operating, standby, and out of service but not retired."""
+FUELS = {
+    "Nuclear": "nuclear", "Conventional Steam Coal": "coal", "Coal Integrated Gasification Combined Cycle": "coal",
+    "Petroleum Liquids": "oil", "Petroleum Coke": "oil", "Conventional Hydroelectric": "hydro",
+    "Hydroelectric Pumped Storage": "pumped_storage", "Onshore Wind Turbine": "wind_onshore", "Offshore Wind Turbine": "wind_offshore",
+    "Solar Photovoltaic": "solar", "Solar Thermal with Energy Storage": "solar", "Solar Thermal without Energy Storage": "solar",
+    "Wood/Wood Waste Biomass": "biomass", "Landfill Gas": "biomass", "Other Waste Biomass": "biomass", "Municipal Solid Waste": "waste",
+    "Geothermal": "geothermal", "Batteries": "battery", "Flywheels": "other", "Other Gases": "other", "All Other": "other",
+    "Hydrokinetic": "marine",
+    **{f"Natural Gas {kind}": "gas" for kind in (
+        "Fired Combined Cycle", "Fired Combustion Turbine", "Steam Turbine", "Internal Combustion Engine", "with Compressed Air Storage")},
+    "Other Natural Gas": "gas",
+}
+"""Technology -> fuel. An unknown technology stops the build: a person decides what it is."""
+
+
+def plants(bundle: Path) -> list[Plant]:
+    """Every plant of 250 MW and above in one of our zones. Raises ValueError for a form of another layout."""
+    year = _year(bundle)
+    sited = {int(row["Plant Code"]): row for row in _rows(bundle, "2___Plant", "Plant") if row["Balancing Authority Code"] in BALANCING}
+    shares: dict[int, Counter[str]] = defaultdict(Counter)
+    began: dict[int, int] = {}
+    for unit in _rows(bundle, "3_1_Generator", "Operable"):
+        if unit["Status"] not in STANDING or unit["Plant Code"] is None or int(unit["Plant Code"]) not in sited:
+            continue
+        code = int(unit["Plant Code"])
+        shares[code][_fuel(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
+        began[code] = min(began.get(code, 9999), int(unit["Operating Year"]))
+    large = [code for code, parts in shares.items() if parts.total() >= FLOOR_MW * 10]
+    return [_plant(code, sited[code], shares[code], began[code], year) for code in sorted(large)]
+
+
+def _plant(code: int, site: dict[str, Any], tenths: Counter[str], began: int, year: int) -> Plant:
+    parts = [(fuel, mw / 10) for fuel, mw in tenths.most_common()]
+    rest: list[tuple[str | None, float | None]] = [*parts[1:3], (None, None), (None, None)]
+    # A fourth fuel is a few megawatts at most; it counts with the first.
+    return Plant(
+        f"eia-{code}", " ".join(str(site["Plant Name"]).split()), BALANCING[site["Balancing Authority Code"]], "US", parts[0][0],
+        tenths.total() / 10, rest[0][0], rest[0][1], rest[1][0], rest[1][1], began, " ".join(str(site["Utility Name"]).split()),
+        f"EIA-860 {year}", str(code), None, f"{year}-12-31", round(float(site["Longitude"]), 5), round(float(site["Latitude"]), 5),
+    )
+
+
+def _fuel(technology: Any) -> str:
+    if technology not in FUELS:
+        raise ValueError(f"EIA-860 names a technology that we do not know: {technology!r}")
+    return FUELS[technology]
+
+
+def _year(bundle: Path) -> int:
+    with zipfile.ZipFile(bundle) as files:
+        found = {match[1] for name in files.namelist() if (match := re.search(r"2___Plant_Y(\d{4})\.xlsx$", name))}
+    if len(found) != 1:
+        raise ValueError(f"{bundle.name} holds no plant sheet of one year")
+    return int(found.pop())
+
+
+def _rows(bundle: Path, book: str, sheet: str) -> Iterator[dict[str, Any]]:
+    """The rows of a sheet by column name; the form's first row is its title, its last may be a note."""
+    import openpyxl
+
+    with zipfile.ZipFile(bundle) as files:
+        [name] = [name for name in files.namelist() if Path(name).name.startswith(book)]
+        with files.open(name) as stream:
+            workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            if sheet not in workbook.sheetnames:
+                raise ValueError(f"{name} has no sheet {sheet}")
+            lines = workbook[sheet].iter_rows(min_row=2, values_only=True)
+            heading = [str(cell) for cell in next(lines)]
+            for line in lines:
+                if isinstance(line[2], int | float):
+                    yield dict(zip(heading, line, strict=False))

@@ -1,0 +1,41 @@
+"""The publishers' files into a folder: the only code here that asks the network, and only when a person runs it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+from geo_data import compare, eia860
+from geo_data.recipe import INPUTS
+
+MOST_BYTES = 200_000_000
+TIMEOUT_S = (10, 120)
+
+
+def addresses(year: int) -> list[str]:
+    """Every file that `zones`, `plants` and `compare` read; `year` is that of the EIA's newest form."""
+    return [*dict.fromkeys(source.url for source in INPUTS.values()), eia860.URL.format(year=year), compare.URL]
+
+
+def fetch(folder: Path, today: date) -> None:
+    """Fetches each file that is not there yet. Raises requests.RequestException, and ValueError for a file that is too long."""
+    # Form 860 of a year comes out in September of the next.
+    for address in addresses(today.year - (1 if today.month >= 10 else 2)):
+        target = folder / address.rsplit("/", 1)[1]
+        if not target.exists():
+            _one(address, target)
+
+
+def _one(address: str, target: Path) -> None:
+    import requests
+
+    scratch = target.with_suffix(".part")
+    with requests.get(address, stream=True, timeout=TIMEOUT_S) as answer, scratch.open("wb") as stream:
+        answer.raise_for_status()
+        length = 0
+        for piece in answer.iter_content(1 << 16):
+            length += len(piece)
+            if length > MOST_BYTES:
+                raise ValueError(f"{address} is longer than {MOST_BYTES} bytes")
+            stream.write(piece)
+    scratch.replace(target)

@@ -1,0 +1,54 @@
+"""Every check of `geo_data.checks` run over the kept tables: by layer and name, empty lists where all is well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from geo_data import checks, records
+from geo_data.recipe import LEVELS
+from warehouse.zones import ZONES
+
+
+def every() -> dict[str, dict[str, list[str]]]:
+    """Every check over the kept tables, by layer and name; empty lists where all is well."""
+    return {"zones": zones(), "interconnectors": interconnectors(), "plants": plants()}
+
+
+def zones() -> dict[str, list[str]]:
+    found = {"ids": checks.ids((z.id for z in records.zones()), list(ZONES))}
+    for level in LEVELS:
+        shapes = _shapes(level.name)
+        found[f"ids_{level.name}"] = checks.ids(shapes, list(ZONES))
+        found[f"validity_{level.name}"] = checks.valid(shapes)
+        found[f"ring_order_{level.name}"] = checks.ring_order(shapes)
+        found[f"shared_borders_{level.name}"] = checks.coverage(shapes)
+    return found
+
+
+def interconnectors() -> dict[str, list[str]]:
+    lines = records.interconnectors()
+    return {
+        "ids": checks.ids(line.id for line in lines),
+        "pairs_of_zones": checks.pairs(lines),
+        "end_in_their_zones": checks.line_ends(lines, _shapes("high")),
+    }
+
+
+def plants() -> dict[str, list[str]]:
+    kept = records.plants()
+    return {
+        "ids": checks.ids(plant.id for plant in kept),
+        "vocabulary": checks.vocabulary(kept),
+        "in_their_zones_or_explained": checks.placed(kept, _shapes("high"), records.outside()),
+        "none_twice": checks.duplicates(kept),
+        "known_totals": checks.off_total(kept, records.known_totals()),
+    }
+
+
+def _shapes(detail: str) -> dict[str, Any]:
+    import shapely
+
+    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries(detail).items()}
+    shapely.prepare(list(shapes.values()))
+    return shapes

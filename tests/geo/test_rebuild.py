@@ -1,0 +1,190 @@
+"""The rebuild of the plants: Form 860 in its published layout, corrections by hand, the comparison of Europe, the fetching of files."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import openpyxl
+import pytest
+import requests
+
+from geo_data import build, compare, eia860, fetch, mending, records
+from geo_data.compare import Listed
+from geo_data.records import Mend, Plant
+
+SITES = [
+    # Utility Name, Plant Code, Plant Name, State, Latitude, Longitude, Balancing Authority Code
+    ("Pacific  Gas & Electric Co.", 6099, "Diablo Canyon", "CA", 35.211541, -120.855537, "CISO"),
+    ("Dynegy", 260, "Moss Landing", "CA", 36.80484, -121.78224, "CISO"),
+    ("Somebody", 7, "Small", "CA", 36.0, -121.0, "CISO"),
+    ("Western", 8, "Large in the West", "CO", 39.0, -105.0, "SWPW"),
+    ("Gone", 9, "Retired", "TX", 31.0, -97.0, "ERCO"),
+]
+UNITS = [
+    # Plant Code, Generator ID, Technology, Nameplate Capacity (MW), Operating Year, Status
+    (6099, "1", "Nuclear", 1159.0, 1985, "OP"), (6099, "2", "Nuclear", 1164.0, 1986, "OP"),
+    (260, "A", "Natural Gas Fired Combined Cycle", 699.0, 2002, "OP"), (260, "B", "Natural Gas Fired Combined Cycle", 699.0, 2002, "SB"),
+    (260, "C", "Batteries", 400.0, 2021, "OP"), (260, "D", "Petroleum Liquids", 2.5, 1999, "OA"), (260, "E", "Batteries", 90.0, 2025, "RE"),
+    (7, "1", "Solar Photovoltaic", 249.9, 2015, "OP"), (8, "1", "Conventional Steam Coal", 900.0, 1980, "OP"),
+    (9, "1", "Conventional Steam Coal", 900.0, 1980, "RE"),
+]
+
+
+def workbook(sheet: str, heading: list[str], rows: list[tuple[object, ...]]) -> bytes:
+    """A sheet as EIA publishes it: a title line, the heading, the rows, a note."""
+    book = openpyxl.Workbook()
+    page = book.active
+    page.title = sheet
+    for line in (["2022 Form EIA-860 Data"], heading, *rows, ["NOTE: made up for a test"]):
+        page.append(list(line))
+    body = io.BytesIO()
+    book.save(body)
+    return body.getvalue()
+
+
+SITE_HEADING = ["Utility ID", "Utility Name", "Plant Code", "Plant Name", "State", "Latitude", "Longitude", "Balancing Authority Code"]
+UNIT_HEADING = ["Utility ID", "Utility Name", "Plant Code", "Generator ID", "Technology", "Nameplate Capacity (MW)", "Operating Year",
+                "Status"]
+
+
+def form(folder: Path, units: list[tuple[object, ...]] = UNITS) -> Path:
+    sites = workbook("Plant", SITE_HEADING, [(1, *site) for site in SITES])
+    generators = workbook("Operable", UNIT_HEADING, [(1, "x", *unit) for unit in units])
+    target = folder / "eia8602022.zip"
+    with zipfile.ZipFile(target, "w") as bundle:
+        bundle.writestr("LayoutY2022.xlsx", b"")
+        bundle.writestr("2___Plant_Y2022.xlsx", sites)
+        bundle.writestr("3_1_Generator_Y2022.xlsx", generators)
+    return target
+
+
+def test_form_860_gives_plants_of_250_mw_in_our_zones(tmp_path: Path) -> None:
+    moss, diablo = eia860.plants(form(tmp_path))
+    assert (diablo.id, diablo.zone, diablo.fuel) == ("eia-6099", "US-CAISO", "nuclear")
+    assert (diablo.capacity_mw, diablo.commissioning_year) == (2323.0, 1985)
+    assert (diablo.owner, diablo.source, diablo.as_of) == ("Pacific Gas & Electric Co.", "EIA-860 2022", "2022-12-31")
+    assert (diablo.lon, diablo.lat) == (-120.85554, 35.21154)
+    assert moss.shares() == [("gas", 1398.0), ("battery", 400.0), ("oil", 2.5)]
+    assert moss.commissioning_year == 1999
+
+
+def test_an_unknown_technology_stops_the_build(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="technology that we do not know: 'Fusion'"):
+        eia860.plants(form(tmp_path, [(6099, "3", "Fusion", 300.0, 2030, "OP")]))
+
+
+def test_another_bundle_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "eia8602022.zip", "w") as bundle:
+        bundle.writestr("readme.txt", "nothing")
+    with pytest.raises(ValueError, match="no plant sheet"):
+        eia860.plants(tmp_path / "eia8602022.zip")
+
+
+def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
+    moss, diablo = eia860.plants(form(tmp_path))
+    mends = [Mend("eia-260", "zone", "US-ERCOT", "why"), Mend("eia-260", "commissioning_year", "2002", "why"),
+             Mend("eia-6099", "drop", None, "why"), Mend("eia-1", "drop", None, "the source lists it no more")]
+    assert mending.mended([moss, diablo], mends) == [dataclasses.replace(moss, zone="US-ERCOT", commissioning_year=2002)]
+    bare = dataclasses.replace(moss, commissioning_year=None)
+    assert mending.mended([bare], mends[:2])[0].commissioning_year == 2002
+
+
+def test_plants_stand_by_zone_and_size() -> None:
+    kept = records.plants()
+    assert mending.ordered(reversed(kept)) == kept
+
+
+def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
+    records.write(tmp_path / "plants.csv", records.plants())
+    assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
+
+
+def test_the_command_replaces_the_us_plants_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "plants.csv"
+    monkeypatch.setattr(build, "PLANTS", target)
+    form(tmp_path)
+    build.write_plants(tmp_path)
+    written = records.read(Plant, target)
+    assert [p.id for p in written if p.country == "US"] == ["eia-6099", "eia-260"]
+    assert [p for p in written if p.country != "US"] == [p for p in records.plants() if p.country != "US"]
+
+
+def listed(**changes: object) -> Listed:
+    return dataclasses.replace(Listed("Paluel", "FR", frozenset({"nuclear"}), 5320.0, None, 0.6354, 49.8582), **changes)
+
+
+def paluel() -> Plant:
+    return next(p for p in records.plants() if p.name == "Paluel")
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ([listed()], []),
+    ([listed(capacity_mw=5000.0)], []),
+    ([listed(capacity_mw=4000.0)], ["ppm-fr-paluel-nuclear (Paluel): 5320 MW, 4000 in the list"]),
+    ([listed(closes=2024.0)], ["ppm-fr-paluel-nuclear (Paluel): closed in 2024 by the list"]),
+    ([], ["ppm-fr-paluel-nuclear (Paluel): not in the list"]),
+    ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["Penly (FR, 5320 MW of nuclear): not in our table"]),
+    ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
+])
+def test_differences_from_the_european_list(rows: list[Listed], said: list[str]) -> None:
+    assert compare.differences([paluel()], rows, 2026) == said
+
+
+def test_the_european_list_is_read_by_country_and_size(tmp_path: Path) -> None:
+    table = tmp_path / "powerplants.csv"
+    table.write_text(
+        "id,Name,Fueltype,Technology,Set,Country,Capacity,Efficiency,DateIn,DateRetrofit,DateOut,lat,lon,EIC\n"
+        "0,Paluel,Nuclear,Steam Turbine,PP,France,5320.0,,1984.0,,,49.8582,0.6354,{}\n"
+        "1,Small,Solar,Pv,PP,France,20.0,,2015.0,,,45.0,1.0,{}\n"
+        "2,Foreign,Hard Coal,Steam Turbine,PP,Czechia,900.0,,1980.0,,2030.0,50.0,14.0,{}\n")
+    assert compare.read(table) == [listed()]
+
+
+class _Publisher(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/file.zip" else 404)
+        self.end_headers()
+        self.wfile.write(b"x" * 1000)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on the terminal."""
+
+
+@pytest.fixture
+def publisher() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Publisher)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_files_are_fetched_whole_once_or_not_at_all(publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "addresses", lambda year: [f"{publisher}/file.zip"])
+    fetch.fetch(tmp_path, date(2026, 11, 20))
+    assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000
+    monkeypatch.setattr(fetch, "addresses", lambda year: [f"{publisher}/file.zip", f"{publisher}/none.zip"])
+    (tmp_path / "file.zip").write_bytes(b"kept")
+    with pytest.raises(requests.HTTPError):
+        fetch.fetch(tmp_path, date(2026, 11, 20))
+    assert (tmp_path / "file.zip").read_bytes() == b"kept"
+    assert not (tmp_path / "none.zip").exists()
+    monkeypatch.setattr(fetch, "MOST_BYTES", 100)
+    (tmp_path / "file.zip").unlink()
+    with pytest.raises(ValueError, match="longer than 100 bytes"):
+        fetch.fetch(tmp_path, date(2026, 11, 20))
+    assert not (tmp_path / "file.zip").exists()
+
+
+def test_addresses_are_the_publishers_own() -> None:
+    named = fetch.addresses(2025)
+    assert "https://www.eia.gov/electricity/data/eia860/xls/eia8602025.zip" in named
+    assert all(address.startswith("https://") for address in named)
+    assert len(named) == len(set(named))
