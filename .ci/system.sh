@@ -22,4 +22,13 @@ if [ -f tests/node/package.json ] && command -v npm >/dev/null; then
     (cd tests/node && npm install --no-audit --no-fund --loglevel=error && touch node_modules/.done)
   fi
 fi
+# Official MCP clients of older protocol versions, each in a small environment with the libraries of its time.
+for pinned in "mcp==1.30.0" "mcp==1.13.0 pydantic==2.11.10" "mcp==1.9.4 pydantic==2.11.10"; do
+  client=".venv/clients/${pinned%% *}"
+  if [ ! -e "$client/.done" ]; then
+    .venv/bin/python -m venv --without-pip "$client" \
+      && .venv/bin/python -m pip --python "$client/bin/python" install -q --disable-pip-version-check $pinned \
+      && touch "$client/.done"
+  fi
+done
 exit 0
