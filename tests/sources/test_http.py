@@ -382,3 +382,15 @@ def test_a_wrong_ercot_password_names_the_variables(live: Live, status: int) -> 
 def test_a_token_that_is_none_is_typed(live: Live, body: bytes) -> None:
     with pytest.raises(FeedError):
         live(Script([Reply(200, {}, body)]), environ=ERCOT_ENVIRON).ask(ERCOT)
+
+
+def test_a_400_that_says_there_is_no_data_is_no_change_of_format() -> None:
+    body = (
+        b'<?xml version="1.0"?><Acknowledgement_MarketDocument xmlns="urn:x"><Reason><code>999</code>'
+        b"<text>No matching data found for Data item ENERGY_PRICES [12.1.D]</text></Reason></Acknowledgement_MarketDocument>"
+    )
+    question = Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", zone="FR")
+    with pytest.raises(NotPublished):
+        Session(lambda request, credentials: Reply(400, {}, body)).ask(question)
+    with pytest.raises(FeedChanged):
+        Session(lambda request, credentials: Reply(400, {}, b"")).ask(question)
