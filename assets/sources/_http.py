@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from urllib3 import Retry
 from urllib3.exceptions import InvalidHeader
 
-from assets.sources import feed, source
+from assets.sources import source
 from assets.sources._credentials import (
     ERCOT_TOKEN_SECONDS,
     NONE,
@@ -207,15 +207,20 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
         return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
     if 300 <= reply.status < 400:
         return FeedUnavailable(f"{host} redirects instead of answering")
-    return _told(request, reply) or FeedChanged(f"{host} refuses the question with {reply.status}")
+    told = _told(request, reply) if reply.status == 400 else None
+    return told or FeedChanged(f"{host} refuses the question with {reply.status}")
 
 
 def _told(request: Request, reply: Reply) -> FeedError | None:
     """What the body of a 400 says, as its feed reads it: ENTSO-E answered "no data" so for years (entsoe-py, section 1.5)."""
     try:
-        feed(request.feed).parse(reply.body, request)
-    except FeedError as error:
-        return error if isinstance(error, NotPublished) and reply.body.strip() else None
+        for feed in source(request.feed.split(".")[0]).feeds:
+            if feed.id == request.feed and reply.body.strip():
+                feed.parse(reply.body, request)
+    except NotPublished as error:
+        return error
+    except FeedError:
+        return None
     return None
 
 
