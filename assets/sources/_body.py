@@ -62,7 +62,7 @@ def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> 
 
 def number(text: object, what: str) -> float:
     """A finite float from a JSON number or a decimal string ("1,234.5" too). Raises FeedChanged."""
-    if isinstance(text, bool) or not isinstance(text, int | float | str):
+    if isinstance(text, bool) or not isinstance(text, int | float | str) or _foreign(text):
         raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number")
     try:
         value = float(text.replace(",", "")) if isinstance(text, str) else float(text)
@@ -71,6 +71,11 @@ def number(text: object, what: str) -> float:
     if value != value or value in (float("inf"), float("-inf")):
         raise FeedChanged(f"{what}: {str(text)[:40]!r} is not finite")
     return value
+
+
+def _foreign(text: object) -> bool:
+    """Whether Python reads more into a text than its digits: 8_8 and ８８ are numbers to `float`."""
+    return isinstance(text, str) and ("_" in text or not text.isascii())
 
 
 def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:

@@ -252,8 +252,8 @@ SOURCE = Source(
             requests=load_requests,
             parse=parse_load,
             every_minutes=5,
-            revised_days=1,
-            reach_days=1,
+            revised_days=0,
+            reach_days=0,
         ),
         Feed(
             id="spp.load_hourly",
