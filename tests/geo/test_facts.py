@@ -10,7 +10,6 @@ import shapely
 
 from geo_data import records
 
-
 SAME = ("name", "pair", "type", "capacity_mw", "capacity_from_to_mw", "capacity_to_from_mw", "commissioning_year", "geometry_quality")
 
 

@@ -89,13 +89,15 @@ def build(home: Path, mode: str = "live") -> None:
         for zone in feed.zones:
             _fill(rows, zone, metric, last)
         fold(storage, feed.id, rows, {}, {f.id: f.rank for f in feeds}, now)
-        late = feed.id == "ties.flows"
-        health.note(storage, feed.source, [
-            Health(feed.id, zone, now - 300, last_error="the publisher answered 503" if late and zone == "GB" else "", last_error_at=now - 60,
-                   data_until=last - 4 * HOUR if late and zone == "GB" else last) for zone in feed.zones])
+        health.note(storage, feed.source, [_health(feed.id, zone, now, last) for zone in feed.zones])
     catalogue.publish(storage, known, mode, (), tuple(known), now)
     publish(storage, now)
     geo_layers.publish(storage)
+
+
+def _health(feed: str, zone: str, now: int, last: int) -> Health:
+    late = (feed, zone) == ("ties.flows", "GB")
+    return Health(feed, zone, now - 300, "the publisher answered 503" if late else "", now - 60, last - 4 * HOUR if late else last)
 
 
 def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
@@ -135,8 +137,9 @@ def _borders(rows: Rows, zone: str, last: int) -> None:
 
 def serve(home: Path, **changes: object) -> tuple[object, int]:
     """The application over a folder, in a thread of its own; the server and its port."""
-    given = {"home": str(home), "database_url": f"sqlite:///{home / 'accounts.sqlite'}", "free_calls_per_minute": 0, "sample_calls_per_day": 0, **changes}
-    app = create_app(Settings(**given))
+    database = f"sqlite:///{home / 'accounts.sqlite'}"
+    given = {"home": str(home), "database_url": database, "free_calls_per_minute": 0, "sample_calls_per_day": 0}
+    app = create_app(Settings(**given | changes))
     server = make_server("127.0.0.1", 0, app, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server, server.server_port

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -66,7 +67,7 @@ def api(address: str, path: str, **headers: str) -> Any:
 
 def colour(percentile: int) -> str:
     """What `scale.js` says, said again: straight lines in sRGB between five stops."""
-    for (low, before), (high, after) in zip(STOPS, STOPS[1:], strict=False):
+    for (low, before), (high, after) in pairwise(STOPS):
         if low <= percentile <= high:
             part = (percentile - low) / (high - low)
             return "#" + "".join(f"{int(a + (b - a) * part + 0.5):02x}" for a, b in zip(before, after, strict=True))
@@ -89,9 +90,10 @@ def test_fill_colours_follow_from_the_api(visit: Callable[..., Any], address: st
     page.check(f'input[value="{metric}"]', force=True)
     page.wait_for_selector(f'body[data-metric="{metric}"]')
     told = api(address, f"/v1/map/snapshot?sample=true&metric={metric}")["zones"]
-    painted = page.eval_on_selector_all("path.zone", "paths => Object.fromEntries(paths.map(p => [p.dataset.zone, p.getAttribute('fill')]))")
+    painted = dict(page.eval_on_selector_all("path.zone", "paths => paths.map(p => [p.dataset.zone, p.getAttribute('fill')])"))
     assert set(painted) == set(told)
-    wanted = {name: colour(member["metrics"][metric]["percentile"]) if metric in member["metrics"] else "url(#hatch)" for name, member in told.items()}
+    ranks = {name: member["metrics"].get(metric, {}).get("percentile") for name, member in told.items()}
+    wanted = {name: "url(#hatch)" if rank is None else colour(rank) for name, rank in ranks.items()}
     assert painted == wanted
     assert len(set(wanted.values())) >= (2 if metric == "carbon_intensity" else 5)
 
@@ -130,7 +132,7 @@ def test_a_brief_of_a_metric_that_is_not_published_says_so(visit: Callable[..., 
 
 def test_lines_point_the_way_the_power_flows(visit: Callable[..., Any], address: str) -> None:
     page = visit(flows=True)
-    drawn = page.eval_on_selector_all("path.flow", "paths => Object.fromEntries(paths.map(p => [p.dataset.line, p.dataset.to ?? null]))")
+    drawn = dict(page.eval_on_selector_all("path.flow", "paths => paths.map(p => [p.dataset.line, p.dataset.to ?? null])"))
     lines = {f["id"]: f["properties"] for f in api(address, "/v1/geo/interconnectors")["features"]}
     assert set(drawn) == set(lines)
     assert drawn["au-sa-nsw-pec"] is None, "no flow is published for it"
@@ -202,7 +204,7 @@ def test_a_refused_sign_up_says_why(visit: Callable[..., Any]) -> None:
 
 
 def test_spent_calls_are_told_and_the_map_stays(visit: Callable[..., Any]) -> None:
-    refusal = {"status": 429, "headers": {"Retry-After": "1800", "Content-Type": "application/problem+json"}, "body": '{"detail": "no more"}'}
+    refusal = {"status": 429, "headers": {"Retry-After": "1800"}, "content_type": "application/problem+json", "body": '{"detail": "no"}'}
     page = visit(before=lambda page: page.route("**/v1/map/snapshot*", lambda route: route.fulfill(**refusal)))
     assert "more in 30 minutes" in page.inner_text("#zones-note")
     assert page.locator("path.zone").count() == 25

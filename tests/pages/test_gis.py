@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 
 QUERIES = [
     "zones", "zones.geojson?detail=high", "zones?bbox=-11,35,25,62", "interconnectors", "interconnectors.geojson?zone=GB,FR",
-    "interconnectors?bbox=110,-50,160,-5", "plants", "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000", "plants?bbox=-11,35,25,62&fuel=solar",
+    "interconnectors?bbox=110,-50,160,-5", "plants", "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000",
+    "plants?bbox=-11,35,25,62&fuel=solar",
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,11 @@ OURS = [path for path in FILES if path.suffix in (".js", ".css", ".html") and "l
 
 
 @pytest.fixture
-def client() -> Iterator[FlaskClient]:
+def client() -> FlaskClient:
     app = Flask(__name__)
     problems.register(app, "http://emds.example")
     app.register_blueprint(map_page.blueprint())
-    yield app.test_client()
+    return app.test_client()
 
 
 def links(html: str) -> list[str]:

@@ -15,9 +15,10 @@ export function frame(zone, metric, shown, onClose) {
   return [
     el('div', { class: 'brief-head' }, el('div', {}, el('p', { class: 'id' }, zone.id), el('h2', { id: 'brief-title' }, zone.name)), close),
     headline(zone, metric, shown),
+    zone.note ? el('p', { class: 'note' }, zone.note) : null,
     el('div', { class: 'brief-history' }, el('p', { class: 'note' }, 'Loading the last hours …')),
     el('div', { class: 'brief-rest' }, el('p', { class: 'note' }, 'Loading the brief …')),
-  ];
+  ].filter(Boolean);
 }
 
 function headline(zone, metric, shown) {

@@ -35,7 +35,8 @@ function drawing(rows, low, high, label) {
     ...runs(rows).map((run) => svg('polygon', { points: [[run[0].ts, HEIGHT], ...run.map((row) => [row.ts, y(row.value)]), [run.at(-1).ts, HEIGHT]]
       .map(([ts, down]) => `${x(ts).toFixed(1)},${(+down).toFixed(1)}`).join(' ') })),
     ...runs(rows).map((run) => svg('polyline', { points: run.map((row) => `${x(row.ts).toFixed(1)},${y(row.value).toFixed(1)}`).join(' ') })),
-    svg('circle', { cx: x(last.ts).toFixed(1), cy: y(last.value).toFixed(1), r: 3.5 }));
+    // A dot that stays round however the drawing is stretched.
+    svg('path', { class: 'dot', d: `M${x(last.ts).toFixed(1)} ${y(last.value).toFixed(1)}h0` }));
 }
 
 /** Stretches of rows without a missing hour. */
