@@ -1,0 +1,171 @@
+"""What PJM's Data Miner would answer: five-minute and hourly prices of its zones and hubs, paged, with the question repeated.
+
+Quirks kept: unverified prices that are kept for fifteen days and corrected by the verified ones of the next business day, a
+range whose end is included, an empty page where nothing is out yet. Reference: FEEDS-US.md section 3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+import orjson
+
+from assets.simulated import grid
+from assets.simulated._answer import Answer
+from assets.simulated._format import local
+from assets.simulated._noise import Floats, Ints
+from assets.sources.pjm import API, HUB, PNODE, TZ, ZONE
+from warehouse.clock import DAY, HOUR, MarketDay, local_instant, utc
+from warehouse.errors import BadWindow
+from warehouse.market import Request
+
+FIVE = 300
+UNVERIFIED_AFTER = 200
+"""Seconds from an interval's end until its price is out."""
+UNVERIFIED_DAYS = 15
+VERIFIED_AT, AUCTION_AT = time(15), time(13, 20)
+"""Of the next business day, and of the day before."""
+
+NODES: dict[int, tuple[str, str, float]] = {
+    PNODE: (HUB, "ZONE", 1.0), 3: ("MID-ATL/APS", "ZONE", 1.03), 51288: ("WESTERN HUB", "HUB", 1.04), 51291: ("AECO", "ZONE", 0.88),
+    51292: ("BGE", "ZONE", 1.18), 51293: ("DPL", "ZONE", 0.90), 51295: ("JCPL", "ZONE", 0.89), 51296: ("METED", "ZONE", 0.92),
+    51297: ("PECO", "ZONE", 0.87), 51298: ("PEPCO", "ZONE", 1.14), 51299: ("PPL", "ZONE", 0.90), 51300: ("PENELEC", "ZONE", 0.95),
+    51301: ("PSEG", "ZONE", 0.91), 7633629: ("RECO", "ZONE", 0.93), 8394954: ("APS", "ZONE", 1.01), 8445784: ("AEP", "ZONE", 1.01),
+    33092371: ("COMED", "ZONE", 0.94), 34508503: ("DAY", "ZONE", 1.03), 34964545: ("DOM", "ZONE", 1.16), 37737283: ("DUQ", "ZONE", 0.99),
+    116013753: ("ATSI", "ZONE", 1.0), 124076095: ("DEOK", "ZONE", 1.02), 970242670: ("EKPC", "ZONE", 1.0),
+    1709725933: ("OVEC", "ZONE", 0.98),
+}
+"""Node -> name, type and its share of the price of PJM-RTO."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One feed of Data Miner."""
+
+    name: str
+    price: str
+    step: int
+    verified: bool = False
+
+
+DAY_AHEAD = Product("da_hrl_lmps", "total_lmp_da", HOUR)
+UNVERIFIED = Product("rt_unverified_fivemin_lmps", "total_lmp_rt", FIVE)
+VERIFIED = Product("rt_fivemin_hrl_lmps", "total_lmp_rt", FIVE, verified=True)
+PRODUCTS = {f"{urlsplit(API).path}/{product.name}": product for product in (DAY_AHEAD, UNVERIFIED, VERIFIED)}
+FIELDS = ("datetime_beginning_utc", "datetime_beginning_ept", "pnode_id", "pnode_name", "type")
+"""Beside the price."""
+_RANGE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)to(\d{4}-\d\d-\d\d \d\d:\d\d)", re.ASCII)
+_QUESTION = ("rowCount", "startRow", "fields", "sort", "order")
+"""Parameters that filter nothing."""
+
+
+def answer(request: Request, now: int) -> Answer:
+    """The page that was asked for as it stands at `now`; 404 for another feed, 400 for fields and ranges that it does not know."""
+    product = PRODUCTS.get(urlsplit(request.url).path)
+    if product is None:
+        return Answer(404, b'{"statusCode":404,"message":"Resource not found"}', _JSON)
+    asked = dict(request.params)
+    if unknown := set(asked.get("fields", product.price).split(",")) - {*FIELDS, product.price}:
+        return _refused("fields", ", ".join(sorted(unknown)))
+    try:
+        starts = _starts(product, asked.get("datetime_beginning_ept", ""), now)
+    except BadWindow as error:
+        return _refused("datetime_beginning_ept", str(error))
+    nodes = [node for node in NODES if _fits(asked, "pnode_id", str(node)) and _fits(asked, "type", NODES[node][1])]
+    rows = _rows(product, starts, nodes, now) if asked.get("row_is_current", "TRUE").upper() == "TRUE" else []
+    return Answer(200, render_page(product.name, request.params, rows), _JSON)
+
+
+def _refused(field: str, words: str) -> Answer:
+    return Answer(400, orjson.dumps({"errors": [{"field": field, "message": words}]}), _JSON)
+
+
+_JSON = (("content-type", "application/json"),)
+
+
+def _fits(asked: Mapping[str, str], name: str, value: str) -> bool:
+    return name not in asked or value in asked[name].split(";")
+
+
+def _starts(product: Product, span: str, now: int) -> Ints:
+    """The intervals of a range in prevailing Eastern time that are there at `now`. Raises BadWindow."""
+    found = _RANGE.fullmatch(span)
+    if found is None:
+        raise BadWindow(f"no range: {span[:60]!r}")
+    first, last = (datetime.fromisoformat(text) for text in found.groups())
+    begin, end = local_instant(first, TZ), local_instant(last, TZ, second_pass=True)
+    since, until = _there(product, now)
+    step = product.step
+    return np.arange(max(-(-begin // step) * step, since), min(end + 1, until), step, dtype=np.int64)
+
+
+def _there(product: Product, now: int) -> tuple[int, int]:
+    """The instants between which intervals begin that a product has at `now`."""
+    today = MarketDay.at(now, TZ)
+    if product is DAY_AHEAD:
+        return 0, (today.next(2) if now >= _wall(today.day, AUCTION_AT) else today.next()).start
+    if product is UNVERIFIED:
+        return today.next(-UNVERIFIED_DAYS).start, (now - UNVERIFIED_AFTER) // FIVE * FIVE
+    day = today
+    while _verified_at(day.day) > now:
+        day = day.next(-1)
+    return 0, day.end
+
+
+def _verified_at(day: date) -> int:
+    """When a day's prices are verified: in the afternoon of the next business day."""
+    business = day + timedelta(days=1)
+    while business.weekday() > 4:
+        business += timedelta(days=1)
+    return _wall(business, VERIFIED_AT)
+
+
+def _wall(day: date, at: time) -> int:
+    return local_instant(datetime.combine(day, at), TZ)
+
+
+def _rows(product: Product, starts: Ints, nodes: Sequence[int], now: int) -> list[dict[str, Any]]:
+    """Every field of every row, by time, then node."""
+    hub = prices(product, starts, now)
+    columns = {node: (NODES[node][2] * hub).round(6).tolist() for node in nodes}
+    names, rows = (*FIELDS, product.price), []
+    for i, start in enumerate(starts.tolist()):
+        stamps = (f"{utc(start):%Y-%m-%dT%H:%M:%S}", f"{local(start, TZ):%Y-%m-%dT%H:%M:%S}")
+        rows += [dict(zip(names, (*stamps, node, *NODES[node][:2], columns[node][i]), strict=True)) for node in nodes]
+    return rows
+
+
+def prices(product: Product, starts: Ints, now: int) -> Floats:
+    """USD/MWh of PJM-RTO: the model's, but for the unverified ones, which are first estimates as long as they are kept."""
+    if product is DAY_AHEAD:
+        return grid.price(ZONE, starts, HOUR, "day_ahead")
+    found = grid.price(ZONE, starts)
+    return found if product.verified else grid.as_published(found, starts, now, "pjm unverified", settles=2 * UNVERIFIED_DAYS * DAY)
+
+
+def render_page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """The page of all these rows that the parameters ask for, with the fields that they ask for."""
+    asked = dict(params)
+    first, count = int(asked.get("startRow", "1")), int(asked.get("rowCount", "25"))
+    fields = asked["fields"].split(",") if "fields" in asked else [*rows[0]] if rows else []
+    filters = [(key, value.replace(" ", "T") if key.startswith("datetime") else value) for key, value in params if key not in _QUESTION]
+    said = {"rowCount": count, "order": "Asc", "startRow": first, "isActiveMetadata": True, "fields": fields}
+    links = [{"rel": "self", "href": _href(name, said, filters)}]
+    if first - 1 + count < len(rows):
+        links.append({"rel": "next", "href": _href(name, said | {"startRow": first + count}, filters)})
+    return orjson.dumps({
+        "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
+        "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
+        "searchSpecification": {**said, "filters": [{key: value} for key, value in filters]}, "totalRows": len(rows),
+    })
+
+
+def _href(name: str, said: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:
+    question = {key[0].upper() + key[1:]: ",".join(value) if isinstance(value, list) else str(value) for key, value in said.items()}
+    return f"{API}/{name}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in [*question.items(), *filters])
