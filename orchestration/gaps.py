@@ -54,18 +54,26 @@ def _of_feed(house: line.House, feed: Feed, days: int) -> Iterator[Hole]:
 def _held(house: line.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
     """What this feed has given and not taken back, served or not; an empty strip for a series of which it has given nothing."""
     rows = Rows()
-    window = clock.Window(span[0].start, span[-1].end)
     for zone in feed.zones:
         for metric in feed.metrics:
-            rows.extend(Key(zone, metric, "", feed.resolution), [], [])
-            for month in months(window):
-                versions = vintages.witnessed(house.storage, vintages.Month(metric, zone, month))
-                own = np.array([s.feed == feed.id for s in versions.slots] or [False])[versions.slot]
-                live = versions.take(own & (versions.superseded_at == LIVE))
-                for number, slot in enumerate(live.slots):
-                    mine = live.slot == number
-                    key = Key(zone, metric, "", slot.resolution, slot.fuel, slot.counterparty, slot.link)
-                    rows.extend(key, live.ts[mine].tolist(), live.value[mine].tolist())
+            given = _given(house, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
+            if not given.strips:
+                given.extend(Key(zone, metric, "", feed.resolution), [], [])
+            rows.merge(given)
+    return rows
+
+
+def _given(house: line.House, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
+    """The feed's own live rows of one series in the months of a window."""
+    rows = Rows()
+    for month in months(window):
+        versions = vintages.witnessed(house.storage, vintages.Month(metric, zone, month))
+        own = np.array([s.feed == feed.id for s in versions.slots] or [False])[versions.slot]
+        live = versions.take(own & (versions.superseded_at == LIVE))
+        for number in np.unique(live.slot):
+            slot, mine = live.slots[number], live.slot == number
+            key = Key(zone, metric, "", slot.resolution, slot.fuel, slot.counterparty, slot.link)
+            rows.extend(key, live.ts[mine].tolist(), live.value[mine].tolist())
     return rows
 
 

@@ -1,0 +1,61 @@
+"""Holes against a feed's own calendar: whole days have none, missing intervals and series are told, and the runs that ask for them."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets import line
+from assets.sources import feeds, sources
+from orchestration import gaps
+from orchestration.backfill import Task
+from warehouse import series
+from warehouse.clock import MarketDay
+from warehouse.schema import Key, Rows
+from warehouse.storage import Folder
+
+FEED = feeds()["neso.generation"]
+TODAY = date(2026, 10, 26)
+FUELS = ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
+    """GB's mix of 25 October but one half hour of wind; now is noon of the day after."""
+    monkeypatch.setenv("EMDS_NOW", "2026-10-26T00:30:00Z")
+    day = MarketDay(date(2026, 10, 25), FEED.tz)
+    rows = Rows()
+    for fuel in FUELS:
+        stamps = [ts for ts in range(day.start, day.end, 1800) if fuel != "wind" or ts != day.start + 7200]
+        rows.extend(Key("GB", "generation", "%", "30m", fuel), stamps, [11.1] * len(stamps))
+    storage = Folder(tmp_path)
+    series.fold(storage, FEED.id, rows, {}, {FEED.id: 1}, 1000)
+
+    class Nobody:
+        def ask(self, request):  # type: ignore[no-untyped-def]
+            raise AssertionError("nobody is asked")
+
+    known = sources()
+    return line.House(storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d))
+
+
+def test_a_missing_interval_is_one_hole(house: line.House) -> None:
+    (hole,) = gaps.find(house, [FEED], 1)
+    assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
+    assert hole.end - hole.start == 1800
+    assert list(gaps.told([hole]))[-1] == "1 intervals missing in 1 holes"
+    assert gaps.tasks([hole]) == [Task("neso.generation", (date(2026, 10, 25),))]
+
+
+def test_a_series_of_which_there_is_nothing_misses_its_days(house: line.House) -> None:
+    holes = gaps.find(house, [feeds()["neso.carbon_intensity"]], 1)
+    assert [(h.metric, h.day, h.intervals) for h in holes] == [("carbon_intensity", date(2026, 10, 25), 48)]
+
+
+def test_days_beyond_a_feeds_reach_and_feeds_without_credentials_have_no_holes(house: line.House) -> None:
+    from dataclasses import replace
+
+    assert gaps.find(house, [replace(FEED, reach_days=0)], 5) == []
+    assert gaps.find(replace(house, configured=()), [FEED], 5) == []
