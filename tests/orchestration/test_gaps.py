@@ -17,14 +17,13 @@ from warehouse.schema import Key, Rows
 from warehouse.storage import Folder
 
 FEED = feeds()["neso.generation"]
-TODAY = date(2026, 10, 26)
 FUELS = ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
 
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
-    """GB's mix of 25 October but one half hour of wind; now is noon of the day after."""
-    monkeypatch.setenv("EMDS_NOW", "2026-10-26T00:30:00Z")
+    """GB's mix of 25 October but one half hour of wind; now is shortly after it must be out."""
+    monkeypatch.setenv("EMDS_NOW", "2026-10-26T01:20:00Z")
     day = MarketDay(date(2026, 10, 25), FEED.tz)
     rows = Rows()
     for fuel in FUELS:
