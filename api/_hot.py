@@ -1,12 +1,14 @@
 """The statements of every keyed call, straight to the driver: SQLAlchemy would cost as much again as the call itself.
 
-As many connections as calls at once, opened after the fork. Every statement is its own transaction.
+A few connections a worker, opened after the fork. Every statement is its own transaction.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
+import threading
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +34,27 @@ WHERE keys.digest = ? AND keys.revoked IS NULL
 """
 
 
+_MOST = {"sqlite": 1, "postgresql": 8}
+"""Connections of one worker. SQLite writes one at a time, and threads that wait for a lock here are woken at once, where
+SQLite would look again only after a sleep; PostgreSQL by default has a hundred for all workers of all hosts."""
+
+
+class _Turn:
+    """A queue of processes before SQLite, whose own waiting is a sleep of a millisecond and more for a lock of microseconds."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def __enter__(self) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
 class Hot:
     """Runs one statement with `?` places and gives its first row, or None."""
 
@@ -39,24 +62,35 @@ class Hot:
         self._url = engine.url
         self._sqlite = engine.dialect.name == "sqlite"
         self._lost: tuple[type[Exception], ...] = () if self._sqlite else _lost()
-        self._idle: deque[Connection] = deque()
-        self._pid = os.getpid()
+        self._begin()
 
     def one(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
-        if not self._sqlite:
-            statement = statement.replace("?", "%s")
-        try:
-            return self._run(statement, values)
-        except self._lost:
-            # PostgreSQL was restarted since the last call. A statement whose commit was lost with its connection
-            # then counts twice, which takes one call from the key and never gives one too many.
-            self.close()
-            return self._run(statement, values)
+        if self._pid != os.getpid():  # forked: the parent's connections are the parent's
+            self._begin()
+        if self._turn is not None:
+            with self._free, self._turn:
+                return self._run(statement, values)
+        statement = statement.replace("?", "%s")
+        with self._free:
+            try:
+                return self._run(statement, values)
+            except self._lost:
+                # PostgreSQL was restarted since the last call. A statement whose commit was lost with its connection
+                # then counts twice, which takes one call from the key and never gives one too many.
+                self._close_idle()
+                return self._run(statement, values)
 
     def close(self) -> None:
-        """Closes what is idle; what is in use closes with its call's error."""
-        while self._idle:
-            self._idle.pop().close()
+        """Closes everything; nothing may be running."""
+        self._close_idle()
+        if self._turn is not None:
+            self._turn.close()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._idle: deque[Connection] = deque()
+        self._free = threading.Semaphore(_MOST["sqlite" if self._sqlite else "postgresql"])
+        self._turn = _Turn(f"{self._url.database}-turn") if self._sqlite else None
 
     def _run(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
         connection = self._take()
@@ -69,12 +103,14 @@ class Hot:
         return row
 
     def _take(self) -> Connection:
-        if self._pid != os.getpid():  # forked: the parent's connections are the parent's
-            self._idle, self._pid = deque(), os.getpid()
         try:
             return self._idle.pop()
         except IndexError:
             return _sqlite(self._url) if self._sqlite else _postgres(self._url)
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
 
 def _sqlite(url: URL) -> Connection:

@@ -119,7 +119,7 @@ class SchemaTooNew(RuntimeError):
 def open_engine(url: str) -> Engine:
     """An engine of SQLite (WAL, every commit on disk) or PostgreSQL."""
     if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=28, connect_args={"connect_timeout": 5})
+        return create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5})
     _use_wal(Path(url.removeprefix("sqlite:///")))
     engine = create_engine(url, connect_args={"timeout": _PATIENCE_S})
     event.listen(engine, "connect", _prepare_sqlite)

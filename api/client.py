@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from api.settings import Network
@@ -23,6 +24,7 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
     return address
 
 
+@lru_cache(maxsize=4096)
 def client_unit(address: str) -> str:
     """What limits are counted by: an IPv4 address, or an IPv6 /64, since one subscriber holds all of it."""
     if not _is_address(address):

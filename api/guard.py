@@ -53,22 +53,24 @@ def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable
     outcome = entry.settle(_answer(request, response, rows, entry))
     if isinstance(outcome, Refusal):
         return refuse(outcome)
-    for name, value in outcome.headers:
-        response.headers[name] = value
+    if entry.door == "payment":
+        response.headers.remove("Cache-Control")  # the receipt brings its own
+    response.headers.extend(outcome.headers)
     return response
 
 
 def call_of(request: Request, price: str, trusted: Sequence[Network]) -> Call:
-    """What a Flask request shows at the gate."""
-    show = request.headers
+    """What a Flask request shows at the gate. Read from the environ itself: this runs for every call of every path."""
+    shown = request.environ.get
+    payment = shown("HTTP_PAYMENT_SIGNATURE") or shown("HTTP_X_PAYMENT", "")
     return Call(
         path=request.path,
         price=price,
-        client=client_address(request.remote_addr or "", show.get("X-Forwarded-For", ""), trusted),
-        sample=request.args.get("sample", "").lower() in TRUE,
-        authorization=show.get("Authorization", ""),
-        payment=show.get("PAYMENT-SIGNATURE") or show.get("X-PAYMENT", ""),
-        fingerprint=_fingerprint(request) if price else "",
+        client=client_address(shown("REMOTE_ADDR", ""), shown("HTTP_X_FORWARDED_FOR", ""), trusted),
+        sample="sample" in shown("QUERY_STRING", "") and request.args.get("sample", "").lower() in TRUE,
+        authorization=shown("HTTP_AUTHORIZATION", ""),
+        payment=payment,
+        fingerprint=_fingerprint(request) if payment else "",
     )
 
 
