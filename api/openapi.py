@@ -159,7 +159,7 @@ def _media(endpoint: Endpoint, media: str, example: Any) -> Json:
     if media.startswith("text/"):
         return {"schema": {"type": "string"}}
     if not media.endswith("json"):
-        return {"schema": {}}
+        return {}  # bytes have no JSON Schema
     content: Json = {"schema": schemas.ref(endpoint.answer)}
     return content if example is None else {**content, "example": example}
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import subprocess
+import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -15,12 +21,15 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from api.settings import Settings
+from assets import geo_layers
+from assets.publish import publish
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import HOUR, instant
 from warehouse.market import Feed, Metric, Publication, Source
 from warehouse.schema import Key, Rows
 from warehouse.series import fold
 from warehouse.storage import Folder
+from warehouse.zones import ZONES
 
 NOW = instant("2026-03-30T12:10:00Z")
 """The tests' present: a day after Europe's clocks went forward."""
@@ -127,10 +136,8 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     made.close()
 
 
-@pytest.fixture(scope="session")
-def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with two days of everything that the tests' sources carry; copied by each test that changes one."""
-    rig = Rig(tmp_path_factory.mktemp("market") / "home")
+def fill(rig: Rig) -> None:
+    """Two days of everything that the tests' sources carry."""
     start, every = NOW - NOW % HOUR - 48 * HOUR, rig.every
     rig.put("north.price", "GB", "price", every(start, 1800, 97, lambda i: 50 + i / 8), "GBP/MWh", "30m")
     rig.put("north.grid", "GB", "demand", every(start, 300, 578, lambda i: 30000 + i), "MW", "5m")
@@ -148,11 +155,93 @@ def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for fuel, value in (("solar", 99000.0), ("gas", 31000.5)):
             rig.put("north.plants", "DE-LU", "capacity", [(instant(year), value)], "MW", "1y", fuel=fuel)
     rig.publish()
+
+
+def fill_everywhere(rig: Rig) -> None:
+    """Every document and layer, with figures for every zone."""
+    fill(rig)
+    for zone in ZONES:
+        rig.put("north.grid", zone, "demand", rig.every(NOW - 30 * HOUR, HOUR, 29, lambda i: 1000.0 + i), "MW", "1h")
+    rig.publish()
+    publish(rig.storage, NOW)
+    geo_layers.publish(rig.storage)
+
+
+@dataclass
+class Served:
+    """gunicorn over a warehouse, as `emds serve` starts it."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rsplit(":", 1)[1])
+
+    def workers(self) -> list[int]:
+        """Process ids of the workers."""
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in text.split()]
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    """Starts gunicorn over a rig's warehouse on a free port, and stops it after the test."""
+    running: list[Served] = []
+
+    def start(rig: Rig, **environ: str) -> Served:
+        log = tmp_path / f"gunicorn{len(running)}.log"
+        given = {
+            "EMDS_HOME": str(rig.home), "EMDS_NOW": "2026-03-30T12:10:00Z", "EMDS_FREE_CALLS_PER_MINUTE": "0",
+            "EMDS_SAMPLE_CALLS_PER_DAY": "0", "EMDS_SIGNUPS_PER_HOUR": "0", "WEB_CONCURRENCY": "1", **environ,
+        }
+        command = [sys.executable, "-m", "gunicorn", "--config", "api/gunicorn.conf.py", "--bind", "127.0.0.1:0", "api.wsgi:app"]
+        with log.open("wb") as lines, (tmp_path / "access.log").open("ab") as answers:
+            process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=answers, stderr=lines)
+        running.append(Served(process, _address(process, log), log))
+        return running[-1]
+
+    yield start
+    for served in running:
+        served.process.terminate()
+        served.process.wait(60)
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where it listens, once it answers."""
+    for _ in range(600):
+        found = re.search(r"Listening at: (http://\S+)", log.read_text())
+        if found:
+            try:
+                urllib.request.urlopen(f"{found[1]}/healthz", timeout=10).close()
+                return found[1]
+            except OSError:
+                pass
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="session")
+def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rig = Rig(tmp_path_factory.mktemp("market") / "home")
+    fill(rig)
     return rig.home
 
 
 @pytest.fixture
 def market(rig: Rig, _filled: Path) -> Rig:
-    """A warehouse with two days of everything that the tests' sources carry."""
+    """A warehouse with two days of everything that the tests' sources carry; a copy of one that all tests share."""
     shutil.copytree(_filled, rig.home)
+    return rig
+
+
+@pytest.fixture
+def everywhere(rig: Rig) -> Rig:
+    """A warehouse with every document and layer, and figures for every zone."""
+    fill_everywhere(rig)
     return rig

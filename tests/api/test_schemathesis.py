@@ -1,0 +1,42 @@
+"""schemathesis over the whole description, once as a stranger and once with a key: all phases, 200 examples an operation.
+
+What counts as right beyond the defaults stands in schemathesis.toml at the root.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+ROOT = Path(__file__).resolve().parents[2]
+OPERATIONS = 34
+EXAMPLES = 200
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: Any, tmp_path: Path) -> None:
+    served = serve(everywhere)
+    key = requests.post(f"{served.url}/v1/keys/signup", json={"email": "reader@example.org"}, timeout=10).json()["api_key"]
+    runs = []
+    for name, options in (("stranger", []), ("holder", ["-H", f"Authorization: Bearer {key}"])):
+        command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(ROOT / "schemathesis.toml"), "run",
+                   f"{served.url}/openapi.json", "--max-examples", str(EXAMPLES), "--continue-on-failure", *options]
+        report = tmp_path / f"{name}.txt"
+        with report.open("wb") as lines:
+            runs.append((report, subprocess.Popen(command, cwd=tmp_path, stdout=lines, stderr=subprocess.STDOUT)))
+    codes = [process.wait(1100) for _, process in runs]
+    for (report, _), code in zip(runs, codes, strict=True):
+        text = report.read_text()
+        assert code == 0, text
+        assert f"Tested: {OPERATIONS}" in text, text
+        cases = re.search(r"(\d+) generated, (\d+) passed", text)
+        assert cases is not None, text
+        assert int(cases[1]) == int(cases[2]) > 5000
+    assert "Traceback" not in served.log.read_text()
