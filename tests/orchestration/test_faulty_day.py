@@ -1,0 +1,89 @@
+"""A simulated day with faults on three sources: told with their reasons while they last, the others go on, then all catch up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from api.settings import Settings
+from assets import line
+from assets.refresh import refresh
+from assets.sources import feed, sources
+from orchestration import backfill, gaps, verify
+from orchestration.resources import open_house
+from warehouse import clock
+from warehouse.clock import DAY, HOUR, iso
+
+pytestmark = pytest.mark.slow
+
+BEGIN = clock.instant("2026-11-18T00:00:00Z")
+FEEDS = [feed(name) for name in ("neso.generation", "elexon.demand", "nyiso.load", "caiso.demand", "caiso.fuelsource", "eia.demand")]
+FAULTS = {
+    "neso": ("503", "api.carbonintensity.org.uk answers 503", 6, 14),
+    "nyiso": ("timeout", "timed out (simulated)", 8, 12),
+    "caiso": ("changed", "no column", 7, 18),
+}
+"""Source -> kind, what its reason says, from and until which hour of the day."""
+
+
+def settings_of(begin: int) -> str:
+    return ",".join(f"{s}:{kind}@{iso(begin + a * HOUR)}/{iso(begin + b * HOUR)}" for s, (kind, _, a, b) in FAULTS.items())
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_NOW", iso(BEGIN))
+    monkeypatch.setenv("EMDS_FAULTS", settings_of(BEGIN))
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    return open_house()
+
+
+def ask_all(house: line.House) -> None:
+    """One scheduled run of every feed: the days it may still revise, and today."""
+    for task in backfill.plan(FEEDS, None, None):
+        refresh(house, line.run(house, feed(task.feed), backfill.days_of(task)))
+
+
+def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
+    """State and last error of each source's own zone, as anybody sees them."""
+    zones = {"neso": "GB", "elexon": "GB", "nyiso": "US-NYISO", "caiso": "US-CAISO", "eia": "US-PJM"}
+    body = client.get("/v1/status").get_json()
+    found = {(s["source"], s["zone"]): (s["state"], s["last_error"]) for s in body["sources"]}
+    return {source: found[source, zone] for source, zone in zones.items()}
+
+
+def test_faults_are_told_and_healed(house: line.House, monkeypatch: pytest.MonkeyPatch) -> None:
+    only_these = {code: source for code, source in sources().items() if code in ("neso", "elexon", "nyiso", "caiso", "eia")}
+    client = create_app(Settings.from_environ({"EMDS_HOME": str(house.storage.root), "EMDS_FREE_CALLS_PER_MINUTE": "0"})).test_client()
+    seen: dict[str, set[str]] = {code: set() for code in FAULTS}
+    for hour in range(25):
+        monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR))
+        ask_all(house)
+        monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR + 60))
+        states = told(client)
+        for code in only_these:
+            kind, reason, first, until = FAULTS.get(code, ("", "", 99, 99))
+            state, error = states[code]
+            if first <= hour < until:
+                assert reason in error, (hour, code, error)
+                seen[code].add(state)
+            else:
+                assert (error, code in FAULTS or _fine(house, code)) == ("", True), (hour, code, state, error)
+    assert all("late" in states or "down" in states for states in seen.values()), seen
+    assert gaps.find(house, FEEDS, 1) == []
+    assert verify.broken(house.storage) == []
+    assert max(len(house.storage.keys(f"series/{m}/")) for m in ("demand", "generation")) > 0
+    assert clock.now() - 60 == BEGIN + DAY
+
+
+def _fine(house: line.House, code: str) -> bool:
+    from warehouse import health
+
+    now = clock.now()
+    mine = [f for f in FEEDS if f.source == code]
+    known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
+    return all(health.state(known[f.id, z], f.publication, f.tz, f.resolution, now) == "ok" for f in mine for z in f.zones)
