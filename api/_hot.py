@@ -15,6 +15,8 @@ from typing import Any
 
 from sqlalchemy import URL, Engine
 
+from api._tables import AccountsUnavailable
+
 Connection = Any  # sqlite3.Connection, or psycopg.Connection where that driver is installed
 
 RESERVE = """
@@ -56,29 +58,24 @@ class _Turn:
 
 
 class Hot:
-    """Runs one statement with `?` places and gives its first row, or None."""
+    """Runs one statement with `?` places and gives its first row, or None. Raises AccountsUnavailable."""
 
     def __init__(self, engine: Engine) -> None:
         self._url = engine.url
         self._sqlite = engine.dialect.name == "sqlite"
-        self._lost: tuple[type[Exception], ...] = () if self._sqlite else _lost()
+        self._lost: tuple[type[Exception], ...] = (sqlite3.OperationalError,) if self._sqlite else _lost()
         self._begin()
 
     def one(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
         if self._pid != os.getpid():  # forked: the parent's connections are the parent's
             self._begin()
-        if self._turn is not None:
+        try:
+            if self._turn is None:
+                return self._again(statement.replace("?", "%s"), values)
             with self._free, self._turn:
                 return self._run(statement, values)
-        statement = statement.replace("?", "%s")
-        with self._free:
-            try:
-                return self._run(statement, values)
-            except self._lost:
-                # PostgreSQL was restarted since the last call. A statement whose commit was lost with its connection
-                # then counts twice, which takes one call from the key and never gives one too many.
-                self._close_idle()
-                return self._run(statement, values)
+        except self._lost as fault:
+            raise AccountsUnavailable(type(fault).__name__) from fault
 
     def close(self) -> None:
         """Closes everything; nothing may be running."""
@@ -91,6 +88,16 @@ class Hot:
         self._idle: deque[Connection] = deque()
         self._free = threading.Semaphore(_MOST["sqlite" if self._sqlite else "postgresql"])
         self._turn = _Turn(f"{self._url.database}-turn") if self._sqlite else None
+
+    def _again(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
+        with self._free:
+            try:
+                return self._run(statement, values)
+            except self._lost:
+                # PostgreSQL was restarted since the last call. A statement whose commit was lost with its connection
+                # then counts twice, which takes one call from the key and never gives one too many.
+                self._close_idle()
+                return self._run(statement, values)
 
     def _run(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
         connection = self._take()

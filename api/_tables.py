@@ -31,6 +31,10 @@ from sqlalchemy import (
     inspect,
     select,
 )
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from warehouse.errors import MarketError
 
 METADATA = MetaData()
 _Big = BigInteger().with_variant(Integer, "sqlite")
@@ -112,18 +116,24 @@ _MIGRATION_LOCK = 0x656D6473
 """`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
 
 
+class AccountsUnavailable(MarketError):
+    """The database does not answer: nothing can be counted or written down, so nothing paid can be answered."""
+
+
 class SchemaTooNew(RuntimeError):
     """The database was opened by a later release, whose tables this one does not know."""
 
 
 def open_engine(url: str) -> Engine:
-    """An engine of SQLite (WAL, every commit on disk) or PostgreSQL."""
-    if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5})
-    _use_wal(Path(url.removeprefix("sqlite:///")))
-    engine = create_engine(url, connect_args={"timeout": _PATIENCE_S})
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_immediate)
+    """An engine of SQLite (WAL, every commit on disk) or PostgreSQL; its failures are AccountsUnavailable."""
+    if url.startswith("sqlite"):
+        _use_wal(Path(url.removeprefix("sqlite:///")))
+        engine = create_engine(url, connect_args={"timeout": _PATIENCE_S})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_immediate)
+    else:
+        engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5})
+    event.listen(engine, "handle_error", _as_unavailable)
     return engine
 
 
@@ -165,6 +175,12 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _as_unavailable(context: ExceptionContext) -> None:
+    fault = context.sqlalchemy_exception
+    if isinstance(fault, OperationalError | InterfaceError) and not context.is_pre_ping:
+        raise AccountsUnavailable(type(context.original_exception).__name__) from fault
 
 
 def _begin_immediate(connection: Connection) -> None:

@@ -76,7 +76,7 @@ class SignUp:
 
 
 class Accounts:
-    """One database of keys, usage and payments."""
+    """One database of keys, usage and payments. Everything raises AccountsUnavailable where it does not answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -6,15 +6,18 @@ payment, also beside a key that will not do; else what the key lacks, or the off
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 
 from api._limits import Limits, limits_path
+from api._tables import AccountsUnavailable
 from api.accounts import Accounts
 from api.doors import Answer, Call, Pass, Refusal, keys, sample
 from api.doors.x402 import Till
 from api.settings import Settings
 
+_LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})
 """Warehouses whose figures may be sold; any other sells nothing but to a facilitator on loopback."""
 
@@ -45,6 +48,13 @@ class Gate:
         if call.sample or not call.price:
             settings = self.settings
             return sample.admit(call, self.limits, settings.free_calls_per_minute, settings.sample_calls_per_day, self.now)
+        try:
+            return self._admit_paid(call)
+        except AccountsUnavailable as fault:
+            _LOG.error("the accounts do not answer: %s", fault)
+            return keys.unavailable()
+
+    def _admit_paid(self, call: Call) -> Pass | Answer | Refusal:
         refusal: Refusal | None = None
         key = keys.shown(call)
         if key is not None:

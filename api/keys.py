@@ -8,7 +8,8 @@ from functools import partial
 import orjson
 from flask import Blueprint, Request, Response, request
 
-from api import problems
+from api import bodies, problems
+from api._tables import AccountsUnavailable
 from api.accounts import CALLS_PER_DAY, SignUp, TokenReused, TooManyKeys, TooManySignUps, Usage
 from api.client import client_address, client_unit
 from api.doors import Call, keys
@@ -39,6 +40,10 @@ def blueprint(gate: Gate) -> Blueprint:
     @routes.delete("/v1/keys/current")
     def revoke() -> Response:
         return guard(gate, request, "", lambda _entry: (_revoked(gate, request), 1), refuse)
+
+    @routes.errorhandler(AccountsUnavailable)
+    def unavailable(_fault: AccountsUnavailable) -> Response:
+        return refuse(keys.unavailable())
 
     return routes
 
@@ -97,11 +102,8 @@ def _email(asked: Request) -> str:
     """The address in the body, in lower case: one person's three keys. Raises Problem 400, 413 or 415."""
     if asked.mimetype != "application/json":
         raise Problem("unsupported-media-type", 'The body is JSON, {"email": "..."}, with Content-Type: application/json.')
-    body = asked.stream.read(_MOST_BYTES + 1)  # a chunked body says its length nowhere
-    if len(body) > _MOST_BYTES:
-        raise Problem("body-too-large", f"The body holds an address only: at most {_MOST_BYTES} bytes.")
     try:
-        document = orjson.loads(body)
+        document = orjson.loads(bodies.read(asked, _MOST_BYTES))
     except ValueError:
         raise Problem("invalid-request", 'The body is not JSON; send {"email": "..."}.') from None
     email = document.get("email") if isinstance(document, dict) else None

@@ -79,6 +79,8 @@ KINDS: dict[str, Kind] = {
              "No payment facilitator answers. Nothing was charged; the same payment header can be sent again."),
         Kind("settlement-unknown", 503, "Settlement not known yet",
              "It is not known yet whether this payment was charged. Send the same payment header again: it is never charged twice."),
+        Kind("accounts-unavailable", 503, "Accounts unavailable",
+             "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; `sample=true` works."),
         Kind("warehouse-unavailable", 503, "Warehouse unavailable", "The stored figures cannot be read at the moment."),
     )
 }

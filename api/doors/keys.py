@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
+from api._tables import AccountsUnavailable
 from api.accounts import CALLS_PER_DAY, KEY_PREFIX, Accounts, Reserved, digest_of
 from api.doors import Answer, Call, Headers, Pass, Receipt, Refusal
 from warehouse.clock import DAY
 
+_LOG = logging.getLogger("emds.keys")
 _KEY = re.compile(re.escape(KEY_PREFIX) + "[0-9A-Za-z]{43}")
 _POLICY = ("RateLimit-Policy", f'"day";q={CALLS_PER_DAY};w={DAY}')
 """Syntax of draft-ietf-httpapi-ratelimit-headers-11."""
@@ -36,10 +39,13 @@ def admit(key: str, accounts: Accounts, now: int) -> Pass | Refusal:
         return used_up(now) if known and accounts.usage(known, now) else invalid()
 
     def settle(made: Answer) -> Receipt:
-        used = reserved.used if 200 <= made.status < 300 else accounts.give_back(reserved)
+        used = reserved.used if 200 <= made.status < 300 else _given_back(accounts, reserved)
         return Receipt(rate_limit(used, now))
 
-    return Pass("key", settle, lambda: _give_back(accounts, reserved))
+    def release() -> None:
+        _given_back(accounts, reserved)
+
+    return Pass("key", settle, release)
 
 
 def rate_limit(used: int, now: int) -> Headers:
@@ -68,5 +74,17 @@ def used_up(now: int) -> Refusal:
     return Refusal(429, "quota-exceeded", "Quota exceeded", detail, headers, (("retry_after", wait),))
 
 
-def _give_back(accounts: Accounts, reserved: Reserved) -> None:
-    accounts.give_back(reserved)
+def unavailable() -> Refusal:
+    """503: nothing can be counted or charged at the moment."""
+    headers = (("Retry-After", "5"), ("Cache-Control", "no-store"))
+    detail = "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; sample=true works."
+    return Refusal(503, "accounts-unavailable", "Accounts unavailable", detail, headers, (("charged", False), ("retry_after", 5)))
+
+
+def _given_back(accounts: Accounts, reserved: Reserved) -> int:
+    """The key's calls of the day without this one; the call stays counted where the database is gone meanwhile."""
+    try:
+        return accounts.give_back(reserved)
+    except AccountsUnavailable as fault:
+        _LOG.warning("a call was not given back: %s", fault)
+        return reserved.used

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
-from sqlalchemy.exc import SQLAlchemyError
 
 from api._ledger import Entry, Ledger, Terms
+from api._tables import AccountsUnavailable
 from api.doors import Answer, Call, Pass, Receipt, Refusal
 from api.doors import _offer as say
 from api.doors._chain import Cancelled, Chain, ChainUnavailable, Paid, Unspent
@@ -126,6 +126,13 @@ class Till:
     def _conclude(self, claimed: Entry, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
         """Settles what this call holds in state settling, and writes down how that ended."""
         outcome = self._by_chain(claimed, self._outcome(claimed, payment, call, moved))
+        try:
+            return self._ended(claimed, outcome, payment, call, moved)
+        except AccountsUnavailable as fault:  # the row stays in settling, and is in doubt when its lease is over
+            _LOG.error("the ledger does not answer after a settlement: %s", fault)
+            return say.doubtful()
+
+    def _ended(self, claimed: Entry, outcome: Outcome, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
         if isinstance(outcome, Settled):
             self._note(self._ledger.settled(claimed, self._now, outcome.tx, answered=not moved))
             return Receipt((*say.receipt(payment.version, payment.payer, outcome.tx), ("Cache-Control", "private, no-store")))
@@ -228,8 +235,8 @@ class Till:
     def _tend_once(self) -> None:
         try:
             self.reconcile()
-        except SQLAlchemyError as fault:
-            _LOG.warning("reconciling failed: %s", type(fault).__name__)
+        except AccountsUnavailable as fault:
+            _LOG.warning("reconciling failed: %s", fault)
 
     def _lapsed(self, held: Entry) -> bool:
         return held.state in ("verified", "settling") and held.updated <= self._now - self._spans.lease

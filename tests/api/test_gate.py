@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from api._hot import Hot
 from api._limits import Limits, Spent, limits_path
 from api.accounts import CALLS_PER_DAY, SignUp, digest_of
 from api.client import client_address, client_unit
@@ -22,6 +24,7 @@ from api.gate import Gate
 from api.guard import given_again
 from api.prices import PRICES
 from api.settings import Facilitator, Settings, SettingsError
+from tests.rig import postgres
 from tests.rig.shop import shop
 from warehouse.clock import DAY
 
@@ -302,3 +305,37 @@ def test_a_body_packed_for_another_client_is_unpacked(house: House) -> None:
         response = given_again(stored, context.request)
     assert response.get_data() == b'{"rows": 1}'
     assert not {"Content-Encoding", "ETag"} & set(response.headers.keys())
+
+
+def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = house.key()
+
+    def locked(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(Hot, "_run", locked)
+    refused = house.http.get(PATH, headers=bearer(key))
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+    assert refused.json["type"].endswith("/problems/accounts-unavailable")
+    assert house.http.get("/v1/usage", headers=bearer(key)).status_code == 503
+    assert house.http.get(PATH + "?sample=true").status_code == 200
+    assert house.http.get("/v1/zones").status_code == 200
+    assert house.http.get(PATH).status_code == 402
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
+def test_postgres_that_is_away_for_a_while_is_503_for_that_while(tmp_path: Path) -> None:
+    server = postgres.Postgres()
+    house = house_of(tmp_path, database_url=server.url, home=str(tmp_path))
+    key = house.key()
+    assert house.http.get(PATH, headers=bearer(key)).status_code == 200
+    server.stop()
+    assert house.http.get(PATH, headers=bearer(key)).status_code == 503
+    assert house.http.post("/v1/keys/signup", json={"email": "b@example.org"}).status_code == 503
+    assert house.http.get("/v1/zones").status_code == 200
+    server.start()
+    assert house.http.get(PATH, headers=bearer(key)).headers["RateLimit"].startswith('"day";r=498')
+    assert house.http.post("/v1/keys/signup", json={"email": "b@example.org"}).status_code == 201
+    house.gate.close()
+    server.close()

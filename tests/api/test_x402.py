@@ -21,6 +21,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from api._ledger import Entry
+from api._tables import AccountsUnavailable
 from api.accounts import CALLS_PER_DAY, SignUp, digest_of
 from api.doors import Answer, Call, Pass, Refusal
 from api.doors._cdp import token
@@ -636,6 +637,22 @@ def test_what_died_while_settling_is_in_doubt_then_served(trade: Trade) -> None:
     assert trade.get(payment).status_code == 409
     trade.shift[0] = SPANS.lease + 1
     trade.a.faults["settle"] = ""
+    assert trade.get(payment).status_code == 200
+    assert trade.paid == PRICE
+
+
+def test_a_ledger_that_fails_after_the_money_moved_leaves_a_doubt(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = trade.payment(validBefore=str(int(time.time()) + 4000))
+
+    def fails(*_: object, **__: object) -> None:
+        raise AccountsUnavailable("OperationalError")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(trade.gate.accounts.ledger), "settled", fails)
+        answer = trade.get(payment)
+    assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "settlement-unknown")
+    assert trade.paid == PRICE
+    trade.shift[0] = SPANS.lease + 1
     assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
 
