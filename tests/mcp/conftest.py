@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -163,30 +164,42 @@ def with_meta(message: dict[str, Any]) -> dict[str, Any]:
 Make = Callable[..., Caller]
 
 
+def _settings(home: Path, folder: Path, **changes: Any) -> Settings:
+    given = {"home": str(home), "database_url": f"sqlite:///{folder / 'accounts.sqlite'}", "base_url": BASE_URL,
+             "free_calls_per_minute": 0, "sample_calls_per_day": 0, "signups_per_hour": 0, **changes}
+    return Settings(**given)
+
+
+@pytest.fixture(scope="session")
+def app(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """One application for all tests that need no settings of their own."""
+    made = create_app(_settings(warehouse, tmp_path_factory.mktemp("accounts")))
+    yield made
+    made.extensions["emds"].gate.close()
+
+
+@pytest.fixture
+def mcp(app: Flask) -> Caller:
+    """A caller without credentials."""
+    return Caller(app)
+
+
+@pytest.fixture
+def key(app: Flask) -> str:
+    """A fresh key."""
+    answer = app.test_client().post("/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"})
+    return str(answer.json["api_key"])
+
+
 @pytest.fixture
 def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
     """Makes callers of applications with settings of their own."""
     apps: list[Flask] = []
 
     def made(home: Path = warehouse, **changes: Any) -> Caller:
-        given = {"home": str(home), "database_url": f"sqlite:///{tmp_path / 'accounts.sqlite'}", "base_url": BASE_URL,
-                 "free_calls_per_minute": 0, "sample_calls_per_day": 0, "signups_per_hour": 0, **changes}
-        apps.append(create_app(Settings(**given)))
+        apps.append(create_app(_settings(home, tmp_path, **changes)))
         return Caller(apps[-1])
 
     yield made
-    for app in apps:
-        app.extensions["emds"].gate.close()
-
-
-@pytest.fixture
-def mcp(make: Make) -> Caller:
-    """A caller without credentials."""
-    return make()
-
-
-@pytest.fixture
-def key(mcp: Caller) -> str:
-    """A fresh key of the caller's application."""
-    answer = mcp.app.test_client().post("/v1/keys/signup", json={"email": "someone@example.org"})
-    return str(answer.json["api_key"])
+    for each in apps:
+        each.extensions["emds"].gate.close()

@@ -1,0 +1,32 @@
+"""The official Python client, 2.x: `client_2.py URL MODE`, the key in KEY. Lists and calls all tools; prints what came as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+CALLS: list[tuple[str, dict[str, Any]]] = [(name, given) for name, given in json.loads(os.environ["CALLS"])]
+
+
+async def main(url: str, mode: str) -> None:
+    headers = {"Authorization": f"Bearer {os.environ['KEY']}"} if os.environ.get("KEY") else {}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        listed = await client.list_tools()
+        results = []
+        for name, given in CALLS:
+            result = await client.call_tool(name, given)
+            results.append({"name": name, "error": result.is_error, "text": result.content[0].text, "structured": result.structured_content})
+        print(json.dumps({"version": client.protocol_version, "tools": [tool.name for tool in listed.tools], "results": results}))
+
+
+asyncio.run(main(*sys.argv[1:]))

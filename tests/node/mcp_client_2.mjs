@@ -1,0 +1,16 @@
+// The official TypeScript client, 2.x: `mcp_client_2.mjs URL OPTIONS`, OPTIONS as JSON. Lists and calls all tools; prints what came.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+
+const headers = process.env.KEY ? { Authorization: `Bearer ${process.env.KEY}` } : {};
+const transport = new StreamableHTTPClientTransport(new URL(process.argv[2]), { requestInit: { headers } });
+const client = new Client({ name: "tests", version: "1" }, JSON.parse(process.argv[3]));
+await client.connect(transport);
+const { tools } = await client.listTools();
+const results = [];
+for (const [name, given] of JSON.parse(process.env.CALLS)) {
+  const result = await client.callTool({ name, arguments: given });
+  results.push({ name, error: result.isError ?? false, text: result.content[0].text, structured: result.structuredContent ?? null });
+}
+const version = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion;
+console.log(JSON.stringify({ version, tools: tools.map((tool) => tool.name), results }));
+await client.close();
