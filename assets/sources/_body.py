@@ -18,10 +18,10 @@ from lxml import etree
 
 from warehouse.errors import FeedChanged, NotPublished
 
-ZIP_MEMBERS = 4000
+ZIP_MEMBERS = 10_000
 ZIP_BYTES = 512_000_000
 ZIP_DEPTH = 3
-"""A day of dispatch reports is a zip of 288 zips of 60 kB; anything far beyond that is a bomb, not a report."""
+"""A week of trading reports is a zip of 2,016 zips with a file each; anything far beyond that is a bomb, not a report."""
 
 
 def text_of(body: bytes) -> str:
