@@ -11,14 +11,20 @@ import socket
 import struct
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pyarrow as pa
-from gunicorn import util
-from prometheus_client import multiprocess
+# Each worker counts in files of its own, which /metrics adds up. prometheus_client decides on it as it is loaded.
+_own_counts = "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+if _own_counts:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="emds-metrics-")
 
-from api.problems import KINDS, MEDIA, body_of
-from api.settings import Settings
+import pyarrow as pa  # noqa: E402
+from gunicorn import util  # noqa: E402
+from prometheus_client import multiprocess  # noqa: E402
+
+from api.problems import KINDS, MEDIA, body_of  # noqa: E402
+from api.settings import Settings  # noqa: E402
 
 # Threads, so that a slow client or a facilitator that takes its time holds up one thread and not a worker; they are
 # started as they are needed. A second worker uses the second core and serves while the first is replaced.
@@ -67,10 +73,6 @@ _SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer)\s+\S+|[A-Za-z0-9+/=_-]{80,}
 _KINDS = {414: "url-too-long", 431: "headers-too-large", 500: "internal-error"}
 _BASE_URL = Settings.from_environ(os.environ).base_url
 
-# Each worker counts in files of its own, which /metrics adds up (prometheus_client's multiprocess mode).
-_own_counts = "PROMETHEUS_MULTIPROC_DIR" not in os.environ
-_counts = os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="emds-metrics-") if _own_counts else "")
-
 
 def when_ready(server: Any) -> None:
     """Bounds on waiting that gunicorn has no setting for: accepted sockets take them over from the listening one (Linux).
@@ -92,7 +94,7 @@ def child_exit(server: Any, worker: Any) -> None:
 def on_exit(server: Any) -> None:
     """Removes the counts' folder, if it was made here."""
     if _own_counts:
-        shutil.rmtree(_counts, ignore_errors=True)
+        shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
 
 
 def _plain(record: logging.LogRecord) -> bool:
@@ -115,4 +117,14 @@ def _write_problem(sock: socket.socket, status: int, reason: str, _message: str)
     util.write_nonblock(sock, head.encode("latin-1") + body)
 
 
+# gunicorn waits up to 2 s for each client that does not hang up, on the thread that accepts all others.
+_closers = ThreadPoolExecutor(8, "closing")
+_close_graceful = util.close_graceful
+
+
+def _close_aside(sock: socket.socket) -> None:
+    _closers.submit(_close_graceful, sock)
+
+
 util.write_error = _write_problem
+util.close_graceful = _close_aside

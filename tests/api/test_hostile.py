@@ -1,0 +1,188 @@
+"""Requests that nobody sends in good faith, on the wire: each gets a documented 4xx or a closed connection, and the worker goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from typing import Any
+
+import pytest
+import requests
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+DOCUMENTED = {400, 401, 402, 404, 405, 406, 409, 413, 414, 415, 417, 422, 429, 431, 501}
+
+
+def exchange(port: int, request: bytes, wait: float = 10.0) -> bytes:
+    """What comes back for bytes on a connection of their own, until it is closed or silent."""
+    with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
+        answer = b""
+        with contextlib.suppress(OSError):
+            connection.sendall(request)
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_WR)
+            while part := connection.recv(65536):
+                answer += part
+        return answer
+
+
+def statuses(answer: bytes) -> list[int]:
+    """The status of each answer on a connection."""
+    return [int(line.split()[1]) for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.")]
+
+
+def get(target: bytes, *headers: bytes) -> bytes:
+    return b"\r\n".join([b"GET " + target + b" HTTP/1.1", b"Host: emds.example", b"Connection: close", *headers, b"", b""])
+
+
+def post(body: bytes) -> bytes:
+    head = [b"POST /v1/keys/signup HTTP/1.1", b"Host: emds.example", b"Connection: close", b"Content-Type: application/json"]
+    return b"\r\n".join([*head, b"Content-Length: %d" % len(body), b"", body])
+
+
+REQUESTS = {
+    "path traversal": get(b"/v1/price/../../../../etc/passwd"),
+    "encoded traversal": get(b"/v1/price/%2e%2e%2f%2e%2e%2fetc%2fpasswd"),
+    "traversal in a layer": get(b"/v1/geo/zones.geojson/../../catalogue.json"),
+    "traversal in a problem": get(b"/problems/..%2f..%2fetc%2fpasswd"),
+    "NUL in the path": get(b"/v1/price/GB%00.json"),
+    "raw NUL": get(b"/v1/price/G\0B"),
+    "NUL in a value": get(b"/v1/price/GB?start=%00"),
+    "overlong UTF-8": get(b"/v1/price/%c0%ae%c0%ae/GB"),
+    "overlong UTF-8 in a value": get(b"/v1/price/GB?cursor=%c0%af%e0%80%af"),
+    "broken UTF-8": get(b"/v1/price/%ff%fe%fd"),
+    "broken escapes": get(b"/v1/price/%zz%1"),
+    "a URL of 100 kB": get(b"/v1/price/GB?start=" + b"1" * 100_000),
+    "a URL just below gunicorn's bound": get(b"/v1/price/GB?start=" + b"1" * 8_050),
+    "100,000 parameters": get(b"/v1/price/GB?" + b"&".join(b"p%d=1" % i for i in range(100_000))),
+    "as many parameters as a URL holds": get(b"/v1/price/GB?" + b"a&" * 3_900),
+    "duplicate parameters": get(b"/v1/price/GB?limit=1&limit=2&limit=3"),
+    "parameters of another kind": get(b"/v1/price/GB?limit[]=1&limit[$gt]=2"),
+    "SQL": get(b"/v1/price/GB'%20OR%201=1--"),
+    "a header of 100 kB": get(b"/v1/zones", b"X-Long: " + b"x" * 100_000),
+    "1,000 headers": get(b"/v1/zones", *[b"X-%d: 1" % i for i in range(1_000)]),
+    "a header with NUL": get(b"/v1/zones", b"X-Nul: a\0b"),
+    "a header without colon": get(b"/v1/zones", b"nonsense"),
+    "a folded header": get(b"/v1/zones", b"X-Fold: a", b" b"),
+    "a space before the colon": get(b"/v1/zones", b"Content-Length : 0"),
+    "two lengths": get(b"/v1/zones", b"Content-Length: 0", b"Content-Length: 5"),
+    "a length and chunks": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
+                           b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/zones HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    "a disguised encoding": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "a negative length": get(b"/v1/zones", b"Content-Length: -5"),
+    "a length that is no number": get(b"/v1/zones", b"Content-Length: 1e3"),
+    "a length with a sign": get(b"/v1/zones", b"Content-Length: +3"),
+    "broken chunks": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     b"zz\r\nabc\r\n",
+    "no version": b"GET /v1/zones\r\n\r\n",
+    "a wrong version": b"GET /v1/zones HTTP/9.9\r\nHost: a\r\n\r\n",
+    "no method": b" / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "a strange method": b"GE\x00T /v1/zones HTTP/1.1\r\nHost: a\r\n\r\n",
+    "TLS": bytes.fromhex("16030100f0010000ec0303") + b"\0" * 200,
+    "noise": bytes(range(256)) * 20,
+    "a proxy's request": get(b"http://evil.example/v1/price/XX"),
+    "CONNECT": b"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    "a deep JSON body": post(b"[" * 4000),
+    "no JSON": post(b"\xff\xfe\xfd"),
+    "header injection": get(b"/v1/price/GB?start=1%0d%0aX-Injected:%20yes"),
+    "a request id that splits lines": get(b"/v1/price/XX", b"X-Request-Id: a%0d%0ab"),
+    "a forged key": get(b"/v1/price/GB", b"Authorization: Bearer emds_" + b"A" * 43),
+    "a bearer of bytes": get(b"/v1/price/GB", b"Authorization: Bearer \xff\xfe"),
+    "a payment of noise": get(b"/v1/price/GB", b"PAYMENT-SIGNATURE: " + b"!" * 5_000),
+}
+
+
+@pytest.fixture
+def served(market: Any, serve: Any) -> Any:
+    return serve(market)
+
+
+def alive(served: Any) -> bool:
+    """Whether the same worker still answers."""
+    return requests.get(f"{served.url}/v1/zones", timeout=20).status_code == 200
+
+
+def test_hostile_requests_get_a_documented_4xx_or_nothing(served: Any) -> None:
+    workers = served.workers()
+    for name, request in REQUESTS.items():
+        answer = exchange(served.port, request)
+        found = statuses(answer)
+        assert set(found) <= DOCUMENTED, f"{name}: {found} {answer[:300]!r}"
+        assert b"<html" not in answer.lower(), name
+        assert b"Traceback" not in answer, name
+        assert b"root:" not in answer, name
+        assert not any(line.lower().startswith(b"x-injected") for line in answer.split(b"\r\n")), name
+        for part in answer.split(b"\r\n\r\n")[1:]:
+            if part.startswith(b"{"):
+                assert json.loads(part.split(b"HTTP/1.1")[0]), name
+        assert alive(served), name
+    assert served.workers() == workers, "no worker was replaced"
+    assert "Traceback" not in served.log.read_text()
+
+
+def test_a_body_of_10_mb_is_refused_before_it_is_read(served: Any) -> None:
+    head = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10485760\r\n\r\n"
+    began = time.monotonic()
+    answer = exchange(served.port, head + b"x" * 10_485_760)
+    assert statuses(answer) in ([413], [])
+    assert time.monotonic() - began < 10
+    chunked = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = exchange(served.port, chunked + b"100000\r\n" + b"x" * 0x100000 + b"\r\n" * 1 + b"0\r\n\r\n")
+    assert statuses(answer) in ([413], [])
+    assert alive(served)
+
+
+def test_a_get_with_a_body_does_not_start_another_request(served: Any) -> None:
+    smuggled = b"GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n"
+    request = b"GET /v1/price/XX HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(smuggled) + smuggled
+    assert statuses(exchange(served.port, request)) == [404]
+
+
+def test_slow_clients_hold_up_nobody(served: Any) -> None:
+    """As many as there are threads, each with half a request; and as many that never say a word."""
+    slow = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(60)]
+    silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(30)]
+    try:
+        for connection in slow:
+            connection.sendall(b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+        time.sleep(1)
+        began = time.monotonic()
+        assert alive(served)
+        assert time.monotonic() - began < 12
+        deadline = time.monotonic() + 40
+        for connection in slow:
+            connection.settimeout(max(0.1, deadline - time.monotonic()))
+            with contextlib.suppress(ConnectionError):
+                assert connection.recv(1) == b"", "a client that stops in the middle loses its connection"
+    finally:
+        for connection in (*slow, *silent):
+            connection.close()
+    assert alive(served)
+
+
+def test_a_client_that_reads_nothing_holds_up_nobody(served: Any) -> None:
+    stuck = []
+    for _ in range(20):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        connection.connect(("127.0.0.1", served.port))
+        connection.sendall(b"GET /docs HTTP/1.1\r\nHost: a\r\n\r\n" * 20)
+        stuck.append(connection)
+    time.sleep(1)
+    assert alive(served)
+    for connection in stuck:
+        connection.close()
+    assert alive(served)
+
+
+def test_the_log_of_what_could_not_be_read_holds_no_secret(served: Any) -> None:
+    key = b"emds_" + b"Zz9" * 14 + b"Q"
+    exchange(served.port, get(b"/v1/zones", b"Authorization: Bearer " + key + b"\0"))
+    exchange(served.port, get(b"/v1/zones", b"Authorization Bearer " + key))
+    exchange(served.port, get(b"/v1/zones", b"X-Mail reader@example.org"))
+    text = served.log.read_text()
+    assert "Invalid request" in text
+    assert key.decode() not in text
+    assert "reader@example.org" not in text

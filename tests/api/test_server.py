@@ -1,0 +1,102 @@
+"""gunicorn as configured: ready soon, reloaded and stopped under load without a lost request, counts of all workers together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+
+class Load:
+    """Clients that ask on and on, half of them on kept-alive connections; what went wrong is counted."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.done, self.failed = url, Counter[int](), Counter[str]()
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=self._ask, args=(bool(i % 2),)) for i in range(6)]
+
+    def _ask(self, kept_alive: bool) -> None:
+        with requests.Session() as session:
+            while not self.stopped.is_set():
+                try:
+                    headers = {} if kept_alive else {"Connection": "close"}
+                    answer = session.get(f"{self.url}/v1/zones", headers=headers, timeout=20)
+                    assert len(answer.json()["zones"]) == 25
+                    self.done[answer.status_code] += 1
+                except (requests.RequestException, AssertionError, ValueError) as error:
+                    self.failed[repr(error)[:200]] += 1
+                    time.sleep(0.05)
+
+    def __enter__(self) -> Load:
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def test_a_reload_under_load_loses_no_request(market: Any, serve: Any) -> None:
+    served = serve(market, WEB_CONCURRENCY="2")
+    before = set(served.workers())
+    with Load(served.url) as load:
+        for _ in range(2):
+            time.sleep(1)
+            served.process.send_signal(signal.SIGHUP)
+        time.sleep(6)
+    assert not load.failed
+    assert set(load.done) == {200}
+    assert load.done[200] > 100
+    assert before.isdisjoint(served.workers())
+
+
+def test_a_killed_worker_is_replaced(market: Any, serve: Any) -> None:
+    served = serve(market)
+    [worker] = served.workers()
+    os.kill(worker, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while served.workers() in ([], [worker]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert requests.get(f"{served.url}/v1/zones", timeout=20).status_code == 200
+
+
+def test_a_stop_finishes_the_requests_at_work(market: Any, serve: Any, tmp_path: Path) -> None:
+    served = serve(market)
+    with Load(served.url) as load:
+        time.sleep(1)
+        served.process.terminate()
+        assert served.process.wait(30) == 0
+        load.stopped.set()
+    lines = (tmp_path / "access.log").read_text().splitlines()
+    answered = sum('"route":"zones"' in line for line in lines)
+    assert load.done == {200: answered}, "every answer that was made arrived, whole; who came later was not let in"
+
+
+def test_the_counts_of_all_workers_are_added_up(market: Any, serve: Any) -> None:
+    served = serve(market, WEB_CONCURRENCY="2", EMDS_METRICS_TOKEN="t")
+    asked = 40
+    for _ in range(asked):
+        requests.get(f"{served.url}/v1/zones", headers={"Connection": "close"}, timeout=20)
+    text = requests.get(f"{served.url}/metrics", headers={"Authorization": "Bearer t"}, timeout=20).text
+    assert f'emds_answers_total{{route="zones",status="200"}} {asked}.0' in text
+
+
+def test_it_is_ready_soon_and_small(market: Any, serve: Any) -> None:
+    served = serve(market)
+    for path in ("/v1/zones", "/v1/price/GB?sample=true", "/v1/generation/GB?sample=true", "/openapi.json", "/docs", "/catalog"):
+        assert requests.get(served.url + path, timeout=20).status_code == 200
+    status = Path(f"/proc/{served.workers()[0]}/status").read_text()
+    resident = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+    assert resident < 150_000
