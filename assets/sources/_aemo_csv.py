@@ -63,19 +63,21 @@ class Table:
 
 
 def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
-    """The wanted tables of a csv, a zip or a zip of zips, in the order of their headers.
+    """The wanted tables of a csv, a zip or a zip of zips, in the order of their headers; those of one header are one table.
 
     Raises FeedChanged where none of them is there or a report is cut short, NotPublished for an empty body.
     """
     reports = [content for _, content in unzipped(body)] if is_zip(body) else [body]
-    found = [table for report in reports for table in _tables(_whole(report), wanted)]
+    found: dict[tuple[str, ...], Table] = {}
+    for report in reports:
+        _collect(_whole(report), wanted, found)
     if not found:
         raise FeedChanged(f"none of the tables {', '.join(sorted(wanted))}")
-    return found
+    return list(found.values())
 
 
-def _tables(body: bytes, wanted: Collection[str]) -> list[Table]:
-    found: list[Table] = []
+def _collect(body: bytes, wanted: Collection[str], found: dict[tuple[str, ...], Table]) -> None:
+    """Adds a report's rows to the tables that are there, by header, and those of new headers. A week is 2016 reports of a few lines."""
     latest: dict[str, Table] = {}
     for run in _runs(body):
         if run.startswith(b"D,"):
@@ -85,11 +87,9 @@ def _tables(body: bytes, wanted: Collection[str]) -> list[Table]:
         elif run.startswith(b"I,"):
             table = _headed(run)
             if table.name in wanted:
-                latest[table.name] = table
-                found.append(table)
+                latest[table.name] = found.setdefault(table.header, table)
         elif not run.startswith(b"C,"):
             raise FeedChanged(f"neither comment, header nor row: {run[:40].decode('latin-1')!r}")
-    return found
 
 
 def _whole(report: bytes) -> bytes:
