@@ -20,7 +20,8 @@ def prepare() -> None:
 
 
 def command(port: int) -> list[str]:
-    """The gunicorn command line."""
+    """The gunicorn command line; where no public address is set, links and offers name this machine's own."""
+    os.environ.setdefault("EMDS_BASE_URL", f"http://127.0.0.1:{port}")
     config = str(ROOT / "api" / "gunicorn.conf.py")
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"0.0.0.0:{port}", "api.wsgi:app"]
 
