@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from api.metrics import ANSWERS, SECONDS
+from api import metrics
 from api.problems import KINDS, MEDIA, body_of
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
 
 def _note(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float, put: Callable[[bytes], Any]) -> None:
     """Counts and logs one request: its route, never its query, path or headers, in which keys and addresses may stand."""
-    ANSWERS.labels(seen["route"], seen["status"]).inc()
-    SECONDS.labels(seen["route"]).observe(seconds)
+    metrics.count(seen["route"], seen["status"], seconds)
     method = environ["REQUEST_METHOD"]
     line: dict[str, Any] = {
         "at": round(time.time(), 3), "id": name, "method": method if len(method) < 10 else "?", **seen, "ms": round(seconds * 1000, 2),

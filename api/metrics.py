@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.registry import REGISTRY
@@ -10,6 +11,18 @@ from prometheus_client.registry import REGISTRY
 _BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 ANSWERS = Counter("emds_answers_total", "Answers by route and status.", ("route", "status"))
 SECONDS = Histogram("emds_answer_seconds", "Seconds to an answer, by route.", ("route",), buckets=_BUCKETS)
+
+
+@lru_cache(maxsize=2048)
+def _children(route: str, status: int) -> tuple[Counter, Histogram]:
+    return ANSWERS.labels(route, status), SECONDS.labels(route)
+
+
+def count(route: str, status: int, seconds: float) -> None:
+    """Counts one answer."""
+    answers, took = _children(route, status)
+    answers.inc()
+    took.observe(seconds)
 
 
 def exposition() -> bytes:
