@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 import zipfile
 from datetime import date
 
@@ -152,6 +153,17 @@ def cells(body):
         (name,) = archive.namelist()
         assert name.startswith("cdr.00012301.0000000000000000.2026")
         return list(csv.reader(archive.read(name).decode().splitlines()))
+
+
+def test_a_zip_is_asked_for_and_read_in_under_two_milliseconds(monkeypatch):
+    """A backfill of 35 days asks for some 3,000 of them."""
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
+    found, now, begun = feed("ercot.spp_rt"), instant("2026-11-20T18:00:00Z"), time.process_time()
+    (listing,) = found.requests([ORDINARY.next(-2), ORDINARY.next(-1)])
+    requests = found.follow(ercot.answer(listing, now).body, listing)
+    rows = sum(len(found.parse(ercot.answer(request, now).body, request)) for request in requests)
+    assert rows == len(requests) == 192
+    assert time.process_time() - begun < 192 * 0.002
 
 
 @pytest.mark.parametrize("number", ["1", "1007963444x", "", "1007963440", "2000000000", "9" * 30])

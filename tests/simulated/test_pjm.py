@@ -74,8 +74,8 @@ def total(product, span, now):
 
 
 def test_unverified_prices_go_and_verified_ones_come_on_business_days():
-    october = "2026-11-01 00:00to2026-11-30 23:59"
-    assert total("rt_unverified_fivemin_lmps", october, "2026-11-20T12:00:00-05:00") == 15 * 288 + 144 - 1
+    november = "2026-11-01 00:00to2026-11-30 23:59"
+    assert total("rt_unverified_fivemin_lmps", november, "2026-11-20T12:00:00-05:00") == 15 * 288 + 144 - 1
     friday, weekend = "2026-11-13 00:00to2026-11-13 23:59", "2026-11-13 00:00to2026-11-15 23:59"
     for now, of_friday, of_weekend in (
         ("2026-11-14T16:00:00-05:00", 0, 0), ("2026-11-16T14:59:00-05:00", 0, 0), ("2026-11-16T15:00:00-05:00", 288, 3 * 288),
