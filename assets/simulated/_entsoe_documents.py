@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from assets.simulated._format import short
+import numpy as np
+
+from assets.simulated._format import shorts
 from warehouse.clock import iso, utc
 
 STEPS = {"PT15M": 900, "PT60M": 3600}
@@ -158,8 +160,7 @@ def _period(form: _Form, period: Period, curve: str) -> Iterator[str]:
     at, deep = " " * form.point_at, " " * form.value_at
     point = f"{at}<Point>\n{at}  <position>%d</position>\n{deep}<{form.value}>%s</{form.value}>\n{at}</Point>"
     last = ""
-    for place, value in enumerate(period.values, start=1):
-        text = short(value, 2)
+    for place, text in enumerate(shorts(np.asarray(period.values), 2), start=1):
         if text != last or curve == "A01":
             yield point % (place, text)
         last = text
