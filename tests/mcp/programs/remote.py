@@ -19,7 +19,8 @@ async def main(url: str, *command: str) -> None:
         results = []
         for name, arguments in json.loads(os.environ["CALLS"]):
             result = await client.call_tool(name, arguments)
-            results.append({"name": name, "error": result.is_error, "text": result.content[0].text, "structured": result.structured_content})
+            text, structured = result.content[0].text, result.structured_content
+            results.append({"name": name, "error": result.is_error, "text": text, "structured": structured})
         print(json.dumps({"version": client.protocol_version, "tools": [tool.name for tool in listed.tools], "results": results}))
 
 

@@ -1,0 +1,123 @@
+"""Official clients, old and new, list and call all six tools, each in the version that it negotiates."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+NODE = ROOT / "tests" / "node"
+TOOLS = ["list_zones", "get_status", "get_latest", "get_zone_brief", "get_history", "get_map_snapshot"]
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("list_zones", {}), ("get_status", {}), ("get_latest", {"zone": "GB"}), ("get_zone_brief", {"zone": "GB"}),
+    ("get_history", {"zone": "GB", "metric": "demand"}),
+    ("get_history", {"zone": "GB", "metric": "generation", "limit": 9, "order": "desc"}),
+    ("get_map_snapshot", {}), ("get_history", {"zone": "FR", "metric": "generation"}),
+]
+"""The last one fails, which a client must be able to tell."""
+COUNTED = 5
+
+
+def check(told: dict[str, Any], version: str, whole: bool) -> None:
+    """What every client must have seen."""
+    assert told["version"] == version
+    assert told["tools"] == TOOLS
+    assert [result["name"] for result in told["results"]] == [name for name, _ in CALLS]
+    assert [result["error"] for result in told["results"]] == [False] * (len(CALLS) - 1) + [True]
+    assert "FR does not publish generation" in told["results"][-1]["text"]
+    for result in told["results"][:-1]:
+        assert (result["structured"] is not None) == (version != "2025-03-26")
+    latest = told["results"][2]
+    assert "price 50 GBP/MWh at 2026-03-30T12:00:00Z" in latest["text"]
+    assert ("SAMPLE" in latest["text"]) == (not whole)
+
+
+def environ(key: str = "") -> dict[str, str]:
+    return {"CALLS": json.dumps(CALLS), "KEY": key}
+
+
+@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")])
+def test_the_python_client(programs: Any, served: Any, mode: str, version: str) -> None:
+    key = served.new_key()
+    check(programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, mode, **environ(key)), version, True)
+    assert served.used(key) == COUNTED
+
+
+def test_the_python_client_without_a_key_gets_samples(programs: Any, served: Any) -> None:
+    check(programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, "auto", **environ()), "2026-07-28", False)
+
+
+@pytest.mark.parametrize(("release", "version"), [("1.30.0", "2025-11-25"), ("1.13.0", "2025-06-18"), ("1.9.4", "2025-03-26")])
+def test_older_python_clients(programs: Any, served: Any, release: str, version: str) -> None:
+    python = ROOT / ".venv" / "clients" / f"mcp=={release}" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"mcp {release} is missing: run `make setup`")
+    key = served.new_key()
+    check(programs.told(str(python), str(HERE / "programs" / "client_1.py"), served.endpoint, **environ(key)), version, True)
+    assert served.used(key) == COUNTED
+
+
+def test_the_typescript_client_of_the_first_generation(programs: Any, served: Any) -> None:
+    programs.path("@modelcontextprotocol/sdk/package.json")
+    key = served.new_key()
+    check(programs.told(programs.node, str(NODE / "mcp_client_1.mjs"), served.endpoint, **environ(key)), "2025-11-25", True)
+    assert served.used(key) == COUNTED
+
+
+@pytest.mark.parametrize(("options", "version"), [
+    ({}, "2025-11-25"), ({"versionNegotiation": {"mode": "auto"}}, "2026-07-28"),
+    ({"versionNegotiation": {"mode": {"pin": "2026-07-28"}}}, "2026-07-28"), ({"supportedProtocolVersions": ["2025-06-18"]}, "2025-06-18"),
+    ({"supportedProtocolVersions": ["2025-03-26"]}, "2025-03-26"),
+], ids=str)
+def test_the_typescript_client_of_the_second_generation(programs: Any, served: Any, options: dict[str, Any], version: str) -> None:
+    programs.path("@modelcontextprotocol/client/package.json")
+    key = served.new_key()
+    told = programs.told(programs.node, str(NODE / "mcp_client_2.mjs"), served.endpoint, json.dumps(options), **environ(key))
+    check(told, version, True)
+    assert served.used(key) == COUNTED
+
+
+def test_mcp_remote(programs: Any, served: Any) -> None:
+    proxy = programs.path("mcp-remote/dist/proxy.js")
+    key = served.new_key()
+    told = programs.told(sys.executable, str(HERE / "programs" / "remote.py"), served.endpoint, programs.node, proxy, **environ(key))
+    check(told, "2025-11-25", True)
+    assert served.used(key) == COUNTED
+
+
+INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
+def test_the_inspector_finds_nothing_wrong_with_the_list(programs: Any, served: Any, era: str) -> None:
+    ended = programs.run(
+        programs.node, programs.path(INSPECTOR), "--cli", served.endpoint, "--transport", "http", "--protocol-era", era,
+        "--method", "tools/list", "--strict", "--format", "json",
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    assert [tool["name"] for tool in json.loads(ended.stdout)["result"]["tools"]] == TOOLS
+
+
+@pytest.mark.parametrize(("tool", "arguments"), CALLS[:-1], ids=str)
+def test_the_inspector_calls_every_tool(programs: Any, served: Any, tool: str, arguments: dict[str, Any]) -> None:
+    given = ["--tool-arg", *(f"{name}={value}" for name, value in arguments.items())] if arguments else []
+    ended = programs.run(
+        programs.node, programs.path(INSPECTOR), "--cli", served.endpoint, "--transport", "http", "--protocol-era", "modern",
+        "--method", "tools/call", "--tool-name", tool, *given, "--format", "json",
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["result"]["structuredContent"]
+
+
+def test_the_inspector_tells_an_error_of_a_tool(programs: Any, served: Any) -> None:
+    command = [programs.node, programs.path(INSPECTOR), "--cli", served.endpoint, "--transport", "http", "--method", "tools/call"]
+    ended = programs.run(*command, "--tool-name", "get_latest", "--tool-arg", "zone=XX")
+    assert ended.returncode == 5
+    assert "zones are US-CAISO" in ended.stdout

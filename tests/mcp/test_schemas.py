@@ -1,0 +1,132 @@
+"""Every answer against the official schema of its version, as the conformance suite carries them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+pytestmark = pytest.mark.slow
+NODE = Path(__file__).parents[1] / "node"
+MODERN = "2026-07-28"
+VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
+RESULTS = {"initialize": "InitializeResult", "ping": "EmptyResult", "tools/list": "ListToolsResult", "tools/call": "CallToolResult",
+           "server/discover": "DiscoverResult"}
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("list_zones", {}), ("get_status", {}), ("get_latest", {"zone": "GB"}), ("get_zone_brief", {"zone": "GB"}), ("get_map_snapshot", {}),
+    ("get_history", {"zone": "GB", "metric": "demand"}), ("get_history", {"zone": "GB", "metric": "price", "limit": 3}),
+    ("get_history", {"zone": "FR", "metric": "generation"}), ("get_latest", {"zone": "XX"}), ("get_latest", {"zone": "FR"}),
+    ("get_latest", {"zone": "GB", "api_key": "emds_wrong"}), ("nope", {}),
+]
+
+
+class Official:
+    """One version's schema.json."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+        self.members = "definitions" if "definitions" in schema else "$defs"
+        self._validators: dict[str, Any] = {}
+
+    def check(self, name: str, value: Any) -> None:
+        """Raises jsonschema.ValidationError where `value` is no `name`."""
+        if name not in self._validators:
+            assert name in self.schema[self.members], name
+            pointed = {**self.schema, "$ref": f"#/{self.members}/{name}"}
+            self._validators[name] = jsonschema.validators.validator_for(self.schema)(pointed)
+        self._validators[name].validate(value)
+
+    @property
+    def error(self) -> str:
+        """What an error message is called."""
+        return "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in self.schema[self.members] else "JSONRPCError"
+
+    @property
+    def answer(self) -> str:
+        """What the message of a result is called."""
+        return "JSONRPCResultResponse" if "JSONRPCResultResponse" in self.schema[self.members] else "JSONRPCResponse"
+
+
+@pytest.fixture
+def official(programs: Any) -> dict[str, Official]:
+    """By version."""
+    programs.path("@modelcontextprotocol/conformance/package.json")
+    return {version: Official(schema) for version, schema in programs.told(programs.node, str(NODE / "mcp_schemas.mjs")).items()}
+
+
+def converse(mcp: Any, version: str, key: str) -> None:
+    """Everything that a client of a version may ask, and much that it may not."""
+    for method in ("initialize", "ping", "server/discover", "nonsense", "resources/list"):
+        opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "Tests", "version": "1"}}
+        mcp.ask(version, method, **(opening if method == "initialize" else {}))
+    mcp.ask(version, "tools/list")
+    mcp.ask(version, "tools/list", cursor="x")
+    for tool, arguments in CALLS:
+        mcp.ask(version, "tools/call", name=tool, arguments=arguments)
+        mcp.ask(version, "tools/call", name=tool, arguments={"api_key": key, **arguments})
+    mcp.ask(version, "tools/call", name="get_latest", arguments={"zone": "GB"}, _meta={"x402/payment": {"x402Version": 2}})
+    mcp.send({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, None if version == MODERN else version)
+    mcp.send({"jsonrpc": "2.0", "id": "", "method": "tools/list"}, version, MCP_Protocol_Version="1999-01-01")
+    if version == MODERN:
+        mcp.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, MODERN, Mcp_Method="ping")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_answers_validate(mcp: Any, key: str, official: dict[str, Official], version: str) -> None:
+    schema = official[version]
+    converse(mcp, version, key)
+    kinds: dict[str, int] = {}
+    for _, message, answer in mcp.heard:
+        if "error" in answer:
+            schema.check(schema.error, answer)
+            kinds["error"] = kinds.get("error", 0) + 1
+        else:
+            name = RESULTS[message["method"]]
+            schema.check(schema.answer, answer)
+            schema.check(name, answer["result"])
+            kinds[name] = kinds.get(name, 0) + 1
+        schema.check("JSONRPCMessage", answer)
+    own = {"DiscoverResult"} if version == MODERN else {"InitializeResult", "EmptyResult"}
+    assert set(kinds) == {"ListToolsResult", "CallToolResult", "error", *own}
+    assert kinds["CallToolResult"] >= 18
+
+
+def test_an_answer_to_a_batch_validates(mcp: Any, official: dict[str, Official]) -> None:
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}}
+    answer = mcp.send([{**call, "id": 1}, {"jsonrpc": "2.0", "id": 2, "method": "nonsense"}])
+    official["2025-03-26"].check("JSONRPCBatchResponse", answer.json)
+
+
+@pytest.mark.parametrize(("body", "headers"), [
+    ("{", {}), ("1", {}), ("[]", {}), ("{}", {"Origin": "http://evil.example.com"}), ("{}", {"Accept": "text/html"}),
+])
+def test_an_error_without_id_validates_where_the_schema_knows_such(
+    mcp: Any, official: dict[str, Official], body: str, headers: dict[str, str],
+) -> None:
+    """The two older schemas want an id that there is not; null is valid in none."""
+    answer = mcp.raw(body, **headers).json
+    for version, schema in official.items():
+        if version in ("2025-11-25", MODERN):
+            schema.check(schema.error, answer)
+        else:
+            schema.check(schema.error, {**answer, "id": 1})
+        with pytest.raises(jsonschema.ValidationError):
+            schema.check(schema.error, {**answer, "id": None})
+
+
+def test_errors_that_the_newest_version_names_are_such(mcp: Any, official: dict[str, Official]) -> None:
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    schema = official[MODERN]
+    schema.check("HeaderMismatchError", mcp.send(listing, MODERN, Mcp_Method="x").json)
+    schema.check("UnsupportedProtocolVersionError", mcp.send(listing, None, MCP_Protocol_Version="1999-01-01").json)
+
+
+def test_the_schemas_can_refuse(mcp: Any, official: dict[str, Official]) -> None:
+    """What is right in one version is wrong in another: the check is no formality."""
+    listed = json.loads(mcp.ask("2025-11-25", "tools/list").data)["result"]
+    official["2025-11-25"].check("ListToolsResult", listed)
+    with pytest.raises(jsonschema.ValidationError):
+        official[MODERN].check("ListToolsResult", listed)
