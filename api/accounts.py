@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from api._hot import GIVE_BACK, RESERVE, USED, Hot
+from api._hot import hot
 from api._ledger import Ledger
 from api._tables import KEYS, REPEATS, SIGN_UPS, USAGE, migrate, open_engine
 from warehouse.clock import DAY, HOUR
@@ -50,7 +50,7 @@ class TokenReused(SignUpRefused):
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """A call counted before its work: the `used`th of `key` on `day`."""
+    """A call counted before its work; `used` calls of `key` stand on `day` with it."""
 
     key: int
     day: int
@@ -80,7 +80,7 @@ class Accounts:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._hot = Hot(engine)
+        self._hot = hot(engine)
         self.ledger = Ledger(engine)
 
     @classmethod
@@ -96,17 +96,16 @@ class Accounts:
     def reserve(self, digest: bytes, now: int) -> Reserved | None:
         """Counts one call of a key on its UTC day; None where the key is unknown, revoked, or has none left."""
         day = now // DAY
-        row = self._hot.one(RESERVE, (day, digest, CALLS_PER_DAY))
+        row = self._hot.count(digest, day, CALLS_PER_DAY)
         return Reserved(row[0], day, row[1]) if row else None
 
     def give_back(self, reserved: Reserved) -> int:
         """Takes a counted call back, on the day that it was counted; the key's calls of that day now."""
-        row = self._hot.one(GIVE_BACK, (reserved.key, reserved.day))
-        return int(row[0]) if row else 0
+        return self._hot.take_back(reserved.key, reserved.day)
 
     def usage(self, digest: bytes, now: int) -> Usage | None:
         """The day of a live key; None for any other."""
-        row = self._hot.one(USED, (now // DAY, digest))
+        row = self._hot.look(digest, now // DAY)
         return Usage(*row) if row else None
 
     def revoke(self, key: int, now: int) -> None:

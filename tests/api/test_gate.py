@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import os
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
@@ -15,8 +14,8 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from api._hot import Hot
 from api._limits import Limits, Spent, limits_path
+from api._tables import AccountsUnavailable
 from api.accounts import CALLS_PER_DAY, SignUp, digest_of
 from api.client import client_address, client_unit
 from api.doors import Answer, Call, Pass, Receipt, Refusal
@@ -311,9 +310,10 @@ def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(house: H
     key = house.key()
 
     def locked(*_: object) -> None:
-        raise sqlite3.OperationalError("database is locked")
+        raise AccountsUnavailable("database is locked")
 
-    monkeypatch.setattr(Hot, "_run", locked)
+    for statement in ("count", "look"):
+        monkeypatch.setattr(house.gate.accounts._hot, statement, locked)
     refused = house.http.get(PATH, headers=bearer(key))
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert refused.json["type"].endswith("/problems/accounts-unavailable")
