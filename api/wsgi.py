@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 from api import create_app
 from api.settings import Settings
+
+# What becomes of payments: one line of JSON a change of state, to standard error, beside the requests' own log.
+_payments = logging.getLogger("emds.payments")
+_payments.setLevel(logging.INFO)
+_payments.addHandler(logging.StreamHandler())
 
 app = create_app(Settings.from_environ(os.environ))

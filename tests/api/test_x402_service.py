@@ -1,0 +1,100 @@
+"""The service itself sells: its own endpoints under its own gunicorn, paid by the official client on a chain like Base."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import requests
+from eth_account import Account
+from x402.client import x402ClientSync
+from x402.http.clients.requests import x402_requests
+from x402.mechanisms.evm.exact import register_exact_evm_client
+from x402.mechanisms.evm.signers import EthAccountSigner
+
+from api.prices import PRICES
+from tests.rig.chain import BUYER, KEYS, Chain, anvil
+from tests.rig.facilitator import Facilitator
+from tests.rig.official import Official
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
+
+PAID = {
+    "snapshot": "/v1/map/snapshot", "brief": "/v1/brief/GB", "latest": "/v1/latest/GB", "demand": "/v1/demand/GB",
+    "generation": "/v1/generation/GB", "price": "/v1/price/GB?format=csv", "carbon-intensity": "/v1/carbon-intensity/GB?limit=5",
+    "interchange": "/v1/interchange/GB?by=border", "capacity": "/v1/capacity/DE-LU",
+}
+COSTS_NOTHING = {
+    "/v1/latest/XX": 404, "/v1/capacity/GB": 404, "/v1/price/GB?limit=0": 400, "/v1/price/GB?unknown=1": 400,
+    "/v1/price/GB?start=1000&end=2000": 200,  # nothing was measured then
+    "/v1/latest/GB?sample=true": 200, "/v1/zones": 200,
+}
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    running = Chain()
+    running.mint(BUYER, 10_000_000)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def facilitator(chain: Chain) -> Iterator[Facilitator]:
+    running = Facilitator(Official(chain.url, KEYS[0]))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def session() -> Iterator[requests.Session]:
+    """The official client, which pays whatever asks for it."""
+    client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
+    with x402_requests(client) as paying:
+        yield paying
+
+
+def test_every_paid_path_costs_its_price_and_nothing_else_does(
+    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, session: requests.Session,
+) -> None:
+    payee = str(Account.create().address)
+    served = serve(everywhere, EMDS_PAY_TO=payee, EMDS_FACILITATOR_URLS=facilitator.url, EMDS_RPC_URL=chain.url)
+    assert set(PAID) == set(PRICES)
+    for name, path in PAID.items():
+        before = chain.balance(payee)
+        answer = session.get(served.url + path, timeout=30)
+        assert answer.status_code == 200, (path, answer.text)
+        assert answer.headers["Cache-Control"] == "private, no-store"
+        receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
+        assert receipt["transaction"] == chain.transfers(payee)[-1]
+        assert chain.balance(payee) - before == PRICES[name].units
+    total = sum(price.units for price in PRICES.values())
+    for path, status in COSTS_NOTHING.items():
+        assert session.get(served.url + path, timeout=30).status_code == status, path
+    assert chain.balance(payee) == total
+    assert len(chain.transfers(payee)) == len(PRICES)
+    with sqlite3.connect(everywhere.home / "accounts.sqlite") as ledger:
+        rows = ledger.execute("SELECT state, sum(amount), count(*) FROM payments GROUP BY state ORDER BY state").fetchall()
+    ledger.close()
+    assert rows == [("released", 10_000, 1), ("settled", total, len(PRICES))]
+    told = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
+    assert [each["tx"] for each in told if each["payment"] == "settled"] == chain.transfers(payee)
+
+
+def test_a_simulated_warehouse_sells_on_loopback_only(
+    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, session: requests.Session,
+) -> None:
+    everywhere.mode = "simulated"
+    everywhere.publish()
+    payee = str(Account.create().address)
+    near = serve(everywhere, EMDS_PAY_TO=payee, EMDS_FACILITATOR_URLS=facilitator.url)
+    answer = session.get(near.url + "/v1/latest/GB", timeout=30)
+    assert (answer.status_code, answer.headers["X-EMDS-Data"]) == (200, "simulated")
+    assert chain.balance(payee) == 1000
+    far = serve(everywhere, EMDS_PAY_TO=payee, EMDS_FACILITATOR_URLS="https://facilitator.example")
+    refused = requests.get(far.url + "/v1/latest/GB", timeout=30)
+    assert (refused.status_code, refused.json()["accepts"]) == (402, [])
