@@ -5,7 +5,6 @@ Not here: publishers' credentials and ingestion (the pipeline's own), EMDS_NOW (
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from api._address import is_address
 from warehouse.errors import MarketError
 
 Network = IPv4Network | IPv6Network
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class SettingsError(MarketError):
@@ -179,8 +178,8 @@ def _database_url(text: str) -> str:
 
 
 def _pay_to(text: str) -> str:
-    if text and (not _ADDRESS.fullmatch(text) or int(text, 16) == 0):
-        raise ValueError("is not an address of 0x and 40 hex digits")
+    if text and not is_address(text):
+        raise ValueError("is not an address of 0x and 40 hex digits with its right checksum (EIP-55)")
     return text
 
 

@@ -12,8 +12,10 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from eth_utils import keccak
 from flask.testing import FlaskClient
 
+from api._address import is_address, keccak256
 from api._limits import Limits, Spent, limits_path
 from api._tables import AccountsUnavailable
 from api.accounts import CALLS_PER_DAY, SignUp, digest_of
@@ -257,7 +259,7 @@ def test_prices_are_the_specifications() -> None:
 
 def test_settings_read_the_environment() -> None:
     read = Settings.from_environ({
-        "EMDS_HOME": "/srv/emds", "EMDS_BASE_URL": "https://emds.example/", "EMDS_PAY_TO": "0x" + "aB" * 20,
+        "EMDS_HOME": "/srv/emds", "EMDS_BASE_URL": "https://emds.example/", "EMDS_PAY_TO": "0x" + "ab" * 20,
         "EMDS_FACILITATOR_URLS": "https://a.example/x402/, https://b.example", "EMDS_FACILITATOR_AUTH": "cdp:id:c2VjcmV0,bearer:tok",
         "EMDS_TRUSTED_PROXIES": "10.0.0.0/8,::1", "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_METRICS_TOKEN": "hush",
     })
@@ -286,6 +288,22 @@ def test_settings_name_every_fault_and_no_secret() -> None:
     assert {name for name in wrong if name in text} == wrong
     assert "KEY" not in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(("text", "good"), [
+    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", True), ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", True),
+    ("0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", True), ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee", False),
+    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed", False), ("0x" + "0" * 40, False), ("5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", False),
+    ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae", False), ("vitalik.eth", False),
+])
+def test_a_receivers_address_is_checked(text: str, good: bool) -> None:
+    assert is_address(text) is good
+
+
+@pytest.mark.parametrize("length", [0, 1, 40, 135, 136, 137, 400])
+def test_keccak_is_ethereums(length: int) -> None:
+    text = bytes(range(256)) * 2
+    assert keccak256(text[:length]) == keccak(text[:length])
 
 
 @pytest.mark.parametrize(("given", "url"), [
