@@ -5,7 +5,7 @@ A check here is a bell, not a gate: what is not believed has been set aside alre
 
 import dagster as dg
 
-from assets import line
+from assets.reports import RunReport
 
 CHECKS: dict[str, tuple[tuple[str, ...], str]] = {
     "believed": (("range", "conflict", "grid"), "Every value is possible for its zone, stated once, on its grid; others are set aside."),
@@ -20,7 +20,7 @@ def specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     return [dg.AssetCheckSpec(name, asset=key, description=text) for name, (_, text) in CHECKS.items()]
 
 
-def results(key: dg.AssetKey, report: line.RunReport) -> list[dg.AssetCheckResult]:
+def results(key: dg.AssetKey, report: RunReport) -> list[dg.AssetCheckResult]:
     """Each check's outcome for one run; warnings but where rows were set aside."""
     missing = [f"{d.day} {d.status}" for d in report.days if d.status in ("short", "missing", "failed")]
     found = []
@@ -29,10 +29,9 @@ def results(key: dg.AssetKey, report: line.RunReport) -> list[dg.AssetCheckResul
         told = [f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in mine[:20]]
         days = missing[:31] if name == "whole" else []
         grave = any(f.severity == "error" for f in mine)
-        found.append(_result(key, name, not mine and not days, grave, {"findings": told, "count": sum(f.count for f in mine), "days": days}))
+        found.append(dg.AssetCheckResult(
+            asset_key=key, check_name=name, passed=not mine and not days,
+            severity=dg.AssetCheckSeverity.ERROR if grave else dg.AssetCheckSeverity.WARN,
+            metadata={"findings": told, "count": sum(f.count for f in mine), "days": days},
+        ))
     return found
-
-
-def _result(key: dg.AssetKey, name: str, passed: bool, grave: bool, metadata: dict[str, object]) -> dg.AssetCheckResult:
-    severity = dg.AssetCheckSeverity.ERROR if grave else dg.AssetCheckSeverity.WARN
-    return dg.AssetCheckResult(asset_key=key, check_name=name, passed=passed, severity=severity, metadata=metadata)

@@ -1,36 +1,33 @@
 """The line from a feed's market days to the warehouse: ask, keep, parse, judge, fold, note. Each arrow is one call with a plain argument.
 
-No Dagster here, so that the command line, tests and assets share it; publishing documents is `assets.publish`.
+No Dagster here, so that the command line, tests and assets share it. What a run tells is `assets.reports`' business,
+publishing documents `assets.publish`'.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assets import reports
 from assets.plots import excerpt
+from assets.reports import DayReport, Failures, RunReport
 from assets.sources._http import Answer
 from warehouse import clock, coverage, health, layout, quality, raw, series
-from warehouse.clock import MarketDay
-from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.health import Health
+from warehouse.clock import MarketDay, Window
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, NotPublished, OutOfReach
 from warehouse.market import Feed, Request, Source
 from warehouse.schema import Rows, Strip
-from warehouse.series import Folded
 from warehouse.storage import Folder
 
 MOST_REQUESTS = 20_000
 """Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
-
-Status = Literal["done", "short", "waiting", "missing", "out of reach", "failed"]
 
 
 class Asks(Protocol):
@@ -54,45 +51,6 @@ class House:
     """Which questions to ask for these days: the feed's own, or the recorded ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class DayReport:
-    """What became of one market day of a feed. `first` and `last` are interval starts, None without rows."""
-
-    day: str
-    status: Status
-    rows: int = 0
-    first: int | None = None
-    last: int | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """What one run over market days of one feed did."""
-
-    feed: str
-    days: tuple[DayReport, ...]
-    requests: int = 0
-    bytes: int = 0
-    kept: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    quarantined: int = 0
-    findings: tuple[quality.Finding, ...] = ()
-    folded: tuple[Folded, ...] = ()
-    failures: tuple[FeedError, ...] = ()
-    sample: Rows = field(default_factory=Rows)
-    """Some of the judged rows, for tables and plots."""
-
-    @property
-    def failed(self) -> list[DayReport]:
-        return [day for day in self.days if day.status == "failed"]
-
-    @property
-    def zones(self) -> set[str]:
-        """The zones whose series may have changed."""
-        return {f.zone for f in self.folded if f.wrote}
-
-
 @dataclass(slots=True)
 class _Gathered:
     """Answers in the order in which they came, and what was not had."""
@@ -106,24 +64,30 @@ class _Gathered:
 def run(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     """Brings these market days of a feed into the warehouse; failures are reported, never raised, but for our own files."""
     today = clock.local_date(clock.now(), feed.tz)
-    within = [d for d in days if house.mode == "recorded" or feed.reaches(d.day, today)]
+    beyond = {} if house.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
+    within = [d for d in days if d not in beyond]
     try:
         requests = house.plan(feed, within) if within else []
     except FeedError as error:
-        requests, gathered = [], _Gathered(failures=[(Request(feed.id, "", days=tuple(d.day for d in within)), error)])
+        gathered = _Gathered(failures=[(Request(feed.id, "", days=tuple(d.day for d in within)), error)])
     else:
         gathered = _gather(house, feed, requests)
-    return _digest(house, feed, days, within, gathered)
+    return _digest(house, feed, days, beyond, gathered)
 
 
 def rerun(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """The same from the kept bytes, without asking anybody."""
+    """The same from the kept bytes, without asking anybody. Only rows of these days are folded.
+
+    What a kept body says of other days may have been corrected by a later one, which is not read here. Bodies of the
+    neighbouring days are, since charts and daily files reach over midnight.
+    """
     gathered = _Gathered()
-    for kept in raw.find(house.storage, feed.id, min(d.day for d in days), max(d.day for d in days)):
+    first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
+    for kept in raw.find(house.storage, feed.id, first, last):
         if kept.request.kind == "rows":
-            gathered.answers.append(Answer(kept.request, kept.body, kept.fetched_at, kept.request.url))
+            gathered.answers.append(Answer(kept.request, kept.body, kept.fetched_at))
             gathered.bytes += len(kept.body)
-    return _digest(house, feed, days, days, gathered)
+    return _digest(house, feed, days, {}, gathered, again=True)
 
 
 def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
@@ -141,7 +105,7 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
             if request.once and (kept := shelf().get(request.url)):
-                got.answers.append(Answer(request, kept.body, kept.fetched_at, request.url))
+                got.answers.append(Answer(request, kept.body, kept.fetched_at))
                 continue
             answer = house.session.ask(request)
             got.bytes += len(answer.body)
@@ -164,24 +128,41 @@ def _kept_for_good(house: House, feed: Feed, requests: Sequence[Request]) -> dic
     return {kept.request.url: kept for kept in bodies if kept.request.once}
 
 
-def _digest(house: House, feed: Feed, days: Sequence[MarketDay], within: Sequence[MarketDay], got: _Gathered) -> RunReport:
-    """Parse, judge, fold and note what was gathered."""
+def _digest(
+    house: House, feed: Feed, days: Sequence[MarketDay], beyond: Mapping[MarketDay, OutOfReach], got: _Gathered, again: bool = False,
+) -> RunReport:
+    """Parse, judge, fold and note what was gathered; `again`: from kept bytes."""
     now = clock.now()
-    spans = [year_window(d) if feed.yearly else d.window for d in within]
+    within = [d for d in days if d not in beyond]
     stated, sifted = _stated(feed, got, now)
-    judgement = quality.judge(stated, feed, spans, now)
+    if again:
+        stated = _within(stated, [reports.window_of(feed, d) for d in days])
+    # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
+    judgement = quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
     aside = sum(_set_aside(house, feed, within, verdict) for verdict in (*sifted, judgement))
-    rows, whole = judgement.kept, _evicting(feed, judgement, within, got.failures)
+    rows, whole = judgement.kept, _evicting(judgement, within, got.failures)
     folded = series.fold(house.storage, feed.id, rows, whole, house.ranks, now)
-    stamps = np.sort(np.concatenate([np.empty(0, np.int64), *(np.asarray(s.ts, np.int64) for s in rows.strips.values())]))
-    asked = frozenset(within)
-    reports = tuple(_day_report(feed, day, day in asked, stamps, judgement, got.failures, now) for day in days)
-    _note(house, feed, reports, rows, got.failures, aside, now)
+    told = reports.of_days(feed, days, beyond, rows, judgement.short, got.failures, now)
+    _note(house, feed, told, rows, got, aside, again)
     found = [*(f for verdict in sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
     return RunReport(
-        feed.id, reports, len(got.answers) + len(got.failures), got.bytes, got.kept, dict(rows.dropped), aside,
+        feed.id, told, len(got.answers) + len(got.failures), got.bytes, got.kept, dict(rows.dropped), aside,
         tuple(found), tuple(folded), tuple(error for _, error in got.failures), excerpt(rows),
     )
+
+
+def _within(rows: Rows, windows: Sequence[Window]) -> Rows:
+    """The rows that begin in one of some windows, which do not overlap."""
+    kept = Rows()
+    kept.dropped.update(rows.dropped)
+    starts, ends = (np.array(sorted(bounds), np.int64) for bounds in zip(*((w.start, w.end) for w in windows), strict=True))
+    for key, strip in rows.strips.items():
+        ts, values = np.asarray(strip.ts, np.int64), np.asarray(strip.values, np.float64)
+        place = np.searchsorted(starts, ts, side="right") - 1
+        inside = (place >= 0) & (ts < ends[place])
+        if inside.any():
+            kept.extend(key, ts[inside].tolist(), values[inside].tolist())
+    return kept
 
 
 def _stated(feed: Feed, got: _Gathered, now: int) -> tuple[Rows, list[quality.Judgement]]:
@@ -218,87 +199,20 @@ def _set_aside(house: House, feed: Feed, days: Sequence[MarketDay], judgement: q
     return count
 
 
-def _evicting(
-    feed: Feed, judgement: quality.Judgement, days: Sequence[MarketDay], failures: Sequence[tuple[Request, FeedError]],
-) -> Mapping[tuple[str, str], Sequence[clock.Window]]:
+def _evicting(judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures) -> Mapping[coverage.Pair, Sequence[Window]]:
     """The whole spans, less the days of which a request failed: what is missing there may only not have been had."""
     hurt = {d for request, error in failures if not isinstance(error, NotPublished) for d in request.days or [m.day for m in days]}
     starts = {m.start for m in days if m.day in hurt}
-    if feed.yearly:
-        return {}
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
 
 
-def _day_report(
-    feed: Feed, day: MarketDay, asked: bool, stamps: NDArray[np.int64], judgement: quality.Judgement,
-    failures: Sequence[tuple[Request, FeedError]], now: int,
-) -> DayReport:
-    """`stamps`: the starts of all rows, sorted."""
-    window = year_window(day) if feed.yearly else day.window
-    inside = stamps[np.searchsorted(stamps, window.start) : np.searchsorted(stamps, window.end)]
-    extent: dict[str, Any] = {"rows": len(inside)}
-    if len(inside):
-        extent |= {"first": int(inside[0]), "last": int(inside[-1])}
-    wrong = [error for request, error in failures if not request.days or day.day in request.days or feed.yearly]
-    hard = [e for e in wrong if not isinstance(e, NotPublished)]
-    if not asked:
-        return DayReport(str(day), "out of reach", reason=f"{feed.id} reaches back {feed.reach_days} days")
-    if hard:
-        return DayReport(str(day), "failed", **extent, reason="; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in hard))[:500])
-    if len(inside):
-        short = [pair for pair, parts in judgement.short.items() if window.start in {part.start for part in parts}]
-        late = short and not feed.yearly and coverage.due(feed, window, now) > window.start
-        told = "fewer rows than must be there by now: " + ", ".join(" ".join(pair) for pair in sorted(short))
-        return DayReport(str(day), "short" if late else "done", **extent, reason=told[:300] if late else "")
-    reason = str(wrong[0]) if wrong else "no row of that day in the answers"
-    if coverage.due(feed, window, now) <= window.start:
-        return DayReport(str(day), "waiting", reason=reason)
-    recent = day.end > now - (feed.revised_days + 1) * clock.DAY
-    return DayReport(str(day), "failed" if recent and not feed.yearly else "missing", reason=f"nothing published: {reason}")
-
-
-def year_window(day: MarketDay) -> clock.Window:
-    """The calendar year of a yearly partition, a day wide of it on both sides: years begin at a local midnight."""
-    first = MarketDay(day.day.replace(month=1, day=1), day.tz)
-    return clock.Window(first.start - clock.DAY, MarketDay(first.day.replace(year=first.day.year + 1) - timedelta(days=2), day.tz).end)
-
-
-def _note(
-    house: House, feed: Feed, days: Sequence[DayReport], rows: Rows, failures: Sequence[tuple[Request, FeedError]],
-    quarantined: int, now: int,
-) -> None:
-    """Tells the source's health per zone. Errors of days that no schedule asks for any more are not the feed's health."""
-    until: dict[str, int] = defaultdict(int)
-    for key, strip in rows.strips.items():
-        if strip.ts:
-            until[key.zone] = max(until[key.zone], clock.interval_end(max(strip.ts), key.resolution))
+def _note(house: House, feed: Feed, told: Sequence[DayReport], rows: Rows, got: _Gathered, quarantined: int, again: bool) -> None:
+    """Tells the source's health, zone by zone."""
+    now = clock.now()
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
-    recent = house.mode == "recorded" or any(d.day >= str(oldest) for d in days)
-    changes = []
-    for zone in feed.zones:
-        reason = _reason(zone, days, failures) if recent else ""
-        good = zone in until or (not reason and any(d.status == "waiting" for d in days))
-        if good or reason:
-            changes.append(Health(feed.id, zone, now if good else 0, reason, now if reason else 0, until.get(zone, 0), quarantined))
+    judging = not again and (house.mode == "recorded" or any(day.day >= str(oldest) for day in told))
+    heard = max((answer.fetched_at for answer in got.answers), default=0) if again else now
+    known = {h.zone: h for h in health.load(house.storage, feed.source) if h.feed == feed.id}
+    changes = reports.of_zones(feed, known, told, rows, got.failures, quarantined, heard, judging)
     if changes:
         health.note(house.storage, feed.source, changes)
-
-
-def _reason(zone: str, days: Sequence[DayReport], failures: Sequence[tuple[Request, FeedError]]) -> str:
-    own = [e for request, e in failures if request.zone in (None, zone) and not isinstance(e, NotPublished)]
-    if own:
-        return str(own[0])[:300]
-    overdue = [d for d in days if d.status == "failed" and d.reason.startswith("nothing published")]
-    return f"{overdue[0].day}: {overdue[0].reason}"[:300] if overdue else ""
-
-
-def retry_after(failures: Iterable[FeedError]) -> float | None:
-    """Seconds after which asking again makes sense; None where it does not (changed formats, missing credentials)."""
-    later = [f.retry_after or 0.0 for f in failures if isinstance(f, FeedUnavailable)]
-    hard = [f for f in failures if not isinstance(f, FeedUnavailable | NotPublished)]
-    return max(later) if later and not hard else None
-
-
-def totals(reports: Iterable[RunReport]) -> Counter[str]:
-    """Days by status over several runs."""
-    return Counter(day.status for report in reports for day in report.days)

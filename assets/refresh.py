@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from assets import geo_layers, line
 from assets.publish import publish
+from assets.reports import RunReport
 from warehouse import catalogue, clock
 from warehouse.zones import ZONES
 
 
-def refresh(house: line.House, report: line.RunReport) -> None:
+def refresh(house: line.House, report: RunReport) -> None:
     """Publishes the catalogue, and latest, brief and snapshot where a zone's rows changed."""
     now = clock.now()
     catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, now)

@@ -14,6 +14,7 @@ from dagster._core.definitions.data_version import CODE_VERSION_TAG
 
 from assets import checks, line, plots
 from assets.refresh import refresh
+from assets.reports import DayReport, RunReport, retry_after
 from warehouse.clock import MarketDay, iso
 from warehouse.market import Feed, Source
 
@@ -67,7 +68,7 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
         again = context.run.tags.get("emds/from") == "raw"
         report = (line.rerun if again else line.run)(house, feed, days_of(feed, context.partition_keys))
         for day in report.days:
-            if day.rows:
+            if day.finished:
                 context.log_event(materialisation(feed, report, day))
             elif day.reason:
                 context.log.info(f"{day.day} {day.status}: {day.reason}")
@@ -106,13 +107,13 @@ def _declared(source: Source, feed: Feed) -> dict[str, Any]:
     }
 
 
-def materialisation(feed: Feed, report: line.RunReport, day: line.DayReport) -> dg.AssetMaterialization:
+def materialisation(feed: Feed, report: RunReport, day: DayReport) -> dg.AssetMaterialization:
     """The event of a finished day; its code version lets the UI show it as stale once the parser has changed."""
     version = {CODE_VERSION_TAG: feed.version}
     return dg.AssetMaterialization(asset_key(feed), metadata=_of_day(report, day), partition=key_of(feed, day.day), tags=version)
 
 
-def _of_day(report: line.RunReport, day: line.DayReport) -> dict[str, Any]:
+def _of_day(report: RunReport, day: DayReport) -> dict[str, Any]:
     """A finished day's metadata: count, span, state; of a run's last day also its picture and newest rows."""
     shown: dict[str, Any] = {
         "dagster/partition_row_count": day.rows, "state": day.status, "first": iso(day.first or 0), "last": iso(day.last or 0),
@@ -120,17 +121,17 @@ def _of_day(report: line.RunReport, day: line.DayReport) -> dict[str, Any]:
         "run_bytes": report.bytes, "run_requests": report.requests,
         "run_changed": sum(f.added + f.changed + f.evicted for f in report.folded),
     }
-    if day is [d for d in report.days if d.rows][-1]:
+    if day is [d for d in report.days if d.finished][-1]:
         shown |= {"plot": dg.MetadataValue.md(plots.sparkline(report.sample)), "newest": dg.MetadataValue.md(plots.table(report.sample))}
     return shown
 
 
-def _raise(context: dg.AssetExecutionContext, report: line.RunReport) -> None:
+def _raise(context: dg.AssetExecutionContext, report: RunReport) -> None:
     """Failed days fail the run, once the others are written: retried when the publisher may answer later, else for a person."""
     if not report.failed:
         return
     reasons = "; ".join(f"{d.day}: {d.reason}" for d in report.failed[:5])
-    wait = line.retry_after(report.failures)
+    wait = retry_after(report.failures)
     if wait is not None:
         jitter = random.uniform(10, 30) * (context.retry_number + 1)  # noqa: S311 (spreads load, hides nothing)
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=max(wait, jitter)) from dg.Failure(reasons)

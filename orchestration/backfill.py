@@ -20,6 +20,7 @@ from multiprocessing import get_context
 import orjson
 
 from assets import line
+from assets.reports import DayReport, RunReport, totals
 from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.resources import open_house
@@ -117,7 +118,7 @@ class Journal:
         self._storage.delete(self._key)
 
 
-def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, line.RunReport]]:
+def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
     """Runs the tasks, source by source in `workers` processes; yields each report as it comes."""
     queues: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -131,7 +132,7 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
     with ExitStack() as pools:
         # A source stays in one process: there its pace and its circuit are kept.
         free = [pools.enter_context(ProcessPoolExecutor(1, mp_context=get_context("forkserver"))) for _ in range(workers)]
-        running: dict[Future[line.RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
+        running: dict[Future[RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
 
         def start(queue: list[Task], pool: ProcessPoolExecutor) -> None:
             task = queue.pop(0)
@@ -152,14 +153,14 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
 _houses: dict[int, line.House] = {}
 
 
-def _in_worker(task: Task, again: bool) -> line.RunReport:
+def _in_worker(task: Task, again: bool) -> RunReport:
     house = _houses.get(os.getpid())
     if house is None:
         house = _houses[os.getpid()] = open_house()
     return _run(house, task, again)
 
 
-def _run(house: line.House, task: Task, again: bool) -> line.RunReport:
+def _run(house: line.House, task: Task, again: bool) -> RunReport:
     return (line.rerun if again else line.run)(house, feed_of(task.feed), days_of(task))
 
 
@@ -169,7 +170,7 @@ class Progress:
     def __init__(self, total: int) -> None:
         self.total, self.count, self.begun = total, 0, time.monotonic()
 
-    def step(self, task: Task, report: line.RunReport) -> None:
+    def step(self, task: Task, report: RunReport) -> None:
         self.count += 1
         failed, rows = len(report.failed), sum(d.rows for d in report.days)
         words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
@@ -184,14 +185,14 @@ class Progress:
         sys.stderr.flush()
 
 
-def end_report(done: Sequence[tuple[Task, line.RunReport]]) -> str:
+def end_report(done: Sequence[tuple[Task, RunReport]]) -> str:
     """Counts per feed, and what failed."""
-    per_feed: dict[str, list[line.RunReport]] = defaultdict(list)
+    per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for task, report in done:
         per_feed[task.feed].append(report)
     lines = [f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"]
     for feed, reports in sorted(per_feed.items()):
-        by = line.totals(reports)
+        by = totals(reports)
         rows = sum(d.rows for r in reports for d in r.days)
         changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
         rest = by["waiting"] + by["missing"] + by["out of reach"]
@@ -203,6 +204,6 @@ def end_report(done: Sequence[tuple[Task, line.RunReport]]) -> str:
     return "\n".join(lines)
 
 
-def failed_days(reports: Iterable[line.RunReport]) -> list[line.DayReport]:
+def failed_days(reports: Iterable[RunReport]) -> list[DayReport]:
     """Every failed day of several runs."""
     return [day for report in reports for day in report.failed]

@@ -40,7 +40,7 @@ def _of_feed(house: line.House, feed: Feed, days: int) -> Iterator[Hole]:
     now = clock.now()
     today = clock.local_date(now, feed.tz)
     span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
-    span = [d for d in span if feed.reaches(d.day, today)]
+    span = [d for d in span if feed.out_of_reach(d.day, today) is None]
     if not span:
         return
     held = _held(house, feed, span)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets import line
+from assets.reports import RunReport
 from assets.series import key_of, materialisation
 from warehouse.market import Feed
 
@@ -36,11 +36,11 @@ def instance(home: Path) -> dg.DagsterInstance:
     return dg.DagsterInstance.get()
 
 
-def record(told: dg.DagsterInstance, feed: Feed, report: line.RunReport) -> list[str]:
+def record(told: dg.DagsterInstance, feed: Feed, report: RunReport) -> list[str]:
     """Writes the materialisations of a report's finished days; returns their partition keys."""
     keys = []
     for day in report.days:
-        if day.rows:
+        if day.finished:
             keys.append(key_of(feed, day.day))
             told.report_runless_asset_event(materialisation(feed, report, day))
     return keys

@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from assets import line
+from assets.reports import RunReport
 from assets.sources import feeds
 from assets.sources._recorded import recorded_requests
 from orchestration.resources import replay_plan
@@ -25,9 +26,8 @@ from warehouse.market import Feed, Request
 class Replayed:
     """What a replay did: reports per feed, and the recorded answers that gave a typed failure instead of rows."""
 
-    reports: list[tuple[Feed, line.RunReport]] = field(default_factory=list)
+    reports: list[tuple[Feed, RunReport]] = field(default_factory=list)
     failures: list[tuple[Request, FeedError]] = field(default_factory=list)
-    skipped: int = 0
 
 
 def replay(house: line.House, folder: Path) -> Replayed:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from assets import line
 from assets.refresh import refresh_all
+from assets.reports import RunReport
 from assets.sources import feed as feed_of
 from orchestration import backfill, ledger
 from orchestration.backfill import Task
@@ -27,7 +27,7 @@ def run(tasks: Sequence[Task], again: bool, resumable: bool = False) -> int:
         sys.stderr.write(f"going on: {len(tasks) - len(left)} of {len(tasks)} runs were done before\n")
     told = ledger.instance(house.storage.root)
     progress = backfill.Progress(max(1, len(left)))
-    done: list[tuple[Task, line.RunReport]] = []
+    done: list[tuple[Task, RunReport]] = []
     for task, report in backfill.run(left, again):
         ledger.record(told, feed_of(task.feed), report)
         done.append((task, report))

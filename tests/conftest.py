@@ -1,4 +1,4 @@
-"""A child process that is killed at a chosen file operation, for tests of what a kill leaves behind."""
+"""What all tests share: examples without a deadline, and a child process that is killed at a chosen file operation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
+
+# A shared machine may stand still for a second in any example.
+settings.register_profile("emds", deadline=None)
+settings.load_profile("emds")
 
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 

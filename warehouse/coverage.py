@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
+from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end
 from warehouse.market import Feed
 from warehouse.schema import Rows
 
@@ -36,6 +36,7 @@ class Cover:
     short: Mapping[Pair, tuple[Window, ...]]
     """Only pairs that have any; a span with gaps in a border alone is neither."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
+    """A stretch that several fuels lack alike stands there once."""
 
 
 def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
@@ -53,7 +54,7 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
         whole[pair] = tuple(part for part, missing in found.items() if not missing and not any(_gaps(one, part) for one in borders))
         if any(found.values()):
             short[pair] = tuple(part for part, missing in found.items() if missing)
-            gaps[pair] = tuple(gap for missing in found.values() for gap in missing)
+            gaps[pair] = tuple(dict.fromkeys(gap for missing in found.values() for gap in missing))
     return Cover(whole, short, gaps)
 
 
@@ -65,9 +66,7 @@ def due(feed: Feed, span: Window, now: int) -> int:
         step = min(RESOLUTIONS[feed.resolution], DAY)
         until = now - publication.lag_minutes * 60 - grace
         return min(span.end, max(span.start, until - until % step))
-    on = MarketDay.at(span.start, feed.tz).next(publication.day_offset).day
-    out = local_midnight(on, feed.tz) + (publication.daily_at.hour * 60 + publication.daily_at.minute) * 60
-    return span.end if now >= out + grace else span.start
+    return span.end if now >= publication.out_at(MarketDay.at(span.start, feed.tz)) + grace else span.start
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class NotPublished(FeedError):
 
 
 class OutOfReach(FeedError):
-    """The day lies before the feed's reach: nothing to ask, nothing to write."""
+    """The day lies before the feed began, or before its reach: nothing to ask, nothing to write."""
 
 
 class FeedChanged(FeedError):

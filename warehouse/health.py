@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, time, timedelta
+from datetime import time, timedelta
 from typing import Any, Literal
 
 import orjson
@@ -40,9 +40,8 @@ class Health:
 
 def note(storage: Storage, source: str, changes: Iterable[Health]) -> None:
     """Merges what a run learnt into the source's health document; a later instant wins, member by member."""
-    name = layout.health(source)
-    key = layout.published(name)
-    with storage.locked([f"health/{source}"]):
+    key = layout.published(layout.health(source))
+    with storage.locked([key]):
         kept = {(h.feed, h.zone): h for h in load(storage, source)}
         for change in changes:
             kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change)
@@ -75,14 +74,7 @@ def expected_by(publication: Publication, tz: str, resolution: str, data_until: 
     if publication.daily_at is None:
         step = min(clock.RESOLUTIONS[resolution], clock.DAY)
         return data_until + step + publication.lag_minutes * 60 + grace
-    return publication_instant(publication, MarketDay.at(data_until, tz)) + grace
-
-
-def publication_instant(publication: Publication, day: MarketDay) -> int:
-    """When a daily feed puts out a market day: at its clock time, however long that day is."""
-    at = publication.daily_at or time()
-    on = day.next(publication.day_offset).day
-    return int(datetime.combine(on, at, tzinfo=clock.zone_of(day.tz)).timestamp())
+    return publication.out_at(MarketDay.at(data_until, tz)) + grace
 
 
 def state(health: Health | None, publication: Publication, tz: str, resolution: str, now: int) -> State:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, time
+from datetime import date, datetime, time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from warehouse.clock import MarketDay, Window
+from warehouse.clock import MarketDay, Window, zone_of
+from warehouse.errors import OutOfReach
 
 if TYPE_CHECKING:
     from warehouse.schema import Rows
@@ -128,6 +129,11 @@ class Publication:
     day_offset: int = 0
     grace_minutes: int = 30
 
+    def out_at(self, day: MarketDay) -> int:
+        """When a daily feed puts out a market day: by the clock of that day's zone, so also where the clock changes. Unix seconds."""
+        on = day.next(self.day_offset).day
+        return int(datetime.combine(on, self.daily_at or time(), tzinfo=zone_of(day.tz)).timestamp())
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:
@@ -152,7 +158,7 @@ class Feed:
     """The first market day that it ever published."""
     publication: Publication
     requests: Callable[[Sequence[MarketDay]], list[Request]]
-    """The questions for these market days (of `tz`); one may cover many days. Pure. Raises OutOfReach never: see `reach_days`."""
+    """The questions for these market days (of `tz`); one may cover many days. Pure. Only days within reach are asked for."""
     parse: Callable[[bytes, Request], Rows]
     """Every row that a body states, wherever it lies. Pure. Raises FeedError leaves, never anything else."""
     every_minutes: int
@@ -177,16 +183,18 @@ class Feed:
     """A longer answer is refused."""
     version: str = "1"
     """The parser's version: raised when its rows change, so that Dagster shows old partitions as stale."""
-    fallback_of: tuple[str, ...] = ()
-    """Feeds of this source for whose days past their reach this one is asked."""
 
     @property
     def source(self) -> str:
         return self.id.split(".", 1)[0]
 
-    def reaches(self, day: date, today: date) -> bool:
-        """Whether the publisher still answers for `day`."""
-        return day >= self.since and (self.reach_days is None or (today - day).days <= self.reach_days)
+    def out_of_reach(self, day: date, today: date) -> OutOfReach | None:
+        """Why the publisher does not answer for `day`; None where it does."""
+        if day < self.since:
+            return OutOfReach(f"{self.id} begins on {self.since}")
+        if self.reach_days is not None and (today - day).days > self.reach_days:
+            return OutOfReach(f"{self.id} reaches back {self.reach_days} days")
+        return None
 
 
 @dataclass(frozen=True, slots=True)

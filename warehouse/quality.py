@@ -16,7 +16,6 @@ import orjson
 from warehouse import coverage
 from warehouse.clock import HOUR, RESOLUTIONS, Window, iso
 from warehouse.coverage import Pair
-from warehouse.errors import StorageError
 from warehouse.market import Feed
 from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, leap, physical
 from warehouse.schema import Key, Rows, Strip
@@ -163,19 +162,7 @@ def _leaps(key: Key, ts: Ints, values: Floats) -> list[Finding]:
 
 
 def to_json(judgement: Judgement) -> bytes:
-    """What was set aside and why, to be kept beside the raw body."""
+    """What was set aside and why, for a person: the rows come back when `emds rebuild` judges the kept bodies again."""
     strips = [{**key._asdict(), "ts": strip.ts, "values": strip.values} for key, strip in judgement.quarantined.strips.items()]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": strips})
-
-
-def from_json(kept: bytes) -> Rows:
-    """The rows that were set aside, to be judged again after a fix. Raises StorageError."""
-    rows = Rows()
-    try:
-        for member in orjson.loads(kept)["strips"]:
-            ts, values = member.pop("ts"), member.pop("values")
-            rows.extend(Key(**member), ts, values)
-    except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"rows set aside do not decode: {str(error)[:120]}") from None
-    return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.errors import MetricNotAvailable, UnknownZone
+from warehouse.errors import UnknownZone
 from warehouse.market import Metric, Zone
 
 _ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE})
@@ -74,11 +74,3 @@ def zone(name: str) -> Zone:
 def zones_with(metric: Metric) -> tuple[str, ...]:
     """The ids of the zones that publish a metric."""
     return tuple(z.id for z in ZONES.values() if metric in z.metrics)
-
-
-def require(name: str, metric: Metric) -> Zone:
-    """The zone, if it publishes the metric. Raises UnknownZone or MetricNotAvailable."""
-    found = zone(name)
-    if metric not in found.metrics:
-        raise MetricNotAvailable(name, metric, zones_with(metric))
-    return found

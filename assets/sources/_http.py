@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit
@@ -63,13 +63,12 @@ class Transport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A body worth keeping: free of secrets, and so is the address that is kept with it."""
+    """A body worth keeping: free of secrets, as its request is."""
 
     request: Request
     body: bytes
     fetched_at: int
     """Unix seconds."""
-    url_kept: str
 
 
 class Session:
@@ -99,7 +98,7 @@ class Session:
         """The publisher's answer to one question. Raises the leaves of FeedError, each without any secret in it."""
         credentials = self._credentials(request)
         reply = self._reply(request, credentials)
-        return Answer(request, scrub(reply.body, credentials.values), self._now(), kept_url(request))
+        return Answer(request, scrub(reply.body, credentials.values), self._now())
 
     def _reply(self, request: Request, credentials: Credentials) -> Reply:
         if self._environ is None:
@@ -169,9 +168,9 @@ class _Passing:
     seconds: float
 
 
-def kept_url(request: Request) -> str:
-    """The address that may be kept and shown: it never holds a secret."""
-    return request.url + (("&" if "?" in request.url else "?") + urlencode(request.params) if request.params else "")
+def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:
+    """The address with these parameters behind it."""
+    return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
 
 
 def _host(request: Request) -> str:

@@ -21,7 +21,7 @@ import urllib3.exceptions
 
 from assets.sources import source
 from assets.sources._credentials import Credentials
-from assets.sources._http import Reply
+from assets.sources._http import Reply, with_query
 from warehouse.errors import FeedChanged, FeedUnavailable
 from warehouse.market import Feed, Request, Source
 
@@ -64,7 +64,7 @@ class Live:
         raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}")
 
     def _exchange(self, request: Request, credentials: Credentials, terms: Source) -> Reply:
-        url = _with_query(request.url, (*request.params, *credentials.query))
+        url = with_query(request.url, (*request.params, *credentials.query))
         end = time.monotonic() + self._limits.whole
         for _ in range(REDIRECTS + 1):
             with self._send(request, credentials, url, terms) as response:
@@ -97,10 +97,6 @@ class Live:
 
 def _above_debug(record: logging.LogRecord) -> bool:
     return record.levelno > logging.DEBUG
-
-
-def _with_query(url: str, params: tuple[tuple[str, str], ...]) -> str:
-    return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
 
 
 def _followed(url: str, target: str, terms: Source) -> str:

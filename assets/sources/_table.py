@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from urllib.parse import unquote
 
 from assets.sources._credentials import names_of
-from assets.sources._http import kept_url
+from assets.sources._http import with_query
 from warehouse.clock import MarketDay
 from warehouse.market import Feed, Publication, Request, Source
 
@@ -62,8 +62,8 @@ def _questions(feed: Feed) -> list[Request]:
 
 
 def _address(request: Request) -> str:
-    params = tuple((name, value) for name, value in request.params if name != "_")  # a cache buster: another one each time
-    address = unquote(kept_url(Request(request.feed, request.url, params)))
+    params = [pair for pair in request.params if pair[0] not in request.nonce]
+    address = unquote(with_query(request.url, params))
     method = f"{request.method} " if request.method != "GET" else ""
     return f"{method}`{address}`" + (" (a listing)" if request.kind == "listing" else "")
 

@@ -225,7 +225,6 @@ SOURCE = Source(
             parse=parse_price_and_demand,
             every_minutes=12 * 60,
             zones_per_answer="one",
-            fallback_of=("aemo.dispatch",),
             hub="RRP of the region",
         ),
     ),

@@ -198,7 +198,7 @@ SOURCE = Source(
             id="ercot.load_hourly", title="ERCOT demand, hourly, yesterday and today", zones=(ZONE,), metrics=(Metric.DEMAND,), rank=2,
             resolution="1h", stamps="end", tz=TZ, since=SEEN, publication=Publication(lag_minutes=20, grace_minutes=60),
             requests=partial(dashboard, "ercot.load_hourly", "system-wide-demand"), parse=parse_load_hourly,
-            every_minutes=60, revised_days=1, reach_days=1, fallback_of=("ercot.load",),
+            every_minutes=60, revised_days=1, reach_days=1,
         ),
         Feed(
             id="ercot.dc_ties", title="ERCOT flows over the DC ties, five-minute instants", zones=(ZONE,), metrics=(Metric.INTERCHANGE,),

@@ -226,7 +226,6 @@ SOURCE = Source(
             metrics=(Metric.PRICE,), rank=2, resolution="1h", stamps="end", tz=TZ, since=RETAINED,
             publication=Publication(daily_at=time(12), day_offset=1, grace_minutes=720),
             requests=lmp_rt_daily_requests, parse=parse_lmp_rt, every_minutes=720, revised_days=6, reach_days=1095, hub=HUB,
-            fallback_of=("miso.lmp_rt",),
         ),
         Feed(
             id="miso.lmp_da", title=f"MISO day-ahead hourly ex-post LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,),
@@ -245,7 +244,7 @@ SOURCE = Source(
             resolution="1h", stamps="end", tz=TZ, since=RETAINED,
             publication=Publication(daily_at=time(1), day_offset=1, grace_minutes=720),
             requests=partial(report, "miso.load_daily", "df_al.xls", lag=1), parse=parse_load_daily, every_minutes=360,
-            revised_days=2, reach_days=1095, fallback_of=("miso.load",),
+            revised_days=2, reach_days=1095,
         ),
         Feed(
             id="miso.nsi", title="MISO net scheduled interchange, five minutes, today", zones=(ZONE,), metrics=(Metric.INTERCHANGE,),

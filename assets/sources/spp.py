@@ -218,7 +218,6 @@ SOURCE = Source(
             revised_days=1,
             hub=HUB,
             max_bytes=128_000_000,
-            fallback_of=("spp.lmp_rt",),
         ),
         Feed(
             id="spp.lmp_da",
@@ -270,7 +269,6 @@ SOURCE = Source(
             parse=parse_load,
             every_minutes=60,
             revised_days=1,
-            fallback_of=("spp.load",),
         ),
         Feed(
             id="spp.interchange",

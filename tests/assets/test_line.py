@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, time
 from pathlib import Path
 
 import pytest
 
 from assets import line
+from assets.reports import RunReport, retry_after
 from assets.sources._http import Answer
 from warehouse import health, raw, series
 from warehouse.clock import MarketDay, Window
@@ -56,7 +57,7 @@ class Publisher:
         found = self.answers.get(request.days[0], NotPublished("empty body"))
         if isinstance(found, FeedError):
             raise found
-        return Answer(request, found, NOON, request.url)
+        return Answer(request, found, NOON)
 
 
 def whole(first: int = 0, last: int = 48, value: float = 30000) -> bytes:
@@ -73,7 +74,7 @@ def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = F
     return line.House(Folder(tmp_path), "simulated", {"test": source}, (), {feed.id: 1}, {"test"}, Publisher(answers), lambda f, d: f.requests(d))
 
 
-def run(of: line.House, *days: date) -> line.RunReport:
+def run(of: line.House, *days: date) -> RunReport:
     feed = of.sources["test"].feeds[0]
     return line.run(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
 
@@ -151,7 +152,7 @@ def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: st
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error) == (0, reason)
     assert held(of) == {}
-    assert (line.retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
+    assert (retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -224,3 +225,86 @@ def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: 
     assert of.session.asked == 3  # type: ignore[attr-defined]
     assert again.days == first.days
     assert again.bytes < first.bytes
+
+
+def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One body states two days; the second day was corrected since by a body of its own."""
+    first, second = date(2026, 6, 7), date(2026, 6, 9)
+    both = FEED.id, "https://example.org/two", tuple[tuple[str, str], ...](), (first, date(2026, 6, 8), second)
+    monkeypatch.setenv("EMDS_NOW", str(NOON - 7200))
+    of = replace(house(tmp_path, {first: whole(-144, 0)}), plan=lambda feed, days: [Request(*both)])
+    run(of, first, date(2026, 6, 8), second)
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
+    run(house(tmp_path, {second: whole(-48, 0, 9000)}), second)
+    corrected = held(of)[-1]
+    assert corrected == 9000 - 1
+    report = line.rerun(of, FEED, [MarketDay(first, FEED.tz)])
+    assert [f.unchanged for f in report.folded] == [48]
+    assert held(of)[-1] == corrected
+
+
+def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
+    run(house(tmp_path, {DAY: whole(-10, 30)}))
+    of = house(tmp_path, {})
+    for key in of.storage.keys("series/"):
+        of.storage.delete(key)
+    line.rerun(of, FEED, [MarketDay(date(2026, 6, 9), FEED.tz)])
+    assert sorted(held(of)) == list(range(-10, 0))
+
+
+def test_a_rerun_is_no_answer_of_the_publisher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
+    of = house(tmp_path, {DAY: whole(0, 30)})
+    run(of)
+    run(house(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 600))
+    line.rerun(of, FEED, [MarketDay(DAY, FEED.tz)])
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Path) -> None:
+    run(house(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
+    old = date(2026, 5, 1)
+    shift = -48 * (DAY - old).days
+    assert run(house(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "done"
+    (noted,) = health.load(Folder(tmp_path), "test")
+    assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
+    def two_parts(days: Sequence[MarketDay]) -> list[Request]:
+        (whole_day,) = one_a_day(days)
+        return [whole_day, replace(whole_day, part="b", days=(date(2026, 6, 1), DAY))]
+
+    of = house(tmp_path, {DAY: whole(0, 30), date(2026, 6, 1): FeedUnavailable("gone")}, replace(FEED, requests=two_parts))
+    (day,) = run(of).days
+    assert (day.status, day.rows, day.finished) == ("failed", 30, False)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_why_a_day_is_out_of_reach_is_said(tmp_path: Path) -> None:
+    of = house(tmp_path, {}, replace(FEED, reach_days=3))
+    assert run(of, date(2019, 1, 1)).days[0].reason == "test.demand begins on 2020-01-01"
+    assert run(of, date(2026, 6, 1)).days[0].reason == "test.demand reaches back 3 days"
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
+    def yearly(body: bytes, request: Request) -> Rows:
+        rows = Rows()
+        rows.add("FR", Metric.CAPACITY, int(body), 1000.0, "MW", "1y", fuel="gas")
+        return rows
+
+    feed = replace(
+        FEED, zones=("FR",), metrics=(Metric.CAPACITY,), resolution="1y", tz="Europe/Brussels", yearly=True, parse=yearly,
+        publication=Publication(daily_at=time(), day_offset=180),
+    )
+    year = date(2025, 1, 1)
+    of = house(tmp_path, {year: str(MarketDay(year, feed.tz).start).encode()}, feed)
+    report = line.run(of, feed, [MarketDay(year, feed.tz)])
+    assert [(d.status, d.rows, d.reason) for d in report.days] == [("done", 1, "")]
+    assert report.findings == ()

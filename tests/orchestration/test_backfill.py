@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets import line
+from assets.reports import DayReport, RunReport
 from assets.sources import feeds, sources
 from orchestration import backfill
 from orchestration.backfill import Journal, Task
@@ -87,7 +87,7 @@ def test_a_journal_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> 
 
 
 def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
-    days = (line.DayReport("2026-01-01", "done", 48), line.DayReport("2026-01-02", "failed", reason="FeedChanged: no column x"))
-    text = backfill.end_report([(Task("neso.generation", (date(2026, 1, 1),)), line.RunReport("neso.generation", days))])
+    days = (DayReport("2026-01-01", "done", 48), DayReport("2026-01-02", "failed", reason="FeedChanged: no column x"))
+    text = backfill.end_report([(Task("neso.generation", (date(2026, 1, 1),)), RunReport("neso.generation", days))])
     assert text.splitlines()[1].split() == ["neso.generation", "2", "1", "0", "0", "1", "48", "0", "0"]
     assert "failed: neso.generation 2026-01-02: FeedChanged: no column x" in text

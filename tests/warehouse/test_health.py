@@ -1,0 +1,83 @@
+"""Health: when rows are due, the four states in time, and what a later note keeps of an earlier one."""
+
+from __future__ import annotations
+
+from datetime import date, time
+from pathlib import Path
+
+import pytest
+
+from warehouse import coverage, health
+from warehouse.clock import HOUR, MarketDay, Window, instant
+from warehouse.health import Health, expected_by, state
+from warehouse.market import Feed, Metric, Publication
+from warehouse.schema import Rows
+from warehouse.storage import Folder
+
+BRUSSELS = "Europe/Brussels"
+ROLLING = Publication(lag_minutes=10, grace_minutes=30)
+AUCTION = Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120)
+THE_DAY_AFTER = Publication(daily_at=time(6), day_offset=1, grace_minutes=60)
+
+
+def feed_of(resolution: str, tz: str, publication: Publication) -> Feed:
+    metrics = (Metric.PRICE,)
+    return Feed("a.b", "", ("FR",), metrics, 1, resolution, "start", tz, date(2020, 1, 1), publication, lambda d: [], lambda b, r: Rows(), 5)
+
+
+@pytest.mark.parametrize(("day", "out"), [
+    (date(2026, 3, 29), "2026-03-28T12:30:00Z"),  # the auction for the day of 23 hours, by winter time
+    (date(2026, 3, 30), "2026-03-29T11:30:00Z"),  # put out on that day, by summer time
+    (date(2026, 10, 26), "2026-10-25T12:30:00Z"),  # put out on the day of 25 hours, by winter time
+])
+def test_a_daily_feed_is_out_by_the_clock_of_its_zone(day: date, out: str) -> None:
+    market_day = MarketDay(day, BRUSSELS)
+    assert AUCTION.out_at(market_day) == instant(out)
+    assert expected_by(AUCTION, BRUSSELS, "1h", market_day.start) == instant(out) + 2 * HOUR
+    feed = feed_of("1h", BRUSSELS, AUCTION)
+    assert coverage.due(feed, market_day.window, instant(out) + 2 * HOUR - 1) == market_day.start
+    assert coverage.due(feed, market_day.window, instant(out) + 2 * HOUR) == market_day.end
+
+
+def test_a_rolling_row_is_due_its_lag_and_grace_after_its_interval() -> None:
+    assert expected_by(ROLLING, "UTC", "5m", 1000 * HOUR) == 1000 * HOUR + 300 + 600 + 1800
+    assert expected_by(THE_DAY_AFTER, "UTC", "1h", MarketDay(date(2026, 5, 1), "UTC").start) == instant("2026-05-02T07:00:00Z")
+
+
+def test_the_states_in_time() -> None:
+    until = 1000 * HOUR
+    told = Health("a.b", "FR", last_ok=until, data_until=until)
+    due = expected_by(ROLLING, "UTC", "5m", until)
+
+    def at(now: int) -> str:
+        return state(told, ROLLING, "UTC", "5m", now)
+
+    assert [at(due), at(due + 1), at(due + 90 * 60), at(due + 90 * 60 + 1)] == ["ok", "late", "late", "down"]
+
+
+@pytest.mark.parametrize(("told", "expected"), [
+    (None, "unknown"), (Health("a.b", "FR"), "unknown"), (Health("a.b", "FR", last_ok=5), "unknown"),
+    (Health("a.b", "FR", last_error="not configured: set X", last_error_at=5), "unknown"),
+    (Health("a.b", "FR", last_error="example.org answers 503", last_error_at=5), "down"),
+])
+def test_without_any_row(told: Health | None, expected: str) -> None:
+    assert state(told, ROLLING, "UTC", "5m", 10) == expected
+
+
+def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    health.note(storage, "a", [Health("a.b", "FR", last_ok=10, data_until=100), Health("a.b", "BE", last_ok=10, data_until=50)])
+    health.note(storage, "a", [Health("a.b", "FR", last_error="silent", last_error_at=20, quarantined=2)])
+    assert health.load(storage, "a") == [
+        Health("a.b", "BE", last_ok=10, data_until=50),
+        Health("a.b", "FR", last_ok=10, last_error="silent", last_error_at=20, data_until=100, quarantined=2),
+    ]
+    health.note(storage, "a", [Health("a.b", "FR", last_ok=30, data_until=90)])
+    assert health.load(storage, "a")[1] == Health("a.b", "FR", last_ok=30, last_error_at=20, data_until=100)
+    assert health.load(storage, "nobody") == []
+
+
+def test_a_span_ends_where_nothing_is_due_yet() -> None:
+    feed = feed_of("5m", "UTC", ROLLING)
+    span = Window(0, 24 * HOUR)
+    assert [coverage.due(feed, span, now) for now in (0, 2400, 2999, 3000, 10**6)] == [0, 0, 300, 600, 24 * HOUR]
