@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint, Response, request
 from flask.blueprints import BlueprintSetupState
 from werkzeug.datastructures import MIMEAccept
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_accept_header
 from werkzeug.routing import Rule
 
@@ -63,7 +63,8 @@ def blueprint(service: Service) -> Blueprint:
         state.app.view_functions["mcp.answer"] = endpoint.answer
 
     routes.record_once(add)
-    routes.register_error_handler(RequestEntityTooLarge, lambda _error: _refused(413, "The body is too large"))
+    # A body that broke off, or too large for the whole service; the rest of it stays unread.
+    routes.register_error_handler(HTTPException, lambda error: _refused(error.code or 400, error.name, ("Connection", "close")))
     routes.register_error_handler(Exception, _unforeseen)
     return routes
 
@@ -79,7 +80,8 @@ class Welcome:
     def of(cls, settings: Settings) -> Welcome:
         """The service's own address and those that the owner lists; loopback is welcome anyway."""
         own = urlsplit(settings.base_url)
-        return cls(frozenset({own.hostname or ""}), frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins}))
+        origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
+        return cls(frozenset(urlsplit(origin).hostname or "" for origin in origins), origins)
 
     def admits(self, host: str, origin: str) -> bool:
         """Whether a request with these headers, empty where absent, may go on."""
@@ -87,7 +89,7 @@ class Welcome:
         return own_host and (not origin or origin.lower() in self.origins or _is_loopback_origin(origin))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _host_name(host: str) -> str:
     """The name in a Host header, without the port; empty for what is none."""
     try:
@@ -96,7 +98,7 @@ def _host_name(host: str) -> str:
         return ""
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _is_local(name: str) -> bool:
     """Localhost, or an address in digits: DNS rebinding (the attack that this is about) needs a name of the attacker's."""
     try:
@@ -106,7 +108,7 @@ def _is_local(name: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _is_loopback_origin(origin: str) -> bool:
     try:
         return urlsplit(origin).scheme in ("http", "https") and is_loopback(origin)
@@ -114,7 +116,7 @@ def _is_loopback_origin(origin: str) -> bool:
         return False
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _takes_json(accept: str) -> bool:
     """Whether an Accept header admits JSON. Clients list the event stream too; nobody is sent away for leaving that out."""
     return not accept or parse_accept_header(accept, MIMEAccept).quality(_JSON) > 0
@@ -146,16 +148,16 @@ class Endpoint:
             return _refused(415, "The body is JSON, with Content-Type: application/json")
         if not _takes_json(environ.get("HTTP_ACCEPT", "")):
             return _refused(406, "Answers are application/json; Accept admits none")
-        body = request.stream.read(MOST_BYTES + 1)  # a chunked body says its length nowhere
+        body = _body()
         if len(body) > MOST_BYTES:
             return _refused(413, f"A body holds at most {MOST_BYTES} bytes", ("Connection", "close"))
-        heard = Heard(self, _caller(environ, self.service.settings), [])
+        post = Post(self, _caller(environ, self.service.settings), [])
         shown = Shown(*(_header(environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME")))
-        return _sent(exchange(body, shown, heard.perform), heard.counted)
+        return _sent(exchange(body, shown, post.perform), post.counted)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Post:
     """One POST: who sent it, and what its calls were counted as."""
 
     endpoint: Endpoint
@@ -170,7 +172,7 @@ class Heard:
     def perform(self, ask: Ask) -> bytes:
         """The result of a request. Raises Fault."""
         fixed = self.endpoint.fixed
-        request.environ["emds.mcp_id"] = ask.id
+        request.environ["emds.mcp_id"] = ask.id  # for `_unforeseen`, which knows the request alone
         match ask.method:
             case "tools/call":
                 return results.dressed(self._called(ask), ask.version, fixed)
@@ -204,6 +206,15 @@ class Heard:
 def _caller(environ: dict[str, Any], settings: Settings) -> Caller:
     client = client_address(request.remote_addr or "", environ.get("HTTP_X_FORWARDED_FOR", ""), settings.trusted_proxies)
     return Caller(client, environ.get("HTTP_AUTHORIZATION", ""))
+
+
+def _body() -> bytes:
+    """The body, up to one byte too many: a chunked one says its length nowhere, and a stream may give less than is asked for."""
+    parts, left = [], MOST_BYTES + 1
+    while left and (part := request.stream.read(left)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def _header(environ: dict[str, Any], name: str) -> str | None:

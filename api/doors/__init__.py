@@ -36,7 +36,7 @@ class Call:
     api_key: str = ""
     """A key by other ways: MCP's tool argument `api_key`. Goes before the header."""
     payment: str = ""
-    """PAYMENT-SIGNATURE or X-PAYMENT, still in base64. MCP has none."""
+    """PAYMENT-SIGNATURE or X-PAYMENT, still in base64; MCP's `_meta["x402/payment"]` in the same form."""
     fingerprint: str = ""
     """A hash of everything that the answer depends on: a payment buys this answer and no other."""
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 from eth_account import Account
 
 from api.accounts import CALLS_PER_DAY, digest_of
@@ -119,6 +120,29 @@ def test_five_hundred_calls_and_not_one_more_over_both_ways(mcp: Any, key: str) 
         served = sum(pool.map(one, range(100)))
     assert served == 60
     assert used(mcp.app, key) == CALLS_PER_DAY
+
+
+@pytest.mark.slow
+def test_five_hundred_calls_and_not_one_more_over_both_ways_and_workers(served: Any) -> None:
+    """Two workers, sixteen connections, the key now in the header and now as an argument."""
+    key = served.new_key()
+    bearer = {"Authorization": f"Bearer {key}"}
+    sessions = threading.local()
+
+    def one(number: int) -> bool:
+        http = sessions.http = getattr(sessions, "http", None) or requests.Session()
+        if number % 3 == 0:
+            return bool(http.get(f"{served.url}/v1/latest/GB", headers=bearer, timeout=30).status_code == 200)
+        given = {"zone": "GB", "api_key": key} if number % 3 == 1 else {"zone": "GB"}
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "get_latest", "arguments": given}}
+        headers = {"MCP-Protocol-Version": "2025-11-25"} | (bearer if number % 3 == 2 else {})
+        result = http.post(served.endpoint, json=message, headers=headers, timeout=30).json()["result"]
+        return "sample" not in result.get("structuredContent", {"sample": True})
+
+    with ThreadPoolExecutor(16) as pool:
+        whole = sum(pool.map(one, range(560)))
+    assert whole == CALLS_PER_DAY
+    assert served.used(key) == CALLS_PER_DAY
 
 
 @pytest.mark.parametrize("version", VERSIONS)

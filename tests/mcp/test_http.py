@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -46,6 +47,12 @@ def test_pages_of_other_origins_may_not(mcp: Any, origin: str) -> None:
 ])
 def test_own_hosts_and_addresses_are_served(mcp: Any, host: str | None) -> None:
     assert mcp.raw(BODY, Host=host).status_code == 200
+
+
+def test_the_owner_can_let_in_more_hosts(make: Any) -> None:
+    mcp = make(allowed_origins=("http://emds:8000",))
+    assert mcp.raw(BODY, Host="emds:8000").status_code == 200
+    assert mcp.raw(BODY, Host="other:8000").status_code == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example.com", "evil.example.com:80", "emds.example.evil.com", "localhost.evil.com", "[::1"])
@@ -107,6 +114,15 @@ def test_a_body_holds_64_kib(mcp: Any) -> None:
     answer = mcp.raw(exceeds)
     assert code(answer) == (413, -32600)
     assert answer.headers["Connection"] == "close"
+
+
+def test_a_body_that_breaks_off_is_no_failure_of_ours(mcp: Any, caplog: pytest.LogCaptureFixture) -> None:
+    answer = mcp.app.test_client().post("/mcp", environ_overrides={
+        "wsgi.input": io.BytesIO(b'{"jsonrpc"'), "CONTENT_LENGTH": "500", "CONTENT_TYPE": "application/json",
+    })
+    assert code(answer) == (400, -32600)
+    assert answer.headers["Connection"] == "close"
+    assert caplog.text == ""
 
 
 def test_a_body_beyond_what_the_whole_service_reads(mcp: Any) -> None:

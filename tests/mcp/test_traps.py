@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import math
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -143,10 +144,11 @@ def test_12_a_chunked_body_is_bounded_too(served: Any, size: int, status: int) -
     pad = json.dumps({**LISTING, "params": {"pad": "x" * size}}).encode()
     connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=10)
     chunks = (pad[at:at + 8192] for at in range(0, len(pad), 8192))
-    try:
+    found = 0
+    with closing(connection), suppress(BrokenPipeError, ConnectionResetError):
         connection.request("POST", "/mcp", chunks, {"Content-Type": "application/json"}, encode_chunked=True)
         answer = connection.getresponse()
-        assert answer.status == status
-    except (BrokenPipeError, ConnectionResetError):
-        assert size > 1_000_000, "refused while it was still being sent"
-    connection.close()
+        found = answer.status
+        answer.close()
+    # A long one may be refused, and the connection closed, while it is still being sent.
+    assert found == status or (found == 0 and size > 1_000_000)
