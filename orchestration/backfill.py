@@ -1,35 +1,31 @@
-"""Ingest and backfill without a daemon: market days cut into runs of a month, progress, a journal to go on from, an end report.
+"""Ingest and backfill without a daemon: which market days of which feeds, cut into runs of a month, and run.
 
-One worker process a source's runs at a time, so that a publisher is never asked from two sides.
+One worker process a source's runs at a time, so that a publisher is never asked from two sides. What is told of them is
+`orchestration.progress`', from where a killed one goes on `orchestration.journal`'s.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
+from itertools import groupby
 from multiprocessing import get_context
 
-import orjson
-
 from assets import line
-from assets.reports import DayReport, RunReport, totals
+from assets.reports import DayReport, RunReport
 from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.resources import open_house
 from warehouse import clock
 from warehouse.clock import MarketDay
+from warehouse.errors import StorageError
 from warehouse.market import Feed
-from warehouse.storage import Folder
 
-RUN_DAYS = 31
 WORKERS = 2
 
 
@@ -46,7 +42,7 @@ class Task:
 
 
 def chosen(source: str | None, feed: str | None) -> list[Feed]:
-    """The feeds that a command names, best rank last to be asked so that what is served settles once. Raises KeyError."""
+    """The feeds that a command names, the best ranks first, so that what is served settles once. Raises KeyError."""
     known = sources()
     if source is not None and source not in known:
         raise KeyError(source)
@@ -57,20 +53,30 @@ def chosen(source: str | None, feed: str | None) -> list[Feed]:
 
 
 def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int | None = None) -> list[Task]:
-    """Runs over `first..last`, or the last `days` days and what is published ahead; yearly partitions that overlap come too."""
+    """Runs over `first..last`, or the last `days` days and what is published ahead; yearly partitions that overlap come too.
+
+    Days that are not yet published are left out.
+    """
     tasks = []
     for feed in feeds:
         today = clock.local_date(clock.now(), feed.tz)
-        until = last or today + timedelta(days=feed.ahead_days)
+        newest = today + timedelta(days=feed.ahead_days)
+        until = min(last, newest) if last else newest
         since = max(first or (today - timedelta(days=feed.revised_days if days is None else days)), feed.since)
-        if since > until:
-            continue
-        if feed.yearly:
-            tasks.append(Task(feed.id, tuple(date(year, 1, 1) for year in range(since.year, until.year + 1))))
-            continue
-        span = [since + timedelta(days=i) for i in range((until - since).days + 1)]
-        tasks += [Task(feed.id, run) for run in _runs(span)]
+        tasks += runs(feed, (since + timedelta(days=i) for i in range((until - since).days + 1)))
     return tasks
+
+
+def runs(feed: Feed, days: Iterable[date]) -> list[Task]:
+    """These days cut by calendar months: a month file is written once, and a publisher's monthly file asked for once.
+
+    Of a yearly feed the years that they lie in, as one run.
+    """
+    if feed.yearly:
+        years = sorted({day.year for day in days})
+        return [Task(feed.id, tuple(date(year, 1, 1) for year in years))] if years else []
+    months = groupby(sorted(set(days)), key=lambda day: (day.year, day.month))
+    return [Task(feed.id, tuple(month)) for _, month in months]
 
 
 def days_of(task: Task) -> list[MarketDay]:
@@ -79,43 +85,30 @@ def days_of(task: Task) -> list[MarketDay]:
     return [MarketDay(day, tz) for day in task.days]
 
 
-def _runs(days: Sequence[date]) -> Iterator[tuple[date, ...]]:
-    """Runs of at most 31 days."""
-    for start in range(0, len(days), RUN_DAYS):
-        yield tuple(days[start : start + RUN_DAYS])
+@dataclass(slots=True)
+class Estimate:
+    """What a backfill of one feed takes: days within reach, requests known now (listings lead to more), least seconds at its pace."""
+
+    days: int = 0
+    requests: int = 0
+    listings: int = 0
+    seconds: float = 0.0
 
 
-def dry_run(tasks: Sequence[Task]) -> list[dict[str, object]]:
-    """Per feed: runs, days, requests that are known now (listings lead to more), and the least time its politeness takes."""
-    known = sources()
-    told: dict[str, dict[str, object]] = {}
+def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
+    """By feed, without asking anybody."""
+    found: dict[str, Estimate] = defaultdict(Estimate)
     for task in tasks:
-        source = known[task.feed.split(".")[0]]
-        feed = source.feed(task.feed)
-        requests = feed.requests(days_of(task))
-        entry = told.setdefault(task.feed, {"feed": task.feed, "days": 0, "requests": 0, "listings": 0, "seconds": 0.0})
-        pause = max(60 / source.requests_per_minute, source.min_interval_s)
-        entry["days"] = int(str(entry["days"])) + len(task.days)
-        entry["requests"] = int(str(entry["requests"])) + len(requests)
-        entry["listings"] = int(str(entry["listings"])) + sum(r.kind == "listing" for r in requests)
-        entry["seconds"] = float(str(entry["seconds"])) + pause * len(requests)
-    return list(told.values())
-
-
-class Journal:
-    """What a backfill has finished, so that one killed goes on where it was; gone when all is done."""
-
-    def __init__(self, storage: Folder, tasks: Sequence[Task]) -> None:
-        names = orjson.dumps(sorted(t.name for t in tasks))
-        self._storage, self._key = storage, f"backfill/{hashlib.sha256(names).hexdigest()[:16]}.json"
-        self.done: set[str] = set(orjson.loads(storage.get(self._key) or b"[]"))
-
-    def finished(self, task: Task) -> None:
-        self.done.add(task.name)
-        self._storage.put(self._key, orjson.dumps(sorted(self.done)))
-
-    def close(self) -> None:
-        self._storage.delete(self._key)
+        feed, source = feed_of(task.feed), sources()[task.feed.split(".")[0]]
+        today = clock.local_date(clock.now(), feed.tz)
+        within = [day for day in days_of(task) if feed.out_of_reach(day.day, today) is None]
+        requests = feed.requests(within) if within else []
+        told = found[task.feed]
+        told.days += len(within)
+        told.requests += len(requests)
+        told.listings += sum(request.kind == "listing" for request in requests)
+        told.seconds += max(60 / source.requests_per_minute, source.min_interval_s) * len(requests)
+    return dict(found)
 
 
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
@@ -150,60 +143,19 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
                     free.append(pool)
 
 
-_houses: dict[int, line.House] = {}
+@cache
+def _own_house() -> line.House:
+    """A worker's own, for all its runs."""
+    return open_house()
 
 
 def _in_worker(task: Task, again: bool) -> RunReport:
-    house = _houses.get(os.getpid())
-    if house is None:
-        house = _houses[os.getpid()] = open_house()
-    return _run(house, task, again)
+    return _run(_own_house(), task, again)
 
 
 def _run(house: line.House, task: Task, again: bool) -> RunReport:
-    return (line.rerun if again else line.run)(house, feed_of(task.feed), days_of(task))
-
-
-class Progress:
-    """A bar on a terminal, a line a run elsewhere, on standard error."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.count, self.begun = total, 0, time.monotonic()
-
-    def step(self, task: Task, report: RunReport) -> None:
-        self.count += 1
-        failed, rows = len(report.failed), sum(d.rows for d in report.days)
-        words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
-        if sys.stderr.isatty():
-            filled = 30 * self.count // self.total
-            bar = "#" * filled + "." * (30 - filled)
-            sys.stderr.write(f"\r\x1b[K[{bar}] {self.count}/{self.total} {time.monotonic() - self.begun:.0f} s  {words}")
-            if self.count == self.total:
-                sys.stderr.write("\n")
-        else:
-            sys.stderr.write(f"[{self.count}/{self.total}] {words}\n")
-        sys.stderr.flush()
-
-
-def end_report(done: Sequence[tuple[Task, RunReport]]) -> str:
-    """Counts per feed, and what failed."""
-    per_feed: dict[str, list[RunReport]] = defaultdict(list)
-    for task, report in done:
-        per_feed[task.feed].append(report)
-    lines = [f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"]
-    for feed, reports in sorted(per_feed.items()):
-        by = totals(reports)
-        rows = sum(d.rows for r in reports for d in r.days)
-        changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
-        rest = by["waiting"] + by["missing"] + by["out of reach"]
-        lines.append(
-            f"{feed:28} {sum(by.values()):5} {by['done']:5} {by['short']:5} {rest:5} {by['failed']:5} {rows:9} {changed:9}"
-            f" {sum(r.quarantined for r in reports):6}"
-        )
-    lines += [f"failed: {feed} {d.day}: {d.reason}" for feed, reports in sorted(per_feed.items()) for d in failed_days(reports)[:3]]
-    return "\n".join(lines)
-
-
-def failed_days(reports: Iterable[RunReport]) -> list[DayReport]:
-    """Every failed day of several runs."""
-    return [day for report in reports for day in report.failed]
+    """One run; where our own files refuse, its days have failed and the other runs go on."""
+    try:
+        return (line.rerun if again else line.run)(house, feed_of(task.feed), days_of(task))
+    except StorageError as error:
+        return RunReport(task.feed, tuple(DayReport(str(day), "failed", reason=str(error)) for day in task.days))

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 import numpy as np
 
 from assets import line
-from orchestration.backfill import Task
+from orchestration.backfill import Task, runs
 from warehouse import clock, coverage, vintages
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
@@ -87,6 +87,7 @@ def told(holes: Sequence[Hole]) -> Iterator[str]:
 def tasks(holes: Sequence[Hole]) -> list[Task]:
     """The runs that ask for the days with holes."""
     days: dict[str, set[date]] = defaultdict(set)
+    feeds = {hole.feed.id: hole.feed for hole in holes}
     for hole in holes:
         days[hole.feed.id].add(hole.day)
-    return [Task(feed, tuple(sorted(found))) for feed, found in sorted(days.items())]
+    return [task for name in sorted(days) for task in runs(feeds[name], days[name])]

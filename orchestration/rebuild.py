@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from assets import line
-from orchestration.backfill import RUN_DAYS, Task
+from orchestration.backfill import Task, runs
 from warehouse import raw, series
 from warehouse.market import Feed
 
@@ -16,10 +16,7 @@ def plan(house: line.House, feeds: Sequence[Feed], first: date | None, last: dat
     tasks = []
     for feed in feeds:
         kept = {d for question in raw.questions(house.storage, feed.id, first, last) for d in question.days}
-        days = sorted(d for d in kept if (first is None or d >= first) and (last is None or d <= last))
-        if feed.yearly:
-            days = sorted({date(d.year, 1, 1) for d in days})
-        tasks += [Task(feed.id, tuple(days[i : i + RUN_DAYS])) for i in range(0, len(days), RUN_DAYS)]
+        tasks += runs(feed, (d for d in kept if (first is None or d >= first) and (last is None or d <= last)))
     return tasks
 
 

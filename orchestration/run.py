@@ -107,16 +107,18 @@ def _ingest(args: argparse.Namespace) -> int:
 def _backfill(args: argparse.Namespace) -> int:
     from orchestration import backfill
 
-    if bool(args.days) == bool(args.start):
+    if bool(args.days) == bool(args.start) or (args.days and args.end):
         return _wrong("give --days N, or --start D (and --end D)")
-    if args.end and args.start and args.end < args.start:
+    if args.end and args.end < args.start:
         return _wrong("--end lies before --start")
     tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
     if args.dry_run:
-        for entry in backfill.dry_run(tasks):
-            print("{feed:28} {days:6} days {requests:6} requests ({listings} listings) at least {seconds:8.0f} s".format(**entry))
+        for feed, e in backfill.estimate(tasks).items():
+            print(f"{feed:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
         return 0
-    return _work(tasks, again=False, resumable=True)
+    from orchestration import work
+
+    return work.resumable(tasks)
 
 
 def _rebuild(args: argparse.Namespace) -> int:
@@ -133,11 +135,11 @@ def _rebuild(args: argparse.Namespace) -> int:
     return code
 
 
-def _work(tasks: Sequence[Task], again: bool, resumable: bool = False) -> int:
+def _work(tasks: Sequence[Task], again: bool) -> int:
     """Runs the tasks, tells Dagster and publishes; 1 when a day failed."""
     from orchestration import work
 
-    return work.run(tasks, again, resumable)
+    return work.run(tasks, again)
 
 
 def _feeds(args: argparse.Namespace) -> list[Feed]:

@@ -17,12 +17,15 @@ from pathlib import Path
 
 from assets.refresh import refresh_all
 from orchestration import backfill, ledger, serve, work
+from orchestration.journal import left_behind
 from orchestration.resources import open_house
 from warehouse import series
 from warehouse.errors import StorageError
 
 ROOT = serve.ROOT
 READY_WITHIN_S = 90.0
+FIRST_FILL = "up"
+"""The name of its journal: a first start that was killed is gone on with by the next."""
 
 
 def up(port: int, ui_port: int, days: int, recordings: Path | None) -> int:
@@ -49,15 +52,11 @@ def _fill(days: int, recordings: Path | None) -> None:
     os.environ["EMDS_HOME"] = str(house.storage.root)
     if recordings is not None:
         work.replayed(recordings)
-    elif series.held(house.storage) and not _unfinished(house.storage.root):
+    elif series.held(house.storage) and not left_behind(house.storage, FIRST_FILL):
         refresh_all(house)
     else:
         print(f"first start: {days} days of history, {house.mode} feeds", flush=True)
-        work.run(backfill.plan(backfill.chosen(None, None), None, None, days), again=False, resumable=True)
-
-
-def _unfinished(home: Path) -> bool:
-    return any((home / "backfill").glob("*.json"))
+        work.resumable(backfill.plan(backfill.chosen(None, None), None, None, days), FIRST_FILL)
 
 
 def _free(port: int) -> None:

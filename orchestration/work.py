@@ -13,33 +13,38 @@ from assets.reports import RunReport
 from assets.sources import feed as feed_of
 from orchestration import backfill, ledger
 from orchestration.backfill import Task
+from orchestration.journal import Journal
+from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
 from orchestration.resources import home, open_house
 from warehouse.clock import MarketDay
 
 
-def run(tasks: Sequence[Task], again: bool, resumable: bool = False) -> int:
+def run(tasks: Sequence[Task], again: bool = False, journal: Journal | None = None) -> int:
     """Runs tasks to the end whatever fails; returns the exit code."""
     house = open_house()
-    journal = backfill.Journal(house.storage, tasks) if resumable else None
-    left = [t for t in tasks if journal is None or t.name not in journal.done]
-    if len(left) < len(tasks):
-        sys.stderr.write(f"going on: {len(tasks) - len(left)} of {len(tasks)} runs were done before\n")
     told = ledger.instance(house.storage.root)
-    progress = backfill.Progress(max(1, len(left)))
+    progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
-    for task, report in backfill.run(left, again):
+    for task, report in backfill.run(tasks, again):
         ledger.record(told, feed_of(task.feed), report)
         done.append((task, report))
-        if journal is not None and not report.failed:
-            journal.finished(task)
+        if journal is not None:
+            journal.ended(task)
         progress.step(task, report)
     refresh_all(house)
-    print(backfill.end_report(done))
-    failed = any(report.failed for _, report in done)
-    if journal is not None and not failed:
-        journal.close()
-    return 1 if failed else 0
+    print(end_report(done))
+    return 1 if any(report.failed for _, report in done) else 0
+
+
+def resumable(tasks: Sequence[Task], name: str = "") -> int:
+    """The same by a journal: one of that name that was killed is gone on with."""
+    journal = Journal(open_house().storage, tasks, name)
+    if journal.done:
+        sys.stderr.write(f"going on: {len(journal.done)} of {len(journal.tasks)} runs were done before\n")
+    code = run(journal.left, journal=journal)
+    journal.close()
+    return code
 
 
 def replayed(folder: Path) -> int:

@@ -47,6 +47,11 @@ def quarantine(feed: str, day: str, sha8: str) -> str:
     return f"quarantine/{source}/{product}/{day}-{sha8}.json"
 
 
+def journal(name: str) -> str:
+    """What a backfill still has to do, until it has run to its end."""
+    return f"backfill/{name}.json"
+
+
 def published(name: str) -> str:
     """A precomputed document: `latest/GB.json`, `geo/zones.low.geojson`."""
     return f"published/{name}"

@@ -71,7 +71,9 @@ def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> line.House:
     source = replace(SOURCE, feeds=(feed,))
-    return line.House(Folder(tmp_path), "simulated", {"test": source}, (), {feed.id: 1}, {"test"}, Publisher(answers), lambda f, d: f.requests(d))
+    return line.House(
+        Folder(tmp_path), "simulated", {"test": source}, (), {feed.id: 1}, {"test"}, Publisher(answers), lambda f, d: f.requests(d),
+    )
 
 
 def run(of: line.House, *days: date) -> RunReport:

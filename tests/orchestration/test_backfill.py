@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from assets.reports import DayReport, RunReport
 from assets.sources import feeds, sources
 from orchestration import backfill
-from orchestration.backfill import Journal, Task
+from orchestration.backfill import Task
+from orchestration.journal import Journal, left_behind
+from orchestration.progress import end_report
+from warehouse.errors import StorageError
 from warehouse.storage import Folder
 
 FEED = feeds()["neso.generation"]
@@ -24,13 +27,14 @@ def _fixed_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00Z")
 
 
-@given(st.dates(date(2020, 1, 1), date(2026, 11, 1)), st.integers(0, 900))
-def test_runs_cover_every_day_once_and_none_is_longer_than_a_month(first: date, length: int) -> None:
+@given(st.dates(date(2020, 1, 1), date(2024, 1, 1)), st.integers(0, 900))
+def test_runs_cover_every_day_once_a_calendar_month_each(first: date, length: int) -> None:
     last = date.fromordinal(first.toordinal() + length)
     tasks = backfill.plan([FEED], first, last)
     days = [day for task in tasks for day in task.days]
     assert days == [date.fromordinal(first.toordinal() + i) for i in range(length + 1)]
-    assert all(len(task.days) <= backfill.RUN_DAYS for task in tasks)
+    assert all(len({(day.year, day.month) for day in task.days}) == 1 for task in tasks)
+    assert len(tasks) == len({(day.year, day.month) for day in days})
 
 
 def test_the_last_days_end_with_what_is_published_ahead() -> None:
@@ -67,27 +71,73 @@ def test_feeds_are_chosen_by_source_or_name() -> None:
 
 def test_a_dry_run_counts_requests_and_their_least_time() -> None:
     tasks = backfill.plan([FEED], date(2026, 1, 1), date(2026, 3, 1))
-    (entry,) = backfill.dry_run(tasks)
     source = sources()["neso"]
     pause = max(60 / source.requests_per_minute, source.min_interval_s)
-    assert entry["days"] == 60
-    assert entry["requests"] == sum(len(FEED.requests(backfill.days_of(task))) for task in tasks)
-    assert entry["seconds"] == pytest.approx(pause * int(str(entry["requests"])))
+    requests = sum(len(FEED.requests(backfill.days_of(task))) for task in tasks)
+    assert backfill.estimate(tasks) == {FEED.id: backfill.Estimate(60, requests, 0, pytest.approx(pause * requests))}
+
+
+def test_a_dry_run_leaves_out_what_is_out_of_reach() -> None:
+    today_only = feeds()["ercot.load"]
+    assert backfill.estimate(backfill.plan([today_only], date(2026, 11, 1), None))[today_only.id].days == 1
+
+
+def test_days_that_are_not_yet_published_are_not_asked() -> None:
+    ahead = feeds()["nyiso.lbmp_da"]
+    (task,) = backfill.plan([ahead], date(2026, 11, 20), date(2030, 1, 1))
+    assert task.days == (date(2026, 11, 20), date(2026, 11, 21))
+    assert backfill.plan([ahead, CAPACITY], date(2030, 1, 1), date(2031, 1, 1)) == []
 
 
 def test_a_journal_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> None:
     tasks = [Task("a.b", (date(2026, 1, 1),)), Task("a.b", (date(2026, 2, 1),))]
     storage = Folder(tmp_path)
-    Journal(storage, tasks).finished(tasks[0])
+    Journal(storage, tasks).ended(tasks[0])
     again = Journal(storage, list(reversed(tasks)))
-    assert again.done == {tasks[0].name}
-    assert Journal(storage, tasks[:1]).done == set()
+    assert again.left == tasks[1:]
+    other = Journal(storage, tasks[:1])
+    assert other.left == tasks[:1]
     again.close()
-    assert Journal(storage, tasks).done == set()
+    assert Journal(storage, tasks).left == tasks
+
+
+def test_a_journal_of_a_name_goes_on_with_the_runs_that_it_was_begun_with(tmp_path: Path) -> None:
+    """The last 35 days are others tomorrow."""
+    yesterday, today = ([Task("a.b", (date(2026, 1, day),)), Task("c.d", (date(2026, 1, day),))] for day in (1, 2))
+    storage = Folder(tmp_path)
+    assert not left_behind(storage, "up")
+    Journal(storage, yesterday, "up").ended(yesterday[1])
+    assert left_behind(storage, "up")
+    resumed = Journal(storage, today, "up")
+    assert (resumed.tasks, resumed.left) == (yesterday, yesterday[:1])
+    resumed.close()
+    assert not left_behind(storage, "up")
+
+
+def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    real = Folder.put
+
+    def put(self: Folder, key: str, *args: object, **named: object) -> None:
+        if key.startswith("series/generation"):
+            raise StorageError("another writer has held it for 120 s")
+        real(self, key, *args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Folder, "put", put)
+    tasks = backfill.plan([FEED, feeds()["neso.carbon_intensity"]], date(2026, 11, 19), date(2026, 11, 19))
+    told = {task.feed: [(day.status, day.reason) for day in report.days] for task, report in backfill.run(tasks, workers=1)}
+    assert told == {"neso.generation": [("failed", "another writer has held it for 120 s")], "neso.carbon_intensity": [("done", "")]}
 
 
 def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
     days = (DayReport("2026-01-01", "done", 48), DayReport("2026-01-02", "failed", reason="FeedChanged: no column x"))
-    text = backfill.end_report([(Task("neso.generation", (date(2026, 1, 1),)), RunReport("neso.generation", days))])
+    text = end_report([(Task("neso.generation", (date(2026, 1, 1),)), RunReport("neso.generation", days))])
     assert text.splitlines()[1].split() == ["neso.generation", "2", "1", "0", "0", "1", "48", "0", "0"]
     assert "failed: neso.generation 2026-01-02: FeedChanged: no column x" in text
+
+
+def test_the_end_report_counts_the_failures_that_it_does_not_name() -> None:
+    days = tuple(DayReport(f"2026-01-0{n}", "failed", reason="silent") for n in range(1, 8))
+    told = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))]).splitlines()
+    assert told[-2:] == ["failed: a.b 2026-01-03: silent", "failed: a.b: 4 days more"]

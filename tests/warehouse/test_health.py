@@ -21,8 +21,8 @@ THE_DAY_AFTER = Publication(daily_at=time(6), day_offset=1, grace_minutes=60)
 
 
 def feed_of(resolution: str, tz: str, publication: Publication) -> Feed:
-    metrics = (Metric.PRICE,)
-    return Feed("a.b", "", ("FR",), metrics, 1, resolution, "start", tz, date(2020, 1, 1), publication, lambda d: [], lambda b, r: Rows(), 5)
+    since, metrics = date(2020, 1, 1), (Metric.PRICE,)
+    return Feed("a.b", "", ("FR",), metrics, 1, resolution, "start", tz, since, publication, lambda d: [], lambda b, r: Rows(), 5)
 
 
 @pytest.mark.parametrize(("day", "out"), [

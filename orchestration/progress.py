@@ -1,0 +1,62 @@
+"""What a person at a terminal sees of many runs: a bar while they go, counts and failures at their end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from assets.reports import RunReport, totals
+from orchestration.backfill import Task
+
+TOLD_FAILURES = 3
+"""Of each feed; the others are counted."""
+
+
+class Progress:
+    """A bar on a terminal, a line a run elsewhere, on standard error."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.count, self.begun = total, 0, time.monotonic()
+
+    def step(self, task: Task, report: RunReport) -> None:
+        """Tells of one run that has ended."""
+        self.count += 1
+        failed, rows = len(report.failed), sum(d.rows for d in report.days)
+        words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
+        if sys.stderr.isatty():
+            filled = 30 * self.count // self.total
+            bar = "#" * filled + "." * (30 - filled)
+            sys.stderr.write(f"\r\x1b[K[{bar}] {self.count}/{self.total} {time.monotonic() - self.begun:.0f} s  {words}")
+            if self.count == self.total:
+                sys.stderr.write("\n")
+        else:
+            sys.stderr.write(f"[{self.count}/{self.total}] {words}\n")
+        sys.stderr.flush()
+
+
+def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
+    """Counts per feed, and what failed."""
+    per_feed: dict[str, list[RunReport]] = defaultdict(list)
+    for task, report in done:
+        per_feed[task.feed].append(report)
+    lines = [f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"]
+    lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
+    for feed, reports in sorted(per_feed.items()):
+        failed = [day for report in reports for day in report.failed]
+        lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:TOLD_FAILURES]]
+        if len(failed) > TOLD_FAILURES:
+            lines.append(f"failed: {feed}: {len(failed) - TOLD_FAILURES} days more")
+    return "\n".join(lines)
+
+
+def _line(feed: str, reports: Sequence[RunReport]) -> str:
+    by = totals(reports)
+    rows = sum(d.rows for r in reports for d in r.days)
+    changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
+    rest = by["waiting"] + by["missing"] + by["out of reach"]
+    return (
+        f"{feed:28} {sum(by.values()):5} {by['done']:5} {by['short']:5} {rest:5} {by['failed']:5} {rows:9} {changed:9}"
+        f" {sum(r.quarantined for r in reports):6}"
+    )
