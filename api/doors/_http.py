@@ -54,11 +54,14 @@ class _Timed(io.RawIOBase):
 
 
 class _Connection:
-    """As much of a socket as `http.client` uses."""
+    """As much of a socket as `http.client` uses, which closes it before it has read a body without a length."""
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self._sock, self._deadline = sock, deadline
-        self.sendall, self.close = sock.sendall, sock.close
+        self.sendall = sock.sendall
+
+    def close(self) -> None:
+        """Left to `post`."""
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(_Timed(self._sock, self._deadline))
@@ -74,8 +77,8 @@ def post(url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str
     except (OSError, ssl.SSLError) as fault:
         connection.close()
         raise NotReached(type(fault).__name__) from None
+    sock = connection.sock
     try:
-        sock = connection.sock
         sock.settimeout(connect_s)  # for sending
         connection.sock = _Connection(sock, time.monotonic() + read_s)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -87,6 +90,7 @@ def post(url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str
         raise NoReply(type(fault).__name__) from None
     finally:
         connection.close()
+        sock.close()
 
 
 def _object(body: bytes) -> dict[str, Any] | None:

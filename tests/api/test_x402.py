@@ -8,14 +8,18 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -26,6 +30,7 @@ from api.accounts import CALLS_PER_DAY, SignUp, digest_of
 from api.doors import Answer, Call, Pass, Refusal
 from api.doors._cdp import token
 from api.doors._facilitators import Patience
+from api.doors._http import NotReached, Reply, post
 from api.doors._payment import decode
 from api.doors.x402 import Spans, Till
 from api.gate import Gate
@@ -724,3 +729,52 @@ def test_the_log_tells_every_change_and_no_signature(trade: Trade, caplog: pytes
     assert signature not in caplog.text
     assert payment not in caplog.text
     assert KEYS[2] not in caplog.text
+
+
+# The wire to facilitators
+
+
+class _Secure(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(307 if self.path == "/moved" else 200)
+        self.send_header("Location", "/elsewhere")
+        self.end_headers()
+        self.wfile.write(b'{"path": "%s"}' % self.path.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server on loopback whose certificate is trusted as long as the test runs."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Secure)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    yield f"https://localhost:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_https_is_spoken_and_redirects_are_not_followed(secure: str) -> None:
+    assert post(secure + "/verify?a=1", {}, {}, 1, 1) == Reply(200, {"path": "/verify?a=1"})
+    assert post(secure + "/moved", {}, {}, 1, 1).status == 307
+
+
+def test_a_certificate_that_nobody_vouches_for_is_not_asked(secure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(NotReached):
+        post(secure + "/verify", {}, {}, 1, 1)
+
+
+def test_nobody_at_the_address_is_not_reached() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        with pytest.raises(NotReached):
+            post(f"http://127.0.0.1:{held.getsockname()[1]}/settle", {}, {}, 1, 1)

@@ -9,6 +9,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -360,3 +361,19 @@ def _until(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_the_rig_runs_for_owners() -> None:
+    running = subprocess.Popen([sys.executable, "-m", "tests.rig"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert running.stdout
+    told = [running.stdout.readline() for _ in range(4)]
+    settings = dict(word.split("=", 1) for word in told[1].split()[1:])
+    assert set(settings) == {"EMDS_PAY_TO", "EMDS_FACILITATOR_URLS", "EMDS_RPC_URL"}
+    node = requests.post(settings["EMDS_RPC_URL"], json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}, timeout=10)
+    assert int(node.json()["result"], 16) == 8453
+    for url in settings["EMDS_FACILITATOR_URLS"].split(","):
+        kinds = requests.get(url + "/supported", timeout=10).json()["kinds"]
+        assert {"x402Version": 2, "scheme": "exact", "network": "eip155:8453"} in kinds
+    running.terminate()
+    assert running.wait(20) == 0
+    running.stdout.close()
