@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -71,7 +72,7 @@ def test_months_are_those_that_a_window_touches(start: int, length: int) -> None
         return
     assert touched[0] == clock.month_of(start)
     assert touched[-1] == clock.month_of(window.end - 1)
-    for before, after in zip(touched, touched[1:], strict=False):
+    for before, after in pairwise(touched):
         assert clock.month_window(before).end == clock.month_window(after).start
 
 
