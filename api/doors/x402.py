@@ -156,20 +156,21 @@ class Till:
         doubt = isinstance(outcome, Settled | Doubtful) or outcome == Refused(say.NONCE_USED)
         if self._chain is None or not doubt:
             return outcome
+        tx = "" if isinstance(outcome, Refused | Unreachable) else outcome.tx
         until = time.monotonic() + self._spans.confirm
         while True:
             try:
                 seen = self._chain.look(claimed.terms, claimed.created)
-                if isinstance(outcome, Doubtful) and outcome.tx and isinstance(seen, Unspent) and self._chain.reverted(outcome.tx):
+                if isinstance(outcome, Doubtful) and tx and isinstance(seen, Unspent) and self._chain.reverted(tx):
                     return Refused("transaction_failed")
             except ChainUnavailable:
                 return outcome
             if isinstance(seen, Paid):
-                return Settled(seen.tx or getattr(outcome, "tx", ""))
+                return Settled(seen.tx or tx)
             if isinstance(seen, Cancelled):
                 return Refused(say.NONCE_USED)
             if time.monotonic() > until:
-                return outcome if isinstance(outcome, Refused) else Doubtful(getattr(outcome, "tx", ""))
+                return outcome if isinstance(outcome, Refused) else Doubtful(tx)
             time.sleep(0.25)
 
     # The same authorization again
