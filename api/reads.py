@@ -44,6 +44,12 @@ class Query:
     cursor: Cursor | None = None
     sample: bool = False
 
+    @property
+    def stated(self) -> tuple[object, ...]:
+        """All of the question as plain values: what an answer's validator is made of."""
+        return (self.zone, self.metric.value, self.start, self.end, self.limit, self.order, self.borders, self.day_ahead,
+                self.interval, self.as_of, self.cursor, self.sample)
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

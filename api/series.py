@@ -72,7 +72,7 @@ def _answer(service: Service, found: Found, format_: str, entry: Pass) -> tuple[
 
 def _validator(service: Service, found: Found, format_: str) -> respond.Validator:
     histories = service.reader.histories(found.files) if found.query.as_of is not None else ()
-    parts = (VERSION, found.query, format_, found.holdings.document.identity, found.identities, histories)
+    parts = (VERSION, found.query.stated, format_, found.holdings.document.identity, found.identities, histories)
     return respond.Validator(request, parts, format_ in formats.COMPRESSIBLE)
 
 

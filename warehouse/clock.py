@@ -27,7 +27,12 @@ RESOLUTIONS: dict[str, int] = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "
 def now() -> int:
     """The current instant, or the fixed one of EMDS_NOW (RFC 3339)."""
     fixed = os.environ.get("EMDS_NOW")
-    return instant(fixed) if fixed else int(time.time())
+    return _fixed(fixed) if fixed else int(time.time())
+
+
+@lru_cache(maxsize=4)
+def _fixed(text: str) -> int:
+    return instant(text)
 
 
 def instant(text: str) -> int:

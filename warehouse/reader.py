@@ -6,16 +6,17 @@ thousands a second.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warehouse import layout, monthfile, resolve, series, vintages
-from warehouse.clock import Window, month_of, months
+from warehouse.clock import DAY, Window, month_of, months
 from warehouse.errors import StorageError
 from warehouse.memory import Memory
 from warehouse.monthfile import Floats, Ints, Slot, Versions
@@ -25,7 +26,7 @@ from warehouse.vintages import Month
 Side = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
 
-_FEW_SECONDS = 100 * 86400
+_FEW_SECONDS = 100 * DAY
 """In a shorter window the name of each month is tried; else the folder is listed: 8,000 years hold more months than files."""
 
 
@@ -69,8 +70,9 @@ class Stretch:
 
     def between(self, window: Window) -> tuple[int, int]:
         """The first row inside a window of `ts`, and the first after it."""
-        first, last = np.searchsorted(self.ts, (window.start, window.end))
-        return int(first), int(last)
+        # Not np.searchsorted, which gives up Python's global lock: under load it waits longer for it than it searches.
+        first = bisect_left(self.ts, window.start)
+        return first, bisect_left(self.ts, window.end, first)
 
     @property
     def nbytes(self) -> int:
@@ -91,7 +93,7 @@ class Reader:
 
     def _months(self, zone: str, metric: str, window: Window) -> list[str]:
         if window.seconds <= _FEW_SECONDS:
-            return months(window)
+            return list(_named_months(window.start // DAY, (window.end - 1) // DAY))
         first, last = month_of(window.start), month_of(window.end - 1)
         return [month for _, _, month in series.held(self.storage, metric, zone) if first <= month <= last]
 
@@ -131,6 +133,12 @@ class Reader:
         then = resolve.known(vintages.witnessed(self.storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         return _sides(chosen.take(chosen.order()))
+
+
+@lru_cache(maxsize=256)
+def _named_months(first: int, last: int) -> tuple[str, ...]:
+    """The months of these days since 1970, both included; most questions ask for the same few."""
+    return tuple(months(Window(first * DAY, (last + 1) * DAY)))
 
 
 def _sides(versions: Versions) -> dict[Side, Stretch]:

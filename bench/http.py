@@ -1,0 +1,284 @@
+"""Requests/s and latencies of the API: against a bare Flask route under the same gunicorn, FastAPI + DuckDB, and Datasette.
+
+    python -m bench.http
+
+All servers have one worker, so that wrk has a core of its own; they are asked in turn, several rounds, and the best round of
+each counts, so that a busy machine hits all alike. Budgets: DESIGN.md section 9. Exit 1 where one is missed, 0 with a word
+where wrk is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from api.accounts import Accounts, SignUp
+from bench import wrk
+from bench.warehouse import NOW, TEN_YEARS, fill
+from bench.wrk import Speed
+from warehouse import series
+from warehouse.clock import DAY, Window, iso
+from warehouse.storage import Folder
+
+ROOT = Path(__file__).resolve().parents[1]
+PEERS = ("datasette==0.65.5", "duckdb==2.0.0", "fastapi==0.165.0", "uvicorn==0.54.0")
+PEERS_PYTHON = ROOT / ".venv-bench" / "http" / "bin" / "python"
+KEYS = 1000
+"""Each is good for 500 answers: all runs together use up none."""
+ROUNDS, SECONDS = 3, 2
+ZONE = "AU-NSW"
+LONG = f"start={NOW - 20 * DAY}&end={NOW}&limit=5000"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A path of ours, the least part of the bare route's requests/s, and how it is asked."""
+
+    name: str
+    path: str
+    least: float
+    keyed: bool = True
+    status: int = 200
+
+
+CASES = (
+    Case("latest, key", f"/v1/latest/{ZONE}", 0.50),
+    Case("brief, key", f"/v1/brief/{ZONE}", 0.50),
+    Case("snapshot, key", "/v1/map/snapshot", 0.50),
+    Case("zones, free", "/v1/zones", 0.70, keyed=False),
+    Case("zones, 304", "/v1/zones", 0.70, keyed=False, status=304),
+    Case("24 h, key", f"/v1/price/{ZONE}", 0.55),
+    Case("5000 rows, key", f"/v1/price/{ZONE}?{LONG}", 0.40),
+)
+"""DESIGN.md section 9, first point."""
+LEAST_TO_PEERS = 8.0
+MOST_TAIL = 10.0
+MOST_FOR_HISTORY = 1.2
+MOST_RESIDENT_KB = 150_000
+MOST_READY_S = 1.5
+
+
+@contextmanager
+def running(command: list[str], environ: dict[str, str], url: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
+    """A server, from the moment at which it answers `url`. Raises RuntimeError where it ends before."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, cwd=folder, env=os.environ | environ, stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            while not _answers(url):
+                if process.poll() is not None:
+                    log.seek(0)
+                    raise RuntimeError(f"{command} ended: {log.read().decode()[-2000:]}")
+                time.sleep(0.01)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def gunicorn(app: str, port: int, *options: str) -> list[str]:
+    """The service's own gunicorn command, for any application."""
+    config = str(ROOT / "api" / "gunicorn.conf.py")
+    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
+
+
+def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
+    """The API over a warehouse, without limits for one client."""
+    environ = {
+        "EMDS_HOME": str(home), "EMDS_NOW": iso(NOW), "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_SAMPLE_CALLS_PER_DAY": "0",
+        "WEB_CONCURRENCY": "1",
+    }
+    return gunicorn("api.wsgi:app", port), environ
+
+
+def keys(home: Path) -> list[str]:
+    """Headers with keys, as many as no run uses up."""
+    accounts = Accounts.open(f"sqlite:///{home / 'accounts.sqlite'}")
+    found = [accounts.sign_up(SignUp(f"reader{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
+    accounts.close()
+    return [f"Authorization: Bearer {key}" for key in found]
+
+
+def fetch(url: str, header: str = "") -> tuple[bytes, str]:
+    """Body and ETag of one answer."""
+    name, _, value = header.partition(": ")
+    request = urllib.request.Request(url, headers={name: value} if header else {})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return answer.read(), answer.headers.get("ETag", "")
+
+
+def compare(base: str, bare: str, bodies: Path, held: list[str]) -> list[str]:
+    """Ours against the bare route with the same bytes; prints a table and returns what was missed."""
+    missed = []
+    for case in CASES:
+        lines = held if case.keyed else []
+        body, tag = fetch(base + case.path, lines[0] if lines else "")
+        asked = [f"If-None-Match: {tag}"] if case.status == 304 else lines
+        name = "unchanged" if case.status == 304 else re.sub(r"\W+", "_", case.name)
+        (bodies / name).write_bytes(body)
+        for connections in (16, 64):
+            pairs = [
+                (wrk.run(f"{bare}/{name}", (), case.status, connections, SECONDS),
+                 wrk.run(base + case.path, asked, case.status, connections, SECONDS)) for _ in range(ROUNDS)
+            ]
+            missed += judged(case, connections, pairs)
+    return missed
+
+
+def judged(case: Case, connections: int, pairs: list[tuple[Speed, Speed]]) -> list[str]:
+    """The best round of each side; the tail is that of the calmest round."""
+    bare, mine = (max((pair[side] for pair in pairs), key=lambda speed: speed.rate) for side in (0, 1))
+    tail = min(speed.p99 / speed.p50 for _, speed in pairs)
+    part = mine.rate / bare.rate
+    print(f"{case.name:15} {connections:3} conns  bare {bare.rate:7.0f}/s {bare.p50:6.2f} {bare.p99:7.2f} ms   "
+          f"ours {mine.rate:7.0f}/s {mine.p50:6.2f} {mine.p99:7.2f} ms   {part:4.0%} (at least {case.least:.0%})", flush=True)
+    missed = [f"{case.name}: {part:.0%} of the bare route"] if connections == 16 and part < case.least else []
+    return missed + ([f"{case.name}: p99 is {tail:.1f} times p50"] if connections == 16 and tail >= MOST_TAIL else [])
+
+
+def peers() -> Path:
+    """The peers' Python, installed on first use."""
+    if not PEERS_PYTHON.exists():
+        venv.create(PEERS_PYTHON.parents[1], with_pip=True)
+    have = subprocess.run([PEERS_PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout.lower()
+    if not all(peer in have for peer in PEERS):
+        subprocess.run([PEERS_PYTHON, "-m", "pip", "install", "-q", *PEERS], check=True)
+    return PEERS_PYTHON
+
+
+def fastapi_duckdb(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
+    """uvicorn over `bench/http_peers/fastapi_duckdb.py`, which holds the same rows."""
+    target = folder / "rows.parquet"
+    pq.write_table(series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)), target)
+    command = [str(peers()), "-m", "uvicorn", "fastapi_duckdb:app", "--port", str(port), "--log-level", "warning", "--no-access-log"]
+    return command, {"BENCH_ROWS": str(target)}, f"http://127.0.0.1:{port}/v1/price/{ZONE}?start={{}}&end={{}}&limit={{}}"
+
+
+def datasette(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
+    """Datasette over SQLite with the same rows, an index on what is asked for, and pages of 5,000."""
+    target = folder / "rows.db"
+    rows = series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)).select(["zone", "metric", "ts", "value", "unit", "resolution"])
+    with sqlite3.connect(target) as database:
+        database.execute("CREATE TABLE series (zone TEXT, metric TEXT, ts INTEGER, value REAL, unit TEXT, resolution TEXT)")
+        database.executemany("INSERT INTO series VALUES (?, ?, ?, ?, ?, ?)", zip(*rows.to_pydict().values(), strict=True))
+        database.execute("CREATE INDEX series_by_ts ON series (zone, metric, ts)")
+    command = [str(peers()), "-m", "datasette", "serve", str(target), "--port", str(port), "--setting", "max_returned_rows", "5000",
+               "--setting", "suggest_facets", "off", "--setting", "allow_facet", "off"]
+    asked = f"zone={ZONE}&metric=price&ts__gte={{}}&ts__lt={{}}&_sort=ts&_size={{}}&_shape=array&_nocount=1"
+    return command, {}, f"http://127.0.0.1:{port}/rows/series.json?{asked}"
+
+
+def against_peers(base: str, home: Path, folder: Path, lines: list[str]) -> list[str]:
+    """The same rows from each; prints the figures and returns what was missed."""
+    missed = []
+    windows = {"24 h": (NOW - DAY, NOW, 1000), "5000 rows": (NOW - 20 * DAY, NOW, 5000)}
+    for name, prepare in (("FastAPI + DuckDB", fastapi_duckdb), ("Datasette", datasette)):
+        command, environ, template = prepare(home, folder, free_port())
+        with running(command, environ, template.format(NOW - DAY, NOW, 10), ROOT / "bench" / "http_peers"):
+            for window, asked in windows.items():
+                mine_url = f"{base}/v1/price/{ZONE}?start={asked[0]}&end={asked[1]}&limit={asked[2]}"
+                theirs_rows, mine_rows = _rows(fetch(template.format(*asked))[0]), _rows(fetch(mine_url, lines[0])[0])
+                if theirs_rows != mine_rows:
+                    raise RuntimeError(f"{name} gives other rows")
+                theirs = max((wrk.run(template.format(*asked), (), 200, 16, SECONDS) for _ in range(2)), key=lambda s: s.rate)
+                mine = max((wrk.run(mine_url, lines, 200, 16, SECONDS) for _ in range(2)), key=lambda s: s.rate)
+                times = mine.rate / theirs.rate
+                print(f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   ours {mine.rate:7.0f}/s "
+                      f"{mine.p50:6.2f} {mine.p99:7.2f} ms   {times:.1f} times (at least {LEAST_TO_PEERS:.0f})", flush=True)
+                missed += [f"{window}: {times:.1f} times {name}"] if times < LEAST_TO_PEERS else []
+    return missed
+
+
+def _rows(body: bytes) -> list[tuple[int, float]]:
+    found = json.loads(body)
+    return [(row["ts"], row["value"]) for row in (found if isinstance(found, list) else found["data"])]
+
+
+def history(folder: Path) -> list[str]:
+    """A 24 h window over a month and over ten years, in turns."""
+    homes = {"1 month": folder / "month", "10 years": folder / "decade"}
+    fill(homes["1 month"], 31)
+    fill(homes["10 years"], TEN_YEARS)
+    ports = {name: free_port() for name in homes}
+    rates: dict[str, list[float]] = {name: [] for name in homes}
+    lines = {name: keys(home) for name, home in homes.items()}
+    commands = {name: ours(home, ports[name]) for name, home in homes.items()}
+    urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
+    with running(*commands["1 month"], urls["1 month"] + "/readyz"), running(*commands["10 years"], urls["10 years"] + "/readyz"):
+        for _ in range(ROUNDS + 1):
+            for name, url in urls.items():
+                rates[name].append(wrk.run(f"{url}/v1/price/{ZONE}", lines[name], 200, 4, SECONDS).rate)
+    cost = max(rates["1 month"]) / max(rates["10 years"])
+    print(f"24 h over 10 years costs {cost:.2f} times 24 h over 1 month (at most {MOST_FOR_HISTORY})", flush=True)
+    return [f"10 years of history cost {cost:.2f} times a month"] if cost > MOST_FOR_HISTORY else []
+
+
+def resident(process: subprocess.Popen[bytes]) -> int:
+    """Kilobytes of the worker."""
+    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text())[1])  # type: ignore[index]
+
+
+def main() -> int:
+    """Runs all and says what was missed."""
+    if shutil.which("wrk") is None:
+        print("wrk is not installed: nothing was measured")
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        home, bodies = folder / "home", folder / "bodies"
+        bodies.mkdir()
+        fill(home, 45, documents=True)
+        port, bare_port = free_port(), free_port()
+        base, bare = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{bare_port}"
+        command, environ = ours(home, port)
+        began = time.monotonic()
+        with running(command, environ, f"{base}/readyz") as process:
+            ready = time.monotonic() - began
+            held = keys(home)
+            (bodies / "ready").write_bytes(b"{}")
+            yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "bench" / "http_peers"))
+            with running(yardstick, {"BENCH_BODIES": str(bodies), "WEB_CONCURRENCY": "1"}, f"{bare}/ready"):
+                missed = compare(base, bare, bodies, held)
+            missed += against_peers(base, home, folder, held)
+            kilobytes = resident(process)
+        missed += history(folder)
+    print(f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB (at most {MOST_RESIDENT_KB / 1000:.0f})")
+    missed += [f"ready after {ready:.2f} s"] if ready > MOST_READY_S else []
+    missed += [f"worker holds {kilobytes} kB"] if kilobytes > MOST_RESIDENT_KB else []
+    print("\n".join(f"MISSED {line}" for line in missed) or "every budget kept")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
