@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
     up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
     up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
+    up.add_argument("--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)")
     up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
     up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
     up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
@@ -95,7 +96,7 @@ def _up(args: argparse.Namespace) -> int:
         os.environ["EMDS_FEEDS"] = args.feeds
     from orchestration import up
 
-    return up.up(args.port, args.ui_port, args.days, args.recordings)
+    return up.up(args.port, args.ui_port, args.ui_host, args.days, args.recordings)
 
 
 def _ingest(args: argparse.Namespace) -> int:

@@ -23,24 +23,33 @@ from warehouse import series
 from warehouse.errors import StorageError
 
 ROOT = serve.ROOT
-READY_WITHIN_S = 90.0
+READY_WITHIN_S = 180.0
+"""As long as Dagster gives its code server to load (dagster.yaml)."""
 FIRST_FILL = "up"
 """The name of its journal: a first start that was killed is gone on with by the next."""
 
 
-def up(port: int, ui_port: int, days: int, recordings: Path | None) -> int:
-    """Runs until a signal or until one of the servers ends by itself (then 1)."""
+def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
+    """Runs until a signal (0), or until a server ends by itself (1). `ui_host`: who may reach Dagster's UI, which knows no users."""
+    # As Ctrl-C: from anywhere below, past the `finally` that stops the servers.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for wanted in (port, ui_port):
         _free(wanted)
     _fill(days, recordings)
-    children = [subprocess.Popen(serve.command(port), cwd=ROOT, start_new_session=True)]
+    children: list[subprocess.Popen[bytes]] = []
     try:
+        children.append(_started(serve.command(port)))
         _wait_for(f"http://127.0.0.1:{port}/readyz", children)
         _greet(port)
-        children += [_dagster(argv) for argv in _dagster_commands(ui_port)]
+        children.extend(_started(argv) for argv in _dagster_commands(ui_port, ui_host))
         _wait_for(f"http://127.0.0.1:{ui_port}/server_info", children)
         print(f"Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
-        return _until_signal(children)
+        while all(child.poll() is None for child in children):
+            time.sleep(0.2)
+        sys.stderr.write("emds: a server ended by itself; stopping the others\n")
+        return 1
+    except KeyboardInterrupt:
+        return 0
     finally:
         _stop(children)
 
@@ -63,21 +72,22 @@ def _free(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind(("0.0.0.0", port))  # noqa: S104  as the servers will
         except OSError as error:
             raise StorageError(f"port {port} is taken ({error.strerror}): choose another with --port or --ui-port") from None
 
 
-def _dagster_commands(ui_port: int) -> list[list[str]]:
+def _dagster_commands(ui_port: int, ui_host: str) -> list[list[str]]:
     here = str(Path(sys.executable).parent)
     workspace = str(ROOT / "workspace.yaml")
     return [
-        [f"{here}/dagster-webserver", "-w", workspace, "-h", "0.0.0.0", "-p", str(ui_port), "--log-level", "warning"],  # noqa: S104
+        [f"{here}/dagster-webserver", "-w", workspace, "-h", ui_host, "-p", str(ui_port), "--log-level", "warning"],
         [f"{here}/dagster-daemon", "run", "-w", workspace, "--log-level", "warning"],
     ]
 
 
-def _dagster(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """In a group of its own, so that Ctrl-C reaches us first and each server is stopped whole."""
     return subprocess.Popen(argv, cwd=ROOT, start_new_session=True)
 
 
@@ -104,25 +114,14 @@ def _greet(port: int) -> None:
         with urllib.request.urlopen(question, timeout=10) as answer:  # noqa: S310
             key = json.load(answer)["api_key"]
         print(f"key:     {key}\ntry:     curl -H 'Authorization: Bearer {key}' {base}/v1/brief/GB", flush=True)
-    except urllib.error.HTTPError as error:
-        print(f"no key minted: {error.code}; try: curl '{base}/v1/brief/GB?sample=true'", flush=True)
-
-
-def _until_signal(children: Sequence[subprocess.Popen[bytes]]) -> int:
-    """0 when asked to stop, 1 when a server ended by itself."""
-    asked: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda n, _: asked.append(n))
-    while not asked:
-        if any(child.poll() is not None for child in children):
-            sys.stderr.write("emds: a server ended by itself; stopping the others\n")
-            return 1
-        time.sleep(0.2)
-    return 0
+    except OSError as error:
+        print(f"no key minted ({error}); try: curl '{base}/v1/brief/GB?sample=true'", flush=True)
 
 
 def _stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Asks every child's whole process group to end, and ends what has not after a while."""
+    """Asks every child's whole process group to end, and ends what has not after a while. A further Ctrl-C changes nothing."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     for number, patience in ((signal.SIGTERM, 15.0), (signal.SIGKILL, 5.0)):
         for child in children:
             _signal(child, number)
