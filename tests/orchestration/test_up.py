@@ -1,0 +1,89 @@
+"""`emds up` as a person starts it: an empty folder becomes a running service, Ctrl-C stops it whole, a second start takes seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def up(home: Path, *options: str) -> Iterator[tuple[str, str, float]]:
+    """What it printed once all was up, the API's address, and the seconds it took; stopped as Ctrl-C stops it."""
+    ports = free_port(), free_port()
+    environ = {k: v for k, v in os.environ.items() if k not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")}
+    log = home.with_suffix(".log")
+    argv = [sys.executable, "-u", "-m", "orchestration.run", "up", "--home", str(home), "--port", str(ports[0]), "--ui-port", str(ports[1])]
+    with log.open("ab") as out:
+        begun, at = time.monotonic(), log.stat().st_size
+        child = subprocess.Popen([*argv, *options], env={**environ, "DAGSTER_HOME": ""}, stdout=out, stderr=subprocess.STDOUT,
+                                 cwd=Path(__file__).resolve().parents[2], start_new_session=True)
+        try:
+            while b"stops everything" not in log.read_bytes()[at:]:
+                assert child.poll() is None, log.read_text()[-3000:]
+                assert time.monotonic() - begun < 240, log.read_text()[-3000:]
+                time.sleep(0.2)
+            yield log.read_bytes()[at:].decode(), f"http://127.0.0.1:{ports[0]}", time.monotonic() - begun
+            child.send_signal(signal.SIGINT)
+            assert child.wait(40) == 0
+            for port in ports:
+                with socket.socket() as probe:
+                    assert probe.connect_ex(("127.0.0.1", port)), f"something still listens on {port}"
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+def get(url: str, key: str = "") -> dict:  # type: ignore[type-arg]
+    question = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"} if key else {})
+    with urllib.request.urlopen(question, timeout=20) as answer:
+        assert answer.headers["X-EMDS-Data"] == ("simulated" if "/usage" not in url else None)
+        return json.load(answer)  # type: ignore[no-any-return]
+
+
+def test_an_empty_folder_becomes_a_service_and_stays_one(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with up(home, "--days", "2") as (told, base, first):
+        (key,) = re.findall(r"key: +(emds_\w+)", told)
+        assert f"curl -H 'Authorization: Bearer {key}' {base}/v1/brief/GB" in told
+        brief = get(f"{base}/v1/brief/GB", key)
+        assert {"price", "demand", "interchange", "carbon_intensity"} <= set(brief["current"])
+        zones = {z["id"] for z in get(f"{base}/v1/zones")["zones"]}
+        for zone in zones:
+            assert {"price", "demand", "interchange"} <= set(get(f"{base}/v1/latest/{zone}", key)["metrics"]), zone
+        states = {s["state"] for s in get(f"{base}/v1/status")["sources"]}
+        assert states <= {"ok", "late"}, states
+    with up(home) as (told, base, second):
+        assert "first start" not in told
+        assert get(f"{base}/v1/usage", key)["quota"]["used"] == 26
+    assert second < first
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = subprocess.run([sys.executable, "-m", "orchestration.run", "up", "--home", str(tmp_path / "h"), "--port", port],
+                              capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"port {port} is taken" in done.stderr
