@@ -22,13 +22,13 @@ from orchestration.upkeep import upkeep  # noqa: E402
 
 def build() -> dg.Definitions:
     """The definitions, over the house of this process's environment."""
-    known = sources()
+    known, house = sources(), open_house()
     series = [series_asset(source, feed) for source in known.values() for feed in source.feeds]
-    jobs, schedules = schedules_and_jobs(known)
+    jobs, schedules = schedules_and_jobs(known, house.mode)
     return dg.Definitions(
         assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known)],
         jobs=[*jobs, upkeep], schedules=schedules, sensors=[failure_sensor],
-        resources={"house": open_house()},
+        resources={"house": house},
         executor=dg.in_process_executor,
     )
 

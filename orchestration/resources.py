@@ -21,8 +21,11 @@ MODES = ("simulated", "live", "recorded")
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """EMDS_HOME, by default ./data."""
-    return Path(environ.get("EMDS_HOME") or "data").resolve()
+    """EMDS_HOME, by default ./data. Raises StorageError for an address: a warehouse is a folder."""
+    named = environ.get("EMDS_HOME") or "data"
+    if "://" in named:
+        raise StorageError("EMDS_HOME holds an address, but a warehouse is a folder: mount the object store as one")
+    return Path(named).resolve()
 
 
 def rights(environ: Mapping[str, str]) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """When each source is asked: one job and one look-back schedule per rhythm of a source, running by default.
 
 A schedule asks for the market days that the publisher may still revise, today's, and where published tomorrow's, in one
-run. Documents of all zones are published every quarter hour besides: a day-ahead hour turns without any new row.
+run. Documents of all zones are published every quarter hour besides: a day-ahead hour turns without any new row. No
+`from __future__ import annotations`: Dagster reads the annotations.
 """
 
 from collections import defaultdict
@@ -18,8 +19,9 @@ from warehouse.market import Feed, Source
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 
 
-def schedules_and_jobs(sources: Mapping[str, Source]) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Jobs and schedules of every source, and those of the documents."""
+def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
+    """Jobs and schedules of every source, and those of the documents. In a recorded warehouse there is nobody to ask."""
+    asking = dg.DefaultScheduleStatus.STOPPED if mode == "recorded" else dg.DefaultScheduleStatus.RUNNING
     jobs: list[Any] = []
     schedules: list[dg.ScheduleDefinition] = []
     for source in sources.values():
@@ -29,7 +31,7 @@ def schedules_and_jobs(sources: Mapping[str, Source]) -> tuple[list[Any], list[d
                 description=f"{source.name}: {', '.join(f.id for f in feeds)}",
             )
             jobs.append(job)
-            schedules.append(_look_back(name, feeds))
+            schedules.append(_look_back(name, feeds, asking))
     documents = dg.define_asset_job("documents", selection=dg.AssetSelection.groups("published"))
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
@@ -72,12 +74,12 @@ def cron(every_minutes: int, offset: int) -> str:
     return f"{offset % every_minutes}-59/{every_minutes} * * * *"
 
 
-def _look_back(name: str, feeds: list[Feed]) -> dg.ScheduleDefinition:
+def _look_back(name: str, feeds: list[Feed], status: dg.DefaultScheduleStatus) -> dg.ScheduleDefinition:
     feed, back = feeds[0], max(f.revised_days for f in feeds)
 
     @dg.schedule(
         name=f"{name}_schedule", job_name=name, cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
-        execution_timezone=feed.tz, default_status=dg.DefaultScheduleStatus.RUNNING,
+        execution_timezone=feed.tz, default_status=status,
         description=f"{', '.join(f.id for f in feeds)}: {back} days back" + (" and tomorrow" if feed.ahead_days else ""),
     )
     def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:

@@ -14,7 +14,7 @@ def failure_sensor(context: dg.RunFailureSensorContext) -> None:
     if not address:
         return
     run = context.dagster_run
-    reasons = [event.message for event in context.get_step_failure_events()] or [context.failure_event.message]
+    reasons = [reason_of(event) for event in context.get_step_failure_events()] or [str(context.failure_event.message)]
     body = json.dumps({
         "job": run.job_name, "run_id": run.run_id, "source": run.tags.get("source", ""),
         "partitions": [v for k, v in sorted(run.tags.items()) if k.startswith(("dagster/partition", "dagster/asset_partition_range"))],
@@ -23,3 +23,14 @@ def failure_sensor(context: dg.RunFailureSensorContext) -> None:
     question = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 (the owner's own address)
     with urllib.request.urlopen(question, timeout=10):  # noqa: S310
         context.log.info("told the webhook")
+
+
+def reason_of(event: dg.DagsterEvent) -> str:
+    """Why a step failed, in our own words where the failure is a foreseen one; the event's message only says that it did."""
+    told = event.step_failure_data
+    if told.user_failure_data is not None and told.user_failure_data.description:
+        return told.user_failure_data.description
+    error = told.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error.message.strip() if error is not None else str(event.message)

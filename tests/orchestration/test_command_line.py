@@ -111,6 +111,12 @@ def test_an_unknown_right_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "EMDS_RIGHTS names no source: everything" in capsys.readouterr().err
 
 
+def test_an_address_is_no_warehouse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("EMDS_HOME", "s3://bucket/emds")
+    assert main(["publish"]) == 1
+    assert "a warehouse is a folder" in capsys.readouterr().err
+
+
 def test_serving_does_not_import_dagster() -> None:
     code = "import sys, orchestration.run, orchestration.serve; sys.exit(any(m.split('.')[0] == 'dagster' for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,7 +10,7 @@ import pytest
 
 from assets.series import asset_key, partitions_of, pool_of
 from assets.sources import feeds, sources
-from orchestration.schedules import cron, look_back_keys, rhythms
+from orchestration.schedules import cron, look_back_keys, rhythms, schedules_and_jobs
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,12 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(definitions: dg.Def
     names = {name for source in sources().values() for name in rhythms(source)}
     assert names <= {job.name for job in repository.get_all_jobs()}
     assert {f"{name}_schedule" for name in names} <= {s.name for s in repository.schedule_defs}
+
+
+def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
+    _, schedules = schedules_and_jobs(sources(), "recorded")
+    running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
+    assert running == {"documents_schedule", "geo_schedule", "upkeep_schedule", "analyst_schedule"}
 
 
 def test_feeds_of_one_run_share_their_partitions() -> None:
