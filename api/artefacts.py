@@ -50,26 +50,24 @@ def sample_latest(stated: dict[str, Any]) -> dict[str, Any]:
 
 def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
     """One context block and its trend, the price's where there is one, with a sentence of its own: the whole one tells of all."""
-    context = stated.get("context", {})
-    kept = "price" if "price" in context else next(iter(context), None)
-    left_out = {name: "sample" for name in stated.get("current", {}) if name != kept}
+    blocks = ("context", "trend_24h")
+    kept = next((m for name in blocks for m in ("price", *stated.get(name, {})) if m in stated.get(name, {})), None)
     found = {name: member for name, member in stated.items() if name != "summary_figures"}
-    return {
-        **found, "sample": True, "summary": _sentence(stated, kept),
-        "context": {m: block for m, block in context.items() if m == kept}, "context_omitted": stated.get("context_omitted", {}) | left_out,
-        "trend_24h": {m: trend for m, trend in stated.get("trend_24h", {}).items() if m == kept},
-        "trend_omitted": stated.get("trend_omitted", {}) | left_out,
-    }
+    for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
+        there = stated.get(name, {})
+        found[name] = {m: block for m, block in there.items() if m == kept}
+        found[omitted] = stated.get(omitted, {}) | {m: "sample" for m in there if m != kept}
+    return {**found, "sample": True, "summary": _sentence(stated, kept)}
 
 
 def _sentence(stated: dict[str, Any], metric: str | None) -> str:
     """What a sample's numbers say; every one of them stands in it."""
     closing = "This is a sample: the brief ranks every metric that the zone publishes."
-    if metric is None:
+    if metric not in stated.get("context", {}):
         return f"{stated['zone_name']}: too little history to rank anything. {closing}"
     value, block = stated["current"][metric], stated["context"][metric]
     return (
-        f"{stated['zone_name']}: {metric.replace('_', ' ')} {value['value']} {value['unit']}, percentile {block['percentile']} of the "
+        f"{stated['zone_name']}: {str(metric).replace('_', ' ')} {value['value']} {value['unit']}, percentile {block['percentile']} of the "
         f"last {stated['context_window_requested_days']} days, whose median is {block['median']}. {closing}"
     )
 
