@@ -1,7 +1,9 @@
-"""Keeps disks bounded: old runs of Dagster's storage, old answers, what killed writers left behind. Hourly, and by `emds up`.
+"""Keeps disks bounded: old runs of Dagster's storage, old answers, what killed writers left behind. Hourly; without a daemon,
+after each command that brings rows in.
 
 A run's sqlite file takes some 200 kB (DAGSTER_HOME/history/runs), so finished runs go after six hours, failed ones after
-two weeks. A partition stays materialised: the newest event of each partition is told again without its run before the run goes.
+two weeks. A partition stays materialised: the newest event of each partition is told again without its run before the run
+goes, and of events that are told without a run only the newest of each partition stays.
 """
 
 import os
@@ -11,12 +13,14 @@ from pathlib import Path
 
 import dagster as dg
 from dagster._core.definitions.data_version import CODE_VERSION_TAG
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable  # no public way; dagster is pinned below 1.14
+from dagster._core.instance.utils import RUNLESS_RUN_ID
+from dagster._core.storage.event_log import SqliteEventLogStorage  # no public way to any of these; dagster is pinned below 1.14
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, AssetEventTagsTable, SqlEventLogStorageTable
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from sqlalchemy import func, select
 
 from assets.line import House
-from warehouse import clock, raw
+from warehouse import clock, layout, raw
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
 RAW_DAYS = 7
@@ -50,7 +54,7 @@ def _tell_again(instance: dg.DagsterInstance, run_id: str) -> None:
         made = event.step_materialization_data.materialization
         newest = instance.get_latest_materialization_event(event.asset_key) if made.partition is None else _newest(instance, made)
         if newest is not None and newest.run_id == run_id:
-            version = {CODE_VERSION_TAG: made.tags[CODE_VERSION_TAG]} if CODE_VERSION_TAG in (made.tags or {}) else {}
+            version = {name: value for name, value in (made.tags or {}).items() if name == CODE_VERSION_TAG}
             instance.report_runless_asset_event(
                 dg.AssetMaterialization(made.asset_key, made.description, made.metadata, made.partition, version)
             )
@@ -75,6 +79,36 @@ def purge_checks(instance: dg.DagsterInstance, now: float) -> int:
         return int(connection.execute(old).rowcount)
 
 
+def purge_told(instance: dg.DagsterInstance) -> int:
+    """Removes materialisations that were told without a run and are no longer the newest of their partition; returns how many."""
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqlEventLogStorage):
+        return 0
+    table, kind = SqlEventLogStorageTable.c, dg.DagsterEventType.ASSET_MATERIALIZATION.value
+    newest = select(func.max(table.id)).where(table.dagster_event_type == kind).group_by(table.asset_key, table.partition)
+    old = select(table.id).where(table.dagster_event_type == kind, table.run_id == RUNLESS_RUN_ID, table.id.not_in(newest)).limit(AT_ONCE)
+    removed = 0
+    with storage.index_connection() as connection:
+        while ids := [row[0] for row in connection.execute(old)]:
+            connection.execute(AssetEventTagsTable.delete().where(AssetEventTagsTable.c.event_id.in_(ids)))
+            connection.execute(SqlEventLogStorageTable.delete().where(table.id.in_(ids)))
+            removed += len(ids)
+    if isinstance(storage, SqliteEventLogStorage):
+        # There they lie a second time, in a file of the run that they do not have, which nobody reads.
+        with storage.run_connection(RUNLESS_RUN_ID) as connection:
+            connection.execute(SqlEventLogStorageTable.delete())
+    return removed
+
+
+def prune_answers(house: House) -> int:
+    """Removes kept answers that are older than EMDS_RAW_DAYS, but the last to each question of a market day; returns how many."""
+    before = clock.now() - int(os.environ.get("EMDS_RAW_DAYS") or RAW_DAYS) * clock.DAY
+    pruned = int(house.storage.get(layout.PRUNED) or 0)
+    removed = sum(raw.prune(house.storage, f.id, before, pruned) for s in house.sources.values() for f in s.feeds)
+    house.storage.put(layout.PRUNED, str(before).encode())
+    return removed
+
+
 def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
     """The run's own sqlite file, which Dagster leaves behind."""
     for path in (Path(instance.root_directory) / "history" / "runs").glob(f"{run_id}.db*"):
@@ -83,11 +117,9 @@ def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
 
 @dg.op(description="Removes old runs, old kept answers and abandoned scratch files.")
 def tidy(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
-    runs = purge_runs(context.instance, time.time())
-    days = int(os.environ.get("EMDS_RAW_DAYS") or RAW_DAYS)
-    bodies = sum(raw.prune(house.storage, f.id, clock.now() - days * clock.DAY) for s in house.sources.values() for f in s.feeds)
-    checks = purge_checks(context.instance, time.time())
-    context.log.info(f"{runs} runs, {checks} check evaluations, {bodies} kept answers, {house.storage.sweep()} scratch files removed")
+    runs, checks = purge_runs(context.instance, time.time()), purge_checks(context.instance, time.time())
+    told, answers, scratch = purge_told(context.instance), prune_answers(house), house.storage.sweep()
+    context.log.info(f"removed: {runs} runs, {told} events, {checks} check evaluations, {answers} kept answers, {scratch} scratch files")
 
 
 @dg.job(description="Keeps disks bounded.", tags={"source": "upkeep"})

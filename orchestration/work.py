@@ -11,7 +11,7 @@ from pathlib import Path
 from assets.refresh import refresh_all
 from assets.reports import RunReport
 from assets.sources import feed as feed_of
-from orchestration import backfill, ledger
+from orchestration import backfill, ledger, upkeep
 from orchestration.backfill import Task
 from orchestration.journal import Journal
 from orchestration.progress import Progress, end_report
@@ -33,6 +33,8 @@ def run(tasks: Sequence[Task], again: bool = False, journal: Journal | None = No
             journal.ended(task)
         progress.step(task, report)
     refresh_all(house)
+    upkeep.purge_told(told)
+    upkeep.prune_answers(house)
     print(end_report(done))
     return 1 if any(report.failed for _, report in done) else 0
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 CATALOGUE = "catalogue.json"
 SPANS = "spans.json"
 """Names of published documents: what is held, and the row counts it was counted from."""
+PRUNED = "pruned"
+"""The key of the instant (Unix seconds) up to which old answers have been pruned."""
 MODE = "mode"
 """The key of the warehouse's mode: simulated, live or recorded."""
 

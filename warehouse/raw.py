@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -77,17 +78,28 @@ def questions(storage: Storage, feed: str, first: date | None = None, last: date
                 yield request
 
 
-def prune(storage: Storage, feed: str, before: int) -> int:
-    """Of bodies fetched before an instant keeps, per market day, the last answer to each question; returns how many went."""
-    newest: dict[tuple[str, bytes], str] = {}
+def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
+    """Of bodies fetched before an instant keeps, per market day, the last answer to each question; returns how many went.
+
+    Opened are only days with a body that has become old since the instant of the last time, `pruned`.
+    """
+    days: dict[str, list[str]] = defaultdict(list)
+    for key in storage.keys(layout.raw_prefix(feed)):
+        days[key.rsplit("/", 1)[0]].append(key)
+    newly_old = [keys for keys in days.values() if len(keys) > 1 and any(pruned <= _stamp(key) < before for key in keys)]
+    return sum(_prune_day(storage, keys, before) for keys in newly_old)
+
+
+def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
+    newest: dict[bytes, str] = {}
     removed = 0
-    for _, key in sorted((_stamp(key), key) for key in storage.keys(layout.raw_prefix(feed))):
+    for key in sorted(keys, key=_stamp):
         stored = storage.get(key)
         if stored is None:
             continue
-        place = key.rsplit("/", 1)[0], _question(_unframe(stored, key)[0])
-        older = newest.get(place)
-        newest[place] = key
+        question = _question(_unframe(stored, key)[0])
+        older = newest.get(question)
+        newest[question] = key
         if older is not None and _stamp(older) < before:
             storage.delete(older)
             removed += 1

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -10,7 +11,10 @@ from dagster._core.definitions.data_version import CODE_VERSION_TAG, CachingStal
 from dagster._core.loader import LoadingContextForTest
 
 from orchestration import upkeep
+from orchestration.resources import open_house
+from warehouse import raw
 from warehouse.clock import DAY
+from warehouse.market import Request
 
 KEY = dg.AssetKey(["test", "daily"])
 
@@ -59,6 +63,37 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
     assert [r.asset_materialization.metadata["dagster/partition_row_count"].value for r in kept] == [48]
     assert stale(instance, "1") == ["FRESH"] * 3
     assert stale(instance, "2") == ["STALE"] * 3
+
+
+def test_of_events_told_without_a_run_the_newest_of_each_partition_stays(instance: dg.DagsterInstance) -> None:
+    for count in (1, 2, 3):
+        for day in ("2026-01-01", "2026-01-02"):
+            told = {"dagster/partition_row_count": count}
+            instance.report_runless_asset_event(dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: "1"}))
+    materialise(instance, "2026-01-02")
+    assert upkeep.purge_told(instance) == 5
+    assert upkeep.purge_told(instance) == 0
+    assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02"}
+    kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY), limit=9).records
+    assert [(r.partition_key, r.asset_materialization.metadata["dagster/partition_row_count"].value) for r in kept] == [
+        ("2026-01-02", 48), ("2026-01-01", 3),
+    ]
+    assert stale(instance, "1")[:2] == ["FRESH"] * 2
+
+
+def test_old_answers_are_pruned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_RAW_DAYS", "2")
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    house, day = open_house(), date(2026, 11, 1)
+    asked = Request("neso.generation", "https://example.org/a", days=(day,))
+    for at, body in ((1, b"A"), (2, b"B"), (3 * DAY, b"C"), (3 * DAY + 1, b"D")):
+        raw.keep(house.storage, asked, body, at)
+    monkeypatch.setenv("EMDS_NOW", str(4 * DAY))
+    assert [upkeep.prune_answers(house), upkeep.prune_answers(house)] == [2, 0]
+    monkeypatch.setenv("EMDS_NOW", str(6 * DAY))
+    assert upkeep.prune_answers(house) == 1
+    assert [kept.body for kept in raw.find(house.storage, "neso.generation")] == [b"D"]
 
 
 def test_of_each_check_the_newest_evaluation_stays(instance: dg.DagsterInstance) -> None:

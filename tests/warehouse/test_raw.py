@@ -76,6 +76,19 @@ def test_prune_keeps_the_last_answer_to_each_question_and_the_recent_ones(tmp_pa
     assert sorted(k.body for k in raw.find(storage, "aemo.dispatch")) == [b"C", b"D", b"other"]
 
 
+def test_prune_opens_only_days_with_newly_old_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = Folder(tmp_path)
+    days = [date(2026, 10, day) for day in (1, 2, 3)]
+    for ts, day in zip((10, 30, 60), days, strict=True):
+        for step, body in enumerate((b"A", b"B")):
+            raw.keep(storage, question("https://example.org/a", day), body, ts + step)
+    opened = []
+    real = Folder.get
+    monkeypatch.setattr(Folder, "get", lambda self, key: opened.append(key.split("/")[3]) or real(self, key))
+    assert raw.prune(storage, "aemo.dispatch", before=50, pruned=20) == 1
+    assert set(opened) == {"2026-10-02"}
+
+
 def test_a_file_that_says_nothing_of_its_question_is_a_storage_error(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     storage.put("raw/aemo/dispatch/2026-10-25/1-deadbeef.csv.zst", b"no frame")
