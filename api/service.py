@@ -18,9 +18,9 @@ from api.settings import Settings
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 
-READER_BYTES = 12_000_000
+READER_BYTES = 8_000_000
 """Decoded columns: a month of 5-minute rows is 180 kB."""
-ENCODED_BYTES = 12_000_000
+ENCODED_BYTES = 8_000_000
 """Rows as JSON text: a month of 5-minute rows is 600 kB. Both together keep a worker below 150 MB."""
 
 
