@@ -5,7 +5,7 @@ STAMP := .venv/.installed-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
 RECORDINGS ?=
 UP_OPTIONS ?=
 
-.PHONY: up test check bench setup clean
+.PHONY: up test check bench rig setup clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -20,6 +20,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+rig: setup
+	$(BIN)/python -m tests.rig
 
 setup: $(STAMP)
 	sh .ci/system.sh
