@@ -53,12 +53,43 @@ class House:
 
 @dataclass(slots=True)
 class _Gathered:
-    """Answers in the order in which they came, and what was not had."""
+    """What the answers of a run state, read one by one as they come: a month of some feeds is a gigabyte of bodies."""
 
-    answers: list[Answer] = field(default_factory=list)
+    feed: Feed
+    rows: Rows = field(default_factory=Rows)
+    sifted: list[quality.Judgement] = field(default_factory=list)
+    """The verdicts over bodies at odds with themselves."""
     failures: list[tuple[Request, FeedError]] = field(default_factory=list)
+    asked: int = 0
     bytes: int = 0
     kept: int = 0
+    heard: int = 0
+    """When the newest answer came."""
+
+    def read(self, answer: Answer) -> None:
+        """Takes an answer's rows in. What it contradicts itself in is set aside at once: another answer may well say otherwise."""
+        self.heard = max(self.heard, answer.fetched_at)
+        try:
+            rows = self.feed.parse(answer.body, answer.request)
+        except FeedError as error:
+            self.failures.append((answer.request, error))
+            return
+        if any(_repeats(strip) for strip in rows.strips.values()):
+            self.sifted.append(quality.judge(rows, self.feed, (), answer.fetched_at))
+            rows = self.sifted[-1].kept
+        self.rows.merge(rows)
+
+    def stated(self) -> Rows:
+        """What all answers state together; of two answers the later stays."""
+        for key, strip in self.rows.strips.items():
+            if _repeats(strip):
+                newest = dict(zip(strip.ts, strip.values, strict=True))
+                self.rows.strips[key] = Strip(list(newest), list(newest.values()))
+        return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
+
+
+def _repeats(strip: Strip) -> bool:
+    return len(set(strip.ts)) < len(strip.ts)
 
 
 def run(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
@@ -69,10 +100,10 @@ def run(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     try:
         requests = house.plan(feed, within) if within else []
     except FeedError as error:
-        gathered = _Gathered(failures=[(Request(feed.id, "", days=tuple(d.day for d in within)), error)])
+        gathered = _Gathered(feed, failures=[(Request(feed.id, "", days=tuple(d.day for d in within)), error)])
     else:
         gathered = _gather(house, feed, requests)
-    return _digest(house, feed, days, beyond, gathered)
+    return _digest(house, gathered, days, beyond)
 
 
 def rerun(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
@@ -81,18 +112,18 @@ def rerun(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     What a kept body says of other days may have been corrected by a later one, which is not read here. Bodies of the
     neighbouring days are, since charts and daily files reach over midnight.
     """
-    gathered = _Gathered()
+    gathered = _Gathered(feed)
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
     for kept in raw.find(house.storage, feed.id, first, last):
         if kept.request.kind == "rows":
-            gathered.answers.append(Answer(kept.request, kept.body, kept.fetched_at))
+            gathered.read(Answer(kept.request, kept.body, kept.fetched_at))
             gathered.bytes += len(kept.body)
-    return _digest(house, feed, days, {}, gathered, again=True)
+    return _digest(house, gathered, days, {}, again=True)
 
 
 def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
-    """Asks, keeps, and follows listings and pages until nothing is left to ask."""
-    got = _Gathered()
+    """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
+    got = _Gathered(feed)
     queue = list(reversed(requests))
     seen: set[Request] = set()
     shelf = cache(partial(_kept_for_good, house, feed, requests))
@@ -105,13 +136,14 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
             if request.once and (kept := shelf().get(request.url)):
-                got.answers.append(Answer(request, kept.body, kept.fetched_at))
+                got.read(Answer(request, kept.body, kept.fetched_at))
                 continue
+            got.asked += 1
             answer = house.session.ask(request)
             got.bytes += len(answer.body)
             if request.kind == "rows":
-                got.answers.append(answer)
                 got.kept += raw.keep(house.storage, request, answer.body, answer.fetched_at) is not None
+                got.read(answer)
             if feed.follow is not None and house.mode != "recorded":
                 queue.extend(reversed(feed.follow(answer.body, request)))
         except FeedError as error:
@@ -129,24 +161,24 @@ def _kept_for_good(house: House, feed: Feed, requests: Sequence[Request]) -> dic
 
 
 def _digest(
-    house: House, feed: Feed, days: Sequence[MarketDay], beyond: Mapping[MarketDay, OutOfReach], got: _Gathered, again: bool = False,
+    house: House, got: _Gathered, days: Sequence[MarketDay], beyond: Mapping[MarketDay, OutOfReach], again: bool = False,
 ) -> RunReport:
-    """Parse, judge, fold and note what was gathered; `again`: from kept bytes."""
-    now = clock.now()
+    """Judge, fold and note what was gathered; `again`: from kept bytes."""
+    now, feed = clock.now(), got.feed
     within = [d for d in days if d not in beyond]
-    stated, sifted = _stated(feed, got, now)
+    stated = got.stated()
     if again:
         stated = _within(stated, [reports.window_of(feed, d) for d in days])
     # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
     judgement = quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
-    aside = sum(_set_aside(house, feed, within, verdict) for verdict in (*sifted, judgement))
+    aside = sum(_set_aside(house, feed, within, verdict) for verdict in (*got.sifted, judgement))
     rows, whole = judgement.kept, _evicting(judgement, within, got.failures)
     folded = series.fold(house.storage, feed.id, rows, whole, house.ranks, now)
     told = reports.of_days(feed, days, beyond, rows, judgement.short, got.failures, now)
-    _note(house, feed, told, rows, got, aside, again)
-    found = [*(f for verdict in sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
+    _note(house, got, told, rows, aside, again)
+    found = [*(f for verdict in got.sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
     return RunReport(
-        feed.id, told, len(got.answers) + len(got.failures), got.bytes, got.kept, dict(rows.dropped), aside,
+        feed.id, told, got.asked, got.bytes, got.kept, dict(rows.dropped), aside,
         tuple(found), tuple(folded), tuple(error for _, error in got.failures), excerpt(rows),
     )
 
@@ -163,30 +195,6 @@ def _within(rows: Rows, windows: Sequence[Window]) -> Rows:
         if inside.any():
             kept.extend(key, ts[inside].tolist(), values[inside].tolist())
     return kept
-
-
-def _stated(feed: Feed, got: _Gathered, now: int) -> tuple[Rows, list[quality.Judgement]]:
-    """What all answers state together, and the verdicts over bodies at odds with themselves. Of two answers the later stays."""
-    parts, sifted = Rows(), []
-    for answer in got.answers:
-        try:
-            rows = feed.parse(answer.body, answer.request)
-        except FeedError as error:
-            got.failures.append((answer.request, error))
-            continue
-        if any(_repeats(strip) for strip in rows.strips.values()):
-            sifted.append(quality.judge(rows, feed, (), now))
-            rows = sifted[-1].kept
-        parts.merge(rows)
-    for key, strip in parts.strips.items():
-        if _repeats(strip):
-            newest = dict(zip(strip.ts, strip.values, strict=True))
-            parts.strips[key] = Strip(list(newest), list(newest.values()))
-    return (parts if feed.combine is None else feed.combine(parts)), sifted
-
-
-def _repeats(strip: Strip) -> bool:
-    return len(set(strip.ts)) < len(strip.ts)
 
 
 def _set_aside(house: House, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
@@ -206,12 +214,12 @@ def _evicting(judgement: quality.Judgement, days: Sequence[MarketDay], failures:
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
 
 
-def _note(house: House, feed: Feed, told: Sequence[DayReport], rows: Rows, got: _Gathered, quarantined: int, again: bool) -> None:
+def _note(house: House, got: _Gathered, told: Sequence[DayReport], rows: Rows, quarantined: int, again: bool) -> None:
     """Tells the source's health, zone by zone."""
-    now = clock.now()
+    now, feed = clock.now(), got.feed
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
     judging = not again and (house.mode == "recorded" or any(day.day >= str(oldest) for day in told))
-    heard = max((answer.fetched_at for answer in got.answers), default=0) if again else now
+    heard = got.heard if again else now
     known = {h.zone: h for h in health.load(house.storage, feed.source) if h.feed == feed.id}
     changes = reports.of_zones(feed, known, told, rows, got.failures, quarantined, heard, judging)
     if changes:

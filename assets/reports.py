@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from warehouse import clock, coverage, health, quality
+from warehouse import clock, coverage, quality
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedError, FeedUnavailable, NotPublished, OutOfReach
 from warehouse.health import Health
@@ -129,10 +129,10 @@ def of_zones(
     for zone in feed.zones:
         reason = _reason(zone, days, failures) if judging else known[zone].last_error if zone in known else ""
         good = zone in until or (judging and waiting and not reason)
-        if good or (judging and reason):
-            changes.append(Health(
-                feed.id, zone, answered_at if good else 0, reason, answered_at if judging and reason else 0, until.get(zone, 0), quarantined,
-            ))
+        bad = judging and bool(reason)
+        if good or bad:
+            ok_at, error_at = answered_at if good else 0, answered_at if bad else 0
+            changes.append(Health(feed.id, zone, ok_at, reason, error_at, until.get(zone, 0), quarantined))
     return changes
 
 
@@ -149,6 +149,18 @@ def retry_after(failures: Iterable[FeedError]) -> float | None:
     later = [f.retry_after or 0.0 for f in failures if isinstance(f, FeedUnavailable)]
     hard = [f for f in failures if not isinstance(f, FeedUnavailable | NotPublished)]
     return max(later) if later and not hard else None
+
+
+def together(runs: Sequence[RunReport]) -> RunReport:
+    """Several runs of one feed told as one. There is at least one."""
+    dropped: Counter[str] = Counter()
+    for run in runs:
+        dropped.update(run.dropped)
+    return RunReport(
+        runs[0].feed, tuple(day for run in runs for day in run.days), sum(run.requests for run in runs), sum(run.bytes for run in runs),
+        sum(run.kept for run in runs), dropped, sum(run.quarantined for run in runs), tuple(f for run in runs for f in run.findings),
+        tuple(f for run in runs for f in run.folded), tuple(f for run in runs for f in run.failures), runs[-1].sample,
+    )
 
 
 def totals(reports: Iterable[RunReport]) -> Counter[str]:

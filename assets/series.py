@@ -7,6 +7,7 @@ annotations`: Dagster reads the annotations (dagster-io/dagster#28342).
 import random
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from itertools import groupby
 from typing import Any
 
 import dagster as dg
@@ -14,7 +15,7 @@ from dagster._core.definitions.data_version import CODE_VERSION_TAG
 
 from assets import checks, line, plots
 from assets.refresh import refresh
-from assets.reports import DayReport, RunReport, retry_after
+from assets.reports import DayReport, RunReport, retry_after, together
 from warehouse.clock import MarketDay, iso
 from warehouse.market import Feed, Source
 
@@ -66,17 +67,31 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
     )
     def series(context: dg.AssetExecutionContext, house: dg.ResourceParam[line.House]) -> Iterator[dg.AssetCheckResult]:
         again = context.run.tags.get("emds/from") == "raw"
-        report = (line.rerun if again else line.run)(house, feed, days_of(feed, context.partition_keys))
-        for day in report.days:
-            if day.finished:
-                context.log_event(materialisation(feed, report, day))
-            elif day.reason:
-                context.log.info(f"{day.day} {day.status}: {day.reason}")
+        done = []
+        # Month by month: what is done stays done if the run is killed, and a month file is written once.
+        for days in _months(feed, days_of(feed, context.partition_keys)):
+            done.append((line.rerun if again else line.run)(house, feed, days))
+            _tell(context, feed, done[-1])
+        report = together(done)
         refresh(house, report)
         yield from checks.results(key, report)
         _raise(context, report)
 
     return series
+
+
+def _months(feed: Feed, days: Sequence[MarketDay]) -> list[list[MarketDay]]:
+    if feed.yearly:
+        return [list(days)]
+    return [list(month) for _, month in groupby(sorted(days), key=lambda d: (d.day.year, d.day.month))]
+
+
+def _tell(context: dg.AssetExecutionContext, feed: Feed, report: RunReport) -> None:
+    for day in report.days:
+        if day.finished:
+            context.log_event(materialisation(feed, report, day))
+        elif day.reason:
+            context.log.info(f"{day.day} {day.status}: {day.reason}")
 
 
 def freshness(feed: Feed) -> Any:
