@@ -49,8 +49,9 @@ def up(home: Path, *options: str) -> Iterator[tuple[str, str, float]]:
                 with socket.socket() as probe:
                     assert probe.connect_ex(("127.0.0.1", port)), f"something still listens on {port}"
         finally:
-            if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)
+            if child.poll() is None:  # its servers have sessions of their own: only it can stop them
+                child.terminate()
+                child.wait(60)
 
 
 def get(url: str, key: str = "") -> dict:  # type: ignore[type-arg]
