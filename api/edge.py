@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -112,4 +113,5 @@ def _note(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: fl
 
 
 def _to_stdout(line: bytes) -> None:
-    os.write(sys.stdout.fileno(), line)
+    with contextlib.suppress(OSError):  # who read the log is gone; the answer is not
+        os.write(sys.stdout.fileno(), line)

@@ -9,10 +9,8 @@ import re
 import secrets
 import shutil
 import socket
-import struct
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 # Each worker counts in files of its own, which /metrics adds up. prometheus_client decides on it as it is loaded.
@@ -24,6 +22,7 @@ import pyarrow as pa  # noqa: E402
 from gunicorn import util  # noqa: E402
 from prometheus_client import multiprocess  # noqa: E402
 
+from api import _connections  # noqa: E402
 from api.problems import KINDS, MEDIA, body_of  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
@@ -76,22 +75,25 @@ if hasattr(_libc, "mallopt"):
     _libc.mallopt(_M_MMAP_THRESHOLD, 1_048_576)
     _libc.mallopt(_M_ARENA_MAX, 4)
 
-_RECEIVE_S, _SEND_S = 5, 30
 _SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer)\s+\S+|[A-Za-z0-9+/=_-]{80,}|[^\s'\"]+@[^\s'\"]+")
 _KINDS = {414: "url-too-long", 431: "headers-too-large", 500: "internal-error"}
 _BASE_URL = Settings.from_environ(os.environ).base_url
 
 
 def when_ready(server: Any) -> None:
-    """Bounds on waiting that gunicorn has no setting for: accepted sockets take them over from the listening one (Linux).
-
-    A client that sends or takes nothing for so long loses its connection; else as many of them as there are threads
-    would hold up a worker for good.
-    """
-    for listener in server.LISTENERS:
-        listener.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", _RECEIVE_S, 0))
-        listener.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SEND_S, 0))
+    """The listening sockets are there."""
+    _connections.bound_silence(server.LISTENERS)
     logging.getLogger("gunicorn.error").addFilter(_plain)
+
+
+def post_worker_init(worker: Any) -> None:
+    """A worker is about to serve."""
+    _connections.watch(worker)
+
+
+def pre_request(worker: Any, req: Any) -> None:
+    """A request's head was read."""
+    _connections.head_read(req)
 
 
 def child_exit(server: Any, worker: Any) -> None:
@@ -125,14 +127,5 @@ def _write_problem(sock: socket.socket, status: int, reason: str, _message: str)
     util.write_nonblock(sock, head.encode("latin-1") + body)
 
 
-# gunicorn waits up to 2 s for each client that does not hang up, on the thread that accepts all others.
-_closers = ThreadPoolExecutor(8, "closing")
-_close_graceful = util.close_graceful
-
-
-def _close_aside(sock: socket.socket) -> None:
-    _closers.submit(_close_graceful, sock)
-
-
 util.write_error = _write_problem
-util.close_graceful = _close_aside
+_connections.close_aside()

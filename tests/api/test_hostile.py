@@ -162,6 +162,29 @@ def test_slow_clients_hold_up_nobody(served: Any) -> None:
     assert alive(served)
 
 
+def test_clients_that_dribble_are_cut_off(served: Any) -> None:
+    """A byte a second is never silent; as many of them as there are threads would hold up the worker for hours."""
+    dribbling = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(70)]
+    heads = [b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nX-Slow: ", b"POST /v1/keys/signup HTTP/1.1\r\nContent-Length: 4000\r\n\r\n"]
+    cut: set[int] = set()
+    try:
+        for number, connection in enumerate(dribbling):
+            connection.sendall(heads[number % 2])
+        deadline = time.monotonic() + 70
+        while len(cut) < len(dribbling) and time.monotonic() < deadline:
+            time.sleep(1)
+            for number, connection in enumerate(dribbling):
+                try:
+                    connection.send(b"x")
+                except OSError:
+                    cut.add(number)
+        assert len(cut) == len(dribbling)
+    finally:
+        for connection in dribbling:
+            connection.close()
+    assert alive(served)
+
+
 def test_a_client_that_reads_nothing_holds_up_nobody(served: Any) -> None:
     stuck = []
     for _ in range(20):
