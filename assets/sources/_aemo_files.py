@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assets.sources._blocks import months_of
 from assets.sources._body import text_of
-from assets.sources._stamps import wall_seconds
+from assets.sources._days import months
+from assets.sources._stamps import wall_stamp
 from warehouse import clock
 from warehouse.clock import DAY, MarketDay
 from warehouse.errors import FeedChanged
@@ -85,9 +85,9 @@ class Report:
             yield Request(self.feed, f"{NEMWEB}/Reports/ARCHIVE/{self.directory}/{name}.zip", days=(day.day,), part=name, ext="zip")
 
     def _monthly(self, days: Sequence[MarketDay]) -> Iterator[Request]:
-        for (year, month), dates in months_of(days).items():
+        for month in months(days):
             for table in self.tables:
-                yield Request(self.feed, monthly_url(table, year, month), days=dates, part=table, ext="zip")
+                yield Request(self.feed, monthly_url(table, month[0].year, month[0].month), days=month, part=table, ext="zip")
 
 
 def monthly_url(table: str, year: int, month: int) -> str:
@@ -108,7 +108,7 @@ def _days_in(name: str) -> tuple[date, ...]:
     """The market days that a file holds: of one interval by its end, of a bundled week by its first and last day."""
     first, last = name.rsplit(".", 1)[0].split("_")[-2:]
     if len(first) == 12:
-        end = wall_seconds(f"{first[:4]}/{first[4:6]}/{first[6:8]} {first[8:10]}:{first[10:]}")
+        end = wall_stamp(f"{first[:4]}/{first[4:6]}/{first[6:8]} {first[8:10]}:{first[10:]}")
         return (clock.utc(end - FIVE_MINUTES).date(),)
-    start, end = (wall_seconds(f"{day[:4]}/{day[4:6]}/{day[6:8]} 00:00") for day in (first, last))
+    start, end = (wall_stamp(f"{day[:4]}/{day[4:6]}/{day[6:8]} 00:00") for day in (first, last))
     return tuple(clock.utc(ts).date() for ts in range(start, min(end, start + 31 * DAY) + 1, DAY))

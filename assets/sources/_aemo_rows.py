@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from assets.sources._aemo_csv import Table, tables
 from assets.sources._aemo_files import FIVE_MINUTES
-from assets.sources._stamps import wall_seconds
+from assets.sources._stamps import wall_stamp
 from warehouse.clock import DAY, HOUR
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
@@ -23,7 +23,7 @@ Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 AHEAD_OF_UTC = 10 * HOUR
 HALF_HOUR = 1800
-FIVE_MINUTE_SETTLEMENT = wall_seconds("2021/10/01 00:00:00")
+FIVE_MINUTE_SETTLEMENT = wall_stamp("2021/10/01 00:00:00")
 """Trading intervals that end until here last half an hour."""
 
 REGIONS = {"NSW1": "AU-NSW", "QLD1": "AU-QLD", "VIC1": "AU-VIC", "SA1": "AU-SA", "TAS1": "AU-TAS"}
@@ -77,6 +77,7 @@ def _dispatch_step(end: int) -> int:
 
 
 def trading_step(end: int) -> int:
+    """The length of the trading interval that ends then."""
     return FIVE_MINUTES if end > FIVE_MINUTE_SETTLEMENT else HALF_HOUR
 
 
@@ -128,7 +129,7 @@ def _column(starts: Ints, part: Ints, values: Floats) -> Column:
 def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:
     """Interval ends in market time, and lengths, of every line. Raises FeedChanged for what is no stamp."""
     words, lines = _coded(stamps)
-    ends = [wall_seconds(word) for word in words]
+    ends = [wall_stamp(word) for word in words]
     return np.array(ends, np.int64)[lines], np.array([step_of(end) for end in ends], np.int64)[lines]
 
 

@@ -132,18 +132,6 @@ def only_lines_with(word: str, text: str) -> str:
     return "\n".join([head, *(line for line in rest.split("\n") if word in line)])
 
 
-def records(text: str, required: Sequence[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
-    """The lines of a CSV with one header line as dicts, cells stripped, blank lines left out.
-
-    Raises FeedChanged as `table` does, and where a required column is missing.
-    """
-    header, lines = table(text, delimiter)
-    columns(header, *required)
-    for cells in lines:
-        if any(cell.strip() for cell in cells):
-            yield dict(zip(header, (cell.strip() for cell in cells), strict=True))
-
-
 def xml_of(body: bytes) -> etree._Element:
     """The root element; no DTD, no entities, no network, bounded depth. Raises FeedChanged, NotPublished."""
     if not body.strip():
@@ -163,7 +151,13 @@ def local(element: etree._Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
+def is_json(body: bytes) -> bool:
+    """Whether a body begins as a JSON object or list does."""
+    return body[:64].lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
+
+
 def is_zip(body: bytes) -> bool:
+    """Whether a body begins as a zip does, also one without members."""
     return body[:4] in (b"PK\x03\x04", b"PK\x05\x06")
 
 

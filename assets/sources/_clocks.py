@@ -1,72 +1,28 @@
-"""What publishers write for a time, turned into instants (Unix seconds UTC): wall clocks, fixed clocks, epochs, their dates.
+"""Wall clocks turned into instants (Unix seconds UTC): local ones with their changes, fixed ones, and which instants can be meant at all.
 
-Each failure is typed, and so is a stamp of a year that no market has seen. Which clock a stamp is on is the source's to
-say. The year-first digits of Europe and Australia are `_stamps`' business.
+How a publisher spells a time is `_stamps`' business. A wall clock is told as a date and seconds after its midnight, or as
+`wall` seconds: those of the epoch if it were UTC.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 
-from warehouse.clock import LAST_INSTANT, local_instant, zone_of
+from warehouse.clock import DAY, MarketDay, is_ambiguous, local_instant
 from warehouse.errors import BadWindow, FeedChanged
 
-EARLIEST = 915148800
-"""1999-01-01: no market of ours is older; a stamp before it is a broken one, not history."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+EARLIEST, LATEST = 631152000, 4102444800
+"""From 1990 until the end of 2099: no market of ours is older; an instant beyond them is a broken digit, not a reading."""
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  both ends of every difference are naive
 
 
 def plausible(ts: int, what: object) -> int:
-    """The instant itself, if it lies between 1999 and 9999. Raises FeedChanged."""
-    if not EARLIEST <= ts <= LAST_INSTANT:
+    """The instant (or wall seconds) itself, if it lies between 1990 and 2099. Raises FeedChanged."""
+    if not EARLIEST <= ts < LATEST:
         raise FeedChanged(f"{str(what)[:40]!r} is no instant of a market")
     return ts
-
-
-def iso_instant(text: object, tz: str = "UTC") -> int:
-    """The instant of `2026-06-09T04:00:00` (a blank for the T, and an offset, allowed), whole seconds; without offset it is on `tz`.
-
-    `tz` must be a clock that never changes, as UTC or Etc/GMT+5. Raises FeedChanged.
-    """
-    try:
-        moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # TypeError is caught: JSON gives anything
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=zone_of(tz))).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        raise FeedChanged(f"{str(text)[:40]!r} is no stamp") from None
-    return plausible(int(seconds), text)
-
-
-def epoch_instant(number: object) -> int:
-    """The instant of an epoch number, in milliseconds or (below 10^11, that is before the year 5138) seconds. Raises FeedChanged."""
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 1e17:
-        raise FeedChanged(f"{str(number)[:40]!r} is no epoch")
-    return plausible(int(number) if number < 1e11 else int(number) // 1000, number)
-
-
-def slash_date(text: str) -> date:
-    """The date of `07/14/2026` or `7/4/2026`, month first. Raises FeedChanged."""
-    try:
-        month, day, year = (int(part) for part in text.strip().split("/"))
-        return date(year, month, day)
-    except (ValueError, OverflowError):
-        raise FeedChanged(f"{text[:40]!r} is no month/day/year") from None
-
-
-def iso_date(text: str) -> date:
-    """The date of `2026-03-08`. Raises FeedChanged."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise FeedChanged(f"{text[:40]!r} is no date") from None
-
-
-def named_date(text: str) -> date:
-    """The date of `02-Oct-2026`, in English whatever the host's language. Raises FeedChanged."""
-    try:
-        day, name, year = text.strip().split("-")
-        return date(int(year), _MONTHS.index(name.lower()) + 1, int(day))
-    except (ValueError, OverflowError):
-        raise FeedChanged(f"{text[:40]!r} is no day-month-year") from None
 
 
 def wall_instant(day: date, seconds: int, tz: str, second_pass: bool = False) -> int:
@@ -87,11 +43,48 @@ def fixed_instant(day: date, seconds: int, offset_hours: int) -> int:
     return plausible(midnight + seconds, day)
 
 
-def clock_minutes(text: str) -> int:
-    """Minutes after midnight of `16:05`, `9:05` or `16:05:00` (0..1440). Raises FeedChanged."""
-    parts = text.strip().split(":")
-    if 2 <= len(parts) <= 3 and all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
-        minutes = int(parts[0]) * 60 + int(parts[1])
-        if int(parts[1]) < 60 and minutes <= 1440 and not any(int(part) for part in parts[2:]):
-            return minutes
-    raise FeedChanged(f"{text[:40]!r} is no time of day")
+def instants(walls: Sequence[int], tz: str) -> list[int | None]:
+    """The instants of one series' wall seconds, in the order of the file; None where the repeated hour cannot be told.
+
+    The repeated hour comes twice, the earlier pass first; a running day may have come no further than the first pass.
+    Lines in any other order do not say which pass they belong to. Raises FeedChanged for an hour that spring skips.
+    """
+    shifts = {number: _shift(number, tz) for number in {wall // DAY for wall in walls}}
+    if None not in shifts.values():
+        return [wall + shift for wall in walls if (shift := shifts[wall // DAY]) is not None]
+    passes = _passes(walls, tz)
+    return [
+        wall + shift if (shift := shifts[wall // DAY]) is not None
+        else None if passes[i] is None
+        else _placed(wall, tz, bool(passes[i]))
+        for i, wall in enumerate(walls)
+    ]
+
+
+def _placed(wall: int, tz: str, second_pass: bool) -> int:
+    try:
+        return local_instant(_EPOCH + timedelta(seconds=wall), tz, second_pass)
+    except BadWindow as error:
+        raise FeedChanged(str(error)) from None
+
+
+@lru_cache(maxsize=4096)
+def _shift(number: int, tz: str) -> int | None:
+    """Seconds from wall clock to instant on a day of 24 hours; None on the days that change the clock."""
+    day = MarketDay(date(1970, 1, 1) + timedelta(days=number), tz)
+    return day.start - number * DAY if day.end - day.start == DAY else None
+
+
+def _passes(walls: Sequence[int], tz: str) -> list[int | None]:
+    """Per stamp: 1 in the second pass of a repeated hour, else 0; None where the order does not say."""
+    doubtful = {i for i, wall in enumerate(walls) if is_ambiguous(_EPOCH + timedelta(seconds=wall), tz)}
+    passes: list[int | None] = [0] * len(walls)
+    if not doubtful:
+        return passes
+    # Where stamps step back or stand still, the second pass begins.
+    steps = [i for i in range(1, len(walls)) if walls[i] <= walls[i - 1]]
+    inside = [i for i in steps if i in doubtful and i - 1 in doubtful]
+    if len(steps) == len(inside) == 1:
+        return [1 if i in doubtful and i >= inside[0] else 0 for i in range(len(walls))]
+    running = not steps and len(walls) - 1 in doubtful
+    return passes if running else [None if i in doubtful else 0 for i in range(len(walls))]

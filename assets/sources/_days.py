@@ -1,25 +1,36 @@
-"""Market days as a request sees them: how long ago a day was, and which days one request can cover."""
+"""Market days as requests see them: how long ago a day was, and which days one request can cover."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from itertools import groupby
+from math import inf
 
 from warehouse import clock
-from warehouse.clock import DAY, MarketDay
+from warehouse.clock import MarketDay
 
 
 def age(day: MarketDay) -> int:
-    """How many days ago a market day was: 0 today, -1 tomorrow. The one place where requests look at the clock."""
+    """How many days ago a market day was: 0 today, -1 tomorrow."""
     return (MarketDay.at(clock.now(), day.tz).day - day.day).days
 
 
-def runs(days: Sequence[MarketDay], longest: int) -> list[list[MarketDay]]:
-    """The days, each once and in order, as runs of days that follow each other, none longer than `longest` times 24 hours."""
+def runs(days: Sequence[MarketDay], longest: int, longest_s: float = inf) -> list[list[MarketDay]]:
+    """The days, each once and in order, as runs of days that follow each other, none of more days or seconds than these.
+
+    The seconds are for publishers that are asked for instants: a month with the autumn change is an hour too long for them.
+    """
     found: list[list[MarketDay]] = []
     for day in sorted(set(days)):
         run = found[-1] if found else []
-        if run and run[-1].next() == day and day.end - run[0].start <= longest * DAY:
+        if run and run[-1].next() == day and len(run) < longest and day.end - run[0].start <= longest_s:
             run.append(day)
         else:
             found.append([day])
     return found
+
+
+def months(days: Sequence[MarketDay]) -> list[tuple[date, ...]]:
+    """The days, each once and in order, month by month: what monthly files are asked for."""
+    return [tuple(month) for _, month in groupby(sorted({d.day for d in days}), key=lambda day: (day.year, day.month))]

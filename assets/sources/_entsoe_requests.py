@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from assets.sources._blocks import blocks
+from assets.sources._days import runs
 from assets.sources._entsoe_areas import EIC, TWO_AUCTIONS, ZONES, Border, borders
 from assets.sources._entsoe_xml import TOKEN
 from warehouse.clock import MarketDay, local_midnight, utc
@@ -31,7 +31,7 @@ def request_price(days: Sequence[MarketDay]) -> list[Request]:
             ("documentType", "A44"), ("in_Domain", EIC[zone]), ("out_Domain", EIC[zone]), ("contract_MarketAgreement.type", "A01"),
             *((("classificationSequence_AttributeInstanceComponent.position", "1"),) if zone in TWO_AUCTIONS else ()),
         ))
-        for block in blocks(days, LONGEST_PRICE) for zone in ZONES
+        for block in runs(days, LONGEST_PRICE) for zone in ZONES
     ]
 
 
@@ -39,7 +39,7 @@ def request_demand(days: Sequence[MarketDay]) -> list[Request]:
     """A zone and at most four weeks a request."""
     return [
         _request("entsoe.demand", block, zone, (("documentType", "A65"), ("processType", "A16"), ("outBiddingZone_Domain", EIC[zone])))
-        for block in blocks(days, LONGEST) for zone in ZONES
+        for block in runs(days, LONGEST) for zone in ZONES
     ]
 
 
@@ -47,7 +47,7 @@ def request_flows(days: Sequence[MarketDay]) -> list[Request]:
     """Both directions of every border of every zone, as far as the border was there; at most four weeks a request."""
     return [
         request
-        for block in blocks(days, LONGEST) for border in borders() if border.since < request_window(block).end
+        for block in runs(days, LONGEST) for border in borders() if border.since < request_window(block).end
         for request in _both_ways(block, border)
     ]
 

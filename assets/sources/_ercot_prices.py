@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.sources._body import columns, is_zip, json_of, member, number, only_lines_with, table, text_of, unzipped
-from assets.sources._clocks import clock_minutes, iso_date, slash_date, wall_instant
+from assets.sources._body import columns, is_json, is_zip, json_of, member, number, only_lines_with, table, text_of, unzipped
+from assets.sources._clocks import wall_instant
 from assets.sources._days import age, runs
+from assets.sources._stamps import american_date, clock_minutes, iso_date
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Metric, Request, Secret
@@ -87,7 +88,7 @@ def follow(product: Product, body: bytes, request: Request) -> list[Request]:
     """The documents of the days that a listing was asked for; of a keyed answer, the next page. Raises FeedChanged, NotPublished."""
     if request.kind == "listing":
         return _documents(product, body, request)
-    return _next_page(body, request) if _is_json(body) else []
+    return _next_page(body, request) if is_json(body) else []
 
 
 def _documents(product: Product, body: bytes, request: Request) -> list[Request]:
@@ -168,16 +169,12 @@ def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
 
 def _tables(body: bytes, hub: str) -> Iterable[tuple[list[str], Iterable[Sequence[Any]], Any]]:
     """Header names, lines, and how their dates read; of every csv in a zip, or of a keyed answer."""
-    if _is_json(body):
+    if is_json(body):
         yield *_keyed_table(json_of(body)), iso_date
         return
     for content in [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]:
         header, lines = table(only_lines_with(hub, text_of(content)))
-        yield _names(header), lines, slash_date
-
-
-def _is_json(body: bytes) -> bool:
-    return body.lstrip()[:1] in (b"{", b"[")
+        yield _names(header), lines, american_date
 
 
 def _keyed_table(answer: object) -> tuple[list[str], list[list[Any]]]:

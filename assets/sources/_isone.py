@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assets.sources._body import columns, json_of, member, no_html, text_of
-from assets.sources._clocks import iso_instant
+from assets.sources._stamps import iso_instant
 from warehouse.errors import FeedChanged, NotPublished
 
 NO_DATA = b"No data exists for this period"
@@ -75,10 +75,6 @@ def report(body: bytes, title: str, *wanted: str, mark: str = "") -> list[list[s
     header = next((cells for cells in head if cells[0] == "H"), [])
     places = columns(header, *wanted)
     return [_picked(cells, places, len(header)) for cells in _cells([line for line in lines if mark in line]) if cells[:1] == ["D"]]
-
-
-def is_json(body: bytes) -> bool:
-    return body[:64].lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
 
 
 def _published(body: bytes) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import xlrd
 
 from assets.sources._body import no_html, number
-from assets.sources._clocks import slash_date
+from assets.sources._stamps import american_date
 from warehouse.errors import FeedChanged, NotPublished
 
 MOST_COLUMNS = 256
@@ -129,7 +129,7 @@ def _date(cell: Cell | None, datemode: int) -> date | None:
         return None
     kind, value = cell
     if kind == xlrd.XL_CELL_TEXT:
-        return slash_date(value)
+        return american_date(value)
     if kind not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
         raise FeedChanged(f"{str(value)[:20]!r} is no day")
     try:

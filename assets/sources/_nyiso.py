@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from assets.sources._american import instants, wall_seconds
 from assets.sources._body import columns, is_zip, table, text_of, unzipped, without_cut_cell
+from assets.sources._clocks import instants
 from assets.sources._dropped import FIVE_MINUTES as FIVE
 from assets.sources._dropped import drop, keep
+from assets.sources._stamps import american_stamp
 from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.schema import Rows
@@ -106,7 +107,7 @@ def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str, 
         return {}
     read = _read(header, lines, texts, value)
     read = read.filter(read.column(value).is_valid())
-    ts = _mapped(read, stamp, wall_seconds)
+    ts = _mapped(read, stamp, american_stamp)
     if clock:
         ts = ts + _mapped(read, clock, _behind)
     names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()

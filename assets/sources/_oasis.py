@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from assets.sources._body import columns, is_zip, local, no_html, number, only_lines_with, table, text_of, unzipped, xml_of
-from assets.sources._clocks import iso_instant
+from assets.sources._stamps import iso_instant
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.schema import Key, Rows

@@ -12,8 +12,9 @@ from datetime import date, datetime, timedelta
 from itertools import chain, compress, pairwise
 
 from assets.sources._body import table, text_of, without_cut_cell
-from assets.sources._clocks import clock_minutes, plausible, slash_date, wall_instant
+from assets.sources._clocks import plausible, wall_instant
 from assets.sources._columns import floats
+from assets.sources._stamps import american_date, clock_minutes
 from warehouse.clock import MarketDay, is_ambiguous, local_midnight
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
@@ -75,7 +76,7 @@ def _labelled(lines: Iterable[list[str]], label: int, wanted: Sequence[int], dro
         if not time:
             dropped["no time"] += 1
             continue
-        line = _Line(slash_date(day) if day else None, clock_minutes(time), cells)
+        line = _Line(american_date(day) if day else None, clock_minutes(time), cells)
         if line.minutes * 60 % STEP:
             dropped["off the grid"] += 1
         else:

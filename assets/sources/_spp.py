@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assets.sources._american import wall_seconds
 from assets.sources._body import number, table, text_of, without_cut_cell
+from assets.sources._stamps import american_stamp
 from warehouse.errors import FeedChanged, NotPublished
 
 EASTERN = "SPP"
-MINUTES = 60
 Columns = tuple[list[int], list[float]]
 
 
@@ -61,7 +60,7 @@ def readings(lines: Iterator[list[str]], end: int, value: int, step: int) -> Col
     values: list[float] = []
     for cells in lines:
         if cells[value].strip():
-            starts.append(wall_seconds(cells[end]) - step)
+            starts.append(american_stamp(cells[end]) - step)
             values.append(number(cells[value], "value"))
     return starts, values
 

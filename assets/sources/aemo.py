@@ -30,10 +30,10 @@ from assets.sources._aemo_rows import (
     trading_step,
     zone_of,
 )
-from assets.sources._blocks import months_of
 from assets.sources._body import columns, json_of, member, number, table, text_of
 from assets.sources._columns import floats
-from assets.sources._stamps import wall_seconds
+from assets.sources._days import months
+from assets.sources._stamps import wall_stamp
 from warehouse.clock import MarketDay, month_of
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
@@ -54,7 +54,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
             continue
         if request.zone is not None and REGIONS.get(cells[region], request.zone) != request.zone:
             raise FeedChanged(f"{cells[region]} instead of {request.zone}")
-        end = wall_seconds(_DAY_FIRST.sub(_year_first, cells[stamp]))
+        end = wall_stamp(_DAY_FIRST.sub(_year_first, cells[stamp]))
         step = trading_step(end)
         if end % step:
             rows.dropped["off the grid"] += 1
@@ -92,7 +92,7 @@ def parse_five_minute(body: bytes, request: Request) -> Rows:
     rows = Rows()
     for entry in member(json_of(body), "5MIN", list):
         region, kind = member(entry, "REGIONID", str), member(entry, "PERIODTYPE", str)
-        end = wall_seconds(member(entry, "SETTLEMENTDATE"))
+        end = wall_stamp(member(entry, "SETTLEMENTDATE"))
         zone = zone_of(region, rows, 1) if _is_actual(kind, "ACTUAL", rows) else None
         if zone is None:
             continue
@@ -120,10 +120,10 @@ def request_price_and_demand(days: Sequence[MarketDay]) -> list[Request]:
     """A file for each month and region."""
     return [
         Request(
-            "aemo.price_and_demand", f"https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_{year}{month:02d}_{region}.csv",
-            days=dates, zone=zone, ext="csv",
+            "aemo.price_and_demand", f"https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_{month[0]:%Y%m}_{region}.csv",
+            days=month, zone=zone, ext="csv",
         )
-        for (year, month), dates in months_of(days).items()
+        for month in months(days)
         for region, zone in REGIONS.items()
     ]
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import date, time
 
 from assets.sources import _oasis, _outlook
+from assets.sources._body import columns
 from assets.sources._days import age, runs
 from warehouse import clock
-from warehouse.clock import MarketDay, utc
+from warehouse.clock import DAY, MarketDay, utc
 from warehouse.errors import FeedChanged
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
 from warehouse.schema import Key, Rows
@@ -32,12 +33,12 @@ DEMAND = "current demand"
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One OASIS question for a run of at most 31 days of real-time prices."""
-    return [_lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST)]
+    return [_lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST, LONGEST * DAY)]
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One OASIS question for a run of at most 31 days of day-ahead prices."""
-    return [_lmp_request("caiso.lmp_da", run, "PRC_LMP", "12", "DAM") for run in runs(days, LONGEST)]
+    return [_lmp_request("caiso.lmp_da", run, "PRC_LMP", "12", "DAM") for run in runs(days, LONGEST, LONGEST * DAY)]
 
 
 def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, market: str) -> Request:
@@ -82,9 +83,9 @@ def _folder(day: MarketDay) -> str:
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """Five-minute system demand; the forecasts and the net demand beside it are left."""
-    outlook = _outlook.read(body, request, lambda header: [_only(header, DEMAND)])
+    outlook = _outlook.read(body, request, lambda header: columns(header, DEMAND))
     rows = Rows()
-    rows.extend(Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, [_only(outlook.header, DEMAND)], DEMAND))
+    rows.extend(Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, DEMAND), DEMAND))
     rows.dropped.update(+outlook.dropped)
     return rows
 
@@ -93,17 +94,11 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
     """Generation by fuel, and the column Imports as the zone's net import."""
     outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
     rows = Rows()
-    rows.extend(Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, [_only(outlook.header, IMPORTS)], IMPORTS))
+    rows.extend(Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS))
     for fuel, places in _fuel_columns(outlook.header).items():
         rows.extend(Key(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
     rows.dropped.update(+outlook.dropped)
     return rows
-
-
-def _only(header: Sequence[str], name: str) -> int:
-    if name not in header:
-        raise FeedChanged(f"no column {name!r} in {', '.join(header)[:200]}")
-    return header.index(name)
 
 
 def _fuel_columns(header: Sequence[str]) -> dict[Fuel, list[int]]:

@@ -16,9 +16,9 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.sources._blocks import blocks
 from assets.sources._body import json_of, member, number
-from assets.sources._clocks import iso_instant
+from assets.sources._days import runs
+from assets.sources._stamps import iso_instant
 from assets.sources._totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
@@ -47,7 +47,7 @@ def _requests(
     """Questions of at most `longest` days, so that one page holds the answer."""
 
     def requests(days: Sequence[MarketDay]) -> list[Request]:
-        return [_request(feed, dataset, facets, block) for block in blocks(days, longest)]
+        return [_request(feed, dataset, facets, block) for block in runs(days, longest)]
 
     return requests
 

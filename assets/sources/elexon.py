@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.sources._blocks import blocks
 from assets.sources._body import json_of, member, number
+from assets.sources._days import runs
 from assets.sources._stamps import utc_stamp
+from assets.sources._totals import undisputed
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
@@ -106,40 +107,31 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 def parse_interconnectors(body: bytes, request: Request) -> Rows:
     """`interchange` of every tie (+ = into GB), and their sum where none is missing. Raises FeedChanged for an unknown tie."""
-    flows: dict[Tie, list[tuple[int, float]]] = defaultdict(list)
+    flows: dict[Tie, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in _entries(body, "INTOUTHH"):
         name, flow = member(entry, "interconnectorName", str), member(entry, "generation")
         tie = _TIES.get(_spelling(name))
         if tie is None:
             raise FeedChanged(f"unknown interconnector {name[:40]!r}")
         if flow is not None:
-            flows[tie].append((_start(entry), number(flow, name)))
+            ts, values = flows[tie]
+            ts.append(_start(entry))
+            values.append(number(flow, name))
     rows = Rows()
-    for tie, readings in flows.items():
-        _put(rows, Key("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), readings)
-    _put(rows, Key("GB", Metric.INTERCHANGE, "MW", "30m"), _net({tie.link: _agreed(readings) for tie, readings in flows.items()}))
+    for tie, columns in flows.items():
+        rows.extend(Key("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), *columns)
+    net = _net({tie.link: undisputed(*columns) for tie, columns in flows.items()})
+    rows.extend(Key("GB", Metric.INTERCHANGE, "MW", "30m"), list(net), list(net.values()))
     return rows
 
 
-def _put(rows: Rows, key: Key, readings: Sequence[tuple[int, float]]) -> None:
-    if readings:
-        rows.extend(key, [ts for ts, _ in readings], [value for _, value in readings])
-
-
-def _agreed(readings: Sequence[tuple[int, float]]) -> dict[int, float]:
-    """The readings by instant; an instant with two different ones has none that a sum may use."""
-    found = dict(readings)
-    disputed = {ts for ts, value in readings if found[ts] != value}
-    return {ts: value for ts, value in found.items() if ts not in disputed}
-
-
-def _net(flows: Mapping[str, Mapping[int, float]]) -> list[tuple[int, float]]:
+def _net(flows: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
     """The sums of the half hours for which every tie has a value that runs by then, or that the body knows at all."""
-    sums = []
+    sums = {}
     for ts in sorted(set[int]().union(*flows.values())):
         needed = set(flows) | {link for link, since in _SINCE.items() if since <= ts}
         if all(ts in flows.get(link, ()) for link in needed):
-            sums.append((ts, math.fsum(readings[ts] for readings in flows.values())))
+            sums[ts] = math.fsum(readings[ts] for readings in flows.values())
     return sums
 
 
@@ -176,7 +168,7 @@ def _refuse(problem: Mapping[str, Any]) -> NoReturn:
 
 def request_price(days: Sequence[MarketDay]) -> list[Request]:
     """The market index between two instants: market days of London in UTC."""
-    return [_price(block) for block in blocks(days, LONGEST_PRICE)]
+    return [_price(block) for block in runs(days, LONGEST_PRICE)]
 
 
 def _price(block: Sequence[MarketDay]) -> Request:
@@ -188,13 +180,13 @@ def _price(block: Sequence[MarketDay]) -> Request:
 
 def request_demand(days: Sequence[MarketDay]) -> list[Request]:
     """The outturn of settlement dates, both included."""
-    return [_request("elexon.demand", "demand/outturn", _dates(block), block) for block in blocks(days, LONGEST_DEMAND)]
+    return [_request("elexon.demand", "demand/outturn", _dates(block), block) for block in runs(days, LONGEST_DEMAND)]
 
 
 def request_interconnectors(days: Sequence[MarketDay]) -> list[Request]:
     """All interconnectors of settlement dates, both included; the endpoint ignores `from` and `to`."""
     path = "generation/outturn/interconnectors"
-    return [_request("elexon.interconnectors", path, _dates(block), block) for block in blocks(days, LONGEST_TIES)]
+    return [_request("elexon.interconnectors", path, _dates(block), block) for block in runs(days, LONGEST_TIES)]
 
 
 def _dates(block: Sequence[MarketDay]) -> tuple[tuple[str, str], ...]:

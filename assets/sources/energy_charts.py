@@ -17,10 +17,10 @@ from datetime import date, time
 from itertools import pairwise
 from typing import Any
 
-from assets.sources._blocks import blocks
 from assets.sources._body import json_of, member, number
-from assets.sources._stamps import FIRST_YEAR, LAST_YEAR
-from warehouse.clock import MarketDay, instant, local_date
+from assets.sources._clocks import plausible
+from assets.sources._days import runs
+from warehouse.clock import MarketDay, local_date
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
 from warehouse.schema import Rows
@@ -36,7 +36,6 @@ BIDDING_ZONES = {
 """Our zone -> its name there, of the zones that were answered under CC BY."""
 
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
-_EARLIEST, _LATEST = instant(f"{FIRST_YEAR}-01-01T00:00:00Z"), instant(f"{LAST_YEAR}-12-31T00:00:00Z")
 _FREE = re.compile(r"CC BY 4\.0(?![\w-])", re.ASCII)
 
 
@@ -88,9 +87,9 @@ def _resolutions(stamps: Sequence[int]) -> dict[date, str]:
 
 
 def _instant(ts: object) -> int:
-    if not isinstance(ts, int) or isinstance(ts, bool) or not _EARLIEST <= ts < _LATEST:
+    if not isinstance(ts, int) or isinstance(ts, bool):
         raise FeedChanged(f"not a time: {str(ts)[:40]!r}")
-    return ts
+    return plausible(ts, ts)
 
 
 def _require_licence(answer: dict[str, Any]) -> None:
@@ -112,7 +111,7 @@ def requests(days: Sequence[MarketDay]) -> list[Request]:
             "energy_charts.price", f"https://{HOST}/price", (("bzn", name), ("start", str(block[0])), ("end", str(block[-1]))),
             tuple(d.day for d in block), zone, ext="json",
         )
-        for block in blocks(days, LONGEST)
+        for block in runs(days, LONGEST)
         for zone, name in BIDDING_ZONES.items()
     ]
 

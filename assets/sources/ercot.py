@@ -10,8 +10,8 @@ from typing import Any
 
 from assets.sources import _ercot_prices as prices
 from assets.sources._body import json_of, member, number
-from assets.sources._clocks import epoch_instant
 from assets.sources._ercot_prices import TZ, ZONE
+from assets.sources._stamps import epoch_instant
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import date, time
 from urllib.parse import urlencode
 
-from assets.sources._american import instants, wall_seconds
-from assets.sources._body import number
-from assets.sources._clocks import slash_date, wall_instant
+from assets.sources._body import is_json, number
+from assets.sources._clocks import instants, wall_instant
 from assets.sources._days import age
-from assets.sources._isone import begin, entries, is_json, location, report, ties
+from assets.sources._isone import begin, entries, location, report, ties
+from assets.sources._stamps import american_date, american_stamp
 from assets.sources._totals import DIGITS, total
 from warehouse.clock import HOUR, MarketDay, local_date
 from warehouse.errors import FeedChanged
@@ -55,10 +55,12 @@ def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
 
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One question a day: its preliminary prices, some days later its final ones."""
     return [_service("isone.lmp_rt", f"fiveminutelmp/{_state(day)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days]
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One question a day."""
     return [_service("isone.lmp_da", f"hourlylmp/da/final/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days]
 
 
@@ -69,6 +71,7 @@ def load_requests(days: Sequence[MarketDay]) -> list[Request]:
 
 
 def flows_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One page a day and border."""
     return [_tie_page(day, border) for day in days for border in BORDERS]
 
 
@@ -109,7 +112,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
     five = DEMAND._replace(resolution="5m")
     if not is_json(body):
         lines = report(body, "", "Date/Time", "Native Load")
-        placed = instants([wall_seconds(stamp) for stamp, _ in lines], TZ)
+        placed = instants([american_stamp(stamp) for stamp, _ in lines], TZ)
         return _rows(five, [(ts, number(load, "load")) for ts, (_, load) in zip(placed, lines, strict=True) if ts is not None and load])
     if b'"FiveMinSystemLoad' in body:
         found = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
@@ -156,7 +159,7 @@ def _hour(on: str, ending: str) -> int:
     digits = ending.removesuffix("X")
     if not (digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 24):
         raise FeedChanged(f"no hour ending: {ending[:20]!r}")
-    return wall_instant(slash_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
+    return wall_instant(american_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
 
 
 def _rows(key: Key, readings: Sequence[tuple[int, float]]) -> Rows:

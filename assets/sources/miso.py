@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 
 from assets.sources import _miso_workbook
-from assets.sources._body import json_of, member, no_html, number, only_lines_with, table, text_of, without_cut_cell
-from assets.sources._clocks import clock_minutes, fixed_instant, iso_instant, named_date, slash_date
+from assets.sources._body import is_json, json_of, member, no_html, number, only_lines_with, table, text_of, without_cut_cell
+from assets.sources._clocks import fixed_instant
 from assets.sources._days import age
 from assets.sources._dropped import FIVE_MINUTES, on_grid
+from assets.sources._stamps import american_date, clock_minutes, iso_instant, named_date
 from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
@@ -67,7 +68,7 @@ def _rt_file(day: MarketDay) -> str:
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """Real-time ex-post prices: five minutes from the live answers, hours from the daily files."""
-    return _parse_live_lmp(body) if body.lstrip()[:1] == b"{" else _parse_report(body, Metric.PRICE)
+    return _parse_live_lmp(body) if is_json(body) else _parse_report(body, Metric.PRICE)
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
@@ -128,7 +129,7 @@ def _report_day(preamble: str) -> date:
     found = _DATE.findall(preamble)
     if len(found) != 1:
         raise FeedChanged(f"{len(found)} dates above the table")
-    return slash_date(found[0])
+    return american_date(found[0])
 
 
 def _extend_hours(rows: Rows, metric: Metric, day: date, names: Sequence[str], cells: Sequence[str]) -> None:

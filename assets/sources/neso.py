@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.sources._blocks import blocks
 from assets.sources._body import json_of, member, number
+from assets.sources._days import runs
 from assets.sources._stamps import utc_stamp
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
@@ -37,7 +37,7 @@ _FUELS = {
 
 def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay]], list[Request]]:
     def requests(days: Sequence[MarketDay]) -> list[Request]:
-        return [_request(feed, product, block) for block in blocks(days, LONGEST)]
+        return [_request(feed, product, block) for block in runs(days, LONGEST)]
 
     return requests
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 
-from assets.sources._blocks import months_of
+from assets.sources._days import months
 from assets.sources._dropped import FIVE_MINUTES, drop, on_grid
 from assets.sources._nyiso import TZ, Series, files, flows, loads, placed, prices, settled
 from assets.sources._totals import total
@@ -67,7 +67,7 @@ def _requests(feed: str, product: Product) -> Callable[[Sequence[MarketDay]], li
     def requests(days: Sequence[MarketDay]) -> list[Request]:
         old = [day for day in days if day.day < product.first]
         new = sorted({day.day for day in days if day.day >= product.first})
-        return [_zip(feed, product, month) for month in months_of(old).values()] + [_file(feed, product, day) for day in new]
+        return [_zip(feed, product, month) for month in months(old)] + [_file(feed, product, day) for day in new]
 
     return requests
 

@@ -8,8 +8,8 @@ from datetime import date, time
 from typing import Any
 
 from assets.sources._body import json_of, member, number
-from assets.sources._clocks import iso_instant
 from assets.sources._days import age, runs
+from assets.sources._stamps import iso_instant
 from warehouse import clock
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished

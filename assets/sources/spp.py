@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from datetime import date, time
 
 from assets.sources import _spp_paths
-from assets.sources._blocks import months_of
 from assets.sources._body import number
-from assets.sources._clocks import iso_instant
-from assets.sources._days import age
+from assets.sources._days import age, months
 from assets.sources._dropped import FIVE_MINUTES as FIVE
 from assets.sources._dropped import drop, keep, on_grid
 from assets.sources._spp import Columns, Sheet, readings
+from assets.sources._stamps import iso_instant
 from warehouse.clock import HOUR, MarketDay, local_date, now
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
@@ -61,6 +60,7 @@ def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One file a day."""
     return [_file("spp.lmp_da", "da-lmp-by-settlement-location", _spp_paths.day_ahead(d.day), d.day) for d in days]
 
 
@@ -71,6 +71,7 @@ def load_requests(days: Sequence[MarketDay]) -> list[Request]:
 
 
 def load_hourly_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One file a day."""
     return [_hourly_file("spp.load_hourly", d) for d in days]
 
 
@@ -82,8 +83,8 @@ def _hourly_file(feed: str, day: MarketDay) -> Request:
 
 def interchange_requests(days: Sequence[MarketDay]) -> list[Request]:
     """The chart of two days for today and yesterday, a file a month before."""
-    old = months_of([d for d in days if age(d) > 1])
-    files = [_file("spp.interchange", "historical-tie-flow", _spp_paths.monthly(*month), *held) for month, held in old.items()]
+    old = months([d for d in days if age(d) > 1])
+    files = [_file("spp.interchange", "historical-tie-flow", _spp_paths.monthly(m[0].year, m[0].month), *m) for m in old]
     return _chart("spp.interchange", "interchange-trend", days) + files
 
 
