@@ -20,29 +20,31 @@ _COLUMNS = "zone, metric, fuel, counterparty, link, ts, to_timestamp(ts) AS star
 
 
 def statements(home: Path) -> list[str]:
-    """The SQL that makes the views: one a metric that has files, all of them as `series`, and the versions as `history`."""
-    found = []
-    for metric in Metric:
-        files = f"{home}/series/{metric}/*/*.parquet"
-        if not any((home / "series" / metric).glob("*/????-??.parquet")):
-            continue
-        served = f"read_parquet('{_quoted(files)}', union_by_name=true, filename=true) WHERE NOT contains(filename, '.history.')"
-        found.append(f"CREATE VIEW {metric} AS SELECT {_COLUMNS} FROM {served}")
-        found.append(f"COMMENT ON VIEW {metric} IS 'What is served of {metric}: one row an interval, ts = its start, Unix seconds UTC'")
-    if found:
-        every = _quoted(f"{home}/series/*/*/*.parquet")
-        found.append(
-            f"CREATE VIEW series AS SELECT {_COLUMNS} FROM read_parquet('{every}', union_by_name=true, filename=true) "
-            "WHERE NOT contains(filename, '.history.')"
+    """The SQL that makes the views: one a metric that has files, all of them as `series`, and every version as `versions`."""
+    metrics = [metric for metric in Metric if any((home / "series" / metric).glob("*/????-??.parquet"))]
+    words = "What is served of {}: one row an interval; ts: its start, Unix seconds UTC"
+    views = {metric.value: (_served(home, metric), words.format(metric)) for metric in metrics}
+    if metrics:
+        views["series"] = _served(home, "*"), "Every metric that is served"
+        views["versions"] = (
+            f"SELECT {_COLUMNS}, superseded_at FROM {_files(home, '*')}",
+            "Served rows, rows of lower rank, and superseded values with the span in which they stood",
         )
-        found.append("COMMENT ON VIEW series IS 'Every metric that is served'")
-        found.append(f"CREATE VIEW versions AS SELECT {_COLUMNS}, superseded_at FROM read_parquet('{every}', union_by_name=true)")
-        found.append("COMMENT ON VIEW versions IS 'Served rows, rows of lower rank, superseded values with the span in which they stood'")
-    return found
+    made = [(f"CREATE VIEW {name} AS {query}", f"COMMENT ON VIEW {name} IS '{text}'") for name, (query, text) in views.items()]
+    return [statement for pair in made for statement in pair]
+
+
+def _served(home: Path, metric: str) -> str:
+    return f"SELECT {_COLUMNS} FROM {_files(home, metric, 'filename=true')} WHERE NOT contains(filename, '.history.')"
+
+
+def _files(home: Path, metric: str, *options: str) -> str:
+    return f"read_parquet({', '.join((_quoted(f'{home}/series/{metric}/*/*.parquet'), 'union_by_name=true', *options))})"
 
 
 def _quoted(text: str) -> str:
-    return text.replace("'", "''")
+    """A literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def build(home: Path) -> int:

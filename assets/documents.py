@@ -3,7 +3,7 @@
 Unpartitioned; asked every quarter hour, since a day-ahead hour turns without any new row. No `from __future__ import annotations`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
@@ -33,7 +33,7 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
     ]
 
     @dg.multi_asset(name="publish_documents", specs=specs, pool="documents")
-    def documents(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]):
+    def documents(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> Iterator[dg.MaterializeResult[None]]:
         refresh_all(house)
         for name in DOCUMENTS:
             keys = [k for k in house.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]

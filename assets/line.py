@@ -49,6 +49,8 @@ class House:
     session: Asks
     plan: Callable[[Feed, Sequence[MarketDay]], list[Request]]
     """Which questions to ask for these days: the feed's own, or the recorded ones."""
+    raw_days: int = 7
+    """So many days every kept answer stays; of older ones the last to each question of a market day."""
 
 
 @dataclass(slots=True)

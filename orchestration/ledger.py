@@ -19,10 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def dagster_home(home: Path) -> Path:
-    """EMDS_HOME/dagster with the project's dagster.yaml in it; also set as DAGSTER_HOME for this process and its children."""
+    """EMDS_HOME/dagster with a dagster.yaml in it: the project's, or the owner's own, which is left alone (docs/operating.md).
+
+    Also set as DAGSTER_HOME for this process and its children.
+    """
     folder = home / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "dagster.yaml").exists() or (folder / "dagster.yaml").read_bytes() != (ROOT / "dagster.yaml").read_bytes():
+    if not (folder / "dagster.yaml").exists():
         shutil.copyfile(ROOT / "dagster.yaml", folder / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(folder)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"

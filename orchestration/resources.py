@@ -62,8 +62,16 @@ def open_house(environ: Mapping[str, str] = os.environ, recordings: Path | None 
     known = sources()
     return line.House(
         storage, mode, known, granted, catalogue.ranks(known, granted, mode), configured(environ, mode),
-        _session(mode, environ, recordings), _plan(recordings),
+        _session(mode, environ, recordings), _plan(recordings), _raw_days(environ),
     )
+
+
+def _raw_days(environ: Mapping[str, str]) -> int:
+    """EMDS_RAW_DAYS, 7 by default. Raises StorageError."""
+    text = environ.get("EMDS_RAW_DAYS") or "7"
+    if not (text.isascii() and text.isdigit() and int(text) <= 36600):
+        raise StorageError(f"EMDS_RAW_DAYS={text[:20]}: a number of days")
+    return int(text)
 
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:

@@ -6,7 +6,6 @@ two weeks. A partition stays materialised: the newest event of each partition is
 goes, and of events that are told without a run only the newest of each partition stays.
 """
 
-import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +22,6 @@ from assets.line import House
 from warehouse import clock, layout, raw
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
-RAW_DAYS = 7
 _GONE = {dg.DagsterRunStatus.SUCCESS: FINISHED_DAYS, dg.DagsterRunStatus.CANCELED: FINISHED_DAYS, dg.DagsterRunStatus.FAILURE: FAILED_DAYS}
 AT_ONCE = 500
 
@@ -101,8 +99,8 @@ def purge_told(instance: dg.DagsterInstance) -> int:
 
 
 def prune_answers(house: House) -> int:
-    """Removes kept answers that are older than EMDS_RAW_DAYS, but the last to each question of a market day; returns how many."""
-    before = clock.now() - int(os.environ.get("EMDS_RAW_DAYS") or RAW_DAYS) * clock.DAY
+    """Removes kept answers of long ago, but the last to each question of a market day; returns how many."""
+    before = clock.now() - house.raw_days * clock.DAY
     pruned = int(house.storage.get(layout.PRUNED) or 0)
     removed = sum(raw.prune(house.storage, f.id, before, pruned) for s in house.sources.values() for f in s.feeds)
     house.storage.put(layout.PRUNED, str(before).encode())

@@ -11,6 +11,7 @@ from assets.sources import feeds
 from warehouse import layout, monthfile, raw
 from warehouse.clock import RESOLUTIONS, month_window
 from warehouse.errors import StorageError
+from warehouse.market import Metric
 from warehouse.storage import Folder
 
 
@@ -21,6 +22,9 @@ def broken(storage: Folder) -> list[str]:
 
 def _series(storage: Folder) -> Iterator[str]:
     for key in storage.keys(layout.series_prefix()):
+        if not key.endswith(".parquet"):
+            yield f"{key}: no month file"
+            continue
         metric, _, month, is_history = layout.of_series(key)
         try:
             versions = monthfile.decode(storage.get(key))
@@ -32,7 +36,7 @@ def _series(storage: Folder) -> Iterator[str]:
             yield f"{key}: rows outside its month"
         if not np.array_equal(versions.order(), np.arange(len(versions))):
             yield f"{key}: rows out of order"
-        if not is_history and metric != "capacity" and (count := _overlaps(versions)):
+        if not is_history and metric != Metric.CAPACITY and (count := _overlaps(versions)):
             yield f"{key}: {count} rows overlap the one before"
 
 
@@ -48,15 +52,15 @@ def _overlaps(versions: monthfile.Versions) -> int:
 
 def _raw(storage: Folder) -> Iterator[str]:
     for feed in feeds():
-        try:
-            for _ in raw.find(storage, feed):
-                pass
-        except StorageError as error:
-            yield str(error)
+        for key in storage.keys(layout.raw_prefix(feed)):
+            try:
+                raw.opened(storage, key)
+            except StorageError as error:
+                yield str(error)
 
 
 def _published(storage: Folder) -> Iterator[str]:
-    for key in storage.keys("published/"):
+    for key in storage.keys(layout.published("")):
         if not key.endswith(("json", "geojson")):
             continue
         try:

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from warehouse import artefact, layout, series
+from warehouse import artefact, layout, monthfile, series
 from warehouse.market import Feed, Metric, Source
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
@@ -51,15 +49,8 @@ def _count(storage: Storage, key: str) -> list[int | None]:
     body = storage.get(key)
     if body is None:
         return [0, None, None]
-    table = series.net(pq.read_table(_buffer(body), columns=["ts", "counterparty", "link"], use_threads=False))
-    ts = table.column("ts")
-    return [table.num_rows, ts[0].as_py(), ts[-1].as_py()] if table.num_rows else [0, None, None]
-
-
-def _buffer(body: bytes) -> Any:
-    import pyarrow as pa
-
-    return pa.BufferReader(body)
+    ts = series.net(monthfile.table(body, ["ts", "counterparty", "link"])).column("ts")
+    return [len(ts), ts[0].as_py(), ts[-1].as_py()] if len(ts) else [0, None, None]
 
 
 def describe(

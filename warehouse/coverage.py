@@ -11,11 +11,11 @@ import numpy as np
 
 from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end
 from warehouse.market import Feed
+from warehouse.monthfile import Ints
 from warehouse.schema import Rows
 
 Pair = tuple[str, str]
 """Zone and metric."""
-Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)

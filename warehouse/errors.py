@@ -40,8 +40,12 @@ class CredentialsMissing(FeedError):
 
     def __init__(self, names: tuple[str, ...], refused: bool = False) -> None:
         listed = ", ".join(names)
-        super().__init__(f"refused by the publisher: check {listed}" if refused else f"not configured: set {listed}")
+        super().__init__(f"refused by the publisher: check {listed}" if refused else f"{NOT_CONFIGURED}: set {listed}")
         self.names, self.refused = names, refused
+
+
+NOT_CONFIGURED = "not configured"
+"""How the text of a CredentialsMissing begins where nothing is set: such a feed is not down."""
 
 
 class CallerError(MarketError):

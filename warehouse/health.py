@@ -14,6 +14,7 @@ import orjson
 
 from warehouse import artefact, clock, layout
 from warehouse.clock import MarketDay
+from warehouse.errors import NOT_CONFIGURED
 from warehouse.market import Publication
 from warehouse.storage import Storage
 
@@ -82,7 +83,7 @@ def state(health: Health | None, publication: Publication, tz: str, resolution: 
     if health is None or not (health.last_ok or health.last_error_at):
         return "unknown"
     if not health.data_until:
-        return "unknown" if health.last_error.startswith("not configured") or not health.last_error else "down"
+        return "unknown" if health.last_error.startswith(NOT_CONFIGURED) or not health.last_error else "down"
     due = expected_by(publication, tz, resolution, health.data_until)
     if now <= due:
         return "ok"

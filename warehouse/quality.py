@@ -17,12 +17,9 @@ from warehouse import coverage
 from warehouse.clock import HOUR, RESOLUTIONS, Window, iso
 from warehouse.coverage import Pair
 from warehouse.market import Feed
+from warehouse.monthfile import Flags, Floats, Ints
 from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, leap, physical
 from warehouse.schema import Key, Rows, Strip
-
-Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
-Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
-Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)

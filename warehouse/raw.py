@@ -59,13 +59,22 @@ def digest(request: Request, body: bytes) -> str:
 
 def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Kept]:
     """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came."""
-    for fetched_at, key in sorted((_stamp(key), key) for key in _keys(storage, feed, first, last)):
+    for _, key in sorted((_stamp(key), key) for key in _keys(storage, feed, first, last)):
         stored = storage.get(key)
         if stored is None:
             continue
         request, rest = _unframe(stored, key)
         if _covers(request, first, last):
-            yield Kept(key, fetched_at, request, _unpacked(rest, key))
+            yield Kept(key, _stamp(key), request, _unpacked(rest, key))
+
+
+def opened(storage: Storage, key: str) -> Kept | None:
+    """One kept body, or None where it is gone. Raises StorageError for one that does not decode."""
+    stored = storage.get(key)
+    if stored is None:
+        return None
+    request, rest = _unframe(stored, key)
+    return Kept(key, _stamp(key), request, _unpacked(rest, key))
 
 
 def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:

@@ -76,7 +76,8 @@ class Folder:
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
         """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
 
-        Durable bytes survive a loss of power; what can be had again need not wait for the disk.
+        Durable bytes are on the disk before their name is: a loss of power leaves the old or the new. What can be had
+        again need not wait for the disk.
         """
         target = self.path(key)
         scratch = self.root / "scratch" / f"{os.getpid()}-{secrets.token_hex(8)}"

@@ -89,6 +89,13 @@ def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pyte
     storage.put("series/generation/GB/2026-10.parquet", b"PAR1 and no more")
     assert main(["verify"]) == 1
     assert "series/generation/GB/2026-10.parquet" in capsys.readouterr().out
+    storage.delete("series/generation/GB/2026-10.parquet")
+    storage.put("series/generation/GB/notes.txt", b"mine")
+    for name in ("1-aaaaaaaa", "2-bbbbbbbb"):
+        storage.put(f"raw/neso/generation/2026-10-25/{name}.json.zst", b"no frame")
+    assert main(["verify"]) == 1
+    told = capsys.readouterr().out
+    assert [word in told for word in ("notes.txt: no month file", "1-aaaaaaaa", "2-bbbbbbbb", "3 broken")] == [True] * 4
 
 
 @pytest.mark.parametrize("argv", [
@@ -111,6 +118,13 @@ def test_an_unknown_right_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "EMDS_RIGHTS names no source: everything" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("days", ["a week", "-1", "１"])
+def test_a_setting_that_is_no_number_is_told_at_the_start(days: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_RAW_DAYS", days)
+    assert main(["publish"]) == 1
+
+
 def test_an_address_is_no_warehouse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("EMDS_HOME", "s3://bucket/emds")
     assert main(["publish"]) == 1
@@ -128,3 +142,6 @@ def test_the_dagster_home_holds_the_projects_settings(tmp_path: Path, monkeypatc
     assert (folder / "dagster.yaml").read_bytes() == (ledger.ROOT / "dagster.yaml").read_bytes()
     assert os.environ["DAGSTER_HOME"] == str(folder)
     assert isinstance(dg.DagsterInstance.get(), dg.DagsterInstance)
+    (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    ledger.dagster_home(tmp_path)
+    assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

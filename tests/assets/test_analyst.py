@@ -1,0 +1,49 @@
+"""warehouse.duckdb: documented views over what is served and over every version, rebuilt whole. No service reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from assets import analyst
+from warehouse import series
+from warehouse.schema import Key, Rows
+from warehouse.storage import Folder
+
+HOUR = 3600
+RANKS = {"a.best": 1, "b.other": 2}
+
+
+def fold(storage: Folder, feed: str, values: list[float], known_at: int) -> None:
+    rows = Rows()
+    rows.extend(Key("GB", "demand", "MW", "1h"), [i * HOUR for i in range(len(values))], values)
+    series.fold(storage, feed, rows, {}, RANKS, known_at)
+
+
+def ask(home: Path, question: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(home / analyst.NAME), read_only=True) as connection:
+        return connection.execute(question).fetchall()
+
+
+def test_views_tell_what_is_served_and_every_version(tmp_path: Path) -> None:
+    home = tmp_path / "o'neill"
+    storage = Folder(home)
+    fold(storage, "b.other", [10.0, 20.0, 30.0], 1)
+    fold(storage, "a.best", [1.0, 2.0], 2)
+    fold(storage, "a.best", [1.0, 2.5], 3)
+    assert analyst.build(home) == 3
+    served = [(0, 1.0, "a.best"), (HOUR, 2.5, "a.best"), (2 * HOUR, 30.0, "b.other")]
+    assert ask(home, "SELECT ts, value, feed FROM demand ORDER BY ts") == served
+    assert ask(home, "SELECT ts, value, feed FROM series ORDER BY ts") == served
+    assert ask(home, "SELECT value, superseded_at FROM versions WHERE superseded_at IS NOT NULL") == [(2.0, 3)]
+    assert ask(home, "SELECT count(*) FROM versions") == [(6,)]
+    comments = dict(ask(home, "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"))  # type: ignore[arg-type]
+    assert all(comments[name] for name in ("demand", "series", "versions"))
+
+
+def test_an_empty_warehouse_has_an_empty_database_and_a_new_one_takes_its_place(tmp_path: Path) -> None:
+    assert analyst.build(tmp_path) == 0
+    fold(Folder(tmp_path), "a.best", [1.0], 1)
+    assert analyst.build(tmp_path) == 3
+    assert not list((tmp_path / "scratch").glob(f"*{analyst.NAME}*"))
