@@ -13,8 +13,6 @@ from datetime import timedelta
 from functools import cache, partial
 from typing import Protocol
 
-import numpy as np
-
 from assets import reports
 from assets.plots import excerpt
 from assets.reports import DayReport, Failures, RunReport
@@ -109,10 +107,10 @@ def run(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
 
 
 def rerun(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """The same from the kept bytes, without asking anybody. Only rows of these days are folded.
+    """The same from the kept bytes, without asking anybody.
 
-    What a kept body says of other days may have been corrected by a later one, which is not read here. Bodies of the
-    neighbouring days are, since charts and daily files reach over midnight.
+    What a kept body says of other days is left to their own rerun, since a later body may have corrected it. Bodies of the
+    neighbouring days are read too: charts and daily files reach over midnight.
     """
     gathered = _Gathered(feed)
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
@@ -170,7 +168,7 @@ def _digest(
     within = [d for d in days if d not in beyond]
     stated = got.stated()
     if again:
-        stated = _within(stated, [reports.window_of(feed, d) for d in days])
+        stated = _own(house, feed, days, stated)
     # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
     judgement = quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
     aside = sum(_set_aside(house, feed, within, verdict) for verdict in (*got.sifted, judgement))
@@ -185,17 +183,22 @@ def _digest(
     )
 
 
-def _within(rows: Rows, windows: Sequence[Window]) -> Rows:
-    """The rows that begin in one of some windows, which do not overlap."""
+def _own(house: House, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
+    """The rows of these days, and of days that no kept body was asked for."""
+    asked = [reports.window_of(feed, day) for day in days]
+    stamps = {ts for strip in rows.strips.values() for ts in strip.ts}
+    day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in asked)}
+    if not day_of:
+        return rows
+    questions = raw.questions(house.storage, feed.id, min(day_of.values()), max(day_of.values()))
+    others = {day for question in questions for day in question.days}
+    foreign = {ts for ts, day in day_of.items() if day in others}
     kept = Rows()
     kept.dropped.update(rows.dropped)
-    starts, ends = (np.array(sorted(bounds), np.int64) for bounds in zip(*((w.start, w.end) for w in windows), strict=True))
     for key, strip in rows.strips.items():
-        ts, values = np.asarray(strip.ts, np.int64), np.asarray(strip.values, np.float64)
-        place = np.searchsorted(starts, ts, side="right") - 1
-        inside = (place >= 0) & (ts < ends[place])
-        if inside.any():
-            kept.extend(key, ts[inside].tolist(), values[inside].tolist())
+        pairs = [(ts, value) for ts, value in zip(strip.ts, strip.values, strict=True) if ts not in foreign]
+        if pairs:
+            kept.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])
     return kept
 
 

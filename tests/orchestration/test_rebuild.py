@@ -1,0 +1,103 @@
+"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew; `emds doctor` in words."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets.sources import feed
+from orchestration import rebuild
+from orchestration.resources import open_house
+from orchestration.run import main
+from warehouse import artefact, clock, series
+from warehouse.clock import Window
+from warehouse.storage import Folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+NOW = clock.instant("2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """A simulated warehouse with three days of GB's mix."""
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW))
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    assert main(["backfill", "--days", "2", "--feed", "neso.generation"]) == 0
+    return Folder(tmp_path)
+
+
+def mix(storage: Folder) -> list[tuple[int, str, float]]:
+    table = series.read(storage, "GB", "generation", Window(NOW - 5 * clock.DAY, NOW))
+    return list(zip(*(table.column(name).to_pylist() for name in ("ts", "fuel", "value")), strict=True))
+
+
+def test_what_is_served_is_made_again_from_the_kept_bytes(
+    storage: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = mix(storage)
+    assert len(before) > 2 * 48 * 9
+    for key in [*storage.keys("series/"), *storage.keys("published/")]:
+        storage.delete(key)
+    monkeypatch.setenv("EMDS_FAULTS", "neso:503")
+    assert main(["rebuild"]) == 0
+    assert mix(storage) == before
+    assert artefact.load(storage, "latest/GB.json")["generation_mix"]["unit"] == "%"
+    assert "0 month files resolved otherwise" in capsys.readouterr().out
+    files = {key: storage.stat(key) for key in storage.keys("series/")}
+    assert main(["rebuild"]) == 0
+    assert files == {key: storage.stat(key) for key in storage.keys("series/")}
+
+
+def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:
+    house = open_house()
+    day = date(2026, 11, 19)
+    (task,) = rebuild.plan(house, [feed("neso.generation")], day, day)
+    assert task.days == (day,)
+    (whole,) = rebuild.plan(house, [feed("neso.generation")], None, None)
+    assert whole.days == (date(2026, 11, 18), day, date(2026, 11, 20))
+    assert rebuild.plan(house, [feed("neso.carbon_intensity")], None, None) == []
+
+
+def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
+    house = open_house()
+    taken = replace(house, ranks={name: rank for name, rank in house.ranks.items() if name != "neso.generation"})
+    assert rebuild.resolve_all(taken) == 1
+    assert mix(storage) == []
+    assert rebuild.resolve_all(house) == 1
+    assert rebuild.resolve_all(house) == 0
+    assert mix(storage)
+
+
+def test_the_doctor_tells_states_and_no_secret(
+    storage: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("EMDS_METRICS_TOKEN", "s3cret-token")
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert "EMDS_METRICS_TOKEN = (set)" in told
+    assert "s3cret" not in told
+    (line,) = [line for line in told.splitlines() if "neso.generation" in line]
+    assert line.split()[1] == "ok"
+    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW + clock.DAY))
+    assert main(["doctor"]) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "neso.generation" in line]
+    assert line.split()[1] == "down"
+
+
+def test_the_doctor_names_the_credentials_that_a_live_warehouse_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_FEEDS", "live")
+    for name in [name for name in os.environ if name.startswith(("ENTSOE_", "EIA_", "PJM_", "ISONE_", "ERCOT_"))]:
+        monkeypatch.delenv(name)
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert "not configured: set EIA_API_KEY" in told
+    assert "miso            configured (withheld: not named in EMDS_RIGHTS)" in told
