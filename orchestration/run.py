@@ -43,31 +43,15 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(verb=does)
         return added
 
-    up = verb("up", _up, "fill an empty warehouse, then run the API and Dagster until Ctrl-C")
-    up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
-    up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
-    up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
-    up.add_argument("--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)")
-    up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
-    up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
-    up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
-    ingest = verb("ingest", _ingest, "ask every feed for the days that it may still revise, today's and tomorrow's")
-    _which(ingest)
-    backfill = verb("backfill", _backfill, "ask for past market days")
-    _which(backfill)
-    backfill.add_argument("--days", type=_count, help="the last N days")
-    backfill.add_argument("--start", type=date.fromisoformat, metavar="D", help="first market day")
-    backfill.add_argument("--end", type=date.fromisoformat, metavar="D", help="last market day")
-    backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
+    _add_up(verb("up", _up, "fill an empty warehouse, then run the API and Dagster until Ctrl-C"))
+    _which(verb("ingest", _ingest, "ask every feed for the days that it may still revise, today's and tomorrow's"))
+    _add_backfill(verb("backfill", _backfill, "ask for past market days"))
     replay = verb("replay", _replay, "bring in every recorded answer of a folder with a MANIFEST.json")
     replay.add_argument("folder", type=Path)
-    rebuild = verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew")
-    _which(rebuild)
-    rebuild.add_argument("--start", type=date.fromisoformat, metavar="D")
-    rebuild.add_argument("--end", type=date.fromisoformat, metavar="D")
+    rebuild = _which(verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew"))
+    _between(rebuild)
     verb("publish", _publish, "publish every document anew")
-    gaps = verb("gaps", _gaps, "list holes against the feeds' own calendars")
-    _which(gaps)
+    gaps = _which(verb("gaps", _gaps, "list holes against the feeds' own calendars"))
     gaps.add_argument("--days", type=_count, default=35, help="how far back (35)")
     gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
     serve = verb("serve", _serve, "run the API alone")
@@ -77,9 +61,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _which(parser: argparse.ArgumentParser) -> None:
+def _add_up(up: argparse.ArgumentParser) -> None:
+    up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
+    up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
+    up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
+    up.add_argument("--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)")
+    up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
+    up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
+    up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
+
+
+def _add_backfill(backfill: argparse.ArgumentParser) -> None:
+    _which(backfill)
+    backfill.add_argument("--days", type=_count, help="the last N days")
+    _between(backfill)
+    backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
+
+
+def _between(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--start", type=date.fromisoformat, metavar="D", help="first market day")
+    parser.add_argument("--end", type=date.fromisoformat, metavar="D", help="last market day")
+
+
+def _which(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--source", help="only this source")
     parser.add_argument("--feed", help="only this feed, as aemo.dispatch")
+    return parser
 
 
 def _count(text: str) -> int:

@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def prepare() -> None:
     """What every start publishes: zones, licences and availability, also for an empty warehouse."""
     house = open_house()
+    # The server runs in the project's folder: a relative home is meant from here.
+    os.environ["EMDS_HOME"] = str(house.storage.root)
     house.storage.sweep()
     catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
 

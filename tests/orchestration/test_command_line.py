@@ -13,7 +13,7 @@ import pytest
 
 from assets.series import asset_key
 from assets.sources import feeds
-from orchestration import ledger
+from orchestration import ledger, serve
 from orchestration.run import main
 from warehouse import catalogue, series
 from warehouse.clock import Window
@@ -129,6 +129,15 @@ def test_an_address_is_no_warehouse(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setenv("EMDS_HOME", "s3://bucket/emds")
     assert main(["publish"]) == 1
     assert "a warehouse is a folder" in capsys.readouterr().err
+
+
+def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EMDS_HOME", "mine")
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    serve.prepare()
+    assert os.environ["EMDS_HOME"] == str(tmp_path / "mine")
+    assert catalogue.load(Folder(tmp_path / "mine")) is not None
 
 
 def test_serving_does_not_import_dagster() -> None:
