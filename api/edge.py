@@ -1,18 +1,14 @@
-"""The outermost layer, below Flask's: request ids, bounds of what is read, CORS, one log line and the counts of a request."""
+"""The outermost layer, below Flask's: request ids, bounds of what is read, CORS, and a note of each request in the journal."""
 
 from __future__ import annotations
 
-import contextlib
-import os
+import random
 import re
-import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from api import metrics
+from api.journal import JOURNAL, Entry, Journal
 from api.problems import KINDS, MEDIA, body_of
 
 if TYPE_CHECKING:
@@ -36,14 +32,13 @@ _PREFLIGHT = [("Access-Control-Allow-Headers", ALLOWED), ("Access-Control-Allow-
               ("Access-Control-Max-Age", "86400")]
 
 
-def around(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | None = None) -> WSGIApplication:
-    """A WSGI application around another. `write` takes the log's lines; standard output where none is given."""
-    put = write or _to_stdout
+def around(app: WSGIApplication, base_url: str, journal: Journal = JOURNAL) -> WSGIApplication:
+    """A WSGI application around another."""
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = time.perf_counter()
         asked = environ.get("HTTP_X_REQUEST_ID", "")
-        name = asked if _ID.fullmatch(asked) else os.urandom(16).hex()
+        name = asked if _ID.fullmatch(asked) else f"{random.getrandbits(128):032x}"
         environ["emds.request_id"] = name
         seen: dict[str, Any] = {"route": "none", "zone": None, "status": 0}
 
@@ -53,7 +48,7 @@ def around(app: WSGIApplication, base_url: str, write: Callable[[bytes], Any] | 
 
         excess = _excess(environ)
         answer = app(environ, start) if excess is None else _refuse(base_url, excess, name, start)
-        _note(environ, name, seen, time.perf_counter() - began, put)
+        journal.note(_entry(environ, name, seen, time.perf_counter() - began))
         return answer
 
     return served
@@ -99,19 +94,9 @@ def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
         seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
 
 
-def _note(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float, put: Callable[[bytes], Any]) -> None:
-    """Counts and logs one request: its route, never its query, path or headers, in which keys and addresses may stand."""
-    metrics.count(seen["route"], seen["status"], seconds)
-    method = environ["REQUEST_METHOD"]
-    line: dict[str, Any] = {
-        "at": round(time.time(), 3), "id": name, "method": method if len(method) < 10 else "?", **seen, "ms": round(seconds * 1000, 2),
-    }
-    trace = environ.get("HTTP_TRACEPARENT", "")
-    if _TRACE.fullmatch(trace):
-        line["trace"] = trace
-    put(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-
-
-def _to_stdout(line: bytes) -> None:
-    with contextlib.suppress(OSError):  # who read the log is gone; the answer is not
-        os.write(sys.stdout.fileno(), line)
+def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> Entry:
+    method, trace = environ["REQUEST_METHOD"], environ.get("HTTP_TRACEPARENT", "")
+    return Entry(
+        time.time(), name, method if len(method) < 10 else "?", seen["route"], seen["zone"], seen["status"], seconds,
+        trace if trace and _TRACE.fullmatch(trace) else "",
+    )

@@ -135,7 +135,8 @@ def _csv(page: Page) -> Encoded:
              for name, value in stated.items()}
     # Header fields are Latin-1 at best: other characters as in a URL.
     headers = [(f"X-EMDS-{name.replace('_', '-').title()}", quote(text, safe=_PLAIN)) for name, text in texts.items()]
-    return Encoded(out.getvalue(), (*headers, _disposition(page.query, "csv")))
+    exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
+    return Encoded(out.getvalue(), (*headers, exposed, _disposition(page.query, "csv")))
 
 
 def _parquet(page: Page) -> Encoded:

@@ -102,9 +102,9 @@ def answer(asked: Request, shelf: Shelf, selection: Selection) -> tuple[Response
     if respond.matches(asked, validator.tag):
         return validator.unchanged(headers), 0
     if selection.whole:
-        return validator.response(kept.body, media, headers), len(index.features)
+        return validator.response(validator.coded(kept.body), media, headers), len(index.features)
     places = index.select(dict(selection.words), selection.min_mw, selection.box, SAMPLE_FEATURES if selection.sample else None)
-    return validator.response(_cut(selection, kept, source, index, places), media, headers), len(places)
+    return validator.response(validator.coded(_cut(selection, kept, source, index, places)), media, headers), len(places)
 
 
 def _cut(selection: Selection, kept: Document, source: Document, index: GeoLayer, places: NDArray[intp]) -> bytes:

@@ -23,6 +23,7 @@ from gunicorn import util  # noqa: E402
 from prometheus_client import multiprocess  # noqa: E402
 
 from api import _connections  # noqa: E402
+from api.journal import JOURNAL  # noqa: E402
 from api.problems import KINDS, MEDIA, body_of  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
@@ -89,6 +90,12 @@ def when_ready(server: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """A worker is about to serve."""
     _connections.watch(worker)
+    JOURNAL.start()
+
+
+def worker_exit(server: Any, worker: Any) -> None:
+    """A worker has served its last request."""
+    JOURNAL.stop()
 
 
 def pre_request(worker: Any, req: Any) -> None:

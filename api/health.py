@@ -9,6 +9,7 @@ import orjson
 from flask import Response, request
 
 from api import metrics
+from api.journal import JOURNAL
 from api.problems import Problem
 from api.service import Service
 
@@ -32,6 +33,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
         if not token or not hmac.compare_digest(shown.encode(), f"Bearer {token}".encode()):
             raise Problem("invalid-key", "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
                           headers=[("WWW-Authenticate", "Bearer")])
+        JOURNAL.flush()
         return Response(metrics.exposition(), 200, _NEVER_KEPT, content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return {"healthz": healthz, "readyz": readyz, "metrics": counts}

@@ -67,9 +67,13 @@ class Validator:
         self._coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if compressible else "identity"
         self.tag = _tag(tag_of(repr(tuple(parts)).encode()), self._coding)
 
-    def response(self, made: bytes, media: str, headers: Headers) -> Response:
-        """The answer under this tag."""
-        return _response(made if self._coding == "identity" else pack(made, self._coding), self.tag, self._coding, media, headers)
+    def coded(self, made: bytes) -> bytes:
+        """A body in the coding that this request takes."""
+        return made if self._coding == "identity" else pack(made, self._coding)
+
+    def response(self, sent: bytes, media: str, headers: Headers) -> Response:
+        """The answer under this tag; `sent` is coded."""
+        return _response(sent, self.tag, self._coding, media, headers)
 
     def unchanged(self, headers: Headers) -> Response:
         """304 under this tag."""

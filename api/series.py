@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import Response, request
@@ -61,13 +61,26 @@ def _answer(service: Service, found: Found, format_: str, entry: Pass) -> tuple[
         if respond.matches(request, validator.tag):
             return validator.unchanged(headers), 0
         try:
-            page = reads.page(service.reader, found)
+            made = service.answers.get(validator.tag, partial(_made, service, found, format_, validator))
             break
         except Moved:
             found = reads.find(service.reader, service.holdings, found.query)
-    made = formats.encode(format_, page, service.rows)
-    response = validator.response(made.body, formats.content_type(format_), [*headers, *made.headers, *_link(service, page)])
-    return response, page.count
+    return validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers]), made.rows
+
+
+class _Made(NamedTuple):
+    """An answer's bytes, in its coding, with the headers that belong to them. Equal validators, equal answers."""
+
+    sent: bytes
+    headers: tuple[tuple[str, str], ...]
+    rows: int
+
+
+def _made(service: Service, found: Found, format_: str, validator: respond.Validator) -> tuple[_Made, int]:
+    page = reads.page(service.reader, found)
+    encoded = formats.encode(format_, page, service.rows)
+    sent = validator.coded(encoded.body)
+    return _Made(sent, (*encoded.headers, *_link(service, page)), page.count), len(sent) + 1000
 
 
 def _validator(service: Service, found: Found, format_: str) -> respond.Validator:

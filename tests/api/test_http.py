@@ -12,6 +12,7 @@ import zstandard
 
 from api import edge
 from api.compression import choose, pack, pack_well
+from api.journal import Journal
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
 CODINGS = {
@@ -158,7 +159,7 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     app = market.client().application
     client = app.test_client()
     key = market.key(client)["Authorization"]
-    app.wsgi_app = edge.around(app.wsgi_app, "http://emds.example", lines.append)
+    app.wsgi_app = edge.around(app.wsgi_app, "http://emds.example", Journal(lines.append))
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     client.get("/v1/price/GB", headers={"Authorization": key, "traceparent": trace, "PAYMENT-SIGNATURE": "c2VjcmV0cGF5bWVudA=="})
     client.post("/v1/keys/signup", json={"email": "someone@example.org"})
