@@ -19,6 +19,8 @@ HOUR = 3600
 DAY = 86400
 LAST_INSTANT = 253402300799
 """9999-12-31T23:59:59Z: later stamps are refused (API.md section 4)."""
+SPREAD = 1 << 40
+"""Above every instant: `number * SPREAD + ts` orders many series at once, by number and then in time, within 64 bits."""
 
 RESOLUTIONS: dict[str, int] = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "1d": DAY, "1y": 365 * DAY}
 """Seconds of each resolution that a row may carry; a `1y` row lasts its calendar year (`interval_end`)."""

@@ -14,14 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse import layout, monthfile, resolve, vintages
-from warehouse.clock import DAY, Window, month_window, months
+from warehouse.clock import DAY, SPREAD, Window, month_window, months
 from warehouse.monthfile import LIVE, Flags, Ints, Slot, Versions
 from warehouse.schema import SCHEMA, Key, Rows, Strip
 from warehouse.storage import Storage
 from warehouse.vintages import Month
-
-_SPREAD = np.int64(1) << np.int64(40)
-"""Lane numbers are multiplied by this: instants until 9999 stay below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def _versions(feed: str, strips: Sequence[tuple[Key, Ints, np.ndarray]], known_a
     slot = np.repeat(np.arange(len(strips)), [len(ts) for _, ts, _ in strips])
     ts = np.concatenate([ts for _, ts, _ in strips])
     value = np.concatenate([values for _, _, values in strips])
-    lanes = _lanes(slots)[slot] * _SPREAD + ts
+    lanes = _lanes(slots)[slot] * SPREAD + ts
     _, last = np.unique(lanes[::-1], return_index=True)
     chosen = np.sort(len(ts) - 1 - last)
     count = len(chosen)
@@ -117,7 +114,7 @@ def _merge(old: Versions, new: Versions, feed: str, spans: Sequence[Window], kno
     """Old and new versions together, and how many were added, changed, evicted and unchanged."""
     both = monthfile.concat([old, new])
     count = len(old)
-    lane = _lanes(both.slots)[both.slot] * _SPREAD + both.ts
+    lane = _lanes(both.slots)[both.slot] * SPREAD + both.ts
     own = np.array([s.feed == feed for s in both.slots] or [False])[both.slot[:count]]
     live = np.flatnonzero(own & (old.superseded_at == LIVE))
     match = _matches(lane, live, count)

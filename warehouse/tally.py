@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse import civil
-from warehouse.clock import DAY
+from warehouse.clock import DAY, SPREAD
 from warehouse.monthfile import Flags, Floats, Ints
 
 WINDOW_S = 30 * DAY
-_SPREAD = np.int64(1) << np.int64(40)
-"""Series numbers are multiplied by this: instants until 9999 stay below it."""
 _TENTHS = (1, 5, 9)
 
 
@@ -78,7 +76,7 @@ class _Rows:
     @property
     def at(self) -> Ints:
         """One ascending number per row: its series and its start."""
-        return self.series * _SPREAD + self.ts
+        return self.series * SPREAD + self.ts
 
     def take(self, chosen: Flags | Ints) -> _Rows:
         return _Rows(self.series[chosen], self.ts[chosen], self.seconds[chosen], self.value[chosen], self.row[chosen])
@@ -98,8 +96,8 @@ def tally(trails: Sequence[Trail], as_of: int) -> list[Tally | None]:
     rows = _standing(_joined(trails))
     at = rows.at
     numbers = np.arange(len(trails), dtype=np.int64)
-    current = np.searchsorted(at, numbers * _SPREAD + as_of, side="right") - 1
-    begun = np.flatnonzero(current >= np.searchsorted(at, numbers * _SPREAD))
+    current = np.searchsorted(at, numbers * SPREAD + as_of, side="right") - 1
+    begun = np.flatnonzero(current >= np.searchsorted(at, numbers * SPREAD))
     found: list[Tally | None] = [None] * len(trails)
     for number, counted in zip(begun, _counted(rows, at, current[begun], [trails[int(n)].tz for n in begun]), strict=True):
         found[number] = counted
@@ -143,7 +141,7 @@ def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[Ta
     """The tallies of the series whose current rows stand at these indexes."""
     if not len(current):
         return []
-    base = rows.series[current] * _SPREAD
+    base = rows.series[current] * SPREAD
     first = np.searchsorted(at, base + np.maximum(rows.ts[current] - WINDOW_S, 0))
     window = _window(rows, first, current, tz)
     x = rows.value[current]
