@@ -149,7 +149,9 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
         except FeedError as error:
             got.failures.append((request, error))
             if isinstance(error, CredentialsMissing):
-                break
+                # Whoever lacks a key lacks it for every question of its kind: they are not asked, but their days and zones failed.
+                got.failures += [(other, error) for other in queue if other.secrets]
+                queue = [other for other in queue if not other.secrets]
     return got
 
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from warehouse import clock, coverage, quality
 from warehouse.clock import MarketDay, Window
-from warehouse.errors import FeedError, FeedUnavailable, NotPublished, OutOfReach
+from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable, NotPublished, OutOfReach
 from warehouse.health import Health
 from warehouse.market import Feed, Request
 from warehouse.schema import Rows
 from warehouse.series import Folded
 
-Status = Literal["done", "short", "waiting", "missing", "out of reach", "failed"]
+Status = Literal["done", "short", "waiting", "missing", "out of reach", "not configured", "failed"]
 Failures = Sequence[tuple[Request, FeedError]]
 
 
@@ -40,7 +40,7 @@ class DayReport:
     @property
     def finished(self) -> bool:
         """Whether it is a materialisation: rows came, and nothing of the day went wrong."""
-        return bool(self.rows) and self.status != "failed"
+        return bool(self.rows) and self.status not in ("failed", "not configured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,10 @@ def _of_day(
     wrong = [error for request, error in failures if not request.days or day.day in request.days]
     hard = [e for e in wrong if not isinstance(e, NotPublished)]
     if hard:
-        return DayReport(str(day), "failed", **extent, reason="; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in hard))[:500])
+        # A key that the owner has not got is no failure: the feed's zones say so, and everything else works.
+        unset = all(isinstance(e, CredentialsMissing) and not e.refused for e in hard)
+        reason = str(hard[0]) if unset else "; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in hard))
+        return DayReport(str(day), "not configured" if unset else "failed", **extent, reason=reason[:500])
     if len(inside):
         lacking = sorted(" ".join(pair) for pair, parts in short.items() if any(part.start == window.start for part in parts))
         reason = "fewer rows than must be there by now: " + ", ".join(lacking) if lacking else ""

@@ -44,6 +44,8 @@ def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
     lines = [f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"]
     lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
     for feed, reports in sorted(per_feed.items()):
+        unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")
+        lines += [f"left out: {feed}: {reason}" for reason in unset]
         failed = [day for report in reports for day in report.failed]
         lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:TOLD_FAILURES]]
         if len(failed) > TOLD_FAILURES:
@@ -55,7 +57,7 @@ def _line(feed: str, reports: Sequence[RunReport]) -> str:
     by = totals(reports)
     rows = sum(d.rows for r in reports for d in r.days)
     changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
-    rest = by["waiting"] + by["missing"] + by["out of reach"]
+    rest = by["waiting"] + by["missing"] + by["out of reach"] + by["not configured"]
     return (
         f"{feed:28} {sum(by.values()):5} {by['done']:5} {by['short']:5} {rest:5} {by['failed']:5} {rows:9} {changed:9}"
         f" {sum(r.quarantined for r in reports):6}"

@@ -15,7 +15,7 @@ from assets.sources._http import Answer
 from warehouse import health, raw, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
 from warehouse.schema import Rows
 from warehouse.storage import Folder
 
@@ -145,7 +145,8 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
 
 @pytest.mark.usefixtures("at_noon")
 @pytest.mark.parametrize(("error", "reason"), [
-    (FeedUnavailable("example.org answers 503"), "example.org answers 503"), (CredentialsMissing(("X_KEY",)), "not configured: set X_KEY"),
+    (FeedUnavailable("example.org answers 503"), "example.org answers 503"),
+    (CredentialsMissing(("X_KEY",), refused=True), "refused by the publisher: check X_KEY"),
 ])
 def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: str) -> None:
     of = house(tmp_path, {DAY: error})
@@ -155,6 +156,24 @@ def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: st
     assert (noted.last_ok, noted.last_error) == (0, reason)
     assert held(of) == {}
     assert (retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path: Path) -> None:
+    def keyed(days: Sequence[MarketDay]) -> list[Request]:
+        secrets = (Secret("query", "key", ("X_KEY",)),)
+        open_to_all = Request("test.demand", "https://example.org/open", days=(DAY,), zone="GB")
+        return [replace(r, zone=zone, secrets=secrets) for zone in ("GB", "FR") for r in one_a_day(days)] + [open_to_all]
+
+    yesterday = date(2026, 6, 9)
+    feed = replace(FEED, zones=("GB", "FR"), requests=keyed)
+    of = house(tmp_path, {yesterday: CredentialsMissing(("X_KEY",)), DAY: whole(0, 30)}, feed)
+    report = run(of, yesterday, DAY)
+    assert of.session.asked == 2  # type: ignore[attr-defined]
+    assert {(d.status, d.reason) for d in report.days} == {("not configured", "not configured: set X_KEY")}
+    assert report.failed == []
+    assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {(z, "not configured: set X_KEY") for z in ("GB", "FR")}
+    assert len(held(of)) == 30
 
 
 @pytest.mark.usefixtures("at_noon")

@@ -137,6 +137,12 @@ def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
     assert "failed: neso.generation 2026-01-02: FeedChanged: no column x" in text
 
 
+def test_the_end_report_tells_once_what_a_feed_lacks() -> None:
+    days = tuple(DayReport(f"2026-01-0{n}", "not configured", reason="not configured: set X") for n in (1, 2))
+    told = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))])
+    assert told.splitlines()[2:] == ["left out: a.b: not configured: set X"]
+
+
 def test_the_end_report_counts_the_failures_that_it_does_not_name() -> None:
     days = tuple(DayReport(f"2026-01-0{n}", "failed", reason="silent") for n in range(1, 8))
     told = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))]).splitlines()
