@@ -126,11 +126,11 @@ def _keys(storage: Storage, feed: str, first: date | None, last: date | None) ->
 
 def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:
     """Whether the newest kept answer to this question carries that hash. Only bodies newer than the equal one are opened."""
-    keys = sorted(storage.keys(layout.raw_prefix(request.feed, day)), key=_stamp, reverse=True)
+    keys = storage.keys(layout.raw_prefix(request.feed, day))
     if not any(f"-{sha8}." in key for key in keys):
         return False
     question = _question(request)
-    for key in keys:
+    for key in sorted(keys, key=_stamp, reverse=True):
         if f"-{sha8}." in key:
             return True
         if _question(_unframe(storage.get(key) or b"", key)[0]) == question:

@@ -51,7 +51,7 @@ class Folder:
     """A local folder (EMDS_HOME) as storage. Safe for many processes and threads on one machine."""
 
     def __init__(self, root: Path | str) -> None:
-        self.root = Path(root)
+        self.root = Path(root).absolute()
 
     def path(self, key: str) -> Path:
         """Where a key's bytes lie. Raises StorageError for a key that would leave the folder."""
@@ -119,7 +119,8 @@ class Folder:
         base = self.path(prefix)
         if not base.is_dir():
             return []
-        return sorted(str(Path(folder, name).relative_to(self.root)) for folder, _, names in os.walk(base) for name in names)
+        root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
+        return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(str(base)) for name in names)
 
     def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack:
         """Holds the locks of these keys, taken in key order so that two writers never wait for each other."""
