@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ class Document:
     identity: Identity
     packed: dict[str, bytes] = field(default_factory=dict)
     """The body by content coding; made when first asked for."""
+    trusted_until: float = 0.0
+    """The instant (monotonic) until which nobody looks whether there is a newer one."""
     derived: dict[str, Any] = field(default_factory=dict)
     """What was computed from this publication: its decoded JSON, its sample form."""
 
@@ -47,17 +50,24 @@ class Document:
 
 
 class Shelf:
-    """The newest publication of each document that was asked for."""
+    """The newest publication of each document that was asked for, looked for again when `trust_s` seconds have passed.
 
-    def __init__(self, storage: Storage) -> None:
+    A look is a system call, for which a thread gives up Python's global lock and queues for it again.
+    """
+
+    def __init__(self, storage: Storage, trust_s: float = 0.0) -> None:
         self.storage = storage
+        self._trust_s = trust_s
         self._held: dict[str, Document] = {}
 
     def get(self, name: str) -> Document | None:
         """The document as it lies there now; None where it was never published."""
+        held, now = self._held.get(name), time.monotonic()
+        if held is not None and now < held.trusted_until:
+            return held
         identity = artefact.identity(self.storage, name)
-        held = self._held.get(name)
         if held is not None and held.identity == identity:
+            held.trusted_until = now + self._trust_s
             return held
         found = artefact.get(self.storage, name)
         if found is None:

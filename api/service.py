@@ -41,9 +41,10 @@ class Service:
     gate: Gate
 
     @classmethod
-    def over(cls, settings: Settings, storage: Storage, gate: Gate) -> Service:
-        """A service over a warehouse's storage."""
-        return cls(settings, storage, Reader(storage, READER_BYTES), JsonRows(ENCODED_BYTES), Memory(ANSWERS_BYTES), Shelf(storage), gate)
+    def over(cls, settings: Settings, storage: Storage, gate: Gate, trust_s: float) -> Service:
+        """A service over a warehouse's storage; `trust_s`: how late it may see a new document."""
+        rows, answers = JsonRows(ENCODED_BYTES), Memory(ANSWERS_BYTES)
+        return cls(settings, storage, Reader(storage, READER_BYTES), rows, answers, Shelf(storage, trust_s), gate)
 
     @property
     def holdings(self) -> Holdings:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from typing import Any
 
 import orjson
 import pytest
 
+from api.published import Shelf
 from assets.publish import publish
 
 
@@ -132,3 +134,17 @@ def test_a_sample_of_a_brief_keeps_one_block_and_its_trend(published: Any, metri
 def test_a_sample_of_a_brief_without_context_says_so(published: Any) -> None:
     published.put_document("brief/GB.json", {**brief(()), "context": {}, "trend_24h": {}})
     assert "too little history" in published.client().get("/v1/brief/GB?sample=true").get_json()["summary"]
+
+
+def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(published: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    shelf = Shelf(published.storage, trust_s=0.2)
+    first = shelf.get("latest/GB.json")
+    assert shelf.get("latest/GB.json") is first
+    body = published.put_document("latest/GB.json", {"new": True})
+    assert shelf.get("latest/GB.json") is first
+    now[0] += 0.21
+    found = shelf.get("latest/GB.json")
+    assert found is not None
+    assert found.body == body
