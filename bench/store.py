@@ -9,7 +9,6 @@ parse and write; a refresh of every source at most 60 CPU seconds, publishing in
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 import tempfile
