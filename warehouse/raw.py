@@ -133,7 +133,8 @@ def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:
     for key in sorted(keys, key=_stamp, reverse=True):
         if f"-{sha8}." in key:
             return True
-        if _question(_unframe(storage.get(key) or b"", key)[0]) == question:
+        stored = storage.get(key)  # None where it was pruned meanwhile
+        if stored is not None and _question(_unframe(stored, key)[0]) == question:
             return False
     return False
 

@@ -103,3 +103,13 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     asked = Request("eia.demand", "https://example.org", days=(DAY,), secrets=(Secret("query", "api_key", ("EIA_API_KEY",)),))
     raw.keep(storage, asked, b"x", 1)
     assert next(raw.find(storage, "eia.demand")).request.secrets == ()
+
+
+def test_a_body_pruned_while_another_is_kept_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = Folder(tmp_path)
+    raw.keep(storage, question(), b"A", 1)
+    gone = raw.keep(storage, question("https://example.org/b"), b"B", 2)
+    listed = storage.keys("raw/aemo/dispatch/2026-10-25/")
+    monkeypatch.setattr(Folder, "keys", lambda self, prefix: listed)
+    storage.delete(str(gone))
+    assert raw.keep(storage, question(), b"A", 3) is None
