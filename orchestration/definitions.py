@@ -14,6 +14,7 @@ from assets.documents import document_assets  # noqa: E402
 from assets.geo import geo_assets  # noqa: E402
 from assets.series import series_asset  # noqa: E402
 from assets.sources import sources  # noqa: E402
+from orchestration.mending import mending  # noqa: E402
 from orchestration.resources import open_house  # noqa: E402
 from orchestration.schedules import schedules_and_jobs  # noqa: E402
 from orchestration.sensors import failure_sensor  # noqa: E402
@@ -27,7 +28,7 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known, house.mode)
     return dg.Definitions(
         assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known)],
-        jobs=[*jobs, upkeep], schedules=schedules, sensors=[failure_sensor],
+        jobs=[*jobs, upkeep], schedules=schedules, sensors=[failure_sensor, mending(known, jobs, house.mode)],
         resources={"house": house},
         executor=dg.in_process_executor,
     )
