@@ -32,7 +32,8 @@ FIRST_FILL = "up"
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
     """Runs until a signal (0), or until a server ends by itself (1). `ui_host`: who may reach Dagster's UI, which knows no users."""
     # As Ctrl-C: from anywhere below, past the `finally` that stops the servers.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where the starting shell has SIGINT ignored, as for jobs in its background
+        signal.signal(number, signal.default_int_handler)
     for wanted in (port, ui_port):
         _free(wanted)
     _fill(days, recordings)
