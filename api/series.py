@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -21,6 +21,8 @@ from warehouse import clock
 from warehouse.errors import BadWindow
 from warehouse.reader import Moved
 
+_SHORT = 600
+"""Longer questions are not kept: a few thousand of eight kilobytes would fill a worker."""
 VERSION = "1"
 """Part of every series' ETag: raised when the same rows would be written otherwise."""
 
@@ -46,25 +48,47 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
     """The view of one series path."""
 
     def series(zone: str) -> Response:
-        query, wanted = query_of(zone, name, request.args, clock.now())
-        format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
-        found = reads.find(service.reader, service.holdings, query)
-        return service.guarded(name, partial(_answer, service, found, format_))
+        shown = request.environ.get
+        asked = (name, zone, shown("QUERY_STRING", ""), shown("HTTP_ACCEPT", ""), shown("HTTP_ACCEPT_ENCODING", ""))
+        find = partial(_understood, service, name, zone)
+        question = service.questions.get(asked, find) if sum(map(len, asked)) < _SHORT else find()
+        return service.guarded(name, partial(_answer, service, asked, question))
 
     return series
 
 
-def _answer(service: Service, found: Found, format_: str, entry: Pass) -> tuple[Response, int]:
-    headers = [*respond.caching(entry.door), *respond.marks(found.holdings.simulated)]
+class _Question(NamedTuple):
+    """A request as it was understood: where its rows lie, the format, and the validator of its answer."""
+
+    found: Found
+    format: str
+    validator: respond.Validator
+
+
+def _understood(service: Service, name: str, zone: str) -> _Question:
+    query, wanted = query_of(zone, name, request.args, clock.now())
+    format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
+    return _question(service, reads.find(service.reader, service.holdings, query), format_)
+
+
+def _question(service: Service, found: Found, format_: str) -> _Question:
+    histories = service.reader.histories(found.files) if found.query.as_of is not None else ()
+    parts = (VERSION, found.query.stated, format_, found.holdings.document.identity, found.identities, histories)
+    return _Question(found, format_, respond.Validator(request, parts, format_ in formats.COMPRESSIBLE))
+
+
+def _answer(service: Service, asked: Hashable, question: _Question, entry: Pass) -> tuple[Response, int]:
+    headers = [*respond.caching(entry.door), *respond.marks(question.found.holdings.simulated)]
     while True:
-        validator = _validator(service, found, format_)
+        found, format_, validator = question
         if respond.matches(request, validator.tag):
             return validator.unchanged(headers), 0
         try:
-            made = service.answers.get(validator.tag, partial(_made, service, found, format_, validator))
+            made = service.answers.get(validator.tag, partial(_made, service, question))
             break
         except Moved:
-            found = reads.find(service.reader, service.holdings, found.query)
+            service.questions.forget(asked)
+            question = _question(service, reads.find(service.reader, service.holdings, found.query), format_)
     return validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers]), made.rows
 
 
@@ -76,17 +100,11 @@ class _Made(NamedTuple):
     rows: int
 
 
-def _made(service: Service, found: Found, format_: str, validator: respond.Validator) -> tuple[_Made, int]:
-    page = reads.page(service.reader, found)
-    encoded = formats.encode(format_, page, service.rows)
-    sent = validator.coded(encoded.body)
+def _made(service: Service, question: _Question) -> tuple[_Made, int]:
+    page = reads.page(service.reader, question.found)
+    encoded = formats.encode(question.format, page, service.rows)
+    sent = question.validator.coded(encoded.body)
     return _Made(sent, (*encoded.headers, *_link(service, page)), page.count), len(sent) + 1000
-
-
-def _validator(service: Service, found: Found, format_: str) -> respond.Validator:
-    histories = service.reader.histories(found.files) if found.query.as_of is not None else ()
-    parts = (VERSION, found.query.stated, format_, found.holdings.document.identity, found.identities, histories)
-    return respond.Validator(request, parts, format_ in formats.COMPRESSIBLE)
 
 
 def _link(service: Service, page: Page) -> respond.Headers:

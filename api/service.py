@@ -15,7 +15,7 @@ from api.holdings import Holdings
 from api.jsonrows import JsonRows
 from api.published import Shelf
 from api.settings import Settings
-from warehouse.memory import Memory
+from warehouse.memory import Memory, Recent
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 
@@ -37,6 +37,8 @@ class Service:
     rows: JsonRows
     answers: Memory
     """By validator."""
+    questions: Recent
+    """Series questions as they were understood a moment ago, by what was asked."""
     shelf: Shelf
     gate: Gate
 
@@ -44,7 +46,7 @@ class Service:
     def over(cls, settings: Settings, storage: Storage, gate: Gate, trust_s: float) -> Service:
         """A service over a warehouse's storage; `trust_s`: how late it may see a new document."""
         rows, answers = JsonRows(ENCODED_BYTES), Memory(ANSWERS_BYTES)
-        return cls(settings, storage, Reader(storage, READER_BYTES, trust_s), rows, answers, Shelf(storage, trust_s), gate)
+        return cls(settings, storage, Reader(storage, READER_BYTES, trust_s), rows, answers, Recent(trust_s), Shelf(storage, trust_s), gate)
 
     @property
     def holdings(self) -> Holdings:

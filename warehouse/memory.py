@@ -1,7 +1,8 @@
-"""Values kept in memory within a bound of bytes, the longest unused given up first. What they are worth, the caller says."""
+"""Values kept in memory: within a bound of bytes, or for a moment. What they are worth, the caller says."""
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
@@ -10,8 +11,41 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
+class Recent:
+    """What was found a moment ago and is trusted for `trust_s` seconds; 0 trusts nothing. Safe for many threads."""
+
+    MOST = 2_000
+    """More are never kept: then all are forgotten at once, which costs a moment's work."""
+
+    def __init__(self, trust_s: float) -> None:
+        self._trust_s = trust_s
+        self._found: dict[Hashable, tuple[Any, float]] = {}
+
+    def get(self, key: Hashable, find: Callable[[], Value]) -> Value:
+        """What was found under `key` lately, else what `find` gives now."""
+        if not self._trust_s:
+            return find()
+        now = time.monotonic()
+        found = self._found.get(key)
+        if found is not None and now < found[1]:
+            value: Value = found[0]
+            return value
+        value = find()
+        if len(self._found) >= self.MOST:
+            self._found.clear()
+        self._found[key] = value, now + self._trust_s
+        return value
+
+    def forget(self, key: Hashable) -> None:
+        """Trusts no longer what was found under `key`."""
+        self._found.pop(key, None)
+
+
 class Memory:
-    """Safe for many threads. Two that ask for one missing key at once may both make it: values are equal, the last stays."""
+    """Within a bound of bytes, the longest unused given up first. Safe for many threads.
+
+    Two that ask for one missing key at once may both make it: values are equal, the last stays.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes

@@ -6,7 +6,6 @@ thousands a second.
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from warehouse import layout, monthfile, resolve, series, vintages
 from warehouse.clock import DAY, Window, month_of, months
 from warehouse.errors import StorageError
-from warehouse.memory import Memory
+from warehouse.memory import Memory, Recent
 from warehouse.monthfile import Floats, Ints, Slot, Versions
 from warehouse.storage import Identity, Storage
 from warehouse.vintages import Month
@@ -29,9 +28,6 @@ Side = Literal["net", "borders"]
 
 _FEW_SECONDS = 100 * DAY
 """In a shorter window the name of each month is tried; else the folder is listed: 8,000 years hold more months than files."""
-
-
-_MOST_SEEN = 10_000
 
 
 class Moved(StorageError):
@@ -89,9 +85,7 @@ class Reader:
     def __init__(self, storage: Storage, limit_bytes: int, trust_s: float = 0.0) -> None:
         self.storage = storage
         self._memory = Memory(limit_bytes)
-        self._trust_s = trust_s
-        self._seen: dict[str, tuple[Identity | None, float]] = {}
-        """By key what lay there, and until when (monotonic) nobody looks again."""
+        self._seen = Recent(trust_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
         """Every file that a window touches, in order of time."""
@@ -99,16 +93,7 @@ class Reader:
         return [MonthFile(month, key, identity) for month, key in found if (identity := self._identity(key)) is not None]
 
     def _identity(self, key: str) -> Identity | None:
-        if not self._trust_s:
-            return self.storage.stat(key)
-        now = time.monotonic()
-        identity, until = self._seen.get(key, (None, 0.0))
-        if now >= until:
-            identity = self.storage.stat(key)
-            if len(self._seen) > _MOST_SEEN:
-                self._seen.clear()
-            self._seen[key] = identity, now + self._trust_s
-        return identity
+        return self._seen.get(key, lambda: self.storage.stat(key))
 
     def _months(self, zone: str, metric: str, window: Window) -> list[str]:
         if window.seconds <= _FEW_SECONDS:
@@ -128,7 +113,7 @@ class Reader:
     def _decode(self, file: MonthFile) -> tuple[dict[Side, Stretch], int]:
         versions = monthfile.decode(self.storage.get(file.key))
         if self.storage.stat(file.key) != file.identity:
-            self._seen.pop(file.key, None)
+            self._seen.forget(file.key)
             raise Moved(f"{file.key} was replaced while it was read")
         both = {side: replace(stretch, origin=(file, side)) for side, stretch in _sides(versions).items()}
         return both, sum(stretch.nbytes for stretch in both.values())
@@ -140,7 +125,7 @@ class Reader:
     def _read_sources(self, file: MonthFile) -> tuple[dict[Side, frozenset[str]], int]:
         body = self.storage.get(file.key)
         if body is None:
-            self._seen.pop(file.key, None)
+            self._seen.forget(file.key)
             raise Moved(f"{file.key} was removed while it was read")
         table = monthfile.table(body, ["counterparty", "link", "source"])
         sides: dict[Side, frozenset[str]] = {

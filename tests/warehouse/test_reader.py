@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from warehouse import series
 from warehouse.clock import DAY, Window, instant
-from warehouse.memory import Memory
+from warehouse.memory import Memory, Recent
 from warehouse.reader import MonthFile, Moved, Reader, joined
 from warehouse.schema import Key, Rows
 from warehouse.storage import Folder
@@ -153,3 +154,35 @@ def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
     assert len(both.slots) == 2
     assert np.bincount(both.slot).tolist() == [500, 500]
     assert len(joined([])) == 0
+
+
+def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, found = [50.0], iter("abcdef")
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    recent = Recent(0.2)
+    assert recent.get("key", lambda: next(found)) == "a"
+    now[0] += 0.19
+    assert recent.get("key", lambda: next(found)) == "a"
+    now[0] += 0.02
+    assert recent.get("key", lambda: next(found)) == "b"
+    recent.forget("key")
+    assert recent.get("key", lambda: next(found)) == "c"
+    assert [Recent(0).get("key", lambda: next(found)) for _ in range(2)] == ["d", "e"], "nothing is trusted for no time"
+
+
+def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_two(
+    storage: Counting, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [50.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    reader = Reader(storage, 10_000_000, trust_s=0.2)
+    window = Window(MAY - 2 * DAY, MAY)
+    [before] = reader.files("GB", "demand", window)
+    rows = Rows()
+    rows.extend(Key("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
+    series.fold(storage, "fine.all", rows, {}, RANKS, 2)
+    assert reader.files("GB", "demand", window) == [before]
+    with pytest.raises(Moved):
+        reader.rows(before, "net")
+    [after] = reader.files("GB", "demand", window)
+    assert 777.0 in reader.rows(after, "net").value
