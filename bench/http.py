@@ -10,37 +10,29 @@ Exit 1 where one is missed, 0 with a word where wrk is missing.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 import venv
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from api.accounts import Accounts, SignUp
 from bench import wrk
+from bench.servers import ROOT, fetch, free_port, gunicorn, keys, ours, running
 from bench.warehouse import NOW, TEN_YEARS, fill
 from bench.wrk import Speed
 from warehouse import series
-from warehouse.clock import DAY, Window, iso
+from warehouse.clock import DAY, Window
 from warehouse.storage import Folder
 
-ROOT = Path(__file__).resolve().parents[1]
 PEERS = ("datasette==0.65.5", "duckdb==2.0.0", "fastapi==0.165.0", "uvicorn==0.54.0")
 PEERS_PYTHON = ROOT / ".venv-bench" / "http" / "bin" / "python"
-KEYS = 1000
-"""Each is good for 500 answers: all runs together use up none."""
 ROUNDS, SECONDS = 5, 2
 PEER_SECONDS = 6
 """Their slowest answers take a second."""
@@ -74,69 +66,6 @@ MOST_TAIL = 10.0
 MOST_FOR_HISTORY = 1.2
 MOST_RESIDENT_KB = 150_000
 MOST_READY_S = 1.5
-
-
-@contextmanager
-def running(command: list[str], environ: dict[str, str], url: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
-    """A server, from the moment at which it answers `url`. Raises RuntimeError where it ends before."""
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, cwd=folder, env=os.environ | environ, stdout=subprocess.DEVNULL, stderr=log)
-        try:
-            while not _answers(url):
-                if process.poll() is not None:
-                    log.seek(0)
-                    raise RuntimeError(f"{command} ended: {log.read().decode()[-2000:]}")
-                time.sleep(0.01)
-            yield process
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
-def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def gunicorn(app: str, port: int, *options: str) -> list[str]:
-    """The service's own gunicorn command, for any application."""
-    config = str(ROOT / "api" / "gunicorn.conf.py")
-    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
-
-
-def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
-    """The API over a warehouse, without limits for one client."""
-    environ = {
-        "EMDS_HOME": str(home), "EMDS_NOW": iso(NOW), "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_SAMPLE_CALLS_PER_DAY": "0",
-        "WEB_CONCURRENCY": "1",
-    }
-    return gunicorn("api.wsgi:app", port), environ
-
-
-def keys(home: Path) -> list[str]:
-    """Headers with keys, as many as no run uses up."""
-    accounts = Accounts.open(f"sqlite:///{home / 'accounts.sqlite'}")
-    found = [accounts.sign_up(SignUp(f"reader{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
-    accounts.close()
-    return [f"Authorization: Bearer {key}" for key in found]
-
-
-def fetch(url: str, header: str = "") -> tuple[bytes, str]:
-    """Body and ETag of one answer."""
-    name, _, value = header.partition(": ")
-    request = urllib.request.Request(url, headers={name: value} if header else {})
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return answer.read(), answer.headers.get("ETag", "")
 
 
 def compare(base: str, bare: str, bodies: Path, held: list[str]) -> list[str]:
