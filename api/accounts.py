@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from api._hot import hot
+from api._hot import Hot
+from api._hot_postgres import Postgres
+from api._hot_sqlite import Sqlite
 from api._ledger import Ledger
 from api._tables import KEYS, REPEATS, SIGN_UPS, USAGE, migrate, open_engine
 from warehouse.clock import DAY, HOUR
@@ -80,7 +82,7 @@ class Accounts:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._hot = hot(engine)
+        self._hot: Hot = Sqlite(engine.url) if engine.dialect.name == "sqlite" else Postgres(engine.url)
         self.ledger = Ledger(engine)
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +105,29 @@ def test_threads_share_a_day_exactly(accounts: Accounts) -> None:
     for thread in threads:
         thread.join()
     assert (counted.count(True), counted.count(False)) == (CALLS_PER_DAY, 60)
+
+
+def test_many_keys_at_once_come_to_their_limits_exactly(accounts: Accounts) -> None:
+    digests = [digest_of(sign_up(accounts, f"{name}@example.org")) for name in "abcd"]
+    unknown = digest_of("emds_unknown")
+    for left, digest in enumerate(digests):
+        for _ in range(CALLS_PER_DAY - 5 * left):
+            assert accounts.reserve(digest, NOW)
+    given: list[int | None] = []
+
+    def ask() -> None:
+        for digest in [*digests, unknown] * 5:
+            reserved = accounts.reserve(digest, NOW)
+            given.append(reserved and reserved.key)
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counts = Counter(given)
+    assert sorted(counts.values()) == [5, 10, 15, 12 * 25 - 30]
+    assert [usage.used for digest in digests if (usage := accounts.usage(digest, NOW))] == [CALLS_PER_DAY] * 4
 
 
 def test_unknown_and_revoked_keys_count_nothing(accounts: Accounts) -> None:

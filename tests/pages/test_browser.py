@@ -190,7 +190,8 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
     assert told["zone"] == "GB"
     assert "sample" not in told
     page.click("#sign-up-done [data-close]")
-    assert page.text_content("#new-key") == "", "the key is not kept on the page"
+    for shown in ("#new-key", "#example"):  # its close event follows in a task of its own; a key left on the page times out
+        page.wait_for_selector(f"{shown}:empty", state="attached")
 
 
 def test_a_refused_sign_up_says_why(visit: Callable[..., Any]) -> None:

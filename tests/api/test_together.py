@@ -1,0 +1,71 @@
+"""Questions of many threads answered in one go: each gets its own answer, a fault reaches all of one go and nobody else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from api._together import Together
+
+
+class Held:
+    """Answers with the question doubled; the first go waits until it is let on, so that the others gather."""
+
+    def __init__(self) -> None:
+        self.goes: list[int] = []
+        self.begun, self.on = threading.Event(), threading.Event()
+
+    def answer(self, asked: Sequence[int]) -> Sequence[int]:
+        self.goes.append(len(asked))
+        self.begun.set()
+        assert self.on.wait(10)
+        if 13 in asked:
+            raise ValueError("thirteen")
+        return [2 * each for each in asked]
+
+
+def ask_all(held: Held, first: int, others: Sequence[int]) -> list[int | Exception]:
+    """Asks `first`, and while it is at work all others, which then wait."""
+    together = Together(held.answer)
+    with ThreadPoolExecutor(1 + len(others)) as threads:
+        asked = [threads.submit(together.ask, first)]
+        assert held.begun.wait(10)
+        asked += [threads.submit(together.ask, other) for other in others]
+        while len(together._waiting) < len(others):
+            pass
+        held.on.set()
+        told: list[int | Exception] = []
+        for each in asked:
+            fault = each.exception(10)
+            told.append(fault if isinstance(fault, Exception) else each.result())
+    return told
+
+
+def test_one_that_asks_alone_is_answered_alone() -> None:
+    held = Held()
+    held.on.set()
+    together = Together(held.answer)
+    assert [together.ask(n) for n in (1, 2, 3)] == [2, 4, 6]
+    assert held.goes == [1, 1, 1]
+
+
+def test_those_that_wait_are_answered_in_one_go_each_with_its_own() -> None:
+    held = Held()
+    assert ask_all(held, 7, range(20, 40)) == [14, *(2 * n for n in range(20, 40))]
+    assert held.goes == [1, 20]
+
+
+def test_a_fault_reaches_all_of_its_go_and_none_of_another() -> None:
+    held = Held()
+    told = ask_all(held, 7, [1, 13, 2])
+    assert told[0] == 14
+    assert [str(each) for each in told[1:]] == ["thirteen"] * 3
+
+
+def test_an_answer_too_few_is_a_fault() -> None:
+    together: Together[int, int] = Together(lambda asked: [])
+    with pytest.raises(ValueError, match="zip"):
+        together.ask(1)
