@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +21,11 @@ from warehouse.clock import iso
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = 1000
 """Each is good for 500 answers: all runs together use up none."""
+
+
+def on_core(number: int) -> list[str]:
+    """What to start a command with, so that it and its threads keep to one core; nothing where there is but one."""
+    return ["taskset", "-c", str(number)] if shutil.which("taskset") and (os.cpu_count() or 1) > 1 else []
 
 
 @contextmanager
@@ -69,10 +75,10 @@ def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
     return gunicorn("api.wsgi:app", port), environ
 
 
-def keys(home: Path) -> list[str]:
-    """Headers with keys, as many as no run uses up."""
+def keys(home: Path, holder: str = "reader") -> list[str]:
+    """Headers with keys, as many as no run uses up; one that asks again names another holder."""
     accounts = Accounts.open(f"sqlite:///{home / 'accounts.sqlite'}")
-    found = [accounts.sign_up(SignUp(f"reader{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
+    found = [accounts.sign_up(SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
     accounts.close()
     return [f"Authorization: Bearer {key}" for key in found]
 

@@ -41,13 +41,18 @@ class Speed:
     p99: float
 
 
-def run(url: str, headers: Sequence[str] = (), status: int = 200, connections: int = 16, seconds: int = 2) -> Speed:
-    """Asks on and on, each time with the next of `headers` ("Name: value"). Raises RuntimeError for any other status."""
+def run(
+    url: str, headers: Sequence[str] = (), status: int = 200, connections: int = 16, seconds: int = 2, before: Sequence[str] = (),
+) -> Speed:
+    """Asks on and on, each time with the next of `headers` ("Name: value"). Raises RuntimeError for any other status.
+
+    `before` is what wrk is started with, `bench.servers.on_core`'s for one.
+    """
     with tempfile.TemporaryDirectory() as folder:
         script, lines = Path(folder, "ask.lua"), Path(folder, "headers")
         script.write_text(SCRIPT)
         lines.write_text("\n".join(headers))
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(script), url, "--", str(lines), str(status)]
+        command = [*before, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(script), url, "--", str(lines), str(status)]
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found = re.search(r"^told (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", told, re.MULTILINE)
     if found is None or found[2] != "0" or found[1] == "0":
