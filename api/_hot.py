@@ -5,7 +5,9 @@ Connections are opened after the fork, and kept. Every statement is its own tran
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 Row = tuple[Any, ...]
 
@@ -31,3 +33,17 @@ class Hot(Protocol):
 
     def close(self) -> None:
         """Closes everything; nothing may be running."""
+
+
+class Call(NamedTuple):
+    """A call that is to be counted."""
+
+    digest: bytes
+    day: int
+    limit: int
+
+
+def numbered(digests: Sequence[bytes], found: Mapping[bytes, tuple[int, int]]) -> list[Row | None]:
+    """What `count` tells of calls counted together, from each key's id and its calls before them."""
+    numbers = {digest: itertools.count(before + 1) for digest, (_, before) in found.items()}
+    return [(found[digest][0], next(numbers[digest])) if digest in found else None for digest in digests]

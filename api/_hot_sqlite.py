@@ -6,16 +6,14 @@ load both cost more than the counting. Threads of one worker therefore count in 
 
 from __future__ import annotations
 
-import itertools
 import os
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sqlalchemy import URL
 
-from api._hot import LOOK, TAKE_BACK, Row
+from api._hot import LOOK, TAKE_BACK, Call, Row, numbered
 from api._tables import AccountsUnavailable
 from api._together import Together
 
@@ -34,12 +32,6 @@ DO UPDATE SET calls = CASE WHEN usage.calls + excluded.calls <= ? THEN usage.cal
 _CALLS = "SELECT calls FROM usage WHERE key_id = ? AND day = ?"
 
 
-class _Call(NamedTuple):
-    digest: bytes
-    day: int
-    limit: int
-
-
 class Sqlite:
     """SQLite holds its write lock until a statement has given its last row.
 
@@ -55,7 +47,7 @@ class Sqlite:
     def count(self, digest: bytes, day: int, limit: int) -> Row | None:
         if self._pid != os.getpid():
             self._begin()
-        return self._counted.ask(_Call(digest, day, limit))
+        return self._counted.ask(Call(digest, day, limit))
 
     def take_back(self, key: int, day: int) -> int:
         self._run(TAKE_BACK.format("?"), (key, day))
@@ -70,13 +62,13 @@ class Sqlite:
         while self._idle:
             self._idle.pop().close()
 
-    def _count_all(self, calls: Sequence[_Call]) -> Sequence[Row | None]:
+    def _count_all(self, calls: Sequence[Call]) -> Sequence[Row | None]:
         """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
         days = {(call.day, call.limit) for call in calls}
         told = self._count_at_once([call.digest for call in calls], *days.pop()) if len(days) == 1 else None
         return [self._count_alone(call) for call in calls] if told is None else told
 
-    def _count_alone(self, call: _Call) -> Row | None:
+    def _count_alone(self, call: Call) -> Row | None:
         told = self._count_at_once([call.digest], call.day, call.limit)
         return told[0] if told else None
 
@@ -92,9 +84,7 @@ class Sqlite:
                 self._run(_COUNT_ALL.format(_places(len(found), "(?,?,?)")), (*rows, limit))
             except sqlite3.IntegrityError:  # another worker took the room meanwhile
                 return None
-        counted = {digest: itertools.count(used + 1) for digest, _, used in found}
-        keys = {digest: key for digest, key, _ in found}
-        return [(keys[digest], next(counted[digest])) if digest in keys else None for digest in digests]
+        return numbered(digests, {digest: (key, used) for digest, key, used in found})
 
     def _run(self, statement: str, values: Sequence[object]) -> list[Row]:
         connection = self._connection()

@@ -57,7 +57,7 @@ def theirs(all_bodies: list[Body]) -> dict[str, tuple[float, int]]:
     with tempfile.TemporaryDirectory() as folder:
         for body in all_bodies:
             (Path(folder) / body.name).write_bytes(body.content)
-        done = subprocess.run([peers(), ROOT / "bench" / "peers.py", folder], capture_output=True, text=True, check=True)
+        done = subprocess.run([peers(), ROOT / "bench" / "parsing_peers" / "parse.py", folder], capture_output=True, text=True, check=True)
     found: dict[str, tuple[float, int]] = json.loads(done.stdout)
     return found
 

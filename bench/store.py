@@ -36,6 +36,8 @@ from warehouse.storage import Folder
 
 NOW = 1_795_176_000
 YEAR_FEED = "caiso.demand"
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where backfills write: on a disk, making a file takes 0.05 to 0.5 ms of CPU, by where the file system finds room."""
 
 
 def reading() -> tuple[float, float]:
@@ -90,11 +92,11 @@ def backfill(feeds: Sequence[Feed], count: int) -> tuple[float, float]:
         blocks = [days[i : i + 31] for i in range(0, count, 31)]
         shelf = Shelf()
         for timed in (False, True):  # once unseen: what is imported or rendered then is nobody's time
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
                 house = line.House(Folder(folder), "simulated", known, (), {feed.id: 1}, set(known), shelf, lambda f, d: f.requests(d))
                 seconds = sum(_timed(partial(line.run, house, feed, block), time.process_time) for block in blocks)
             whole += seconds if timed else 0
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
             bare += _timed(partial(_bare, feed, shelf, Path(folder)), time.process_time)
     return whole, bare
 
@@ -135,19 +137,21 @@ def _size(folder: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
+def _compared(name: str, feeds: Sequence[Feed], count: int) -> float:
+    whole, bare = backfill(feeds, count)
+    print(f"{name}: {whole:.2f} CPU s, bare parse and write {bare:.2f}, ratio {whole / bare:.2f} (at most 2)")
+    return whole / bare
+
+
 def main() -> int:
     """Prints each figure beside its budget."""
     month, decade = reading()
     print(f"24 h of 5-minute rows: {month:.2f} ms of one month, {decade:.2f} ms of ten years, ratio {decade / month:.2f} (at most 1.2)")
-    slow = False
     every = [f for source in sources().values() for f in source.feeds if not f.yearly]
-    for name, feeds, count in ((f"a year of {YEAR_FEED}", [feed_of(YEAR_FEED)], 365), (f"31 days of {len(every)} feeds", every, 31)):
-        whole, bare = backfill(feeds, count)
-        slow |= whole / bare > 2
-        print(f"{name}: {whole:.2f} CPU s, bare parse and write {bare:.2f}, ratio {whole / bare:.2f} (at most 2)")
+    ratio = max(_compared(f"a year of {YEAR_FEED}", [feed_of(YEAR_FEED)], 365), _compared(f"31 days of {len(every)} feeds", every, 31))
     cpu, grown = refresh()
     print(f"one refresh of every source: {cpu:.1f} CPU s (at most 60), {grown:.2f} MB added")
-    return int(decade / month > 1.2 or slow or cpu > 60)
+    return int(decade / month > 1.2 or ratio > 2 or cpu > 60)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The yardstick: a bare Flask route that returns bytes which are there already. Start: see `bench.http`."""
+"""The yardstick: a bare Flask route that returns bytes which are there already. Start: see `bench.serving`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain FastAPI server over DuckDB that holds the same rows, written as its documentation shows. Start: see `bench.http`."""
+"""A plain FastAPI server over DuckDB that holds the same rows, written as its documentation shows. Start: see `bench.serving`."""
 
 import os
 

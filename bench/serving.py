@@ -1,6 +1,6 @@
 """Requests/s and latencies of the API: against a bare Flask route under the same gunicorn, FastAPI + DuckDB, and Datasette.
 
-    python -m bench.http
+    python -m bench.serving
 
 All servers have one worker. Ours and the bare route are asked in turn, several rounds, each is compared with its neighbour,
 and the middle counts, so that a busy machine hits both alike. Against the other servers it is work done by one core: each
