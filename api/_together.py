@@ -51,8 +51,10 @@ class Together(Generic[Asked, Told]):
         try:
             for turn, told in zip(turns, self._answer([turn.asked for turn in turns]), strict=True):
                 turn.told = told
-        except BaseException as fault:  # whatever it is, nobody may take it for "no answer"
+        except BaseException as fault:  # whatever it is, nobody may take it for an answer
             for turn in turns:
                 turn.fault = fault
-        for turn in turns:
-            turn.over = True
+            raise
+        finally:
+            for turn in turns:
+                turn.over = True

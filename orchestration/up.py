@@ -18,6 +18,7 @@ from pathlib import Path
 from assets.refresh import refresh_all
 from orchestration import backfill, ledger, serve, work
 from orchestration.journal import left_behind
+from orchestration.logs import Logs
 from orchestration.resources import open_house
 from warehouse import series
 from warehouse.errors import StorageError
@@ -38,19 +39,25 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
         _free(wanted)
     _fill(days, recordings)
     children: list[subprocess.Popen[bytes]] = []
+    logs = Logs.here()
     try:
-        children.append(_started(serve.command(port)))
+        children.append(_started(serve.command(port), logs.of("api")))
         _wait_for(f"http://127.0.0.1:{port}/readyz", children)
         _greet(port)
-        children.extend(_started(argv) for argv in _dagster_commands(ui_port, ui_host))
+        for name, argv in _dagster_commands(ui_port, ui_host).items():
+            children.append(_started(argv, logs.of(name)))
         _wait_for(f"http://127.0.0.1:{ui_port}/server_info", children)
-        print(f"Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
+        print(f"{logs.told}Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
         while all(child.poll() is None for child in children):
             time.sleep(0.2)
-        sys.stderr.write("emds: a server ended by itself; stopping the others\n")
+            logs.bound()
+        sys.stderr.write(f"{logs.ends()}emds: a server ended by itself; stopping the others\n")
         return 1
     except KeyboardInterrupt:
         return 0
+    except StorageError:
+        sys.stderr.write(logs.ends())
+        raise
     finally:
         _stop(children)
 
@@ -78,18 +85,21 @@ def _free(port: int) -> None:
             raise StorageError(f"port {port} is taken ({error.strerror}): choose another with --port or --ui-port") from None
 
 
-def _dagster_commands(ui_port: int, ui_host: str) -> list[list[str]]:
+def _dagster_commands(ui_port: int, ui_host: str) -> dict[str, list[str]]:
     here = str(Path(sys.executable).parent)
     workspace = str(ROOT / "workspace.yaml")
-    return [
-        [f"{here}/dagster-webserver", "-w", workspace, "-h", ui_host, "-p", str(ui_port), "--log-level", "warning"],
-        [f"{here}/dagster-daemon", "run", "-w", workspace, "--log-level", "warning"],
-    ]
+    return {
+        "webserver": [f"{here}/dagster-webserver", "-w", workspace, "-h", ui_host, "-p", str(ui_port), "--log-level", "warning"],
+        "daemon": [f"{here}/dagster-daemon", "run", "-w", workspace, "--log-level", "warning"],
+    }
 
 
-def _started(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(argv: Sequence[str], log: Path | None) -> subprocess.Popen[bytes]:
     """In a group of its own, so that Ctrl-C reaches us first and each server is stopped whole."""
-    return subprocess.Popen(argv, cwd=ROOT, start_new_session=True)
+    if log is None:
+        return subprocess.Popen(argv, cwd=ROOT, start_new_session=True)
+    with log.open("ab") as stream:
+        return subprocess.Popen(argv, cwd=ROOT, start_new_session=True, stdout=stream, stderr=stream)
 
 
 def _wait_for(url: str, children: Sequence[subprocess.Popen[bytes]]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import up
+from orchestration import logs, up
 from warehouse.errors import StorageError
 
 pytestmark = pytest.mark.slow
@@ -38,9 +38,10 @@ from orchestration import serve, up
 server, api, ui, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 up._fill = lambda days, recordings: None
 serve.command = lambda port: [sys.executable, "-c", server, str(port), f"{folder}/api"]
-up._dagster_commands = lambda port, host: [
-    [sys.executable, "-c", server, str(port), f"{folder}/ui"], [sys.executable, "-c", "import time; time.sleep(600)"],
-]
+up._dagster_commands = lambda port, host: {
+    "webserver": [sys.executable, "-c", server, str(port), f"{folder}/ui"],
+    "daemon": [sys.executable, "-c", "import time; print('the daemon', flush=True); time.sleep(600)"],
+}
 sys.exit(up.up(api, ui, "127.0.0.1", 1, None))
 """
 
@@ -108,6 +109,53 @@ def test_a_server_that_ends_by_itself_takes_the_others_along(running: subprocess
     assert running.wait(30) == 1
     assert alive(tmp_path, "api", "ui") == []
     assert "a server ended by itself" in (running.stderr.read() if running.stderr else "")
+
+
+def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_path: Path) -> None:
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        ports = str(one.getsockname()[1]), str(other.getsockname()[1])
+    screen, terminal = os.openpty()
+    argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
+    with subprocess.Popen(argv, cwd=up.ROOT, stdout=terminal, stderr=terminal, env={**os.environ, "EMDS_HOME": str(tmp_path)}) as process:
+        os.close(terminal)
+        try:
+            told = ""
+            while "stops everything" not in told:
+                told += os.read(screen, 1000).decode()
+            daemon = tmp_path / "logs" / "daemon.log"
+            ends = time.monotonic() + 30
+            while daemon.read_text() != "the daemon\n":
+                assert time.monotonic() < ends
+                time.sleep(0.01)
+            assert f"logs:    {tmp_path}/logs" in told
+            os.kill(int((tmp_path / "ui").read_text()), 0)
+            os.kill(int(Path(f"/proc/{(tmp_path / 'ui').read_text()}/stat").read_text().split()[3]), signal.SIGKILL)
+            while "a server ended by itself" not in told:
+                told += os.read(screen, 1000).decode()
+            assert "the daemon" in told.partition("stops everything")[2], "what the servers said last is told when one ends"
+            assert "the daemon" not in told.partition("stops everything")[0]
+            assert process.wait(30) == 1
+        finally:
+            process.terminate()
+            os.close(screen)
+
+
+def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "MOST_BYTES", 100)
+    kept = logs.Logs(tmp_path / "logs")
+    path = kept.of("api")
+    assert path
+    with path.open("ab", buffering=0) as server:
+        server.write(b"a" * 90)
+        kept.bound()
+        server.write(b"b" * 90)
+        kept.bound()
+        server.write(b"c")
+    assert path.read_bytes() == b"c"
+    assert path.with_suffix(".log.1").read_bytes() == b"a" * 90 + b"b" * 90
+    assert kept.ends() == f"-- {path}\nc\n"
 
 
 def test_a_taken_port_is_told_before_anything_starts() -> None:

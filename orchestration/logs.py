@@ -1,0 +1,56 @@
+"""Where the servers of `emds up` log to: files, where a person looks at the screen; else standard output, for whatever collects it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_BYTES = 10_000_000
+"""A longer log becomes the one before, which is given up."""
+TAIL_BYTES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """A folder of logs, one a server; no folder for standard output."""
+
+    folder: Path | None
+    files: dict[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def here(cls) -> Logs:
+        """Logs of the warehouse's own (EMDS_HOME) on a terminal."""
+        return cls(Path(os.environ["EMDS_HOME"]).absolute() / "logs" if sys.stdout.isatty() else None)
+
+    def of(self, name: str) -> Path | None:
+        """The file that a server appends to."""
+        if self.folder is None:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.files.setdefault(name, self.folder / f"{name}.log")
+
+    @property
+    def told(self) -> str:
+        """Where they are, as a line for people."""
+        return f"logs:    {self.folder}\n" if self.folder else ""
+
+    def bound(self) -> None:
+        """Copies what grew too long aside and begins anew: the servers hold their files open, and append."""
+        for path in self.files.values():
+            if path.exists() and path.stat().st_size > MOST_BYTES:
+                shutil.copyfile(path, path.with_suffix(".log.1"))
+                os.truncate(path, 0)
+
+    def ends(self) -> str:
+        """What each server said last."""
+        told = [f"-- {path}\n{_tail(path)}\n" for path in self.files.values() if path.exists()]
+        return "".join(told)
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return stream.read().decode(errors="replace").rstrip()
