@@ -68,7 +68,7 @@ KINDS: dict[str, Kind] = {
         Kind("too-many-calls", 429, "Too many calls",
              "Free and sample calls are limited for each client address. `Retry-After` says when the next is answered."),
         Kind("quota-exceeded", 429, "Quota exceeded",
-             "The key's 500 calls of this UTC day are used up. `Retry-After` says when the next day begins; a payment is taken now."),
+             "The key's 500 calls of this UTC day are used up. `Retry-After` says when the next begins."),
         Kind("too-many-sign-ups", 429, "Too many sign-ups", "Too many keys were asked for from one address within an hour."),
         Kind("headers-too-large", 431, "Headers too large", "The request's headers are larger than this service reads."),
         Kind("internal-error", 500, "Internal error",

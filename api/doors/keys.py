@@ -70,7 +70,7 @@ def used_up(now: int) -> Refusal:
     """429: the day's calls are used up."""
     wait = resets_at(now) - now
     headers = (*rate_limit(CALLS_PER_DAY, now), ("Retry-After", str(wait)), ("Cache-Control", "no-store"))
-    detail = f"The {CALLS_PER_DAY} calls of this key's UTC day are used up; the next day begins in {wait} s. A payment (x402) is taken now."
+    detail = f"The {CALLS_PER_DAY} calls of this key's UTC day are used up; the next day begins in {wait} s."
     return Refusal(429, "quota-exceeded", "Quota exceeded", detail, headers, (("retry_after", wait),))
 
 

@@ -70,7 +70,8 @@ class Till:
         if not self.open:
             return refusal
         offered = [header for header in self.offer(call).headers if header[0] == "PAYMENT-REQUIRED"]
-        return replace(refusal, headers=(*refusal.headers, *offered))
+        detail = f"{refusal.detail} A payment (x402) is taken now."
+        return replace(refusal, detail=detail, headers=(*refusal.headers, *offered))
 
     def admit(self, call: Call) -> Pass | Answer | Refusal:
         """A pass for a payment that a facilitator found good, or what became of it when it came before."""

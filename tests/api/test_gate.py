@@ -113,6 +113,7 @@ def test_the_501st_answer_is_429_until_midnight(house: House) -> None:
     assert refused.headers["RateLimit"] == f'"day";r=0;t={DAY // 2}'
     assert refused.headers["Cache-Control"] == "no-store"
     assert refused.json["type"].endswith("/problems/quota-exceeded")
+    assert "payment" not in refused.json["detail"], "nothing is sold here"
     house.now[0] = NOON + DAY // 2
     assert house.http.get(PATH, headers=bearer(key)).headers["RateLimit"] == f'"day";r=499;t={DAY}'
 

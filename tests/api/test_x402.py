@@ -346,6 +346,7 @@ def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
     refused = trade.http.get(PATH, headers={"Authorization": f"Bearer {key}"})
     assert refused.status_code == 429
     assert json.loads(base64.b64decode(refused.headers["PAYMENT-REQUIRED"]))["accepts"][0]["amount"] == "1000"
+    assert refused.json["detail"].endswith("A payment (x402) is taken now.")
     wrong = trade.http.get(PATH, headers={"Authorization": "Bearer wrong"})
     assert wrong.status_code == 401
     assert "PAYMENT-REQUIRED" in wrong.headers
