@@ -96,9 +96,15 @@ def catalogue(holdings: Holdings, base_url: str) -> dict[str, Any]:
 def _endpoint(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
     described = {
         "id": endpoint.id, "method": endpoint.method, "path": endpoint.path, "url": base_url + endpoint.path, "summary": endpoint.summary,
-        "access": "paid" if endpoint.paid else "free", "parameters": list(endpoint.parameters), "zones": list(endpoint.zones),
+        "access": _access(endpoint), "parameters": list(endpoint.parameters), "zones": list(endpoint.zones),
     }
     return {**described, "price_usd": PRICES[endpoint.id].usd} if endpoint.paid else described
+
+
+def _access(endpoint: Endpoint) -> str:
+    if endpoint.token:
+        return "token"
+    return "paid" if endpoint.paid else "key" if endpoint.keyed else "free"
 
 
 def views(service: Service) -> dict[str, Callable[..., Response]]:
@@ -120,19 +126,31 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
 
 def _catalogue(service: Service, entry: Pass) -> tuple[Response, int]:
     holdings, base_url = service.holdings, service.settings.base_url
-    made = holdings.document.derive(
-        "catalogue", lambda held: Document("catalogue", orjson.dumps(catalogue(holdings, base_url)), held.identity))
-    return respond.document(request, made, _JSON, [*respond.caching(entry.door), *respond.marks(holdings.simulated)]), 1
+    return _kept(holdings, "catalogue", lambda: catalogue(holdings, base_url), entry)
 
 
 def _zones(service: Service, entry: Pass) -> tuple[Response, int]:
     holdings = service.holdings
-    made = holdings.document.derive("zones", lambda held: Document("zones", orjson.dumps(zones(holdings)), held.identity))
+    return _kept(holdings, "zones", lambda: zones(holdings), entry)
+
+
+def _kept(holdings: Holdings, name: str, make: Callable[[], dict[str, Any]], entry: Pass) -> tuple[Response, int]:
+    """A document made once a publication of the catalogue, in either form."""
+    mark = _mark(entry)
+
+    def written(held: Document) -> Document:
+        return Document(name, orjson.dumps(make() | mark), held.identity)
+
+    made = holdings.document.derive(f"{name}-sample" if mark else name, written)
     return respond.document(request, made, _JSON, [*respond.caching(entry.door), *respond.marks(holdings.simulated)]), 1
+
+
+def _mark(entry: Pass) -> dict[str, bool]:
+    return {"sample": True} if entry.door == "sample" else {}
 
 
 def _status(service: Service, entry: Pass) -> tuple[Response, int]:
     holdings = service.holdings
-    made = orjson.dumps(status(service.shelf, holdings, clock.now()))
+    made = orjson.dumps(status(service.shelf, holdings, clock.now()) | _mark(entry))
     headers = [("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"), *respond.marks(holdings.simulated)]
     return respond.body(request, made, _JSON, headers), 1

@@ -80,7 +80,10 @@ def _json(document: Any) -> str:
 
 def description(service: Service) -> dict[str, Any]:
     """The OpenAPI document, with examples of this service's own answers."""
-    return openapi.document(service.settings, examples.of(service))
+    settings = service.settings
+    own = {"x402": payable(settings), "x402-json": payable(settings)}
+    shown = {f"{name} application/json": example for name, example in own.items()}
+    return openapi.document(settings, {**examples.of(service), **shown, "api-catalog application/linkset+json": linkset(settings)})
 
 
 def _problem_page(service: Service, kind: str) -> Response:

@@ -44,10 +44,17 @@ def around(app: WSGIApplication, base_url: str, journal: Journal = JOURNAL) -> W
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             _see(environ, status, seen)
+            if ("Connection", "close") in headers:
+                _close_after(start_response)
             return start_response(status, [*_typed(environ, headers), ("X-Request-Id", name), *_cors(environ)], exc_info)
 
         excess = _excess(environ)
-        answer = app(environ, start) if excess is None else _refuse(base_url, excess, name, start)
+        if excess is not None:
+            answer: Iterable[bytes] = _refuse(base_url, excess, name, start)
+        elif _is_preflight(environ):
+            answer = _let_ask(start)
+        else:
+            answer = app(environ, start)
         journal.note(_entry(environ, name, seen, time.perf_counter() - began))
         return answer
 
@@ -73,6 +80,25 @@ def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
     return [body]
 
 
+def _close_after(start_response: StartResponse) -> None:
+    """Ends the connection after this answer. gunicorn passes on no hop-by-hop header of an application, but can be told."""
+    close = getattr(getattr(start_response, "__self__", None), "force_close", None)
+    if close is not None:
+        close()
+
+
+def _is_preflight(environ: WSGIEnvironment) -> bool:
+    """Whether a browser asks if it may ask (Fetch standard, CORS-preflight request). /mcp answers for itself."""
+    preflight = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ and "HTTP_ORIGIN" in environ
+    return preflight and not environ.get("PATH_INFO", "").startswith("/mcp")
+
+
+def _let_ask(start: Any) -> list[bytes]:
+    """Yes for every path, also one that leads nowhere: its 404 tells a page more than a refused preflight does."""
+    start("204 No Content", [])
+    return []
+
+
 def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
     """Everybody may read; /mcp answers for itself."""
     if environ.get("PATH_INFO", "").startswith("/mcp"):
@@ -82,7 +108,9 @@ def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
 
 def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Flask's own answer to OPTIONS is empty, yet says that it is HTML."""
-    return headers if environ["REQUEST_METHOD"] != "OPTIONS" else [pair for pair in headers if pair[0] != "Content-Type"]
+    if environ["REQUEST_METHOD"] != "OPTIONS" or ("Content-Length", "0") not in headers:
+        return headers
+    return [pair for pair in headers if pair[0] != "Content-Type"]
 
 
 def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from api import formats, geo_parameters
 from api.holdings import SERIES
@@ -37,11 +37,13 @@ class Endpoint:
     body: str = ""
     """The name of the request body's schema; empty where it takes none."""
     statuses: tuple[int, ...] = ()
-    """Statuses besides the answer's own, 304, 404 for a zone, 414, 429 and 431."""
+    """Statuses besides the answer's own, 304, 404 for a zone, and those that come anywhere (`api.openapi`)."""
     code: int = 200
     """The status of its answer."""
     keyed: bool = False
     """Only for holders of a key: about the key itself."""
+    token: bool = False
+    """Only for the operator, by EMDS_METRICS_TOKEN."""
 
 
 def _named(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
@@ -116,7 +118,7 @@ _PAID = (400, 401, 402, 409, 503)
 _ALL_ZONES = tuple(ZONES)
 
 ENDPOINTS: dict[str, Endpoint] = {
-    endpoint.id: endpoint
+    endpoint.id: replace(endpoint, parameters=endpoint.parameters | {"sample": SAMPLE})  # every path takes it
     for endpoint in (
         Endpoint("zones", "/v1/zones", "Zones", "The 25 zones with their clocks, currency, licence and attribution.", "Free", "Zones",
                  _named([SAMPLE]), statuses=(400, 503)),
@@ -159,7 +161,7 @@ ENDPOINTS: dict[str, Endpoint] = {
         Endpoint("healthz", "/healthz", "Process", "Whether the process runs; nothing else is looked at.", "Service", "Alive"),
         Endpoint("readyz", "/readyz", "Readiness", "Whether the catalogue can be read, however old.", "Service", "Ready", statuses=(503,)),
         Endpoint("metrics", "/metrics", "Metrics", "Counts for Prometheus, by the bearer token of EMDS_METRICS_TOKEN.", "Service", "Text",
-                 media=("text/plain",), statuses=(401,)),
+                 media=("text/plain",), statuses=(401,), token=True),
     )
 }
 """By operationId."""

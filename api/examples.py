@@ -7,9 +7,12 @@ from typing import Any
 import orjson
 
 from api import artefacts, catalogue, formats, holdings, reads
+from api.accounts import CALLS_PER_DAY, KEY_PREFIX
+from api.doors import Call, keys
 from api.endpoints import ENDPOINTS
-from api.holdings import SERIES
-from api.reads import Query
+from api.geo_parameters import MEDIA, PARAMETERS
+from api.holdings import SERIES, Holdings
+from api.reads import Page, Query
 from api.service import Service
 from warehouse import clock
 from warehouse.clock import DAY
@@ -19,11 +22,25 @@ _ROWS = 2
 _DAYS = 7
 _SAMPLES = {"latest": artefacts.sample_latest, "brief": artefacts.sample_brief}
 _NAMES = {"latest": artefacts.latest_name, "brief": artefacts.brief_name}
+_JSON = "application/json"
 
 
 def of(service: Service) -> dict[str, Any]:
-    """An example by operationId, where there is anything to show."""
-    found: dict[str, Any] = {"healthz": {"status": "ok"}}
+    """An example by operationId and media type (`price text/csv`), or by status (`402`), where there is anything to show."""
+    found = {**_documents(service), **_of_keys(service), "healthz": {"status": "ok"}}
+    try:
+        held = service.holdings
+    except holdings.NoCatalogue:
+        held = None
+    if held is not None:
+        found |= _of_catalogue(service, held)
+    shown = {f"{name} {_JSON}": example for name, example in found.items()}
+    shown |= {f"{name} {MEDIA['geojson']}": example for name, example in _layers(service).items()}
+    return shown | (_series(service) if held is not None else {}) | {"402": _offer(service)}
+
+
+def _documents(service: Service) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for name in _NAMES:
         document = next((d for zone in ENDPOINTS[name].zones if (d := service.shelf.get(_NAMES[name](zone))) is not None), None)
         if document is not None:
@@ -31,23 +48,66 @@ def of(service: Service) -> dict[str, Any]:
     snapshot = service.shelf.get(artefacts.SNAPSHOT)
     if snapshot is not None:
         whole = artefacts.sample_snapshot("price", snapshot.json)
-        found["snapshot"] = {**whole, "zones": dict(list(whole["zones"].items())[:_ROWS])}
-    try:
-        held = service.holdings
-    except holdings.NoCatalogue:
-        return found
-    found["zones"] = {"zones": catalogue.zones(held)["zones"][:_ROWS]}
-    found["status"] = _few(catalogue.status(service.shelf, held, clock.now()), "sources")
-    found["readyz"] = {"status": "ready", "catalogue": held.generated}
-    return found | {name: example for name in SERIES if (example := _series(service, name)) is not None}
+        found["snapshot"] = {**whole, "zones": _few(whole["zones"])}
+    return found
 
 
-def _few(document: dict[str, Any], member: str) -> dict[str, Any]:
-    return {**document, member: document[member][:_ROWS]}
+def _of_catalogue(service: Service, held: Holdings) -> dict[str, Any]:
+    status = catalogue.status(service.shelf, held, clock.now())
+    whole = catalogue.catalogue(held, service.settings.base_url)
+    return {
+        "zones": {"zones": catalogue.zones(held)["zones"][:_ROWS]}, "status": {**status, "sources": status["sources"][:_ROWS]},
+        "readyz": {"status": "ready", "catalogue": held.generated},
+        "catalogue": {
+            **whole, **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")}, "endpoints": whole["endpoints"][:_ROWS],
+        },
+    }
 
 
-def _series(service: Service, name: str) -> dict[str, Any] | None:
-    """The newest rows of the first zone that has any."""
+def _few(members: dict[str, Any]) -> dict[str, Any]:
+    return dict(list(members.items())[:_ROWS])
+
+
+def _of_keys(service: Service) -> dict[str, Any]:
+    """What a sign-up gives and what the new key is told then, but for the key itself: that is nobody's."""
+    now = service.gate.now
+    quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
+    return {
+        "sign-up": {"api_key": KEY_PREFIX + "0" * 43, "email": "someone@example.org", "quota": quota,
+                    "docs": f"{service.settings.base_url}/docs"},
+        "usage": {"quota": {**quota, "used": 0, "remaining": CALLS_PER_DAY}, "created": now},
+    }
+
+
+def _offer(service: Service) -> Any:
+    offer = service.gate.till.offer(Call("/v1/latest/GB", "latest", ""))
+    return orjson.loads(offer.body or b"null")
+
+
+def _layers(service: Service) -> dict[str, Any]:
+    """Of each layer the shortest feature, under both of its paths."""
+    found: dict[str, Any] = {}
+    for layer in PARAMETERS:
+        document = service.shelf.get(f"geo/{layer}.low.geojson") or service.shelf.get(f"geo/{layer}.geojson")
+        if document is not None:
+            whole = orjson.loads(document.body)
+            shortest = min(whole["features"], key=lambda feature: len(orjson.dumps(feature)))
+            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {**whole, "features": [shortest]}
+    return found
+
+
+def _series(service: Service) -> dict[str, Any]:
+    """Of each series the newest rows of the first zone that has any."""
+    found: dict[str, Any] = {}
+    for name in SERIES:
+        page = _page(service, name)
+        if page is not None:
+            found[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page, service.rows).body)
+            found[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page, service.rows).body.decode()
+    return found
+
+
+def _page(service: Service, name: str) -> Page | None:
     now = clock.now()
     for zone in ENDPOINTS[name].zones:
         query = Query(zone, SERIES[name], now - _DAYS * DAY, now, _ROWS, "desc")
@@ -56,6 +116,5 @@ def _series(service: Service, name: str) -> dict[str, Any] | None:
         except CallerError:
             continue
         if page.count:
-            answer: dict[str, Any] = orjson.loads(formats.encode("json", page, service.rows).body)
-            return answer
+            return page
     return None

@@ -26,16 +26,24 @@ MEDIA: dict[str, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
 }
 """Media type of each `format`, in the order of our liking."""
+_TYPES_OF_ROWS = tuple(MEDIA.values())
+_FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 _PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """What stands in a header field as it is, beside letters and digits."""
+ENVELOPE_FIELDS = {
+    member: f"X-EMDS-{member.replace('_', '-').title()}"
+    for member in ("zone", "metric", "market", "by", "interval", "as_of", "start", "end", "count", "truncated", "attribution", "license",
+                   "sources", "sample")
+}
+"""The header of a CSV answer that tells a member of the envelope."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside."""
 
 
 @lru_cache(maxsize=1024)
-def _accepted(accept: str) -> str | None:
-    """The format that an Accept header likes best; None where it takes none of ours."""
+def accepted(accept: str, types: tuple[str, ...]) -> str | None:
+    """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
     ranges: list[tuple[str, float]] = []
     for member in accept.lower().split(","):
         name, *rest = (part.strip() for part in member.split(";"))
@@ -46,11 +54,11 @@ def _accepted(accept: str) -> str | None:
             ranges.append((name, 0.0))
     best: str | None = None
     most = 0.0
-    for format_, media in MEDIA.items():
+    for media in types:
         matching = [(len(name.rstrip("*")), weight) for name, weight in ranges if _matches(name, media)]
         liked = max(matching)[1] if matching else 0.0
         if liked > most:
-            best, most = format_, liked
+            best, most = media, liked
     return best
 
 
@@ -64,10 +72,10 @@ def negotiate(wanted: str | None, accept: str) -> str:
         if wanted in MEDIA:
             return wanted
         raise Problem("not-acceptable", f"format takes {', '.join(MEDIA)}.", members={"acceptable": [*MEDIA.values()]})
-    found = _accepted(accept) if accept else "json"
+    found = accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
     if found is None:
         raise Problem("not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]})
-    return found
+    return _FORMAT_OF[found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +142,7 @@ def _csv(page: Page) -> Encoded:
     texts = {name: ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
              for name, value in stated.items()}
     # Header fields are Latin-1 at best: other characters as in a URL.
-    headers = [(f"X-EMDS-{name.replace('_', '-').title()}", quote(text, safe=_PLAIN)) for name, text in texts.items()]
+    headers = [(ENVELOPE_FIELDS[name], quote(text, safe=_PLAIN)) for name, text in texts.items()]
     exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
     return Encoded(out.getvalue(), (*headers, exposed, _disposition(page.query, "csv")))
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from api import parameters, problems, respond
 from api._geo_cuts import CUTS
 from api._geo_index import Box, GeoLayer
+from api.formats import accepted
 from api.gate import Gate
 from api.geo_parameters import FORMATS, MEDIA, PARAMETERS
 from api.guard import guard
@@ -81,7 +82,8 @@ def _format(layer: str, wanted: str | None, asked: Request) -> str:
     types = {MEDIA[name]: name for name in FORMATS[layer]} | {"application/json": "geojson"}
     if wanted in FORMATS[layer]:
         return wanted
-    found = asked.accept_mimetypes.best_match([*types]) if asked.accept_mimetypes else MEDIA["geojson"]
+    accept = asked.headers.get("Accept", "")
+    found = accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
     if wanted is not None or found is None:
         detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
         raise Problem("not-acceptable", detail, members={"acceptable": [*types]})

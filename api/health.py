@@ -29,8 +29,8 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
 
     def counts() -> Response:
         token = service.settings.metrics_token
-        shown = request.headers.get("Authorization", "")
-        if not token or not hmac.compare_digest(shown.encode(), f"Bearer {token}".encode()):
+        scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
+        if not token or scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token.encode()):
             raise Problem("invalid-key", "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
                           headers=[("WWW-Authenticate", "Bearer")])
         JOURNAL.flush()

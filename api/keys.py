@@ -8,11 +8,12 @@ from functools import partial
 import orjson
 from flask import Blueprint, Request, Response, request
 
-from api import bodies, problems
+from api import bodies, parameters, problems
 from api._tables import AccountsUnavailable
 from api.accounts import CALLS_PER_DAY, SignUp, TokenReused, TooManyKeys, TooManySignUps, Usage
 from api.client import client_address, client_unit
 from api.doors import Call, keys
+from api.endpoints import SAMPLE
 from api.gate import Gate
 from api.guard import guard
 from api.problems import Fault, Problem
@@ -28,6 +29,10 @@ def blueprint(gate: Gate) -> Blueprint:
     """`POST /v1/keys/signup`, `GET /v1/usage`, `DELETE /v1/keys/current`."""
     routes = Blueprint("keys", __name__)
     refuse = partial(problems.refused, gate.settings.base_url)
+
+    @routes.before_request
+    def known() -> None:
+        parameters.values({"sample": SAMPLE}, request.args)
 
     @routes.post("/v1/keys/signup")
     def sign_up() -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from api import schemas
+from api import formats, schemas
 from api.endpoints import ENDPOINTS, Endpoint
 from api.parameters import Parameter
 from api.prices import PRICES
@@ -24,8 +24,9 @@ Real-time and historical electricity market data for 25 grid zones in the US, Gr
 
 **Times** are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval has no row.
 
-**Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs and counts nothing. HEAD
-works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
+**Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs and counts nothing. A series'
+default window ends now, so its answer is another each second: give `start` and `end` where 304s matter. HEAD works wherever GET
+does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 
 **Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
 """
@@ -47,11 +48,18 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
     "PAYMENT-RESPONSE": ("string", "The receipt of a payment of x402 version 2: base64 of JSON."),
     "X-PAYMENT-RESPONSE": ("string", "The receipt of a payment of x402 version 1: base64 of JSON."),
     "WWW-Authenticate": ("string", "How to authenticate."),
+    "Content-Encoding": ("string", "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it."),
+    "Content-Disposition": ("string", "A file name, for every format but JSON."),
+    "Content-Security-Policy": ("string", "What the page may load: nothing from elsewhere."),
+    **{name: ("string", f"CSV only: the envelope's `{member}`, as text.") for member, name in formats.ENVELOPE_FIELDS.items()},
 }
 _ALWAYS = ("X-Request-Id",)
+_QUOTA = ("RateLimit", "RateLimit-Policy")
 _KEPT = ("ETag", "Cache-Control", "Vary")
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {
-    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After", "RateLimit", "RateLimit-Policy"), 503: ("Retry-After",)}
+    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After", *_QUOTA), 503: ("Retry-After",)}
+_ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
+"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path."""
 _LINKED = ("latest", "brief", "price", "demand", "interchange")
 """What every zone has."""
 _TAGS = {
@@ -61,10 +69,10 @@ _TAGS = {
 
 
 def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
-    """The whole description. `examples` are answers of this service, by operationId."""
+    """The whole description. `examples` are answers of this service, by operationId and media type (`price text/csv`), or by status."""
     paths: dict[str, Json] = {}
     for endpoint in ENDPOINTS.values():
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, examples.get(endpoint.id))
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, examples)
     return {
         "openapi": "3.1.1",
         "info": {
@@ -77,10 +85,13 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "paths": paths,
         "components": {
             "schemas": schemas.SCHEMAS,
-            "responses": {str(status): _problem(status, settings.base_url) for status in _statuses()},
+            "responses": {
+                "402": _offer(examples.get("402")), **{str(status): _problem(status, settings.base_url) for status in _statuses()},
+            },
             "headers": {name: {"description": words, "schema": {"type": kind}} for name, (kind, words) in _HEADERS.items()},
             "securitySchemes": {
                 "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key of POST /v1/keys/signup."},
+                "token": {"type": "http", "scheme": "bearer", "description": "The operator's EMDS_METRICS_TOKEN."},
                 "x402": {"type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE", "description": "A signed payment, x402 version 2."},
                 "x402v1": {"type": "apiKey", "in": "header", "name": "X-PAYMENT", "description": "A signed payment, x402 version 1."},
             },
@@ -95,12 +106,12 @@ def _contact(settings: Settings) -> Json:
     return {"name": "Operator", "url": contact if contact.startswith("http") else settings.base_url}
 
 
-def operation(endpoint: Endpoint, example: Any) -> Json:
+def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     """One method of one path."""
     described: Json = {
         "operationId": endpoint.id, "summary": endpoint.summary, "description": endpoint.description, "tags": [endpoint.tag],
         "parameters": [*_path_parameters(endpoint), *map(_parameter, endpoint.parameters.values())],
-        "responses": {str(endpoint.code): _answer(endpoint, example), **_others(endpoint)},
+        "responses": {str(endpoint.code): _answer(endpoint, examples), **_others(endpoint)},
         "security": _security(endpoint),
     }
     if endpoint.body:
@@ -116,7 +127,9 @@ def operation(endpoint: Endpoint, example: Any) -> Json:
 def _security(endpoint: Endpoint) -> list[Json]:
     if endpoint.paid:
         return [{"apiKey": []}, {"x402": []}, {"x402v1": []}, {}]
-    return [{"apiKey": []}] if endpoint.keyed or endpoint.id == "metrics" else [{}]
+    if endpoint.token:
+        return [{"token": []}]
+    return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
 def _path_parameters(endpoint: Endpoint) -> list[Json]:
@@ -142,54 +155,63 @@ def _headers(*names: str) -> Json:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_ALWAYS, *names)}
 
 
-def _answer(endpoint: Endpoint, example: Any) -> Json:
-    marks = ("X-Sample", "X-EMDS-Data", "RateLimit", "RateLimit-Policy", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE") if endpoint.paid else ()
-    own = {"Series": ("Link",), "Now": ("X-EMDS-Stale",)}.get(endpoint.tag, ())
-    kept = _KEPT if endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service") else ("Cache-Control",)
-    answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*kept, *own, *marks)}
+def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
+    marks = (*_QUOTA, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE") if endpoint.paid else _QUOTA if endpoint.id == "usage" else ()
+    own = {"Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()), "Now": ("X-EMDS-Stale",)}.get(endpoint.tag, ())
+    more = ("Content-Security-Policy",) if endpoint.media == ("text/html",) else ("Content-Disposition",) if len(endpoint.media) > 1 else ()
+    kept = (*_KEPT, "Content-Encoding", "X-Sample", "X-EMDS-Data") if _is_kept(endpoint) else ("Cache-Control", "X-Sample")
+    answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*kept, *own, *more, *marks)}
     if endpoint.answer:
-        answer["content"] = {media: _media(endpoint, media, example) for media in endpoint.media}
+        answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
     if endpoint.id == "zones":
         there = {"zone": "$response.body#/zones/0/id"}
         answer["links"] = {name: {"operationId": name, "parameters": there} for name in _LINKED}
     return answer
 
 
-def _media(endpoint: Endpoint, media: str, example: Any) -> Json:
-    if media.startswith("text/"):
-        return {"schema": {"type": "string"}}
-    if not media.endswith("json"):
+def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
+    if not media.startswith("text/") and not media.endswith("json"):
         return {}  # bytes have no JSON Schema
-    content: Json = {"schema": schemas.ref(endpoint.answer)}
+    content: Json = {"schema": {"type": "string"} if media.startswith("text/") else schemas.ref(endpoint.answer)}
+    example = examples.get(f"{endpoint.id} {media}")
     return content if example is None else {**content, "example": example}
 
 
+def _is_kept(endpoint: Endpoint) -> bool:
+    """Whether caches may keep its answers."""
+    return endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service")
+
+
 def _others(endpoint: Endpoint) -> Json:
-    statuses = {*endpoint.statuses, 405, 414, 429, 431, *((404,) if "{" in endpoint.path else ())}
+    statuses = {*endpoint.statuses, *_ANYWHERE, *((404,) if "{" in endpoint.path else ())}
     others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
-    if endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service"):
-        others = {"304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": _headers(*_KEPT)}, **others}
+    if _is_kept(endpoint):
+        headers = _headers(*_KEPT, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
+        others = {"304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": headers}, **others}
     return others
 
 
 def _statuses() -> list[int]:
-    return sorted({402, 404, 405, 414, 429, 431, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)})
+    return sorted({404, *_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402})
+
+
+def _offer(example: Any) -> Json:
+    content: Json = {"schema": schemas.ref("PaymentRequired")}
+    return {
+        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
+        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
+        "content": {"application/json": content if example is None else {**content, "example": example}},
+    }
 
 
 def _problem(status: int, base_url: str) -> Json:
     """The response of a status: every kind of problem that it may be, as an example."""
-    if status == 402:
-        return {
-            "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
-            "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
-            "content": {"application/json": {"schema": schemas.ref("PaymentRequired")}},
-        }
     kinds = [kind for kind in KINDS.values() if kind.status == status]
     examples = {kind.name: {"summary": kind.title, "value": {
         "type": f"{base_url}/problems/{kind.name}", "title": kind.title, "status": status, "detail": kind.meaning,
         "instance": "0123456789abcdef0123456789abcdef",
     }} for kind in kinds}
     return {
-        "description": "; ".join(kind.title for kind in kinds) + ".", "headers": _headers(*_OF_STATUS.get(status, ())),
+        "description": "; ".join(kind.title for kind in kinds) + ".", "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
         "content": {MEDIA: {"schema": schemas.ref("Problem"), "examples": examples}},
     }

@@ -161,6 +161,11 @@ def _stretches(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
     if query.interval is not None:
         yield from _means(reader, found, query.interval, order)
         return
+    yield from _plain(reader, found, order)
+
+
+def _plain(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
+    query = found.query
     for file in _directed(found.files, order):
         rows = _allowed(_read(reader, found, file), found.holdings)
         yield _of_years(rows, query.start) if query.metric is Metric.CAPACITY else rows
@@ -178,7 +183,7 @@ def _read(reader: Reader, found: Found, file: MonthFile) -> Stretch:
     query = found.query
     if query.as_of is None:
         return reader.rows(file, _side(query))
-    return reader.known(query.zone, found.stored, file.month, query.as_of, found.holdings.ranks)[_side(query)]
+    return reader.known(file, query.as_of, found.holdings.ranks)[_side(query)]
 
 
 def _allowed(rows: Stretch, holdings: Holdings) -> Stretch:
@@ -211,12 +216,15 @@ def _means(reader: Reader, found: Found, interval: Interval, order: Order) -> It
 
 
 def _sources(reader: Reader, found: Found, made: Cut, window: Window) -> tuple[str, ...]:
-    """Whose rows lie in the window; of those given, where the window is read as of some time or by its newest rows."""
+    """Whose rows lie in the window, whatever page of it is given; a sample is all of its window."""
     query = found.query
     codes: set[str] = set()
-    if query.sample or query.as_of is not None or query.metric is Metric.CAPACITY:
+    if query.sample:
         for piece in made.pieces:
             codes |= _named(piece.stretch, piece.first, piece.last)
+    elif query.as_of is not None or query.metric is Metric.CAPACITY:
+        for rows in _plain(reader, found, "asc"):
+            codes |= _named(rows, *rows.between(window))
     else:
         for place, file in enumerate(found.files):
             if 0 < place < len(found.files) - 1:

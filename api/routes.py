@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
-from api import artefacts, catalogue, discovery, geo, health, keys, map_page, problems, series
+from api import artefacts, catalogue, discovery, geo, health, keys, map_page, parameters, problems, series
 from api.endpoints import ENDPOINTS, Endpoint
 from api.holdings import SERIES
 from api.problems import KINDS, Problem
@@ -27,11 +27,23 @@ def register(app: Flask, service: Service) -> None:
     }
     for name, view in views.items():
         endpoint = ENDPOINTS[name]
-        app.add_url_rule(_rule(endpoint), name, view, methods=[endpoint.method])
+        app.add_url_rule(_rule(endpoint), name, checked(endpoint, view), methods=[endpoint.method])
     app.register_blueprint(geo.blueprint(service.gate, service.shelf))
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(map_page.blueprint())
     app.register_error_handler(NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path)))
+
+
+def checked(endpoint: Endpoint, view: Callable[..., Response]) -> Callable[..., Response]:
+    """A view of a path that reads no parameters itself: those that it does not know are refused all the same."""
+    if endpoint.tag not in ("Discovery", "Service"):
+        return view
+
+    def answer(**named: str) -> Response:
+        parameters.values(endpoint.parameters, request.args)
+        return view(**named)
+
+    return answer
 
 
 def _rule(endpoint: Endpoint) -> str:

@@ -67,11 +67,11 @@ SCHEMAS: dict[str, Schema] = {
         "id": ZONE, "name": TEXT, "source": TEXT, "tz": TEXT, "currency": {"type": "string", "pattern": "^[A-Z]{3}$"}, **TERMS,
         "market_tz": TEXT,
     }),
-    "Zones": record({"zones": listed(ref("Zone"))}),
+    "Zones": record({"zones": listed(ref("Zone")), "sample": SAMPLED}, "sample"),
     "SourceFreshness": record({
         "source": TEXT, "zone": ZONE, "last_ok": INSTANT, "last_error": TEXT, "state": STATE, "expected_by": or_null(INSTANT),
     }),
-    "Status": record({"now": INSTANT, "sources": listed(ref("SourceFreshness"))}),
+    "Status": record({"now": INSTANT, "sources": listed(ref("SourceFreshness")), "sample": SAMPLED}, "sample"),
     "MetricValue": record({
         "value": NUMBER, "unit": TEXT, "ts": INSTANT, "resolution": RESOLUTION, "expected_by": INSTANT, "source": TEXT,
         "percentile": or_null({"type": "integer", "minimum": 0, "maximum": 100}),
@@ -128,10 +128,11 @@ SCHEMAS: dict[str, Schema] = {
         "generated": INSTANT, "mode": {"enum": ["simulated", "live", "recorded"]},
         "zones": keyed(record({"id": ZONE, "metrics": keyed({"type": "object"})}), ZONE), "sources": keyed({"type": "object"}),
         "feeds": keyed({"type": "object"}), "endpoints": listed(record({
-            "id": TEXT, "method": TEXT, "path": TEXT, "url": TEXT, "summary": TEXT, "access": {"enum": ["free", "paid"]},
+            "id": TEXT, "method": TEXT, "path": TEXT, "url": TEXT, "summary": TEXT, "access": {"enum": ["free", "paid", "key", "token"]},
             "price_usd": TEXT, "parameters": listed(TEXT),
         }, "price_usd")),
-    }),
+        "sample": SAMPLED,
+    }, "sample"),
     "Document": {"type": "object"},
     "Problem": record({
         "type": {"type": "string", "format": "uri"}, "title": TEXT, "status": {"type": "integer", "minimum": 400, "maximum": 599},

@@ -13,12 +13,14 @@ from werkzeug.datastructures import MultiDict
 from api import formats, parameters, reads, respond
 from api.doors import Pass
 from api.endpoints import ENDPOINTS
-from api.holdings import SERIES
+from api.holdings import SERIES, stored_metric
+from api.paging import Cursor
 from api.problems import Fault
-from api.reads import Found, Page, Query
+from api.reads import Found, Query
 from api.service import Service
 from warehouse import clock
 from warehouse.errors import BadWindow
+from warehouse.market import Metric
 from warehouse.reader import Moved
 
 _SHORT = 600
@@ -37,6 +39,8 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     cursor = found["cursor"]
     if cursor is not None and cursor.order != found["order"]:
         raise parameters.invalid([Fault("cursor", "conflict", f"belongs to order={cursor.order}")])
+    if cursor is not None and not (start <= cursor.ts < end or (cursor.ts < end and SERIES[name] is Metric.CAPACITY)):
+        raise parameters.invalid([Fault("cursor", "out-of-range", "lies outside start..end: a cursor goes on within its own window")])
     query = Query(
         zone, SERIES[name], start, end, found["limit"], found["order"], found.get("by") is not None,
         found.get("market") is not None, found.get("interval"), found["as_of"], cursor, found["sample"],
@@ -66,6 +70,7 @@ class _Question(NamedTuple):
 
 
 def _understood(service: Service, name: str, zone: str) -> _Question:
+    stored_metric(service.holdings, zone, SERIES[name], day_ahead=False)  # a path that leads nowhere comes before what it is asked
     query, wanted = query_of(zone, name, request.args, clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
     return _question(service, reads.find(service.reader, service.holdings, query), format_)
@@ -89,7 +94,8 @@ def _answer(service: Service, asked: Hashable, question: _Question, entry: Pass)
         except Moved:
             service.questions.forget(asked)
             question = _question(service, reads.find(service.reader, service.holdings, found.query), format_)
-    return validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers]), made.rows
+    link = _link(service, found.query, made.following)
+    return validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link]), made.rows
 
 
 class _Made(NamedTuple):
@@ -98,21 +104,21 @@ class _Made(NamedTuple):
     sent: bytes
     headers: tuple[tuple[str, str], ...]
     rows: int
+    following: Cursor | None
 
 
 def _made(service: Service, question: _Question) -> tuple[_Made, int]:
     page = reads.page(service.reader, question.found)
     encoded = formats.encode(question.format, page, service.rows)
     sent = question.validator.coded(encoded.body)
-    return _Made(sent, (*encoded.headers, *_link(service, page)), page.count), len(sent) + 1000
+    return _Made(sent, encoded.headers, page.count, page.following), len(sent) + 1000
 
 
-def _link(service: Service, page: Page) -> respond.Headers:
-    """Where the next page is: the same window, its instants written out, since a default `end` moves on."""
-    if page.following is None:
+def _link(service: Service, query: Query, following: Cursor | None) -> respond.Headers:
+    """Where the next page is, as this request asked: the same window, its instants written out, since a default `end` moves on."""
+    if following is None:
         return []
-    query = page.query
     asked: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
     asked |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
-    asked["cursor"] = page.following.to_text()
+    asked["cursor"] = following.to_text()
     return [("Link", f'<{service.settings.base_url}{request.path}?{urlencode(asked)}>; rel="next"')]

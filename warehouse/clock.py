@@ -7,6 +7,7 @@ artefacts and states, so that EMDS_NOW moves them all (API.md section 10).
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -39,19 +40,29 @@ def _fixed(text: str) -> int:
 
 def instant(text: str) -> int:
     """Unix seconds of an RFC 3339 stamp with offset, or of a string of digits. Raises BadWindow."""
-    if text.isascii() and text.isdigit():
-        value = int(text[:16])
-    else:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset") from None
-        if moment.tzinfo is None:
-            raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
-        value = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
+    value = int(text.lstrip("0")[:16] or "0") if text.isascii() and text.isdigit() else _stamped(text)
     if not 0 <= value <= LAST_INSTANT:
         raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
     return value
+
+
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+
+
+def _stamped(text: str) -> int:
+    """RFC 3339 section 5.6; a leap second is the second after it, as in Unix time. datetime.fromisoformat takes all of ISO 8601."""
+    found = _RFC3339.fullmatch(text)
+    if found is None:
+        raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset")
+    day, minute, second, _, offset = found.groups()
+    if offset is None:
+        raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
+    leap = second == "60"
+    try:
+        moment = datetime.fromisoformat(f"{day}T{minute}{'59' if leap else second}{offset.upper()}")
+    except ValueError:
+        raise BadWindow(f"not a time: {text[:40]!r}; there is no such day, hour or offset") from None
+    return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) + leap
 
 
 def utc(ts: int) -> datetime:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warehouse import layout, monthfile, resolve, series, vintages
-from warehouse.clock import DAY, Window, month_of, months
+from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
 from warehouse.memory import Memory, Recent
 from warehouse.monthfile import Floats, Ints, Slot, Versions
@@ -134,11 +134,26 @@ class Reader:
         }
         return sides, 500
 
-    def known(self, zone: str, metric: str, month: str, at: int, ranks: Mapping[str, int]) -> dict[Side, Stretch]:
-        """A month's rows as this warehouse knew them at an instant; never kept."""
-        then = resolve.known(vintages.witnessed(self.storage, Month(metric, zone, month)), at)
+    def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[Side, Stretch]:
+        """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
+        metric, zone, month, _ = layout.of_series(file.key)
+        place = Month(metric, zone, month)
+        both = file, self.storage.stat(layout.history(*place))
+        if at < self._memory.get((*both, "since"), partial(self._known_since, place)):
+            return {"net": joined([]), "borders": joined([])}
+        return self._memory.get((*both, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
+
+    def _known_since(self, place: Month) -> tuple[int, int]:
+        """The instant at which the first of a month's values was known: a look at one column spares most questions the others."""
+        bodies = (self.storage.get(layout.series(*place)), self.storage.get(layout.history(*place)))
+        columns = [monthfile.table(body, ["known_at"]).column(0).to_numpy() for body in bodies if body is not None]
+        return min((int(column.min()) for column in columns if len(column)), default=LAST_INSTANT + 1), 200
+
+    def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[Side, Stretch], int]:
+        then = resolve.known(vintages.witnessed(self.storage, place), at)
         chosen = then.take(resolve.served(then, ranks))
-        return _sides(chosen.take(chosen.order()))
+        sides = _sides(chosen.take(chosen.order()))
+        return sides, sum(stretch.nbytes for stretch in sides.values())
 
 
 @lru_cache(maxsize=256)

@@ -176,6 +176,7 @@ def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None
 @pytest.mark.parametrize(("accept", "wanted"), [
     (None, "application/geo+json"), ("*/*", "application/geo+json"), ("application/json", "application/geo+json"),
     ("application/geo+json, application/json;q=0.5", "application/geo+json"), ("text/csv", "text/csv; charset=utf-8; header=present"),
+    ("application/json; charset=utf-8", "application/geo+json"), ("text/csv;header=present", "text/csv; charset=utf-8; header=present"),
     ("application/vnd.apache.parquet", "application/vnd.apache.parquet"), ("application/flatgeobuf", "application/flatgeobuf"),
 ])
 def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, wanted: str) -> None:
@@ -186,7 +187,8 @@ def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, want
 
 @pytest.mark.parametrize(("path", "accept"), [
     ("/v1/geo/plants?format=xlsx", "*/*"), ("/v1/geo/interconnectors?format=csv", "*/*"), ("/v1/geo/zones?format=csv", "*/*"),
-    ("/v1/geo/plants", "text/html"), ("/v1/geo/interconnectors", "text/csv"),
+    ("/v1/geo/plants", "text/html"), ("/v1/geo/plants", "text/csv;q=nan"), ("/v1/geo/plants", ",,,"),
+    ("/v1/geo/interconnectors", "text/csv"),
 ])
 def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, accept: str) -> None:
     answer = client.get(path, headers={"Accept": accept})

@@ -134,6 +134,17 @@ def test_a_body_of_10_mb_is_refused_before_it_is_read(served: Any) -> None:
     assert alive(served)
 
 
+def test_what_is_refused_unread_ends_the_connection_and_says_so(served: Any) -> None:
+    long = b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n"
+    signup = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n" + b"x" * 5000
+    for head in (long, signup):
+        began = time.monotonic()
+        answer = exchange(served.port, head)
+        assert statuses(answer) == [413]
+        assert b"\r\nconnection: close\r\n" in answer.lower()
+        assert time.monotonic() - began < 4, "nobody waits for the rest"
+
+
 def test_a_get_with_a_body_does_not_start_another_request(served: Any) -> None:
     smuggled = b"GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n"
     request = b"GET /v1/price/XX HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(smuggled) + smuggled

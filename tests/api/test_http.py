@@ -127,14 +127,25 @@ def test_browsers_may_read_everything_also_errors(client: Any, path: str) -> Non
     assert {"ETag", "Link", "PAYMENT-REQUIRED", "X-Request-Id", "RateLimit"} <= set(exposed)
 
 
-def test_a_preflight_allows_what_clients_send(client: Any) -> None:
-    answer = client.options("/v1/brief/GB", headers={"Origin": "https://app.example", "Access-Control-Request-Method": "GET"})
+def test_options_tell_the_methods(client: Any) -> None:
+    answer = client.options("/v1/brief/GB")
     assert answer.status_code == 200
     assert {"GET", "HEAD", "OPTIONS"} == set(answer.headers["Allow"].split(", "))
+    assert "Content-Type" not in answer.headers
+    wrong = client.options("/v1/brief/XX")
+    assert (wrong.status_code, wrong.content_type) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["/v1/brief/GB", "/v1/brief/XX", "/nope"])
+def test_a_preflight_allows_what_clients_send(client: Any, path: str) -> None:
+    """Also where nothing is: a page shall read the 404, not a failed preflight."""
+    answer = client.options(path, headers={"Origin": "https://app.example", "Access-Control-Request-Method": "GET"})
+    assert answer.status_code == 204
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
     allowed = answer.headers["Access-Control-Allow-Headers"].split(", ")
     assert {"Authorization", "PAYMENT-SIGNATURE", "X-PAYMENT", "If-None-Match", "Access-Control-Expose-Headers"} <= set(allowed)
     assert answer.headers["Access-Control-Max-Age"] == "86400"
-    assert "text/html" not in answer.headers.get("Content-Type", "")
+    assert "Content-Type" not in answer.headers
 
 
 def test_a_request_id_is_taken_over_or_made(client: Any) -> None:
@@ -180,7 +191,30 @@ def test_counts_need_the_token(market: Any) -> None:
     client = market.client(metrics_token="open-sesame")
     assert client.get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 401
     client.get("/v1/price/GB?sample=true")
-    answer = client.get("/metrics", headers={"Authorization": "Bearer open-sesame"})
+    answer = client.get("/metrics", headers={"Authorization": "bearer open-sesame"})
+    assert client.get("/metrics", headers={"Authorization": "Basic open-sesame"}).status_code == 401
     assert answer.status_code == 200
     assert 'emds_answers_total{route="price",status="200"}' in answer.text
     assert "emds_answer_seconds_bucket" in answer.text
+
+
+@pytest.mark.parametrize("path", [
+    "/catalog", "/openapi.json", "/docs", "/llms.txt", "/.well-known/agents.txt", "/.well-known/x402.json", "/.well-known/api-catalog",
+    "/robots.txt", "/problems/not-found", "/healthz", "/readyz", "/metrics", "/v1/usage", "/v1/zones", "/v1/status",
+])
+def test_every_path_refuses_parameters_that_it_does_not_know(everywhere: Any, path: str) -> None:
+    client = everywhere.client()
+    refused = client.get(f"{path}?bogus=1")
+    assert refused.status_code == 400
+    assert refused.get_json()["errors"][0]["parameter"] == "bogus"
+    assert client.get(f"{path}?sample=maybe").status_code == 400
+    assert client.get(f"{path}?sample=true").status_code in (200, 401), "every path takes sample"
+
+
+@pytest.mark.parametrize("path", ["/v1/zones", "/v1/status", "/catalog"])
+def test_a_sample_says_so_in_its_body_and_its_head(everywhere: Any, path: str) -> None:
+    client = everywhere.client()
+    plain, sample = client.get(path), client.get(f"{path}?sample=true")
+    assert sample.headers["X-Sample"] == "true"
+    assert sample.get_json() == {**plain.get_json(), "sample": True}
+    assert "X-Sample" not in plain.headers

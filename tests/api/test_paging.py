@@ -26,7 +26,10 @@ EDGES = [instant(text) for text in ("2026-03-29T01:00:00Z", "2026-04-01T00:00:00
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
-    """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders."""
+    """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders.
+
+    The first were known from 1 on, and some of them anew from 2 on.
+    """
     storage = Folder(tmp_path_factory.mktemp("paging"))
     ranks = {"hourly.all": 9, "fine.all": 1}
     coarse, fine = Rows(), Rows()
@@ -43,19 +46,25 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
                     fine.add("GB", "generation", edge + step * 1800, 1.5 * step, "%", "30m", fuel=fuel)
     fold(storage, "hourly.all", coarse, {}, ranks, 1)
     fold(storage, "fine.all", fine, {}, ranks, 1)
+    revised = Rows()
+    for edge in EDGES:
+        for step in range(-20, 100):
+            revised.add("GB", "demand", edge - 6 * HOUR + step * 300, 0.5, "MW", "5m")
+            revised.add("GB", "interchange", edge + step * 300, 0.25, "MW", "5m", counterparty="FR", link="a")
+    fold(storage, "fine.all", revised, {}, ranks, 2)
     sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
     holdings = Holdings(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
     return Reader(storage, 10_000_000), holdings
 
 
 queries = st.builds(
-    lambda edge, before, seconds, metric, order, interval: {
+    lambda edge, before, seconds, metric, order, interval, as_of: {
         "zone": "GB", "metric": metric, "borders": metric is Metric.INTERCHANGE, "start": edge - before, "end": edge - before + seconds,
-        "order": order, "interval": interval,
+        "order": order, "interval": interval, "as_of": as_of,
     },
     st.sampled_from(EDGES), st.integers(-2 * 86400, 2 * 86400), st.integers(1, 3 * 86400),
     st.sampled_from([Metric.DEMAND, Metric.GENERATION, Metric.INTERCHANGE]), st.sampled_from(["asc", "desc"]),
-    st.sampled_from([None, None, "1h", "1d"]),
+    st.sampled_from([None, None, "1h", "1d"]), st.sampled_from([None, None, 2, 1, 0]),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from api import create_app
+from api.paging import Cursor
 from warehouse.clock import HOUR, instant
 
 
@@ -277,3 +278,30 @@ def test_each_format_and_coding_of_a_question_is_its_own(market: Any) -> None:
     codings = [client.get(path, headers={"Accept-Encoding": coding}).headers.get("Content-Encoding") for coding in ("gzip", "", "zstd")]
     assert codings == ["gzip", None, "zstd"]
     client.application.extensions["emds"].gate.close()
+
+
+def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
+    """Both ask for the same rows in the same format; only one says so in its address."""
+    window = f"start={market.now - 24 * HOUR}&end={market.now}&limit=3"
+    client = market.client()
+    headers = market.key(client)
+    by_accept = client.get(f"/v1/price/GB?{window}", headers={**headers, "Accept": "text/csv"})
+    by_format = client.get(f"/v1/price/GB?{window}&format=csv", headers=headers)
+    assert by_accept.data == by_format.data
+    assert "format=csv" in by_format.headers["Link"]
+    assert "format" not in by_accept.headers["Link"]
+
+
+def test_a_zone_without_the_metric_is_told_before_what_is_wrong_with_the_question(ask: Any) -> None:
+    for path in ("/v1/capacity/GB?limit=0", "/v1/generation/FR?bogus=1"):
+        assert ask(path, 404)["type"].endswith("/metric-not-available")
+
+
+def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> None:
+    window = f"start={market.now - 2 * HOUR}&end={market.now}&limit=1"
+    for ts in (market.now - 3 * HOUR, market.now, 253402300799):
+        for order in ("asc", "desc"):
+            found = ask(f"/v1/price/GB?{window}&order={order}&cursor={Cursor(order, ts, '', '', '').to_text()}", 400)
+            assert [fault["parameter"] for fault in found["errors"]] == ["cursor"]
+    assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
+    assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]

@@ -94,8 +94,10 @@ def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     rows = Rows()
     rows.extend(Key("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(100, 300)], [7.0] * 200)
     series.fold(storage, "fine.all", rows, {}, RANKS, 5)
-    for at in (0, 1, 4, 5):
-        found = Reader(storage, 1_000_000).known("GB", "interchange", "2026-05", at, RANKS)["net"]
+    reader = Reader(storage, 1_000_000)
+    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
+    for at in (0, 1, 4, 5, 4, 0):
+        found = reader.known(file, at, RANKS)["net"]
         expected = series.net(series.read_as_of(storage, "GB", "interchange", Window(MAY, MAY + 30 * DAY), at, RANKS))
         assert found.ts.tolist() == expected.column("ts").to_pylist()
         assert found.value.tolist() == expected.column("value").to_pylist()
