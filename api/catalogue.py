@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -19,6 +20,7 @@ from api.published import Document, Shelf
 from api.service import Service
 from warehouse import clock, health, layout
 from warehouse.health import Health, State
+from warehouse.market import Publication
 
 _JSON = "application/json"
 _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
@@ -29,16 +31,18 @@ def zones(holdings: Holdings) -> dict[str, Any]:
     return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in holdings.zones.values()]}
 
 
-class _Standing(NamedTuple):
-    """How one feed stands in one zone."""
+class _Carrier(NamedTuple):
+    """A feed as the catalogue states it, and what is known of it in one zone."""
 
-    metrics: tuple[str, ...]
+    feed: Mapping[str, Any]
     health: Health | None
+
+
+class _Standing(NamedTuple):
+    """How one metric stands in one zone."""
+
     state: State
     expected_by: int | None
-
-
-_BEST: tuple[State, ...] = ("ok", "late", "down", "unknown")
 
 
 def status(shelf: Shelf, holdings: Holdings, now: int) -> dict[str, Any]:
@@ -48,42 +52,53 @@ def status(shelf: Shelf, holdings: Holdings, now: int) -> dict[str, Any]:
         found = shelf.get(layout.health(source))
         if found is not None:
             known |= found.derive("health", _healths)
-    standing: dict[tuple[str, str], list[_Standing]] = defaultdict(list)
+    carriers: dict[tuple[str, str], list[_Carrier]] = defaultdict(list)
     for feed in holdings.feeds.values():
         for zone in feed["zones"]:
-            standing[feed["source"], zone].append(_standing(feed, known.get((feed["id"], zone)), now))
-    return {"now": now, "sources": [_entry(source, zone, feeds) for (source, zone), feeds in sorted(standing.items())]}
+            carriers[feed["source"], zone].append(_Carrier(feed, known.get((feed["id"], zone))))
+    return {"now": now, "sources": [_entry(source, zone, found, now) for (source, zone), found in sorted(carriers.items())]}
 
 
 def _healths(document: Document) -> dict[tuple[str, str], Health]:
     return {(member["feed"], member["zone"]): Health(**member) for member in document.json["feeds"]}
 
 
-def _standing(feed: Mapping[str, Any], found: Health | None, now: int) -> _Standing:
+def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> _Standing:
+    """A metric's newest rows, whichever feed brought them, must reach as far as the feed that promises it soonest demands.
+
+    A feed that lacks credentials promises nothing beside others that do not.
+    """
+    reached = max((c.health.until(metric) for c in carriers if c.health is not None), default=0)
+    if not reached:
+        return _Standing("down" if "down" in (health.rowless(c.health) for c in carriers) else "unknown", None)
+    asked = [c.feed for c in carriers if c.health is None or not c.health.unconfigured]
+    due, publication = min((_deadline(feed, reached) for feed in asked or [c.feed for c in carriers]), key=itemgetter(0))
+    return _Standing(health.by_deadline(due, publication, now), due)
+
+
+def _deadline(feed: Mapping[str, Any], reached: int) -> tuple[int, Publication]:
     publication = health.publication_of(feed["publication"])
-    state = health.state(found, publication, feed["tz"], feed["resolution"], now)
-    due = health.expected_by(publication, feed["tz"], feed["resolution"], found.data_until) if found and found.data_until else None
-    return _Standing(tuple(feed["metrics"]), found, state, due)
+    return health.expected_by(publication, feed["tz"], feed["resolution"], reached), publication
 
 
-def _entry(source: str, zone: str, feeds: list[_Standing]) -> dict[str, Any]:
-    """A metric is as well off as the best of the source's feeds that carry it, the zone as badly as its worst metric."""
-    best = [min(carriers, key=lambda s: _BEST.index(s.state)) for carriers in _by_metric(feeds).values()]
-    healths = [s.health for s in feeds if s.health is not None]
+def _entry(source: str, zone: str, carriers: Sequence[_Carrier], now: int) -> dict[str, Any]:
+    """A zone is as badly off as its worst metric."""
+    standing = [_standing(metric, found, now) for metric, found in _by_metric(carriers).items()]
+    healths = [c.health for c in carriers if c.health is not None]
     failed = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     return {
         "source": source, "zone": zone, "last_ok": max((h.last_ok for h in healths), default=0),
         "last_error": f"{failed.feed}: {failed.last_error}" if failed else "",
-        "state": health.worst(s.state for s in best),
-        "expected_by": min((s.expected_by for s in best if s.expected_by is not None), default=None),
+        "state": health.worst(s.state for s in standing),
+        "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
     }
 
 
-def _by_metric(feeds: Iterable[_Standing]) -> dict[str, list[_Standing]]:
-    found: dict[str, list[_Standing]] = defaultdict(list)
-    for standing in feeds:
-        for metric in standing.metrics:
-            found[metric].append(standing)
+def _by_metric(carriers: Iterable[_Carrier]) -> dict[str, list[_Carrier]]:
+    found: dict[str, list[_Carrier]] = defaultdict(list)
+    for carrier in carriers:
+        for metric in carrier.feed["metrics"]:
+            found[metric].append(carrier)
     return found
 
 

@@ -71,7 +71,7 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     found = {(z, m): recent(storage, z, m, now, catalogue["zones"][z]["tz"], kept_out) for z, m in wanted}
     rows = {pair: r for pair, r in found.items() if r is not None}
     told = dict(zip(rows, readings([r.trail for r in rows.values()], now), strict=True))
-    named = {pair: _figure(rows[pair], reading, catalogue["feeds"]) for pair, reading in told.items() if reading is not None}
+    named = {pair: _figure(rows[pair], reading, _promises(catalogue, *pair)) for pair, reading in told.items() if reading is not None}
     return {
         z: ZoneFigures(
             catalogue["zones"][z], {m: f for (zone, m), f in named.items() if zone == z},
@@ -82,19 +82,32 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     }
 
 
-def _figure(rows: Recent, reading: Reading, feeds: Mapping[str, Any]) -> Figure:
+def _figure(rows: Recent, reading: Reading, promises: Collection[Mapping[str, Any]]) -> Figure:
     unit, resolution, source, feed = (rows.word(column, reading.row) for column in ("unit", "resolution", "source", "feed"))
-    due = _due(feeds, feed, resolution, reading.ts)
+    due = _due(promises, feed, resolution, reading.ts)
     return Figure(reading, unit, resolution, source, due if reading.next_ts is None else min(due, reading.next_ts))
 
 
-def _due(feeds: Mapping[str, Any], feed: str, resolution: str, ts: int) -> int:
-    """When the row after this one should be out, by its feed's schedule; never before this one's own interval ends."""
+def _promises(catalogue: Mapping[str, Any], zone: str, metric: str) -> list[Mapping[str, Any]]:
+    """The feeds that owe a zone's metric: all that are served, less those that lack credentials beside others that do not."""
+    served = [f for f in catalogue["zones"][zone]["metrics"][metric]["feeds"] if not f["withheld"]]
+    asked = [f for f in served if catalogue["sources"][f["source"]]["configured"]]
+    return [catalogue["feeds"][f["id"]] for f in asked or served]
+
+
+def _due(promises: Collection[Mapping[str, Any]], feed: str, resolution: str, ts: int) -> int:
+    """When the row after this one should be out, by the feed that promises it soonest; never before this one's interval ends.
+
+    A slow feed may have brought this row of a metric that a faster one carries too: its schedule would hide that the other is silent.
+    """
     end = interval_end(ts, resolution)
-    stated = feeds.get(feed)
-    if stated is None:  # its source was removed since: nothing newer will come
-        return end
-    return max(end, health.expected_by(health.publication_of(stated["publication"]), stated["tz"], resolution, end))
+    deadlines = (
+        health.expected_by(
+            health.publication_of(stated["publication"]), stated["tz"], resolution if stated["id"] == feed else stated["resolution"], end)
+        for stated in promises
+    )
+    # Where nobody carries the metric any more nothing newer will come.
+    return max(end, min(deadlines, default=end))
 
 
 def _missing(entry: Mapping[str, Any]) -> str:
@@ -113,5 +126,5 @@ def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, wi
     first = rows[0]
     return Mix(
         first["ts"], first["unit"], first["resolution"], first["source"], {r["fuel"]: r["value"] for r in rows},
-        _due(catalogue["feeds"], first["feed"], first["resolution"], first["ts"]),
+        _due(_promises(catalogue, zone, Metric.GENERATION), first["feed"], first["resolution"], first["ts"]),
     )

@@ -124,9 +124,13 @@ def of_zones(
     any more, and of kept bodies, are not the feed's health: what went wrong last stays as it is known.
     """
     until: dict[str, int] = defaultdict(int)
+    reached: dict[coverage.Pair, int] = defaultdict(int)
     for key, strip in rows.strips.items():
         if strip.ts:
-            until[key.zone] = max(until[key.zone], clock.interval_end(max(strip.ts), key.resolution))
+            end = clock.interval_end(max(strip.ts), key.resolution)
+            until[key.zone] = max(until[key.zone], end)
+            if key.counterparty is None and key.link is None:  # a border that goes on makes no total
+                reached[key.zone, key.metric] = max(reached[key.zone, key.metric], end)
     waiting = any(d.status == "waiting" for d in days)
     changes = []
     for zone in feed.zones:
@@ -135,7 +139,8 @@ def of_zones(
         bad = judging and bool(reason)
         if good or bad:
             ok_at, error_at = answered_at if good else 0, answered_at if bad else 0
-            changes.append(Health(feed.id, zone, ok_at, reason, error_at, until.get(zone, 0), quarantined))
+            by_metric = {metric.value: reached.get((zone, metric), 0) for metric in feed.metrics}
+            changes.append(Health(feed.id, zone, ok_at, reason, error_at, until.get(zone, 0), quarantined, by_metric))
     return changes
 
 

@@ -52,6 +52,6 @@ def _feeds(house: House, code: str) -> Iterator[tuple[str, bool]]:
         worst = health.worst(states.values())
         zones = ", ".join(z for z, s in states.items() if s == worst)
         error = next((known[feed.id, z].last_error for z, s in states.items() if s == worst and (feed.id, z) in known), "")
-        until = max((h.data_until for (f, _), h in known.items() if f == feed.id), default=0)
+        until = max((h.whole_until for (f, _), h in known.items() if f == feed.id), default=0)
         told = f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
         yield told, worst in ("late", "down")

@@ -6,7 +6,7 @@ Absolute times only are kept; `state` is computed when somebody asks, so that a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import time, timedelta
 from typing import Any, Literal
 
@@ -34,9 +34,25 @@ class Health:
     """Why the newest attempt failed; empty after a success. Never a secret."""
     last_error_at: int = 0
     data_until: int = 0
-    """The end of the newest interval that it has given."""
+    """The end of the newest interval that it has given, of whatever metric."""
     quarantined: int = 0
     """Rows set aside at the last run."""
+    reached: Mapping[str, int] = field(default_factory=dict)
+    """The same for each metric that the feed carries. Empty where `data_until` alone is told: it then holds for every metric."""
+
+    def until(self, metric: str) -> int:
+        """The end of the newest interval of a metric, Unix seconds; 0 = none ever."""
+        return self.reached.get(metric, 0) if self.reached else self.data_until
+
+    @property
+    def whole_until(self) -> int:
+        """Until where every metric has come: prices of tomorrow make up for none of today."""
+        return min(self.reached.values(), default=self.data_until)
+
+    @property
+    def unconfigured(self) -> bool:
+        """Whether it was not asked for want of credentials."""
+        return self.last_error.startswith(NOT_CONFIGURED)
 
 
 def note(storage: Storage, source: str, changes: Iterable[Health]) -> None:
@@ -58,6 +74,7 @@ def _merged(old: Health | None, new: Health) -> Health:
         last_ok=max(old.last_ok, new.last_ok),
         last_error_at=max(old.last_error_at, new.last_error_at),
         data_until=max(old.data_until, new.data_until),
+        reached={metric: max(old.until(metric), new.until(metric)) for metric in new.reached or old.reached},
     )
 
 
@@ -79,12 +96,19 @@ def expected_by(publication: Publication, tz: str, resolution: str, data_until: 
 
 
 def state(health: Health | None, publication: Publication, tz: str, resolution: str, now: int) -> State:
-    """`unknown`: never ran; `ok`: its newest rows are not overdue; `late`: overdue; `down`: overdue for four graces (an hour at least)."""
-    if health is None or not (health.last_ok or health.last_error_at):
-        return "unknown"
-    if not health.data_until:
-        return "unknown" if health.last_error.startswith(NOT_CONFIGURED) or not health.last_error else "down"
-    due = expected_by(publication, tz, resolution, health.data_until)
+    """How a feed stands in a zone, by the metric that it is furthest behind with."""
+    if health is None or not health.whole_until:
+        return rowless(health)
+    return by_deadline(expected_by(publication, tz, resolution, health.whole_until), publication, now)
+
+
+def rowless(health: Health | None) -> State:
+    """Where no row ever came: `down` where asking fails, `unknown` where nobody asked or nothing is known to be wrong."""
+    return "down" if health is not None and health.last_error and not health.unconfigured else "unknown"
+
+
+def by_deadline(due: int, publication: Publication, now: int) -> State:
+    """`ok`: the next row is not overdue; `late`: overdue; `down`: overdue for four graces (an hour at least)."""
     if now <= due:
         return "ok"
     patience = max(3 * publication.grace_minutes * 60, int(timedelta(hours=1).total_seconds()))

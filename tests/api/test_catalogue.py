@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from api.endpoints import ENDPOINTS
-from warehouse.clock import HOUR
+from warehouse.clock import HOUR, instant
 from warehouse.health import Health, note
+from warehouse.market import Metric, Publication
 from warehouse.zones import ZONES
 
 
@@ -68,6 +71,68 @@ def test_a_zone_is_as_badly_off_as_its_worst_metric(market: Any) -> None:
         Health("north.price", "AU-NSW", last_ok=market.now, data_until=market.now - 24 * HOUR),
     ])
     assert entry(market.client(), "north", "AU-NSW")["state"] == "down"
+
+
+def with_daily_feed(market: Any) -> None:
+    """Publishes the catalogue with a slow carrier of AU-SA's demand beside `north.grid`: the whole day, on the day after."""
+    north = market.sources["north"]
+    grid = next(f for f in north.feeds if f.id == "north.grid")
+    out = Publication(daily_at=dt.time(0, 15), day_offset=1, grace_minutes=18 * 60)
+    daily = replace(grid, id="north.daily", zones=("AU-SA",), metrics=(Metric.DEMAND,), publication=out)
+    market.sources["north"] = replace(north, feeds=(*north.feeds, daily))
+    market.publish()
+
+
+@pytest.mark.parametrize(("behind", "state"), [(44, "ok"), (46, "late"), (134, "late"), (136, "down"), (12 * 60, "down")])
+def test_a_slow_feed_on_its_own_schedule_does_not_excuse_a_fast_one(market: Any, behind: int, state: str) -> None:
+    """Both carry demand, and the rows of each end where the fast one stopped."""
+    with_daily_feed(market)
+    until = market.now - 60 * behind
+    reached = {"demand": until, "interchange": market.now}
+    note(market.storage, "north", [
+        Health("north.grid", "AU-SA", last_ok=until, last_error="503", last_error_at=market.now, reached=reached),
+        Health("north.daily", "AU-SA", last_ok=market.now, data_until=until),
+    ])
+    found = entry(market.client(), "north", "AU-SA")
+    assert found["state"] == state
+    assert found["expected_by"] == until + 45 * 60
+
+
+def test_rows_of_a_slow_feed_that_reach_as_far_as_the_fast_one_owes_are_ok(market: Any) -> None:
+    with_daily_feed(market)
+    reached = {"demand": 300, "interchange": market.now}
+    grid = Health("north.grid", "AU-SA", last_ok=1, last_error="503", last_error_at=market.now, reached=reached)
+    note(market.storage, "north", [grid, Health("north.daily", "AU-SA", last_ok=market.now, data_until=market.now)])
+    assert entry(market.client(), "north", "AU-SA")["state"] == "ok"
+
+
+def test_a_feed_without_credentials_promises_nothing_beside_one_that_needs_none(market: Any) -> None:
+    with_daily_feed(market)
+    unset = Health("north.grid", "AU-SA", last_error="not configured: set X_KEY", last_error_at=market.now)
+    until = market.now - 10 * HOUR
+    note(market.storage, "north", [unset, Health("north.daily", "AU-SA", last_ok=market.now, data_until=until)])
+    found = entry(market.client(), "north", "AU-SA")
+    assert found["state"] == "unknown"  # of interchange, which nobody else carries
+    assert found["expected_by"] == instant("2026-03-31T18:15:00Z")
+
+
+def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
+    """Rows that lie ahead, of the same feed, hide nothing."""
+    ahead, dead = market.now + 36 * HOUR, market.now - 5 * HOUR
+    note(market.storage, "north", [
+        Health("north.grid", "AU-SA", last_ok=market.now, data_until=ahead, reached={"demand": dead, "interchange": ahead}),
+    ])
+    found = entry(market.client(), "north", "AU-SA")
+    assert (found["state"], found["expected_by"]) == ("down", dead + 45 * 60)
+
+
+def test_a_metric_that_never_came_is_unknown_and_down_where_asking_fails(market: Any) -> None:
+    reached = {"demand": market.now, "interchange": 0}
+    note(market.storage, "north", [Health("north.grid", "AU-SA", last_ok=market.now, data_until=market.now, reached=reached)])
+    client = market.client()
+    assert entry(client, "north", "AU-SA")["state"] == "unknown"
+    note(market.storage, "north", [Health("north.grid", "AU-SA", last_error="503", last_error_at=market.now, reached=reached)])
+    assert entry(client, "north", "AU-SA")["state"] == "down"
 
 
 def test_status_is_computed_when_asked_for(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:

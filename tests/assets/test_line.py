@@ -16,7 +16,7 @@ from warehouse import health, raw, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Rows
+from warehouse.schema import Key, Rows
 from warehouse.storage import Folder
 
 DAY = date(2026, 6, 10)
@@ -96,6 +96,27 @@ def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
     assert [k.body for k in raw.find(of.storage, "test.demand")] == [whole(0, 30)]
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error, noted.data_until) == (NOON, "", START + 30 * 1800)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
+    """Rows ahead of one metric do not make up for another that stopped, nor a border for the total."""
+
+    def two(body: bytes, request: Request) -> Rows:
+        rows = parse(body, request)
+        rows.extend(Key("GB", Metric.PRICE_DAY_AHEAD, "GBP/MWh", "1h"), [START + i * 3600 for i in range(24)], [50.0] * 24)
+        flow = Key("GB", Metric.INTERCHANGE, "MW", "30m")
+        rows.extend(flow, [START + i * 1800 for i in range(10)], [5.0] * 10)
+        rows.extend(flow._replace(counterparty="FR"), [START + i * 1800 for i in range(30)], [5.0] * 30)
+        return rows
+
+    metrics = (Metric.DEMAND, Metric.PRICE_DAY_AHEAD, Metric.INTERCHANGE, Metric.PRICE)
+    run(house(tmp_path, {DAY: whole(0, 30)}, replace(FEED, parse=two, metrics=metrics)))
+    (noted,) = health.load(Folder(tmp_path), "test")
+    assert noted.data_until == START + 24 * 3600
+    assert noted.reached == {
+        "demand": START + 30 * 1800, "price_day_ahead": START + 24 * 3600, "interchange": START + 10 * 1800, "price": 0,
+    }
 
 
 @pytest.mark.usefixtures("at_noon")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, time
 from pathlib import Path
 
 import pytest
 
-from warehouse import coverage, health
+from warehouse import artefact, coverage, health, layout
 from warehouse.clock import HOUR, MarketDay, Window, instant
 from warehouse.health import Health, expected_by, state
 from warehouse.market import Feed, Metric, Publication
@@ -75,6 +76,35 @@ def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:
     health.note(storage, "a", [Health("a.b", "FR", last_ok=30, data_until=90)])
     assert health.load(storage, "a")[1] == Health("a.b", "FR", last_ok=30, last_error_at=20, data_until=100)
     assert health.load(storage, "nobody") == []
+
+
+def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    health.note(storage, "a", [Health("a.b", "FR", last_ok=10, data_until=900, reached={"price": 100, "price_day_ahead": 900})])
+    health.note(storage, "a", [Health("a.b", "FR", last_ok=20, data_until=200, reached={"price": 200, "price_day_ahead": 0})])
+    health.note(storage, "a", [Health("a.b", "FR", last_error="silent", last_error_at=30, reached={"price": 0, "price_day_ahead": 0})])
+    (told,) = health.load(storage, "a")
+    assert (told.until("price"), told.until("price_day_ahead"), told.until("demand")) == (200, 900, 0)
+    assert (told.data_until, told.whole_until) == (900, 200)
+
+
+def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    member = {"feed": "a.b", "zone": "FR", "last_ok": 10, "last_error": "", "last_error_at": 0, "data_until": 100, "quarantined": 0}
+    storage.put(layout.published(layout.health("a")), artefact.encode({"source": "a", "feeds": [member]}))
+    (told,) = health.load(storage, "a")
+    assert (told.until("price"), told.until("demand"), told.whole_until) == (100, 100, 100)
+    health.note(storage, "a", [Health("a.b", "FR", last_ok=20, data_until=300, reached={"price": 300, "demand": 0})])
+    (told,) = health.load(storage, "a")
+    assert (told.until("price"), told.until("demand")) == (300, 100)
+
+
+def test_a_feed_is_as_badly_off_as_its_worst_metric() -> None:
+    now = 1000 * HOUR
+    ahead = now + 24 * HOUR
+    told = Health("a.b", "FR", last_ok=now, data_until=ahead, reached={"price": now - 5 * HOUR, "price_day_ahead": ahead})
+    assert state(told, ROLLING, "UTC", "5m", now) == "down"
+    assert state(replace(told, reached={"price": now, "price_day_ahead": ahead}), ROLLING, "UTC", "5m", now) == "ok"
 
 
 def test_a_span_ends_where_nothing_is_due_yet() -> None:
