@@ -17,6 +17,7 @@ from api.published import Document
 from api.service import Service
 from warehouse import clock
 from warehouse.clock import LAST_INSTANT
+from warehouse.coverage_note import coverage_note
 
 SNAPSHOT = "snapshot.json"
 _JSON = "application/json"
@@ -49,27 +50,22 @@ def sample_latest(stated: dict[str, Any]) -> dict[str, Any]:
 
 
 def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
-    """One context block and its trend, the price's where there is one, with a sentence of its own: the whole one tells of all."""
+    """One context block and its trend, the price's where there is one, and of the summary what does not tell of the others."""
     blocks = ("context", "trend_24h")
     kept = next((m for name in blocks for m in ("price", *stated.get(name, {})) if m in stated.get(name, {})), None)
-    found = {name: member for name, member in stated.items() if name != "summary_figures"}
+    taken = {m for name in blocks for m in stated.get(name, {}) if m != kept}
+    found = dict(stated)
     for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
         there = stated.get(name, {})
         found[name] = {m: block for m, block in there.items() if m == kept}
         found[omitted] = stated.get(omitted, {}) | {m: "sample" for m in there if m != kept}
-    return {**found, "sample": True, "summary": _sentence(stated, kept)}
-
-
-def _sentence(stated: dict[str, Any], metric: str | None) -> str:
-    """What a sample's numbers say; every one of them stands in it."""
-    closing = "This is a sample: the brief ranks every metric that the zone publishes."
-    if metric not in stated.get("context", {}):
-        return f"{stated['zone_name']}: too little history to rank anything. {closing}"
-    value, block = stated["current"][metric], stated["context"][metric]
-    return (
-        f"{stated['zone_name']}: {str(metric).replace('_', ' ')} {value['value']} {value['unit']}, percentile {block['percentile']} of the "
-        f"last {stated['context_window_requested_days']} days, whose median is {block['median']}. {closing}"
-    )
+    # The whole summary's own sentences, so that a sample cannot say otherwise.
+    parts, said = ({m: part for m, part in stated.get(name, {}).items() if m not in taken} for name in ("summary_parts", "summary_figures"))
+    parts["sample"] = "This is a sample: the brief ranks every metric that the zone publishes."
+    return {
+        **found, "sample": True, "summary": " ".join(parts.values()), "summary_parts": parts, "summary_figures": said,
+        "coverage_note": coverage_note(found),
+    }
 
 
 def sample_snapshot(metric: str, stated: dict[str, Any]) -> dict[str, Any]:

@@ -114,8 +114,10 @@ SCHEMAS: dict[str, Schema] = {
         "context": keyed(ref("ContextBlock"), METRIC), "context_window_requested_days": {"const": 30},
         "trend_24h": keyed(ref("Trend"), METRIC), "generation_mix": keyed(NUMBER, {"enum": list(Fuel)}), "generation_mix_unit": TEXT,
         "summary": TEXT, "coverage_note": TEXT, **TERMS, "method": TEXT, "context_omitted": keyed(TEXT), "trend_omitted": keyed(TEXT),
-        "valid_until": INSTANT, "sample": SAMPLED,
-    }, "generation_mix", "generation_mix_unit", "valid_until", "sample"),
+        "valid_until": INSTANT, "sample": SAMPLED, "summary_parts": keyed(TEXT), "summary_figures": {"type": "object"},
+        "generation_mix_ts": INSTANT, "generation_mix_expected_by": INSTANT, "generation_mix_omitted": TEXT,
+    }, "generation_mix", "generation_mix_unit", "valid_until", "sample", "summary_parts", "summary_figures",
+        "generation_mix_ts", "generation_mix_expected_by", "generation_mix_omitted"),
     "Features": _FEATURES,
     "SignUp": record({"email": {"type": "string", "format": "email", "maxLength": 254}}),
     "Key": record({

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from assets.figures import Figure, Mix, ZoneFigures
-from assets.summary import coverage_note, summary
+from assets.summary import summary
 from warehouse.context import METHOD, WINDOW_DAYS
+from warehouse.coverage_note import coverage_note
 
 
 def latest(told: ZoneFigures, now: int) -> dict[str, Any]:
@@ -24,8 +25,8 @@ def latest(told: ZoneFigures, now: int) -> dict[str, Any]:
 def brief(told: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     """The zone's current values against its own last 30 days, the trend over 24 hours, and both in words."""
     readings = {m: f.reading for m, f in told.figures.items()}
-    text, said = summary(told, now, simulated)
-    return {
+    parts, said = summary(told, now, simulated)
+    body = {
         "zone": told.zone["id"], "zone_name": told.zone["name"], "as_of": now,
         "current": {m: _value(f) for m, f in told.figures.items()},
         "context": {m: _block(r.context, told.figures[m].unit) for m, r in readings.items() if r.context is not None},
@@ -33,8 +34,11 @@ def brief(told: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "context_window_requested_days": WINDOW_DAYS,
         "trend_24h": {m: _block(r.trend, told.figures[m].unit) for m, r in readings.items() if r.trend is not None},
         "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(told.missing),
-        **_brief_mix(told.mix),
-        "summary": text, "summary_figures": said, "coverage_note": coverage_note(told), "method": METHOD,
+        **_brief_mix(told),
+        "summary": " ".join(parts.values()), "summary_parts": parts, "summary_figures": said,
+    }
+    return body | {
+        "coverage_note": coverage_note(body), "method": METHOD,
         "attribution": told.zone["attribution"], "license": told.zone["license"], "valid_until": told.valid_until,
     }
 
@@ -83,8 +87,13 @@ def _mix(mix: Mix) -> dict[str, Any]:
     }
 
 
-def _brief_mix(mix: Mix | None) -> dict[str, Any]:
-    """Both members always, as the specification lists them; empty where the zone publishes no mix."""
+def _brief_mix(told: ZoneFigures) -> dict[str, Any]:
+    """The first two members always, as the specification lists them; empty without a mix, and why where the zone publishes one."""
+    mix = told.mix
     if mix is None:
-        return {"generation_mix": {}, "generation_mix_unit": ""}
-    return {"generation_mix": dict(mix.fuels), "generation_mix_unit": mix.unit, "generation_mix_ts": mix.ts}
+        omitted = {"generation_mix_omitted": told.mix_missing} if told.mix_missing else {}
+        return {"generation_mix": {}, "generation_mix_unit": "", **omitted}
+    return {
+        "generation_mix": dict(mix.fuels), "generation_mix_unit": mix.unit, "generation_mix_ts": mix.ts,
+        "generation_mix_expected_by": mix.expected_by,
+    }

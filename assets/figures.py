@@ -52,6 +52,8 @@ class ZoneFigures:
     figures: Mapping[str, Figure]
     missing: Mapping[str, str]
     mix: Mix | None
+    mix_missing: str
+    """Why a zone that publishes a mix has none; else empty."""
 
     @property
     def empty(self) -> bool:
@@ -72,11 +74,12 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     rows = {pair: r for pair, r in found.items() if r is not None}
     told = dict(zip(rows, readings([r.trail for r in rows.values()], now), strict=True))
     named = {pair: _figure(rows[pair], reading, _promises(catalogue, *pair)) for pair, reading in told.items() if reading is not None}
+    mixes = {z: _mix(storage, catalogue, z, now, kept_out) for z in zones}
     return {
         z: ZoneFigures(
             catalogue["zones"][z], {m: f for (zone, m), f in named.items() if zone == z},
             {m: _missing(catalogue["zones"][z]["metrics"][m]) for zone, m in wanted if zone == z and (z, m) not in named},
-            _mix(storage, catalogue, z, now, kept_out),
+            mixes[z], "" if mixes[z] else _mix_missing(catalogue["zones"][z]["metrics"]),
         )
         for z in zones
     }
@@ -113,6 +116,10 @@ def _due(promises: Collection[Mapping[str, Any]], feed: str, resolution: str, ts
 def _missing(entry: Mapping[str, Any]) -> str:
     feeds = entry["feeds"]
     return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
+
+
+def _mix_missing(metrics: Mapping[str, Any]) -> str:
+    return _missing(metrics[Metric.GENERATION]) if Metric.GENERATION in metrics else ""
 
 
 def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, withheld: Collection[str]) -> Mix | None:

@@ -81,6 +81,8 @@ class Reading:
     next_ts: int | None
     context: Context | None
     context_omitted: str
+    many_ties: bool
+    """More than a quarter of the window equals the value: a rank would say little. Compared exactly, unlike `ties_pct`."""
     trend: Trend | None
     trend_omitted: str
 
@@ -98,6 +100,7 @@ def _reading(trail: Trail, found: Tally) -> Reading:
     return Reading(
         found.row, ts, int(trail.seconds[found.row]), value, found.next_ts,
         None if omitted else _context(found, ts, value, threshold), omitted,
+        found.window.equal * 4 > found.window.total,
         None if found.reference < 0 else _trend(trail, found.reference, value, threshold),
         "no_value_24h_ago" if found.reference < 0 else "",
     )

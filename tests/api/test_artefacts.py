@@ -107,13 +107,18 @@ def test_a_sample_of_a_snapshot_keeps_one_metric_of_every_zone(published: Any) -
 
 
 def brief(metrics: tuple[str, ...]) -> dict[str, Any]:
-    block = {"percentile": 86, "median": 41.25, "vs_median_pct": 12.5, "unit": "GBP/MWh"}
+    block = {
+        "percentile": 86, "median": 41.25, "vs_median_pct": 12.5, "unit": "GBP/MWh", "confidence": "normal", "coverage": 1.0,
+        "sample_count": 720,
+    }
+    parts = {"opening": "Great Britain.", **{m: f"{m} is 47, percentile 86." for m in metrics}}
     return {
         "zone": "GB", "zone_name": "Great Britain", "as_of": 1,
         "current": {m: {"value": 46.5, "unit": "GBP/MWh", "ts": 1} for m in metrics},
         "context": dict.fromkeys(metrics, block), "context_omitted": {}, "context_window_requested_days": 30,
         "trend_24h": {m: {"direction": "rising", "change_pct": 3.1, "from_value": 45.0} for m in metrics}, "trend_omitted": {},
-        "generation_mix": {}, "generation_mix_unit": "", "summary": "Long.", "summary_figures": {"price": {"value": 47}},
+        "generation_mix": {}, "generation_mix_unit": "", "summary": " ".join(parts.values()), "summary_parts": parts,
+        "summary_figures": {"at": "noon", **{m: {"value": 47} for m in metrics}},
         "coverage_note": "", "method": "brief/1", "attribution": "", "license": "", "valid_until": 2,
     }
 
@@ -127,13 +132,70 @@ def test_a_sample_of_a_brief_keeps_one_block_and_its_trend(published: Any, metri
     assert found["context_omitted"] == found["trend_omitted"] == {m: "sample" for m in metrics if m != kept}
     numbers = re.findall(r"-?\d+(?:\.\d+)?", found["summary"])
     assert numbers
-    rest = orjson.dumps({name: member for name, member in found.items() if name != "summary"}).decode()
+    rest = orjson.dumps({name: member for name, member in found.items() if name not in ("summary", "summary_parts")}).decode()
     assert all(number in rest for number in numbers)
+    assert list(found["summary_figures"]) == ["at", kept]
+    assert list(found["summary_parts"]) == ["opening", kept, "sample"]
+    assert found["summary"] == " ".join(found["summary_parts"].values())
 
 
 def test_a_sample_of_a_brief_without_context_says_so(published: Any) -> None:
-    published.put_document("brief/GB.json", {**brief(()), "context": {}, "trend_24h": {}})
-    assert "too little history" in published.client().get("/v1/brief/GB?sample=true").get_json()["summary"]
+    found = published.client().get("/v1/brief/GB?sample=true").get_json()
+    assert found["context"] == {}
+    assert "too little history" in found["summary"]
+
+
+def sampled_and_whole(rig: Any, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    rig.publish()
+    publish(rig.storage, now)
+    whole = orjson.loads((rig.home / "published/brief/GB.json").read_bytes())
+    return rig.client().get("/v1/brief/GB?sample=true").get_json(), whole
+
+
+def put_prices(rig: Any, values: list[float]) -> None:
+    step = 1800
+    first = rig.now - rig.now % step - step * (len(values) - 1)
+    rig.put("north.price", "GB", "price", [(first + i * step, value) for i, value in enumerate(values)], "GBP/MWh", "30m")
+
+
+def put_demand(rig: Any) -> None:
+    start = rig.now - rig.now % 300 - 300 * 8640
+    rig.put("north.grid", "GB", "demand", rig.every(start, 300, 8641, lambda i: 30000 + i))
+
+
+@pytest.mark.parametrize(("prices", "late", "told"), [
+    ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, "so that no rank is given."),
+    ([60.0] * 1440 + [-5.0], 0, "is negative, -5.00 GBP/MWh"),
+    ([60.0] * 1440 + [-5.0], 5 * 86400, "The price at 13:00 BST (12:00 UTC) was negative, -5.00 GBP/MWh"),
+    ([60.0] * 1440 + [-5.0], 5 * 86400, "A newer value was due by 2026-03-30 14:"),
+])
+def test_a_sample_says_of_its_metric_what_the_whole_brief_says(rig: Any, prices: list[float], late: int, told: str) -> None:
+    put_prices(rig, prices)
+    put_demand(rig)
+    sample, whole = sampled_and_whole(rig, rig.now + late)
+    assert told in sample["summary"]
+    assert sample["summary_parts"] == {
+        **{m: part for m, part in whole["summary_parts"].items() if m != "demand"}, "sample": sample["summary_parts"]["sample"],
+    }
+    assert "Demand" not in sample["summary"]
+    assert "demand" not in sample["summary_figures"]
+    assert sample["coverage_note"].startswith("Nine tenths of the last 30 days or more observed for price. No context for interchange: ")
+    assert sample["coverage_note"].endswith("No context for demand: a sample leaves it out.")
+
+
+def test_a_sample_says_what_is_missing_and_that_figures_are_simulated(rig: Any) -> None:
+    rig.mode = "simulated"
+    put_demand(rig)
+    sample, _ = sampled_and_whole(rig, rig.now)
+    assert list(sample["context"]) == ["demand"]
+    assert "No price is known." in sample["summary"]
+    assert "Simulated figures, not market data." in sample["summary"]
+
+
+def test_a_brief_published_before_its_summary_had_parts_still_gives_a_sample(published: Any) -> None:
+    older = {name: member for name, member in brief(("price",)).items() if name != "summary_parts"}
+    published.put_document("brief/GB.json", older)
+    assert published.client().get("/v1/brief/GB?sample=true").get_json()["summary"].startswith("This is a sample: ")
 
 
 def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(published: Any, monkeypatch: pytest.MonkeyPatch) -> None:

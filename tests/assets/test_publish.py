@@ -226,7 +226,7 @@ def texts_in(node) -> list[str]:
 def said_only(brief) -> set[float]:
     """Numbers of the summary that stand nowhere else; times and units are kept verbatim elsewhere."""
     summary = brief["summary"]
-    others = {k: v for k, v in brief.items() if k not in ("summary", "coverage_note")}
+    others = {k: v for k, v in brief.items() if k not in ("summary", "summary_parts", "coverage_note")}
     kept = texts_in(others)
     clocks = [text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text)]
     for text in sorted(kept, key=len, reverse=True) + clocks:
@@ -238,9 +238,19 @@ def sign(number) -> int:
     return (number > 0) - (number < 0)
 
 
+def flow_told(value, before) -> str:
+    """How a flow that changed within a day is told."""
+    if value * before < 0:
+        return f"A day earlier it was net {'import' if before > 0 else 'export'}: "
+    return f"{'more' if abs(value) > abs(before) else 'less'} {'export' if min(value, before) < 0 else 'import'} than a day earlier: "
+
+
 def contradictions(brief, now) -> list[str]:
     """What disagrees in a brief: ranks with extremes, directions with changes, words with numbers."""
-    agree = {"as_of": brief["as_of"] == now}
+    agree = {"as_of": brief["as_of"] == now, "parts": brief["summary"] == " ".join(brief["summary_parts"].values())}
+    for metric, said in brief["summary_figures"].items():
+        if "vs_median" in said:
+            agree[f"{metric} sum"] = abs(said["value"] - said["median"] - said["vs_median"]) < 1e-9
     for metric, block in brief["context"].items():
         value, percentile = brief["current"][metric]["value"], block["percentile"]
         agree |= {
@@ -260,9 +270,13 @@ def contradictions(brief, now) -> list[str]:
         }
     agree |= {f"{metric} ahead": value["ts"] <= now for metric, value in brief["current"].items()}
     directions = [t["direction"] for t in brief["trend_24h"].values()]
+    agree["flat"] = brief["summary"].count("much as a day earlier") == directions.count("flat")
+    flow = brief["trend_24h"].get("interchange", {"direction": "flat"})
+    if flow["direction"] != "flat":
+        directions.remove(flow["direction"])
+        agree["flow"] = flow_told(brief["current"]["interchange"]["value"], flow["from_value"]) in brief["summary"]
     agree["rising"] = brief["summary"].count(" rising: +") == directions.count("rising")
     agree["falling"] = brief["summary"].count(" falling: -") == directions.count("falling")
-    agree["flat"] = brief["summary"].count("much as a day earlier") == directions.count("flat")
     agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == ("negative" in brief["summary"])
     agree["blocks"] = not brief["context"].keys() & brief["context_omitted"].keys()
     agree["trends"] = not brief["trend_24h"].keys() & brief["trend_omitted"].keys()
@@ -413,4 +427,4 @@ def test_the_method_page_names_every_member(world):
     page = (Path(__file__).parents[2] / "docs" / "brief.md").read_text()
     blocks = [*brief["context"]["price"], *brief["trend_24h"]["price"], "vs_median_pct_reason", "change_pct_reason"]
     said = {"too_few_samples", "coverage_below_50_pct", "no_rows", "withheld_by_terms", "no_value_24h_ago", brief["method"]}
-    assert [name for name in (*blocks, *said, "summary_figures", "valid_until") if f"`{name}`" not in page] == []
+    assert [name for name in (*blocks, *said, "summary_figures", "summary_parts", "valid_until") if f"`{name}`" not in page] == []

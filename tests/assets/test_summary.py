@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from assets import bodies, flow_words
 from assets.figures import figures
-from assets.summary import coverage_note, heard, summary
+from assets.summary import heard, summary
 from warehouse import catalogue
 
 HOUR, DAY = 3600, 86400
@@ -18,7 +19,11 @@ def told(world, zone, now=NOW + 60):
 
 
 def text(world, zone, now=NOW + 60, simulated=False):
-    return summary(told(world, zone, now), now, simulated)[0]
+    return " ".join(summary(told(world, zone, now), now, simulated)[0].values())
+
+
+def coverage_note(found):
+    return bodies.brief(found, NOW + 60, simulated=False)["coverage_note"]
 
 
 def test_ordinary(world):
@@ -31,9 +36,58 @@ def test_ordinary(world):
         "+9.00 (+17.5 %) from the median of 51.50. It is rising: +20.50 (+51.3 %) on a day earlier. "
         "Demand is 25000 MW, typical for this zone: percentile 70 of the last 30 days, "
         "+1405 (+6.0 %) from the median of 23595. It is falling: -1960 (-7.3 %) on a day earlier. "
-        "Interchange is -1234 MW (net export), typical for this zone: percentile 67 of the last 30 days, "
-        "+126 from the median of -1360. It is rising: +462 on a day earlier."
+        "Interchange is -1234 MW (net export), typical for this zone: percentile 67 of net import in the last 30 days, "
+        "+126 from the median of -1360. It is less export than a day earlier: the net import changed by +462."
     )
+
+
+@pytest.mark.parametrize(("history", "now", "expected"), [
+    ([-11000 - i for i in range(720)], -11010,
+     "-11010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last 30 days, "
+     "+350 from the median of -11360. It is less export than a day earlier: the net import changed by +686."),
+    ([-1000 - i for i in range(720)], -1714,
+     "-1714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 days, "
+     "-354 from the median of -1360. It is much as a day earlier."),
+    ([-1000 - i for i in range(720)], -6795, "-6795 MW (net export), more export than at any time in the last 30 days: "
+     "-5435 from the median of -1360. It is more export"),
+    ([-1000 - i for i in range(720)], 0,
+     "0 MW (balanced), less export than at any time in the last 30 days: +1360 from the median of -1360. It is less export than"),
+    ([-1000 - i for i in range(720)], 200, "200 MW (net import), more import than at any time in the last 30 days: "
+     "+1560 from the median of -1360. A day earlier it was net export: the net import changed by +1896."),
+    ([1000 + i for i in range(720)], -200, "-200 MW (net export), more export than at any time in the last 30 days: "
+     "-1560 from the median of 1360. A day earlier it was net import: the net import changed by -1896."),
+    ([1000 + i for i in range(720)], 1010, "1010 MW (net import), unusually little import for this zone"),
+    ([1000 + i for i in range(720)], 1720, "1720 MW (net import), unusually high import for this zone"),
+    ([-10 - i for i in range(720)], -100, "-100 MW (net export), less export than usual for this zone"),
+])
+def test_interchange_is_told_as_the_flow_that_runs(world, history, now, expected):
+    world.fold("FR", "interchange", START, [*history, now])
+    assert f"Interchange is {expected}" in text(world, "FR")
+
+
+@pytest.mark.parametrize(("value", "before", "direction", "expected"), [
+    (5, 2, "rising", "more import"), (2, 5, "falling", "less import"), (0, 5, "falling", "less import"), (5, 0, "rising", "more import"),
+    (-5, -2, "falling", "more export"), (-2, -5, "rising", "less export"), (0, -5, "rising", "less export"),
+    (-5, 0, "falling", "more export"),
+])
+def test_a_flow_grows_or_shrinks(value, before, direction, expected):
+    assert flow_words.moved("was", value, before, direction) == f"It was {expected} than a day earlier"
+
+
+def test_said_numbers_add_up(world):
+    world.fold("FR", "price", START, [*[30.0, 36.9] * 360, 37.904])
+    world.fold("FR", "demand", START, [*[1550.2, 1557.9] * 360, 1559.9])
+    _, said = summary(told(world, "FR"), NOW + 60, simulated=False)
+    assert (said["price"]["value"], said["price"]["median"], said["price"]["vs_median"]) == (37.9, 33.45, 4.45)
+    assert (said["demand"]["value"], said["demand"]["median"], said["demand"]["vs_median"]) == (1560, 1554, 6)
+    assert "1560 MW" in text(world, "FR")
+    assert "+6 (+0.4 %) from the median of 1554." in text(world, "FR")
+
+
+@pytest.mark.parametrize(("now", "expected"), [(50.3, "just above"), (49.7, "just below"), (50, "level with")])
+def test_a_difference_that_rounding_swallows_is_said_in_words(world, now, expected):
+    world.fold("FR", "demand", START, [*[49, 51] * 360, now])
+    assert f", {expected} the median of 50." in text(world, "FR")
 
 
 def test_a_rank_that_a_daily_cycle_hides_is_said(world):
@@ -52,6 +106,14 @@ def test_negative_price_is_said_in_words_and_without_a_percentage(world):
 def test_a_common_value_gets_no_rank(world):
     world.fold("FR", "demand", START, [*[0] * 360, *range(100, 460), 0])
     assert "Demand is 0 MW, a value that the last 30 days often had, so that no rank is given." in text(world, "FR")
+
+
+@pytest.mark.parametrize(("ties", "ranked"), [(2160, True), (2161, False)])
+def test_a_quarter_of_ties_is_compared_before_it_is_rounded(world, ties, ranked):
+    world.fold("GB", "demand", NOW - 8640 * 300, [*[7] * ties, *range(100, 100 + 8640 - ties), 7], "5m")
+    found = told(world, "GB").figures["demand"].reading
+    assert found.context.ties_pct == 25.0
+    assert ("percentile" in text(world, "GB"), "no rank is given" in text(world, "GB")) == (ranked, not ranked)
 
 
 def test_too_little_history(world):
@@ -85,12 +147,44 @@ def test_a_short_window_says_how_long_it_is(world):
     assert coverage_note(told(world, "FR")).startswith("Only 0.6 of the window observed for demand (432 values): low confidence.")
 
 
-def test_the_largest_parts_of_the_mix(world):
+def mix(world, ts):
     for fuel, value in {"gas": 31.25, "wind": 40, "nuclear": 12.04, "coal": 0}.items():
-        world.fold("GB", "generation", NOW, [value], "30m", fuel=fuel)
+        world.fold("GB", "generation", ts, [value], "30m", fuel=fuel)
+
+
+def test_the_largest_parts_of_the_mix(world):
+    mix(world, NOW)
     assert text(world, "GB").startswith(
-        "Great Britain, 2026-11-20 12:01 GMT (12:01 UTC). The largest parts of the mix are wind 40 %, gas 31.3 % and nuclear 12 %."
+        "Great Britain, 2026-11-20 12:00 GMT (12:00 UTC). The largest parts of the mix are wind 40 %, gas 31.3 % and nuclear 12 %."
     )
+
+
+def test_a_mix_of_another_time_says_its_time(world):
+    world.fold("GB", "demand", START, range(721))
+    mix(world, NOW - HOUR // 2)
+    assert "The largest parts of the mix at 11:30 GMT (11:30 UTC) are wind 40 %" in text(world, "GB")
+
+
+def test_an_overdue_mix_is_said_like_an_overdue_value(world):
+    world.fold("GB", "demand", START, range(721))
+    mix(world, NOW - 3 * DAY)
+    parts, said = summary(told(world, "GB"), NOW + 60, simulated=False)
+    assert parts["generation_mix"] == (
+        "The largest parts of the mix at 2026-11-17 12:00 GMT (12:00 UTC) were wind 40 %, gas 31.3 % and nuclear 12 %. "
+        "A newer mix was due by 2026-11-17 13:30 GMT (13:30 UTC) and had not come."
+    )
+    assert said["generation_mix"]["due"] == "2026-11-17 13:30 GMT (13:30 UTC)"
+    body = bodies.brief(told(world, "GB"), NOW + 60, simulated=False)
+    assert body["generation_mix_expected_by"] == body["valid_until"] == NOW - 3 * DAY + HOUR + HOUR // 2
+
+
+def test_a_mix_that_is_not_known_is_said(world):
+    world.fold("GB", "demand", START, range(721))
+    world.fold("FR", "demand", START, range(721))
+    assert "No generation mix is known." in text(world, "GB")
+    assert bodies.brief(told(world, "GB"), NOW + 60, simulated=False)["generation_mix_omitted"] == "no_rows"
+    assert "mix" not in text(world, "FR")
+    assert "generation_mix_omitted" not in bodies.brief(told(world, "FR"), NOW + 60, simulated=False)
 
 
 def test_withheld_and_simulated_are_said(world):
@@ -99,6 +193,7 @@ def test_withheld_and_simulated_are_said(world):
     world.withhold()
     world.catalogue()
     assert "The price is withheld by its publisher's terms." in text(world, "FR")
+    assert "The generation mix is withheld by its publisher's terms." in text(world, "GB")
 
 
 @pytest.mark.parametrize(

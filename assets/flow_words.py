@@ -1,0 +1,38 @@
+"""A net import in words, as the flow that runs: a big export is "more export", though as a number it is low and falling."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from warehouse.context import Band, Direction
+
+Flow = Literal["import", "export"]
+
+_AMOUNTS: dict[Band, str] = {
+    "record_low": "less {} than at any time", "very_low": "unusually little {}", "low": "less {} than usual", "typical": "typical",
+    "high": "more {} than usual", "very_high": "unusually high {}", "record_high": "more {} than at any time",
+}
+_MIRRORED: dict[Band, Band] = {
+    "record_low": "record_high", "very_low": "very_high", "low": "high", "typical": "typical",
+    "high": "low", "very_high": "very_low", "record_high": "record_low",
+}
+
+
+def named(value: float) -> str:
+    """Which way a net import runs."""
+    return "net import" if value > 0 else "net export" if value < 0 else "balanced"
+
+
+def ranked(value: float, band: Band) -> str:
+    """The band of a net import, as that of the flow that runs; at zero, of the flow that the window mostly had."""
+    exporting = value < 0 or (not value and band in ("high", "very_high", "record_high"))
+    return _AMOUNTS[_MIRRORED[band] if exporting else band].format("export" if exporting else "import")
+
+
+def moved(verb: str, value: float, before: float, direction: Direction) -> str:
+    """What became of a flow within a day, for a net import that rose or fell."""
+    if value * before < 0:
+        return f"A day earlier it was {named(before)}"
+    exporting = value < 0 or before < 0
+    more = (direction == "rising") != exporting
+    return f"It {verb} {'more' if more else 'less'} {'export' if exporting else 'import'} than a day earlier"
