@@ -81,7 +81,7 @@ def _metric(sent: Any) -> str:
 def _moment(sent: Any) -> int:
     stamp = sent.strip() if isinstance(sent, str) else str(_whole(sent))
     try:
-        return clock.instant(stamp)
+        return clock.asked_instant(stamp)
     except (BadWindow, OverflowError):
         raise ValueError(f"{_shown(sent)} is not Unix seconds or RFC 3339 with an offset, from 1970 to 9999") from None
 

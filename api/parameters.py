@@ -9,7 +9,7 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from api.problems import Fault, Problem
-from warehouse.clock import LAST_INSTANT, instant
+from warehouse.clock import LAST_INSTANT, asked_instant
 from warehouse.errors import BadWindow
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
@@ -68,7 +68,7 @@ def moment(name: str, description: str, example: int | None = None) -> Parameter
     def read(text: str) -> int:
         # In a query `+` means a blank: 2026-01-01T00:00:00+01:00 typed by hand arrives as ...00 01:00.
         try:
-            return instant(text[:11] + text[11:].replace(" ", "+"))
+            return asked_instant(text[:11] + text[11:].replace(" ", "+"))
         except (BadWindow, OverflowError):
             raise ValueError("takes Unix seconds or RFC 3339 with an offset, from 1970 to 9999") from None
 

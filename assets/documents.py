@@ -37,7 +37,7 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
         refresh_all(house)
         for name in DOCUMENTS:
             keys = [k for k in house.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]
-            size = sum(stat.size for k in keys if (stat := house.storage.stat(k)))
-            yield dg.MaterializeResult(asset_key=[GROUP, name], metadata={"documents": len(keys), "bytes": size})
+            sizes = [stat.size for k in keys if (stat := house.storage.stat(k)) and stat.size]  # an empty one was withdrawn
+            yield dg.MaterializeResult(asset_key=[GROUP, name], metadata={"documents": len(sizes), "bytes": sum(sizes)})
 
     return [documents]

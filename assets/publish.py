@@ -13,7 +13,7 @@ from typing import Any
 
 from assets import bodies
 from assets.figures import ZoneFigures, figures
-from warehouse import artefact, catalogue
+from warehouse import artefact, catalogue, clock
 from warehouse.errors import StorageError
 from warehouse.storage import Storage
 from warehouse.zones import ZONES, zone
@@ -34,12 +34,14 @@ class Published:
     """Taken away: nothing of the zone may be served any more."""
 
 
-def publish(storage: Storage, now: int, zones: Collection[str] | None = None) -> Published:
+def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> Published:
     """Publishes these zones' documents (all zones' by default) as of `now` (Unix seconds), and the snapshot of all zones.
 
-    A zone without any row has none. Raises UnknownZone, and StorageError where no catalogue was published.
+    A zone without any row has none. Raises UnknownZone, and StorageError where no catalogue was published. By default
+    `now` is the version's own instant: of two publishers the newer one never tells of an earlier hour.
     """
     version = artefact.new_version()
+    now = clock.now(version) if now is None else now
     wanted = set(ZONES if zones is None else (zone(z).id for z in zones))
     stated = catalogue.load(storage)
     if stated is None:

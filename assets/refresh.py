@@ -6,20 +6,17 @@ from assets import geo_layers, line
 from assets.publish import publish
 from assets.reports import RunReport
 from warehouse import catalogue, clock
-from warehouse.zones import ZONES
 
 
 def refresh(house: line.House, report: RunReport) -> None:
     """Publishes the catalogue, and latest, brief and snapshot where a zone's rows changed."""
-    now = clock.now()
-    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, now)
+    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
     if report.zones:
-        publish(house.storage, now, report.zones)
+        publish(house.storage, zones=report.zones)
 
 
 def refresh_all(house: line.House) -> None:
     """Publishes everything: a day-ahead hour turns without any new row. The geo layers only where their tables changed."""
-    now = clock.now()
-    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, now)
-    publish(house.storage, now, tuple(ZONES))
+    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
+    publish(house.storage)
     geo_layers.ensure(house.storage)

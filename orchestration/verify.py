@@ -64,6 +64,6 @@ def _published(storage: Folder) -> Iterator[str]:
         if not key.endswith(("json", "geojson")):
             continue
         try:
-            orjson.loads(storage.get(key) or b"")
+            orjson.loads(storage.get(key) or b"null")  # an empty one was withdrawn
         except orjson.JSONDecodeError as error:
             yield f"{key}: {error}"

@@ -1,7 +1,8 @@
 """Precomputed documents: put whole, get, version. What stands in them is computed elsewhere.
 
 A document's version is the instant (ns) at which its maker began to read the series: it is put only over an older one,
-so that of two concurrent publishers the one that saw less never wins (DESIGN.md section 7).
+so that of two concurrent publishers the one that saw less never wins (DESIGN.md section 7). One that was withdrawn leaves
+an empty file of that version, so that no older publisher puts it back; to readers it is not there.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ def new_version() -> int:
     return time.time_ns()
 
 
+_WITHDRAWN = b""
+
+
 def encode(document: Any) -> bytes:
     """JSON bytes of a document. NaN and Infinity cannot occur: `None` says what is missing."""
     return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS)
@@ -48,21 +52,25 @@ def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
 
 
 def withdraw(storage: Storage, name: str, version: int) -> bool:
-    """Takes a document away unless what lies there is as new; whether it did."""
+    """Takes a document away unless what lies there is as new; whether one lay there. None older can be put any more."""
     key = layout.published(name)
     with storage.locked([key]):
-        if storage.stat(key) is None or stands(storage, name, version):
+        if stands(storage, name, version):
             return False
-        storage.delete(key)
-    return True
+        there = storage.stat(key)
+        if there is not None and not there.size:
+            storage.touch(key, version)
+            return False
+        storage.put(key, _WITHDRAWN, version)
+        return there is not None
 
 
 def stands(storage: Storage, name: str, version: int) -> bool:
-    """Whether what lies under `name` is as new as `version`.
+    """Whether what lies under `name`, or that nothing does any more, is as new as `version`.
 
     A version from the future was given by a clock that has been set back since: it must not stand until then.
     """
-    there = identity(storage, name)
+    there = storage.stat(layout.published(name))
     return there is not None and version <= there.version <= time.time_ns()
 
 
@@ -71,7 +79,7 @@ def get(storage: Storage, name: str) -> Artefact | None:
     key = layout.published(name)
     while True:
         before = storage.stat(key)
-        if before is None:
+        if before is None or not before.size:
             return None
         body = storage.get(key)
         if body is not None and storage.stat(key) == before:
@@ -79,8 +87,9 @@ def get(storage: Storage, name: str) -> Artefact | None:
 
 
 def identity(storage: Storage, name: str) -> Identity | None:
-    """What a cache compares before it reads again."""
-    return storage.stat(layout.published(name))
+    """What a cache compares before it reads again; None where there is no document."""
+    found = storage.stat(layout.published(name))
+    return found if found is not None and found.size else None
 
 
 def load(storage: Storage, name: str) -> Any:

@@ -27,10 +27,12 @@ RESOLUTIONS: dict[str, int] = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "
 """Seconds of each resolution that a row may carry; a `1y` row lasts its calendar year (`interval_end`)."""
 
 
-def now() -> int:
-    """The current instant, or the fixed one of EMDS_NOW (RFC 3339)."""
+def now(wall_ns: int | None = None) -> int:
+    """The current instant (that of a reading of `time.time_ns` where one is given), or the fixed one of EMDS_NOW (RFC 3339)."""
     fixed = os.environ.get("EMDS_NOW")
-    return _fixed(fixed) if fixed else int(time.time())
+    if fixed:
+        return _fixed(fixed)
+    return int(time.time()) if wall_ns is None else wall_ns // 1_000_000_000
 
 
 @lru_cache(maxsize=4)
@@ -39,30 +41,37 @@ def _fixed(text: str) -> int:
 
 
 def instant(text: str) -> int:
-    """Unix seconds of an RFC 3339 stamp with offset, or of a string of digits. Raises BadWindow."""
-    value = int(text.lstrip("0")[:16] or "0") if text.isascii() and text.isdigit() else _stamped(text)
+    """Unix seconds of an ISO 8601 stamp with offset, or of a string of digits. Raises BadWindow."""
+    if text.isascii() and text.isdigit():
+        value = int(text.lstrip("0")[:16] or "0")
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset") from None
+        if moment.tzinfo is None:
+            raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
+        value = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
     if not 0 <= value <= LAST_INSTANT:
         raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
     return value
 
 
-_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
-def _stamped(text: str) -> int:
-    """RFC 3339 section 5.6; a leap second is the second after it, as in Unix time. datetime.fromisoformat takes all of ISO 8601."""
+def asked_instant(text: str) -> int:
+    """As `instant`, for what callers send: of ISO 8601 only RFC 3339 section 5.6, all of it. Raises BadWindow.
+
+    A leap second is the second after it, as in Unix time.
+    """
+    if text.isascii() and text.isdigit():
+        return instant(text)
     found = _RFC3339.fullmatch(text)
     if found is None:
         raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset")
     day, minute, second, _, offset = found.groups()
-    if offset is None:
-        raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
-    leap = second == "60"
-    try:
-        moment = datetime.fromisoformat(f"{day}T{minute}{'59' if leap else second}{offset.upper()}")
-    except ValueError:
-        raise BadWindow(f"not a time: {text[:40]!r}; there is no such day, hour or offset") from None
-    return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) + leap
+    return instant(f"{day}T{minute}:{'59' if second == '60' else second}{offset.upper()}") + (second == "60")
 
 
 def utc(ts: int) -> datetime:

@@ -174,6 +174,36 @@ def test_rights_taken_back_withdraw_the_documents_at_once(world):
     assert sorted(publish(world.storage, NOW + 120).withdrawn) == ["brief/FR.json", "latest/FR.json", SNAPSHOT]
 
 
+def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(world, monkeypatch):
+    fill(world)
+    fill(world, "GB")
+    publish(world.storage, NOW)
+    read = assets.publish.figures
+
+    def overtaken(*asked):
+        told = read(*asked)
+        monkeypatch.setattr(assets.publish, "figures", read)
+        world.withhold()
+        world.catalogue()
+        publish(world.storage, NOW)
+        return told
+
+    monkeypatch.setattr(assets.publish, "figures", overtaken)
+    done = publish(world.storage, NOW)
+    assert "latest/FR.json" not in done.put
+    assert artefact.load(world.storage, "latest/FR.json") is None
+    assert artefact.load(world.storage, "brief/FR.json") is None
+
+
+def test_the_newer_of_two_publishers_never_tells_of_an_earlier_hour(world, monkeypatch):
+    """`now` is read with the version: it cannot be taken before another publisher's and used after it."""
+    fill(world)
+    monkeypatch.delenv("EMDS_NOW", raising=False)
+    monkeypatch.setattr(assets.publish.artefact, "new_version", lambda: (NOW + 3600) * 10**9)
+    publish(world.storage, zones=["FR"])
+    assert document(world, "latest/FR.json")["updated"] == NOW + 3600
+
+
 def test_a_zone_without_rows_is_withdrawn(world):
     fill(world)
     fill(world, "GB")

@@ -39,6 +39,16 @@ def test_withdrawn_unless_a_newer_one_lies_there(folder):
     assert not artefact.withdraw(folder, "x.json", 12)
     assert artefact.get(folder, "x.json") is None
     assert artefact.load(folder, "x.json") is None
+    assert artefact.identity(folder, "x.json") is None
+
+
+def test_what_was_withdrawn_no_older_publisher_puts_back(folder):
+    for name in ("x.json", "never-there.json"):
+        artefact.withdraw(folder, name, 11)
+        assert not artefact.put(folder, name, b"1", 10)
+        assert artefact.get(folder, name) is None
+        assert artefact.put(folder, name, b"1", 12)
+        assert artefact.load(folder, name) == 1
 
 
 def test_a_version_from_the_future_does_not_stand(folder):
