@@ -18,6 +18,7 @@ from api.service import Service
 from warehouse import clock
 from warehouse.clock import LAST_INSTANT
 from warehouse.coverage_note import coverage_note
+from warehouse.market import Metric
 
 SNAPSHOT = "snapshot.json"
 _JSON = "application/json"
@@ -69,9 +70,10 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
 
 
 def sample_snapshot(metric: str, stated: dict[str, Any]) -> dict[str, Any]:
-    """One metric of every zone."""
+    """One metric of every zone; the mix is generation's."""
     zones = {
-        zone: {**member, "metrics": {m: value for m, value in member["metrics"].items() if m == metric}}
+        zone: {name: part for name, part in member.items() if name != "generation_mix" or metric == Metric.GENERATION}
+        | {"metrics": {m: value for m, value in member["metrics"].items() if m == metric}}
         for zone, member in stated["zones"].items()
     }
     return {**stated, "sample": True, "zones": zones}

@@ -67,7 +67,10 @@ BY = choice("by", "`border`: one row for each border or tie instead of the zone'
 CURSOR = text(
     "cursor", "Where a page goes on: from the `Link: rel=\"next\"` of the page before. Opaque.", "^[A-Za-z0-9_-]{1,400}$", Cursor.from_text,
 )
-SNAPSHOT_METRIC = choice("metric", "Which metric a sample keeps; only with `sample=true`.", [m.value for m in SERIES.values()])
+SNAPSHOT_METRIC = choice(
+    "metric", "Which metric a sample keeps; only with `sample=true`. Default: price.",
+    [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY],
+)
 
 _WORDS = {
     Metric.DEMAND: ("Demand", "Electricity demand, MW."),

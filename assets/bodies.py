@@ -64,7 +64,8 @@ def _silent(zone: Mapping[str, Any], generated: int) -> dict[str, Any]:
 
 def _value(figure: Figure) -> dict[str, Any]:
     return {
-        "value": figure.reading.value, "unit": figure.unit, "ts": figure.reading.ts, "resolution": figure.resolution,
+        "value": figure.reading.value + 0.0,  # publishers write -0.00 too, which is 0
+        "unit": figure.unit, "ts": figure.reading.ts, "resolution": figure.resolution,
         "source": figure.source, "expected_by": figure.expected_by,
     }
 

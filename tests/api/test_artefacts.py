@@ -102,6 +102,11 @@ def test_a_sample_of_a_snapshot_keeps_one_metric_of_every_zone(published: Any) -
     assert {metric for zone in found["zones"].values() for metric in zone["metrics"]} == {"price"}
     demand = client.get("/v1/map/snapshot?sample=true&metric=demand").get_json()
     assert {metric for zone in demand["zones"].values() for metric in zone["metrics"]} == {"demand"}
+    assert not any("generation_mix" in zone for zone in (*found["zones"].values(), *demand["zones"].values()))
+    mix = client.get("/v1/map/snapshot?sample=true&metric=generation").get_json()
+    assert mix["zones"]["GB"]["generation_mix"]["fuels"]
+    assert {metric for zone in mix["zones"].values() for metric in zone["metrics"]} == set()
+    assert client.get("/v1/map/snapshot?sample=true&metric=capacity").status_code == 400, "a snapshot holds none"
     assert client.get("/v1/map/snapshot?metric=demand").status_code == 400
     assert client.get("/v1/map/snapshot?sample=true&metric=heat").status_code == 400
 
