@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -23,6 +24,7 @@ _DAYS = 7
 _SAMPLES = {"latest": artefacts.sample_latest, "brief": artefacts.sample_brief}
 _NAMES = {"latest": artefacts.latest_name, "brief": artefacts.brief_name}
 _JSON = "application/json"
+_FEATURES = '"features":['
 
 
 def of(service: Service) -> dict[str, Any]:
@@ -85,14 +87,15 @@ def _offer(service: Service) -> Any:
 
 
 def _layers(service: Service) -> dict[str, Any]:
-    """Of each layer the shortest feature, under both of its paths."""
+    """Of each layer its first feature, under both of its paths; a layer decoded whole would stay in a worker's memory."""
     found: dict[str, Any] = {}
     for layer in PARAMETERS:
         document = service.shelf.get(f"geo/{layer}.low.geojson") or service.shelf.get(f"geo/{layer}.geojson")
         if document is not None:
-            whole = orjson.loads(document.body)
-            shortest = min(whole["features"], key=lambda feature: len(orjson.dumps(feature)))
-            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {**whole, "features": [shortest]}
+            text = document.body.decode()
+            head, opening, _ = text.partition(_FEATURES)
+            first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
+            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {**orjson.loads(head + opening + "]}"), "features": [first]}
     return found
 
 

@@ -18,6 +18,10 @@ _own_counts = "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 if _own_counts:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="emds-metrics-")
 
+# Arrow's own allocator keeps, for each thread, what it once took; the system's gives it back. Arrow decides on it as it is
+# loaded, and what it writes Parquet with cannot be set later.
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
+
 import pyarrow as pa  # noqa: E402
 from gunicorn import util  # noqa: E402
 from prometheus_client import multiprocess  # noqa: E402
@@ -66,15 +70,16 @@ class _Absent:
 
 
 sys.meta_path.insert(0, _Absent)  # type: ignore[arg-type]
-# Arrow's own allocator keeps what it once took; the system's gives it back. glibc's does so only below a threshold that
-# it raises itself up to 32 MB, and keeps eight arenas a core for threads: a layer cut once would stay for good.
-pa.set_memory_pool(pa.system_memory_pool())
+# glibc gives freed memory back only below a threshold that it raises itself up to 32 MB, and keeps eight arenas a core for
+# threads, none of which shrinks: a layer cut once would stay for good.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _libc = ctypes.CDLL(None)
 if hasattr(_libc, "mallopt"):
-    _libc.mallopt(_M_TRIM_THRESHOLD, 1_048_576)
-    _libc.mallopt(_M_MMAP_THRESHOLD, 1_048_576)
-    _libc.mallopt(_M_ARENA_MAX, 4)
+    _libc.mallopt(_M_TRIM_THRESHOLD, 262_144)
+    _libc.mallopt(_M_MMAP_THRESHOLD, 65_536)
+    _libc.mallopt(_M_ARENA_MAX, 1)
+pa.set_cpu_count(1)  # the worker's threads are the requests': Arrow's own would only take the core from them
+pa.set_io_thread_count(1)
 
 _SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer)\s+\S+|[A-Za-z0-9+/=_-]{80,}|[^\s'\"]+@[^\s'\"]+")
 _KINDS = {414: "url-too-long", 431: "headers-too-large", 500: "internal-error"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 import orjson
@@ -27,6 +28,8 @@ class Document:
     """The instant (monotonic) until which nobody looks whether there is a newer one."""
     derived: dict[str, Any] = field(default_factory=dict)
     """What was computed from this publication: its decoded JSON, its sample form."""
+    making: RLock = field(default_factory=RLock, compare=False, repr=False)
+    """Held while something is computed: what many ask for at once is made once. What is made may need another part of it."""
 
     def coded(self, coding: str) -> bytes:
         """The body in a content coding, `identity` included."""
@@ -34,13 +37,18 @@ class Document:
             return self.body
         found = self.packed.get(coding)
         if found is None:
-            found = self.packed[coding] = pack_well(self.body, coding)
+            with self.making:
+                found = self.packed.get(coding)
+                if found is None:
+                    found = self.packed[coding] = pack_well(self.body, coding)
         return found
 
     def derive(self, key: str, make: Callable[[Document], Any]) -> Any:
         """What `make` computes from this document, once a publication."""
         if key not in self.derived:
-            self.derived[key] = make(self)
+            with self.making:
+                if key not in self.derived:
+                    self.derived[key] = make(self)
         return self.derived[key]
 
     @property

@@ -18,13 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import venv
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from assets import geo_layers
 from bench import wrk
 from bench.servers import ROOT, fetch, free_port, gunicorn, keys, on_core, ours, running
 from bench.warehouse import NOW, TEN_YEARS, fill
@@ -32,6 +35,7 @@ from bench.wrk import Speed
 from warehouse import series
 from warehouse.clock import DAY, Window
 from warehouse.storage import Folder
+from warehouse.zones import ZONES
 
 PEERS = ("datasette==0.65.5", "duckdb==2.0.0", "fastapi==0.165.0", "uvicorn==0.54.0")
 PEERS_PYTHON = ROOT / ".venv-bench" / "http" / "bin" / "python"
@@ -191,6 +195,27 @@ def history(folder: Path) -> list[str]:
     return [f"10 years of history cost {cost:.2f} times a month"] if cost > MOST_FOR_HISTORY else []
 
 
+def everything(base: str) -> None:
+    """A thousand samples of all kinds, sixteen at a time: what a worker held after its hot paths alone would flatter it."""
+    zones = [zone for zone in ZONES if zone != ZONE]
+    formats = ("json", "csv", "parquet", "arrow")
+    paths = [
+        "/openapi.json", "/docs", "/catalog", "/v1/status", "/v1/map/snapshot?sample=true", "/v1/geo/zones?detail=high", "/v1/geo/plants",
+        *(f"/v1/geo/plants?zone={zone}&format={name}" for zone in zones for name in ("geojson", "csv", "parquet", "fgb")),
+        *(f"/v1/geo/zones?detail=high&bbox=-10,{35 + n},10,60&format={name}" for n in range(10) for name in ("geojson", "parquet", "fgb")),
+        *(f"/v1/price/{ZONE}?sample=true&start={NOW - n * DAY}&end={NOW}&format={name}" for n in range(1, 45) for name in formats),
+    ]
+    codings = ("br", "zstd", "gzip", "identity")
+
+    def ask(number: int) -> int:
+        request = urllib.request.Request(base + paths[number % len(paths)], headers={"Accept-Encoding": codings[number % len(codings)]})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return len(answer.read())
+
+    with ThreadPoolExecutor(16) as threads:
+        sum(threads.map(ask, range(1000)))
+
+
 def resident(process: subprocess.Popen[bytes]) -> int:
     """Kilobytes of the worker."""
     child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
@@ -207,6 +232,7 @@ def main() -> int:
         home, bodies = folder / "home", folder / "bodies"
         bodies.mkdir()
         fill(home, 45, documents=True)
+        geo_layers.publish(Folder(home))
         port, bare_port = free_port(), free_port()
         base, bare = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{bare_port}"
         command, environ = ours(home, port)
@@ -218,6 +244,7 @@ def main() -> int:
             yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "bench" / "http_peers"))
             with running(yardstick, {"BENCH_BODIES": str(bodies), "WEB_CONCURRENCY": "1"}, f"{bare}/ready"):
                 missed = compare(base, bare, bodies, held)
+            everything(base)
             kilobytes = resident(process)
         missed += against_peers(home, folder) + history(folder)
     print(f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB (at most {MOST_RESIDENT_KB / 1000:.0f})")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
 import pytest
 
-from api.published import Shelf
+from api.published import Document, Shelf
 from assets.publish import publish
+from warehouse.storage import Identity
 
 
 @pytest.fixture
@@ -215,3 +217,23 @@ def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(publi
     found = shelf.get("latest/GB.json")
     assert found is not None
     assert found.body == body
+
+
+def test_what_many_ask_for_at_once_is_made_once() -> None:
+    """A compressed catalogue or a description takes megabytes while it is made: not for each thread."""
+    document, made, barrier = Document("x", b"1" * 5000, Identity(1, 5000, 1)), [], threading.Barrier(8)
+
+    def make(held: Document) -> int:
+        made.append(threading.get_ident())
+        time.sleep(0.05)
+        return held.derive("inner", lambda _: 7)  # type: ignore[no-any-return]
+
+    def ask(_: int) -> tuple[int, bytes]:
+        barrier.wait(10)
+        return document.derive("outer", make), document.coded("br")
+
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(ask, range(8)))
+    assert len(made) == 1
+    assert {number for number, _ in told} == {7}
+    assert len({id(packed) for _, packed in told}) == 1
