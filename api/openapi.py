@@ -28,6 +28,8 @@ Real-time and historical electricity market data for 25 grid zones in the US, Gr
 default window ends now, so its answer is another each second: give `start` and `end` where 304s matter. HEAD works wherever GET
 does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 
+**Elsewhere.** The same reads as tools for agents: MCP at `/mcp`. A map of all zones: `/`.
+
 **Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
 """
 
