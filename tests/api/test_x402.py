@@ -46,7 +46,8 @@ from tests.rig.shop import shop
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
 PRICE = 1000
-SPANS = Spans(lease=60, confirm=0.3, patience=Patience(connect=0.5, verify=0.4, settle=0.4, pending=0.01))
+SPANS = Spans(lease=60, confirm=0.3, patience=Patience(connect=2, verify=2, settle=2, pending=0.01))
+"""Long enough that a machine at work elsewhere is not taken for a facilitator that hangs; each that does costs so much."""
 HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
 RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
 
