@@ -21,7 +21,9 @@ def checksummed(address: str) -> str:
     """The address in the mixed case that EIP-55 gives it."""
     digits = address[2:].lower()
     marks = keccak256(digits.encode()).hex()
-    return "0x" + "".join(digit.upper() if int(mark, 16) >= 8 else digit for digit, mark in zip(digits, marks, strict=False))
+    return "0x" + "".join(
+        digit.upper() if int(mark, 16) >= 8 else digit for digit, mark in zip(digits, marks, strict=False)
+    )
 
 
 def keccak256(text: bytes) -> bytes:
@@ -31,7 +33,7 @@ def keccak256(text: bytes) -> bytes:
     lanes = [0] * 25
     for start in range(0, len(padded), _RATE):
         for lane in range(_RATE // 8):
-            lanes[lane] ^= int.from_bytes(padded[start + 8 * lane:start + 8 * lane + 8], "little")
+            lanes[lane] ^= int.from_bytes(padded[start + 8 * lane : start + 8 * lane + 8], "little")
         lanes = _permuted(lanes)
     return b"".join(lane.to_bytes(8, "little") for lane in lanes[:4])
 
@@ -47,8 +49,8 @@ def _permuted(lanes: list[int]) -> list[int]:
             x, y = y, (2 * x + 3 * y) % 5
             lanes[x + 5 * y], held = _turned(held, (step + 1) * (step + 2) // 2 % 64), lanes[x + 5 * y]
         for row in range(0, 25, 5):
-            five = lanes[row:row + 5]
-            lanes[row:row + 5] = [five[x] ^ (~five[(x + 1) % 5] & _MASK & five[(x + 2) % 5]) for x in range(5)]
+            five = lanes[row : row + 5]
+            lanes[row : row + 5] = [five[x] ^ (~five[(x + 1) % 5] & _MASK & five[(x + 2) % 5]) for x in range(5)]
         for bit in range(7):
             lanes[0] ^= (register & 1) << ((1 << bit) - 1)
             register = (register << 1 ^ (0x171 if register & 0x80 else 0)) & 0xFF

@@ -106,5 +106,9 @@ class GeoParquet:
         return out.getvalue()
 
 
-CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {"csv": Csv, "fgb": FlatGeobuf, "parquet": GeoParquet}
+CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
+    "csv": Csv,
+    "fgb": FlatGeobuf,
+    "parquet": GeoParquet,
+}
 """By `format`; GeoJSON is cut by `api._geo_index`."""

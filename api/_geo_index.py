@@ -83,11 +83,16 @@ class GeoLayer:
             tuple(orjson.dumps(feature) for feature in features),
             np.array([feature["bbox"] for feature in features], dtype=np.float64),
             tuple(_outline(feature["geometry"]) for feature in features),
-            {"zone": _members([_zones(told) for told in properties]), "fuel": _members([[told.get("fuel")] for told in properties])},
+            {
+                "zone": _members([_zones(told) for told in properties]),
+                "fuel": _members([[told.get("fuel")] for told in properties]),
+            },
             np.array([told.get("capacity_mw") or np.nan for told in properties], dtype=np.float64),
         )
 
-    def select(self, words: Mapping[str, Sequence[str]], min_mw: float | None, box: Box | None, most: int | None) -> NDArray[np.intp]:
+    def select(
+        self, words: Mapping[str, Sequence[str]], min_mw: float | None, box: Box | None, most: int | None
+    ) -> NDArray[np.intp]:
         """The places of the features that fit every filter, in the layer's order; at most the first `most`."""
         fitting = np.ones(len(self.features), dtype=np.bool_)
         for name, wanted in words.items():
@@ -109,7 +114,12 @@ class GeoLayer:
         west, south, east, north = box
         if west > east:
             return self._meet((west, south, 180.0, north)) | self._meet((-180.0, south, east, north))
-        found = (self.boxes[:, 0] <= east) & (self.boxes[:, 2] >= west) & (self.boxes[:, 1] <= north) & (self.boxes[:, 3] >= south)
+        found = (
+            (self.boxes[:, 0] <= east)
+            & (self.boxes[:, 2] >= west)
+            & (self.boxes[:, 1] <= north)
+            & (self.boxes[:, 3] >= south)
+        )
         for place in np.flatnonzero(found):
             outline = self.outlines[place]
             if outline is not None:

@@ -78,8 +78,16 @@ class Ledger:
     def claim(self, terms: Terms, facilitator: str, now: int) -> Entry | None:
         """A row in state verified, new or released before; None where another call has it."""
         values = {
-            **_columns(terms), "state": "verified", "facilitator": facilitator, "tx": "", "error": "",
-            "answer_headers": None, "answer_body": None, "answered": None, "replays": 0, "updated": now,
+            **_columns(terms),
+            "state": "verified",
+            "facilitator": facilitator,
+            "tx": "",
+            "error": "",
+            "answer_headers": None,
+            "answer_body": None,
+            "answered": None,
+            "replays": 0,
+            "updated": now,
         }
         again = update(PAYMENTS).where(_is(terms), _C.state == "released").values(values | {"attempt": _C.attempt + 1})
         try:
@@ -117,7 +125,8 @@ class Ledger:
         """The kept answer of a settled row: as often as it was never given out, then `most` times within `window`."""
         fresh = or_(_C.answered.is_(None), and_(_C.answered > now - window, _C.replays < most))
         again = (
-            update(PAYMENTS).where(_C.id == entry.id, _C.state == "settled", _C.answer_body.is_not(None), fresh)
+            update(PAYMENTS)
+            .where(_C.id == entry.id, _C.state == "settled", _C.answer_body.is_not(None), fresh)
             .values(replays=_C.replays + 1 if entry.answered else 0, answered=entry.answered or now)
             .returning(_C.answer_body, _C.answer_headers)
         )

@@ -40,7 +40,9 @@ class Limits:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        os.posix_fallocate(self._file, 0, _SLOTS * _SLOT.size)  # on a full disk it fails here, and not as a fault in memory
+        os.posix_fallocate(
+            self._file, 0, _SLOTS * _SLOT.size
+        )  # on a full disk it fails here, and not as a fault in memory
         self._table = mmap.mmap(self._file, _SLOTS * _SLOT.size)
         self._lock = threading.Lock()
 

@@ -36,7 +36,9 @@ class Argument:
 def values(arguments: Iterable[Argument], given: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every argument, defaults included. Raises BadArguments. null counts as left out: many models send it."""
     known = {argument.name: argument for argument in arguments}
-    faults = [f"{name[:40]}: no such argument; there are {', '.join(known) or 'none'}" for name in given if name not in known]
+    faults = [
+        f"{name[:40]}: no such argument; there are {', '.join(known) or 'none'}" for name in given if name not in known
+    ]
     found = {}
     for name, argument in known.items():
         sent = given.get(name)
@@ -55,7 +57,10 @@ def values(arguments: Iterable[Argument], given: Mapping[str, Any]) -> dict[str,
 def input_schema(arguments: Iterable[Argument]) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments."""
     listed = list(arguments)
-    schema: dict[str, Any] = {"type": "object", "properties": {argument.name: dict(argument.schema) for argument in listed}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {argument.name: dict(argument.schema) for argument in listed},
+    }
     required = [argument.name for argument in listed if argument.required]
     return {**schema, **({"required": required} if required else {}), "additionalProperties": False}
 
@@ -75,7 +80,9 @@ def _metric(sent: Any) -> str:
     """A metric as paths spell it, `carbon-intensity`."""
     if isinstance(sent, str) and (name := sent.strip().lower().replace("_", "-")) in SERIES:
         return name
-    raise ValueError(f"{_shown(sent)} is no metric; metrics are {', '.join(metric.value for metric in SERIES.values())}")
+    raise ValueError(
+        f"{_shown(sent)} is no metric; metrics are {', '.join(metric.value for metric in SERIES.values())}"
+    )
 
 
 def _moment(sent: Any) -> int:
@@ -122,31 +129,76 @@ def _few(metric: Metric) -> str:
 _SPELLINGS = list(dict.fromkeys(word for name, metric in SERIES.items() for word in (metric.value, name)))
 _INSTANT: Mapping[str, Any] = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 
-ZONE = Argument("zone", _zone, {
-    "type": "string", "enum": list(ZONES), "description": "Zone id, as list_zones gives it.",
-}, required=True)
-METRIC = Argument("metric", _metric, {
-    "type": "string", "enum": _SPELLINGS,
-    "description": f"price, demand and interchange: all zones. generation: {_few(Metric.GENERATION)}. carbon_intensity: "
-                   f"{_few(Metric.CARBON_INTENSITY)}. capacity (yearly): {_few(Metric.CAPACITY)}.",
-}, required=True)
-START = Argument("start", _moment, {
-    **_INSTANT, "description": "First instant of the window: Unix seconds, or RFC 3339 with an offset such as 2026-11-20T00:00:00Z. "
-                               "Default: 24 hours before end.",
-})
+ZONE = Argument(
+    "zone",
+    _zone,
+    {
+        "type": "string",
+        "enum": list(ZONES),
+        "description": "Zone id, as list_zones gives it.",
+    },
+    required=True,
+)
+METRIC = Argument(
+    "metric",
+    _metric,
+    {
+        "type": "string",
+        "enum": _SPELLINGS,
+        "description": f"price, demand and interchange: all zones. generation: {_few(Metric.GENERATION)}. carbon_intensity: "
+        f"{_few(Metric.CARBON_INTENSITY)}. capacity (yearly): {_few(Metric.CAPACITY)}.",
+    },
+    required=True,
+)
+START = Argument(
+    "start",
+    _moment,
+    {
+        **_INSTANT,
+        "description": "First instant of the window: Unix seconds, or RFC 3339 with an offset such as 2026-11-20T00:00:00Z. "
+        "Default: 24 hours before end.",
+    },
+)
 END = Argument("end", _moment, {**_INSTANT, "description": "End of the window, exclusive; as start. Default: now."})
-LIMIT = Argument("limit", _limit, {
-    "type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": DEFAULT_ROWS,
-    "description": "Most rows in the answer: the first ones of the window, in order. A sample holds 50 at most.",
-}, default=DEFAULT_ROWS)
-ORDER = Argument("order", _one_of("asc", "desc"), {
-    "type": "string", "enum": ["asc", "desc"], "default": "asc", "description": "asc: oldest first. desc: newest first.",
-}, default="asc")
-INTERVAL = Argument("interval", _one_of("1h", "1d"), {
-    "type": "string", "enum": ["1h", "1d"],
-    "description": "Time-weighted means over UTC hours or the zone's civil days instead of the stored rows; not for capacity.",
-})
-API_KEY = Argument("api_key", _key, {
-    "type": "string", "description": "Free API key, for clients that cannot send it as the header Authorization: Bearer <key>. "
-                                     "Without any key the answer is a sample.",
-}, default="")
+LIMIT = Argument(
+    "limit",
+    _limit,
+    {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_ROWS,
+        "default": DEFAULT_ROWS,
+        "description": "Most rows in the answer: the first ones of the window, in order. A sample holds 50 at most.",
+    },
+    default=DEFAULT_ROWS,
+)
+ORDER = Argument(
+    "order",
+    _one_of("asc", "desc"),
+    {
+        "type": "string",
+        "enum": ["asc", "desc"],
+        "default": "asc",
+        "description": "asc: oldest first. desc: newest first.",
+    },
+    default="asc",
+)
+INTERVAL = Argument(
+    "interval",
+    _one_of("1h", "1d"),
+    {
+        "type": "string",
+        "enum": ["1h", "1d"],
+        "description": "Time-weighted means over UTC hours or the zone's civil days instead of the stored rows; not for capacity.",
+    },
+)
+API_KEY = Argument(
+    "api_key",
+    _key,
+    {
+        "type": "string",
+        "description": "Free API key, for clients that cannot send it as the header Authorization: Bearer <key>. "
+        "Without any key the answer is a sample.",
+    },
+    default="",
+)

@@ -110,9 +110,13 @@ def _shown(question: Question, tool: str, given: Mapping[str, Any], caller: Call
         return Call(question.path, "", caller.client)
     asked = {name: value for name, value in given.items() if name != "api_key"}
     return Call(
-        question.path, question.price, caller.client,
+        question.path,
+        question.price,
+        caller.client,
         sample=not (key or caller.authorization or caller.payment),
-        authorization=caller.authorization, api_key=key, payment=caller.payment,
+        authorization=caller.authorization,
+        api_key=key,
+        payment=caller.payment,
         fingerprint=hashlib.sha256(orjson.dumps(["mcp", tool, asked], option=orjson.OPT_SORT_KEYS)).hexdigest(),
     )
 
@@ -120,7 +124,7 @@ def _shown(question: Question, tool: str, given: Mapping[str, Any], caller: Call
 def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
     """What is refused for want of calls can be bought. A wrong key is no offer: its owner has to know that it is wrong."""
     if refusal.kind == "invalid-key":
-        way = f"Leave it out for a sample, or get a free one: POST {service.settings.base_url}/v1/keys/signup with {{\"email\": \"...\"}}."
+        way = f'Leave it out for a sample, or get a free one: POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}.'
         return Outcome((f"Invalid API key: this key is unknown or revoked. {way}",))
     buys = refusal.status == 429 and call.price and service.gate.till.open
     return results.refused(refusal, service.gate.till.offer(call) if buys else None)
@@ -186,7 +190,10 @@ def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> Question:
 
 
 def _published(
-    document: Document, key: str, sample: Callable[[dict[str, Any]], dict[str, Any]], words: Callable[[Mapping[str, Any]], str],
+    document: Document,
+    key: str,
+    sample: Callable[[dict[str, Any]], dict[str, Any]],
+    words: Callable[[Mapping[str, Any]], str],
     sampled: bool,
 ) -> Found:
     """A published document or its sample form; its words are made once a publication."""
@@ -205,7 +212,9 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> Question:
         raise BadArguments(f"start: {fault}") from None
     stored_metric(service.holdings, zone, SERIES[name], False)
     query = Query(zone, SERIES[name], start, end, given["limit"], given["order"], interval=interval)
-    return Question(name, f"/v1/{name}/{zone}", partial(_rows, service, query), f"the newest {reads.SAMPLE_ROWS} rows of the window")
+    return Question(
+        name, f"/v1/{name}/{zone}", partial(_rows, service, query), f"the newest {reads.SAMPLE_ROWS} rows of the window"
+    )
 
 
 def _rows(service: Service, query: Query, sampled: bool) -> Found:
@@ -226,7 +235,9 @@ def _rows(service: Service, query: Query, sampled: bool) -> Found:
 def _columns(page: Page) -> dict[str, Any]:
     """The rows as columns; what is the same in every row stands once."""
     named = formats.columns(page)
-    constant = {name: column[0] for name, column in named.items() if name not in ("ts", "value") and len(set(column)) == 1}
+    constant = {
+        name: column[0] for name, column in named.items() if name not in ("ts", "value") and len(set(column)) == 1
+    }
     return {"columns": {name: column for name, column in named.items() if name not in constant}, "constant": constant}
 
 
@@ -239,6 +250,10 @@ def _going_on(page: Page) -> dict[str, int]:
 
 
 _QUESTIONS: Mapping[str, Callable[[Service, Mapping[str, Any]], Question]] = {
-    "list_zones": _list_zones, "get_status": _get_status, "get_latest": _get_latest, "get_zone_brief": _get_zone_brief,
-    "get_history": _get_history, "get_map_snapshot": _get_map_snapshot,
+    "list_zones": _list_zones,
+    "get_status": _get_status,
+    "get_latest": _get_latest,
+    "get_zone_brief": _get_zone_brief,
+    "get_history": _get_history,
+    "get_map_snapshot": _get_map_snapshot,
 }

@@ -226,7 +226,9 @@ def _decoded(value: str | None) -> str | None:
 def _unsupported(requested: str | None) -> Fault:
     # All versions are listed, the legacy ones too: a client that has none in common with the list gives up instead of
     # falling back to `initialize`.
-    return Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(SUPPORTED), "requested": requested})
+    return Fault(
+        UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(SUPPORTED), "requested": requested}
+    )
 
 
 def _status(fault: Fault, legacy: bool) -> int:

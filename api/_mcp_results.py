@@ -63,7 +63,10 @@ class Fixed:
         return cls(
             {v: orjson.dumps({"protocolVersion": v, "serverInfo": _server(settings, v), **spoken}) for v in LEGACY},
             orjson.dumps({"supportedVersions": SUPPORTED, **spoken, **stable}),
-            {v: orjson.dumps({"tools": [described(t, v) for t in TOOLS.values()], **(stable if v == MODERN else {})}) for v in SUPPORTED},
+            {
+                v: orjson.dumps({"tools": [described(t, v) for t in TOOLS.values()], **(stable if v == MODERN else {})})
+                for v in SUPPORTED
+            },
             orjson.Fragment(orjson.dumps(server)),
         )
 

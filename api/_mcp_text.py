@@ -32,8 +32,11 @@ def status(stated: Mapping[str, Any]) -> str:
     """How many feeds stand how, and which ones do not stand well."""
     entries = stated["sources"]
     counts = Counter(entry["state"] for entry in entries)
-    parts = [f"Freshness at {iso(stated['now'])}, {len(entries)} pairs of source and zone: "
-             + ", ".join(f"{counts[state]} {state}" for state in STATE["enum"] if counts[state]) + "."]
+    parts = [
+        f"Freshness at {iso(stated['now'])}, {len(entries)} pairs of source and zone: "
+        + ", ".join(f"{counts[state]} {state}" for state in STATE["enum"] if counts[state])
+        + "."
+    ]
     for state in ("late", "down"):
         named = [f"{entry['source']}/{entry['zone']}" for entry in entries if entry["state"] == state]
         if named:
@@ -44,7 +47,10 @@ def status(stated: Mapping[str, Any]) -> str:
 
 def latest(stated: Mapping[str, Any]) -> str:
     """A zone's values, each with its time."""
-    parts = [f"{name} {_value(value)} at {iso(value['ts'])} ({value['resolution']})" for name, value in stated["metrics"].items()]
+    parts = [
+        f"{name} {_value(value)} at {iso(value['ts'])} ({value['resolution']})"
+        for name, value in stated["metrics"].items()
+    ]
     mix = stated.get("generation_mix")
     if mix:
         parts.append(f"generation at {iso(mix['ts'])} in {mix['unit']}: {_fuels(mix['fuels'])}")
@@ -61,7 +67,10 @@ def snapshot(stated: Mapping[str, Any]) -> str:
     told = {zone: member for zone, member in stated["zones"].items() if member["metrics"]}
     lines = [f"Latest values of {len(told)} zones, put together at {iso(stated['generated'])}:"]
     for zone, member in told.items():
-        lines.append(f"{zone}: " + "; ".join(f"{name} {_value(value)} at {iso(value['ts'])}" for name, value in member["metrics"].items()))
+        lines.append(
+            f"{zone}: "
+            + "; ".join(f"{name} {_value(value)} at {iso(value['ts'])}" for name, value in member["metrics"].items())
+        )
     silent = [zone for zone in stated["zones"] if zone not in told]
     if silent:
         lines.append(f"No values: {', '.join(silent)}.")

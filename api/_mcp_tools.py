@@ -14,7 +14,9 @@ from api.schemas import INSTANT, SCHEMAS, Schema
 COLUMNAR_ABOVE = 100
 """Rows: 200 rows as objects take 17 kB, as columns 6 kB, and hosts cut answers at 25,000 tokens."""
 _REFERENCE = "#/components/schemas/"
-_STRICT = frozenset({"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format"})
+_STRICT = frozenset(
+    {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,24 @@ def _history() -> Schema:
     columns = {
         "type": "object",
         "description": f"The rows where there are more than {COLUMNAR_ABOVE}, instead of data: an array of count values for each member "
-                       "that differs between rows; ts and value always.",
-        "properties": {"ts": {"type": "array", "items": loose(INSTANT)}, "value": {"type": "array", "items": {"type": "number"}}},
+        "that differs between rows; ts and value always.",
+        "properties": {
+            "ts": {"type": "array", "items": loose(INSTANT)},
+            "value": {"type": "array", "items": {"type": "number"}},
+        },
         "required": ["ts", "value"],
     }
     added = {
-        "data": rows, "columns": columns,
-        "constant": {"type": "object", "description": "Beside columns: the members that are the same in every row, such as unit."},
-        "next": {"type": "object", "description": "Where rows were left out: the arguments to call again with, the others unchanged."},
+        "data": rows,
+        "columns": columns,
+        "constant": {
+            "type": "object",
+            "description": "Beside columns: the members that are the same in every row, such as unit.",
+        },
+        "next": {
+            "type": "object",
+            "description": "Where rows were left out: the arguments to call again with, the others unchanged.",
+        },
     }
     required = [name for name in schema["required"] if name != "data"]
     return {**schema, "properties": {**schema["properties"], **added}, "required": required}
@@ -81,47 +93,59 @@ TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool(
-            "list_zones", "List grid zones",
+            "list_zones",
+            "List grid zones",
             "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with id, name, time zone, "
             "currency, source, licence and attribution; the text adds the metrics that each zone publishes. The ids are what the other "
             "tools take as zone. Free, needs no key.",
-            (), _answer("Zones"),
+            (),
+            _answer("Zones"),
         ),
         Tool(
-            "get_status", "Check data freshness",
+            "get_status",
+            "Check data freshness",
             "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for never), the last error, a "
             "state (ok, late, down, unknown) against the source's own schedule, and when the next reading is due. Free, needs no key.",
-            (), _answer("Status"),
+            (),
+            _answer("Status"),
         ),
         Tool(
-            "get_latest", "Get latest values of a zone",
+            "get_latest",
+            "Get latest values of a zone",
             "Returns the newest value of each metric that a zone publishes: price (local currency per MWh), demand (MW), interchange (MW, "
             "+ is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB in %, US-CAISO in MW). Each value has its "
             "unit, its interval's start ts (Unix seconds UTC) and length (resolution). get_zone_brief tells how unusual the values are, "
             "get_history a past window, get_map_snapshot all zones at once.",
-            (takes.ZONE, takes.API_KEY), _answer("Latest"),
+            (takes.ZONE, takes.API_KEY),
+            _answer("Latest"),
         ),
         Tool(
-            "get_zone_brief", "Get a zone's brief",
+            "get_zone_brief",
+            "Get a zone's brief",
             "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum over the trailing 30 "
             "days, the change against 24 hours ago (rising, falling, flat), the generation mix where published, and a one-paragraph "
             "summary. Metrics without enough data are left out, with the reason in context_omitted.",
-            (takes.ZONE, takes.API_KEY), _answer("Brief"),
+            (takes.ZONE, takes.API_KEY),
+            _answer("Brief"),
         ),
         Tool(
-            "get_history", "Get a zone's history",
+            "get_history",
+            "Get a zone's history",
             "Returns the stored rows of one metric of one zone in a window [start, end), by default the last 24 hours: ts (interval start, "
             f"Unix seconds UTC), value, unit, resolution; generation and capacity also fuel. At most limit rows (default "
             f"{takes.DEFAULT_ROWS}, at most {takes.MOST_ROWS}); where more exist, truncated is true and next holds the arguments that go "
             f"on. Above {COLUMNAR_ABOVE} rows the answer is columnar. A missing interval has no row. interval gives hourly or daily means: "
             "days of 5-minute rows do not fit one answer.",
-            (takes.ZONE, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER, takes.INTERVAL, takes.API_KEY), _history(),
+            (takes.ZONE, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER, takes.INTERVAL, takes.API_KEY),
+            _history(),
         ),
         Tool(
-            "get_map_snapshot", "Get latest values of all zones",
+            "get_map_snapshot",
+            "Get latest values of all zones",
             "Returns the newest values of every zone in one answer, for comparing zones or drawing a map: the metrics of get_latest, each "
             "with unit, ts and resolution. Prices are in each zone's own currency. A sample holds the price alone.",
-            (takes.API_KEY,), _answer("Snapshot"),
+            (takes.API_KEY,),
+            _answer("Snapshot"),
         ),
     )
 }
@@ -132,8 +156,12 @@ def described(tool: Tool, version: str) -> dict[str, Any]:
     """A tool as tools/list shows it in a protocol version."""
     hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
     shown: dict[str, Any] = {
-        "name": tool.name, "title": tool.title, "description": tool.description, "inputSchema": input_schema(tool.arguments),
-        "outputSchema": tool.answer, "annotations": {"title": tool.title, **hints},
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": input_schema(tool.arguments),
+        "outputSchema": tool.answer,
+        "annotations": {"title": tool.title, **hints},
     }
     if version == OLDEST:  # neither member was known then
         del shown["title"], shown["outputSchema"]

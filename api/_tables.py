@@ -40,7 +40,8 @@ METADATA = MetaData()
 _Big = BigInteger().with_variant(Integer, "sqlite")
 
 KEYS = Table(
-    "keys", METADATA,
+    "keys",
+    METADATA,
     Column("id", _Big, primary_key=True),
     Column("digest", LargeBinary(32), nullable=False, unique=True),  # SHA-256 of the key, which itself is kept nowhere
     Column("email", Text, nullable=False),
@@ -50,7 +51,8 @@ KEYS = Table(
 )
 
 USAGE = Table(
-    "usage", METADATA,
+    "usage",
+    METADATA,
     Column("key_id", _Big, ForeignKey("keys.id"), primary_key=True),
     Column("day", _Big, primary_key=True),
     Column("calls", _Big, nullable=False),
@@ -58,7 +60,8 @@ USAGE = Table(
 )
 
 SIGN_UPS = Table(
-    "sign_ups", METADATA,
+    "sign_ups",
+    METADATA,
     Column("id", _Big, primary_key=True),
     Column("client", Text, nullable=False),
     Column("at", _Big, nullable=False),
@@ -67,7 +70,8 @@ SIGN_UPS = Table(
 """Attempts of the last hour, for the limit; older rows are removed."""
 
 REPEATS = Table(
-    "repeats", METADATA,
+    "repeats",
+    METADATA,
     Column("client", Text, primary_key=True),
     Column("token", LargeBinary(32), primary_key=True),  # SHA-256 of the Idempotency-Key
     Column("email", Text, nullable=False),
@@ -77,7 +81,8 @@ REPEATS = Table(
 """Sign-ups of the last day that can be asked for again."""
 
 PAYMENTS = Table(
-    "payments", METADATA,
+    "payments",
+    METADATA,
     Column("id", _Big, primary_key=True),
     Column("network", Text, nullable=False),
     Column("payer", Text, nullable=False),
@@ -132,7 +137,9 @@ def open_engine(url: str) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_immediate)
     else:
-        engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5})
+        engine = create_engine(
+            url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5}
+        )
     event.listen(engine, "handle_error", _as_unavailable)
     return engine
 

@@ -197,8 +197,10 @@ def _make_room(connection: Connection, email: str, now: int) -> TooManyKeys | No
     """Retires the key of an address that was unused longest, if it holds three and that one idled for seven days."""
     last = func.max(USAGE.c.day).filter(USAGE.c.calls > 0)
     live = connection.execute(
-        select(KEYS.c.id, KEYS.c.created, last).outerjoin(USAGE, USAGE.c.key_id == KEYS.c.id)
-        .where(KEYS.c.email == email, KEYS.c.revoked.is_(None)).group_by(KEYS.c.id, KEYS.c.created)
+        select(KEYS.c.id, KEYS.c.created, last)
+        .outerjoin(USAGE, USAGE.c.key_id == KEYS.c.id)
+        .where(KEYS.c.email == email, KEYS.c.revoked.is_(None))
+        .group_by(KEYS.c.id, KEYS.c.created)
     ).all()
     if len(live) < KEYS_PER_ADDRESS:
         return None

@@ -39,7 +39,8 @@ def document(service: Service, name: str) -> Document:
     found = service.shelf.get(name)
     if found is None:
         raise Problem(
-            "not-yet-available", f"{name.removesuffix('.json')} does not exist yet: nothing was ingested for it so far.",
+            "not-yet-available",
+            f"{name.removesuffix('.json')} does not exist yet: nothing was ingested for it so far.",
             headers=[("Retry-After", "60")],
         )
     return found
@@ -61,10 +62,17 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
         found[name] = {m: block for m, block in there.items() if m == kept}
         found[omitted] = stated.get(omitted, {}) | {m: "sample" for m in there if m != kept}
     # The whole summary's own sentences, so that a sample cannot say otherwise.
-    parts, said = ({m: part for m, part in stated.get(name, {}).items() if m not in taken} for name in ("summary_parts", "summary_figures"))
+    parts, said = (
+        {m: part for m, part in stated.get(name, {}).items() if m not in taken}
+        for name in ("summary_parts", "summary_figures")
+    )
     parts["sample"] = "This is a sample: the brief ranks every metric that the zone publishes."
     return {
-        **found, "sample": True, "summary": " ".join(parts.values()), "summary_parts": parts, "summary_figures": said,
+        **found,
+        "sample": True,
+        "summary": " ".join(parts.values()),
+        "summary_parts": parts,
+        "summary_figures": said,
         "coverage_note": coverage_note(found),
     }
 
@@ -106,7 +114,9 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
         if asked["metric"] and not asked["sample"]:
             raise parameters.invalid([Fault("metric", "conflict", "only with sample=true")])
         metric = asked["metric"] or "price"
-        return service.guarded("snapshot", partial(_answer, service, SNAPSHOT, f"sample-{metric}", partial(sample_snapshot, metric)))
+        return service.guarded(
+            "snapshot", partial(_answer, service, SNAPSHOT, f"sample-{metric}", partial(sample_snapshot, metric))
+        )
 
     return {"latest": latest, "brief": brief, "snapshot": snapshot}
 
@@ -117,10 +127,16 @@ def _zone_view(service: Service, price: str, name: str, sample: Callable[[dict[s
 
 
 def _answer(
-    service: Service, name: str, key: str, sample: Callable[[dict[str, Any]], dict[str, Any]], entry: Pass,
+    service: Service,
+    name: str,
+    key: str,
+    sample: Callable[[dict[str, Any]], dict[str, Any]],
+    entry: Pass,
 ) -> tuple[Response, int]:
     found = document(service, name)
     stale = clock.now() > found.derive("stale_after", stale_after)
     headers = [*respond.caching(entry.door), *respond.marks(service.holdings.simulated, stale)]
-    response = respond.document(request, sampled(found, key, sample) if entry.door == "sample" else found, _JSON, headers)
+    response = respond.document(
+        request, sampled(found, key, sample) if entry.door == "sample" else found, _JSON, headers
+    )
     return response, 0 if response.status_code == 304 else 1

@@ -16,7 +16,9 @@ def read(asked: Request, most: int) -> bytes:
     try:
         body: bytes = asked.stream.read(most + 1)
     except (ParseException, OSError):
-        raise Problem("invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING) from None
+        raise Problem(
+            "invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING
+        ) from None
     if len(body) > most:
         raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
     return body

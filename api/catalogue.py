@@ -56,7 +56,10 @@ def status(shelf: Shelf, holdings: Holdings, now: int) -> dict[str, Any]:
     for feed in holdings.feeds.values():
         for zone in feed["zones"]:
             carriers[feed["source"], zone].append(_Carrier(feed, known.get((feed["id"], zone))))
-    return {"now": now, "sources": [_entry(source, zone, found, now) for (source, zone), found in sorted(carriers.items())]}
+    return {
+        "now": now,
+        "sources": [_entry(source, zone, found, now) for (source, zone), found in sorted(carriers.items())],
+    }
 
 
 def _healths(document: Document) -> dict[tuple[str, str], Health]:
@@ -72,7 +75,9 @@ def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> _Standing:
     if not reached:
         return _Standing("down" if "down" in (health.rowless(c.health) for c in carriers) else "unknown", None)
     asked = [c.feed for c in carriers if c.health is None or not c.health.unconfigured]
-    due, publication = min((_deadline(feed, reached) for feed in asked or [c.feed for c in carriers]), key=itemgetter(0))
+    due, publication = min(
+        (_deadline(feed, reached) for feed in asked or [c.feed for c in carriers]), key=itemgetter(0)
+    )
     return _Standing(health.by_deadline(due, publication, now), due)
 
 
@@ -87,7 +92,9 @@ def _entry(source: str, zone: str, carriers: Sequence[_Carrier], now: int) -> di
     healths = [c.health for c in carriers if c.health is not None]
     failed = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     return {
-        "source": source, "zone": zone, "last_ok": max((h.last_ok for h in healths), default=0),
+        "source": source,
+        "zone": zone,
+        "last_ok": max((h.last_ok for h in healths), default=0),
         "last_error": f"{failed.feed}: {failed.last_error}" if failed else "",
         "state": health.worst(s.state for s in standing),
         "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
@@ -110,8 +117,14 @@ def catalogue(holdings: Holdings, base_url: str) -> dict[str, Any]:
 
 def _endpoint(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
     described = {
-        "id": endpoint.id, "method": endpoint.method, "path": endpoint.path, "url": base_url + endpoint.path, "summary": endpoint.summary,
-        "access": _access(endpoint), "parameters": list(endpoint.parameters), "zones": list(endpoint.zones),
+        "id": endpoint.id,
+        "method": endpoint.method,
+        "path": endpoint.path,
+        "url": base_url + endpoint.path,
+        "summary": endpoint.summary,
+        "access": _access(endpoint),
+        "parameters": list(endpoint.parameters),
+        "zones": list(endpoint.zones),
     }
     return {**described, "price_usd": PRICES[endpoint.id].usd} if endpoint.paid else described
 

@@ -31,18 +31,30 @@ _ABOUT = (
     "the present against each zone's last 30 days."
 )
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
-_PAGE = [("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")]
+_PAGE = [
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+    )
+]
 
 
 def views(service: Service) -> dict[str, Callable[..., Response]]:
     """The views of this file's paths, by operationId."""
     settings = service.settings
     texts: dict[str, tuple[Callable[[], str], str]] = {
-        "llms": (lambda: llms(settings), _TEXT), "llms-well-known": (lambda: llms(settings), _TEXT),
-        "agents": (lambda: agents(settings), _TEXT), "agents-well-known": (lambda: agents(settings), _TEXT),
-        "security-txt": (lambda: security(settings), _TEXT), "robots": (lambda: robots(settings), _TEXT),
-        "x402": (lambda: _json(payable(settings)), _JSON), "x402-json": (lambda: _json(payable(settings)), _JSON),
-        "api-catalog": (lambda: _json(linkset(settings)), 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'),
+        "llms": (lambda: llms(settings), _TEXT),
+        "llms-well-known": (lambda: llms(settings), _TEXT),
+        "agents": (lambda: agents(settings), _TEXT),
+        "agents-well-known": (lambda: agents(settings), _TEXT),
+        "security-txt": (lambda: security(settings), _TEXT),
+        "robots": (lambda: robots(settings), _TEXT),
+        "x402": (lambda: _json(payable(settings)), _JSON),
+        "x402-json": (lambda: _json(payable(settings)), _JSON),
+        "api-catalog": (
+            lambda: _json(linkset(settings)),
+            'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+        ),
     }
     return {
         **{name: _view(service, make, media) for name, (make, media) in texts.items()},
@@ -52,7 +64,9 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     }
 
 
-def _view(service: Service, make: Callable[[], str], media: str, headers: respond.Headers | None = None) -> Callable[[], Response]:
+def _view(
+    service: Service, make: Callable[[], str], media: str, headers: respond.Headers | None = None
+) -> Callable[[], Response]:
     def answer(entry: Pass) -> tuple[Response, int]:
         return respond.body(request, make().encode(), media, [*respond.caching(entry.door), *(headers or [])]), 1
 
@@ -60,7 +74,11 @@ def _view(service: Service, make: Callable[[], str], media: str, headers: respon
 
 
 def _kept(
-    service: Service, name: str, make: Callable[[], str], media: str, headers: respond.Headers | None = None,
+    service: Service,
+    name: str,
+    make: Callable[[], str],
+    media: str,
+    headers: respond.Headers | None = None,
 ) -> Callable[[], Response]:
     """A long text, made once for each publication of the catalogue: its examples are of that time."""
 
@@ -83,7 +101,9 @@ def description(service: Service) -> dict[str, Any]:
     settings = service.settings
     own = {"x402": payable(settings), "x402-json": payable(settings)}
     shown = {f"{name} application/json": example for name, example in own.items()}
-    return openapi.document(settings, {**examples.of(service), **shown, "api-catalog application/linkset+json": linkset(settings)})
+    return openapi.document(
+        settings, {**examples.of(service), **shown, "api-catalog application/linkset+json": linkset(settings)}
+    )
 
 
 def _problem_page(service: Service, kind: str) -> Response:
@@ -107,20 +127,33 @@ def llms(settings: Settings) -> str:
     """llms.txt: what a language model needs to use this service."""
     base = settings.base_url
     lines = [
-        f"# {_TITLE}", "", f"> {_ABOUT}", "",
+        f"# {_TITLE}",
+        "",
+        f"> {_ABOUT}",
+        "",
         "Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a missing interval has no "
         "row. Every answer carries its licence and attribution.",
         "",
         "Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to /v1/keys/signup for a free "
         "key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call without credentials, "
         "read the 402.",
-        "", f"Zones: {', '.join(ZONES)}.", "", "## API", "",
+        "",
+        f"Zones: {', '.join(ZONES)}.",
+        "",
+        "## API",
+        "",
     ]
     for tag in ("Now", "Series", "Free", "Keys"):
         lines += [_listed(base, endpoint) for endpoint in _shown(tag)]
-    lines += [f"- [MCP server]({base}/mcp): the same reads as tools, streamable HTTP, stateless; sample mode without a key."]
+    lines += [
+        f"- [MCP server]({base}/mcp): the same reads as tools, streamable HTTP, stateless; sample mode without a key."
+    ]
     lines += ["", "## Optional", ""]
-    lines += [f"- [{e.summary}]({base}{e.path}): {e.description}" for e in _shown("Discovery") if e.id in ("openapi", "docs", "catalogue")]
+    lines += [
+        f"- [{e.summary}]({base}{e.path}): {e.description}"
+        for e in _shown("Discovery")
+        if e.id in ("openapi", "docs", "catalogue")
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -135,17 +168,36 @@ def agents(settings: Settings) -> str:
     """agents.txt: how programs that act for people may use this service."""
     base = settings.base_url
     paid = [f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid]
-    return "\n".join([
-        f"# {_TITLE}", f"# {_ABOUT}", f"Description: {base}/openapi.json", f"Documentation: {base}/docs", f"Catalogue: {base}/catalog",
-        f"MCP: {base}/mcp", f"Status: {base}/v1/status", f"Sign-up: POST {base}/v1/keys/signup",
-        "Access: Authorization: Bearer <key>, or x402 payment, or sample=true", f"Payments: {base}/.well-known/x402.json", *paid,
-        "Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429", "",
-    ])
+    return "\n".join(
+        [
+            f"# {_TITLE}",
+            f"# {_ABOUT}",
+            f"Description: {base}/openapi.json",
+            f"Documentation: {base}/docs",
+            f"Catalogue: {base}/catalog",
+            f"MCP: {base}/mcp",
+            f"Status: {base}/v1/status",
+            f"Sign-up: POST {base}/v1/keys/signup",
+            "Access: Authorization: Bearer <key>, or x402 payment, or sample=true",
+            f"Payments: {base}/.well-known/x402.json",
+            *paid,
+            "Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429",
+            "",
+        ]
+    )
 
 
 def robots(settings: Settings) -> str:
     """robots.txt: pages and descriptions may be fetched, figures have an API."""
-    rules = ("User-agent: *", "Allow: /$", "Allow: /docs", "Allow: /llms.txt", "Disallow: /v1/", "Disallow: /mcp", "Disallow: /metrics")
+    rules = (
+        "User-agent: *",
+        "Allow: /$",
+        "Allow: /docs",
+        "Allow: /llms.txt",
+        "Disallow: /v1/",
+        "Disallow: /mcp",
+        "Disallow: /metrics",
+    )
     return "\n".join([*rules, f"# API: {settings.base_url}/openapi.json", ""])
 
 
@@ -162,7 +214,9 @@ def payable(settings: Settings) -> dict[str, Any]:
     """Both well-known x402 documents in one: bare addresses for older crawlers, items with requirements for newer ones."""
     paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
     return {
-        "version": 1, "x402Version": 2, "resources": [settings.base_url + example_path(endpoint) for endpoint in paid],
+        "version": 1,
+        "x402Version": 2,
+        "resources": [settings.base_url + example_path(endpoint) for endpoint in paid],
         "items": [_item(settings, endpoint) for endpoint in paid],
     }
 
@@ -171,10 +225,13 @@ def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
     path = example_path(endpoint)
     accepts = [_offer.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
     return {
-        "resource": {"url": settings.base_url + path, "description": PRICES[endpoint.id].title, "mimeType": _JSON}, "type": "http",
-        "accepts": accepts, "price": {"currency": "USD", "amount": PRICES[endpoint.id].usd},
+        "resource": {"url": settings.base_url + path, "description": PRICES[endpoint.id].title, "mimeType": _JSON},
+        "type": "http",
+        "accepts": accepts,
+        "price": {"currency": "USD", "amount": PRICES[endpoint.id].usd},
         "input": {
-            "method": endpoint.method, "routeTemplate": endpoint.path,
+            "method": endpoint.method,
+            "routeTemplate": endpoint.path,
             "queryParams": {name: parameter.description for name, parameter in endpoint.parameters.items()},
         },
     }
@@ -187,7 +244,14 @@ def linkset(settings: Settings) -> dict[str, Any]:
     def at(path: str, media: str) -> list[dict[str, str]]:
         return [{"href": base + path, "type": media}]
 
-    return {"linkset": [{
-        "anchor": f"{base}/", "service-desc": at("/openapi.json", "application/vnd.oai.openapi+json;version=3.1"),
-        "service-doc": at("/docs", "text/html"), "status": at("/v1/status", _JSON), "service-meta": at("/catalog", _JSON),
-    }]}
+    return {
+        "linkset": [
+            {
+                "anchor": f"{base}/",
+                "service-desc": at("/openapi.json", "application/vnd.oai.openapi+json;version=3.1"),
+                "service-doc": at("/docs", "text/html"),
+                "status": at("/v1/status", _JSON),
+                "service-meta": at("/catalog", _JSON),
+            }
+        ]
+    }

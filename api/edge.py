@@ -28,8 +28,11 @@ ALLOWED = (
     "Payment-Retry, X-API-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id, traceparent"
 )
 _CORS = [("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED)]
-_PREFLIGHT = [("Access-Control-Allow-Headers", ALLOWED), ("Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"),
-              ("Access-Control-Max-Age", "86400")]
+_PREFLIGHT = [
+    ("Access-Control-Allow-Headers", ALLOWED),
+    ("Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"),
+    ("Access-Control-Max-Age", "86400"),
+]
 
 
 def around(app: WSGIApplication, base_url: str, journal: Journal = JOURNAL) -> WSGIApplication:
@@ -46,7 +49,9 @@ def around(app: WSGIApplication, base_url: str, journal: Journal = JOURNAL) -> W
             _see(environ, status, seen)
             if ("Connection", "close") in headers:
                 _close_after(start_response)
-            return start_response(status, [*_typed(environ, headers), ("X-Request-Id", name), *_cors(environ)], exc_info)
+            return start_response(
+                status, [*_typed(environ, headers), ("X-Request-Id", name), *_cors(environ)], exc_info
+            )
 
         excess = _excess(environ)
         if excess is not None:
@@ -75,7 +80,12 @@ def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
     found = KINDS[kind]
     body = body_of(base_url, found, found.meaning, name, {})
     # The rest of the request stays unread: what follows on this connection would be taken for a request.
-    headers = [("Content-Type", MEDIA), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"), ("Connection", "close")]
+    headers = [
+        ("Content-Type", MEDIA),
+        ("Content-Length", str(len(body))),
+        ("Cache-Control", "no-store"),
+        ("Connection", "close"),
+    ]
     start(f"{found.status} {found.title}", headers)
     return [body]
 
@@ -89,7 +99,11 @@ def _close_after(start_response: StartResponse) -> None:
 
 def _is_preflight(environ: WSGIEnvironment) -> bool:
     """Whether a browser asks if it may ask (Fetch standard, CORS-preflight request). /mcp answers for itself."""
-    preflight = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ and "HTTP_ORIGIN" in environ
+    preflight = (
+        environ["REQUEST_METHOD"] == "OPTIONS"
+        and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
+        and "HTTP_ORIGIN" in environ
+    )
     return preflight and not environ.get("PATH_INFO", "").startswith("/mcp")
 
 
@@ -125,6 +139,12 @@ def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
 def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> Entry:
     method, trace = environ["REQUEST_METHOD"], environ.get("HTTP_TRACEPARENT", "")
     return Entry(
-        time.time(), name, method if len(method) < 10 else "?", seen["route"], seen["zone"], seen["status"], seconds,
+        time.time(),
+        name,
+        method if len(method) < 10 else "?",
+        seen["route"],
+        seen["zone"],
+        seen["status"],
+        seconds,
         trace if trace and _TRACE.fullmatch(trace) else "",
     )

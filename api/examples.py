@@ -44,7 +44,9 @@ def of(service: Service) -> dict[str, Any]:
 def _documents(service: Service) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _NAMES:
-        document = next((d for zone in ENDPOINTS[name].zones if (d := service.shelf.get(_NAMES[name](zone))) is not None), None)
+        document = next(
+            (d for zone in ENDPOINTS[name].zones if (d := service.shelf.get(_NAMES[name](zone))) is not None), None
+        )
         if document is not None:
             found[name] = _SAMPLES[name](document.json)
     snapshot = service.shelf.get(artefacts.SNAPSHOT)
@@ -58,10 +60,13 @@ def _of_catalogue(service: Service, held: Holdings) -> dict[str, Any]:
     status = catalogue.status(service.shelf, held, clock.now())
     whole = catalogue.catalogue(held, service.settings.base_url)
     return {
-        "zones": {"zones": catalogue.zones(held)["zones"][:_ROWS]}, "status": {**status, "sources": status["sources"][:_ROWS]},
+        "zones": {"zones": catalogue.zones(held)["zones"][:_ROWS]},
+        "status": {**status, "sources": status["sources"][:_ROWS]},
         "readyz": {"status": "ready", "catalogue": held.generated},
         "catalogue": {
-            **whole, **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")}, "endpoints": whole["endpoints"][:_ROWS],
+            **whole,
+            **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")},
+            "endpoints": whole["endpoints"][:_ROWS],
         },
     }
 
@@ -75,8 +80,12 @@ def _of_keys(service: Service) -> dict[str, Any]:
     now = service.gate.now
     quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
     return {
-        "sign-up": {"api_key": KEY_PREFIX + "0" * 43, "email": "someone@example.org", "quota": quota,
-                    "docs": f"{service.settings.base_url}/docs"},
+        "sign-up": {
+            "api_key": KEY_PREFIX + "0" * 43,
+            "email": "someone@example.org",
+            "quota": quota,
+            "docs": f"{service.settings.base_url}/docs",
+        },
         "usage": {"quota": {**quota, "used": 0, "remaining": CALLS_PER_DAY}, "created": now},
     }
 
@@ -95,7 +104,10 @@ def _layers(service: Service) -> dict[str, Any]:
             text = document.body.decode()
             head, opening, _ = text.partition(_FEATURES)
             first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
-            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {**orjson.loads(head + opening + "]}"), "features": [first]}
+            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {
+                **orjson.loads(head + opening + "]}"),
+                "features": [first],
+            }
     return found
 
 

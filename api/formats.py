@@ -1,5 +1,4 @@
-"""A page of rows as bytes in one of four formats, the same rows in the same order, and which one a request gets.
-"""
+"""A page of rows as bytes in one of four formats, the same rows in the same order, and which one a request gets."""
 
 from __future__ import annotations
 
@@ -33,8 +32,22 @@ _PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """What stands in a header field as it is, beside letters and digits."""
 ENVELOPE_FIELDS = {
     member: f"X-EMDS-{member.replace('_', '-').title()}"
-    for member in ("zone", "metric", "market", "by", "interval", "as_of", "start", "end", "count", "truncated", "attribution", "license",
-                   "sources", "sample")
+    for member in (
+        "zone",
+        "metric",
+        "market",
+        "by",
+        "interval",
+        "as_of",
+        "start",
+        "end",
+        "count",
+        "truncated",
+        "attribution",
+        "license",
+        "sources",
+        "sample",
+    )
 }
 """The header of a CSV answer that tells a member of the envelope."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
@@ -74,7 +87,9 @@ def negotiate(wanted: str | None, accept: str) -> str:
         raise Problem("not-acceptable", f"format takes {', '.join(MEDIA)}.", members={"acceptable": [*MEDIA.values()]})
     found = accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
     if found is None:
-        raise Problem("not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]})
+        raise Problem(
+            "not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]}
+        )
     return _FORMAT_OF[found]
 
 
@@ -99,8 +114,13 @@ def envelope(page: Page) -> dict[str, Any]:
     if query.as_of is not None:
         members["as_of"] = query.as_of
     members |= {
-        "start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated,
-        "attribution": page.terms.attribution, "license": page.terms.license, "sources": list(page.sources),
+        "start": page.start,
+        "end": page.end,
+        "count": page.count,
+        "truncated": page.truncated,
+        "attribution": page.terms.attribution,
+        "license": page.terms.license,
+        "sources": list(page.sources),
     }
     if query.sample:
         members["sample"] = True
@@ -115,11 +135,19 @@ def columns(page: Page) -> dict[str, list[Any]]:
     if shape.fuel:
         named["fuel"] = [rows.slots[code].fuel for code in codes]
     named |= {"ts": rows.ts.tolist(), "value": rows.value.tolist()}
-    texts = ["unit", "resolution", *(["counterparty", "link"] if shape.border else []), *(["source"] if shape.source else [])]
+    texts = [
+        "unit",
+        "resolution",
+        *(["counterparty", "link"] if shape.border else []),
+        *(["source"] if shape.source else []),
+    ]
     named |= {name: [getattr(rows.slots[code], name) for code in codes] for name in texts}
     if page.query.interval is not None:
         samples, coverage = rows.samples, rows.coverage
-        named |= {"samples": [] if samples is None else samples.tolist(), "coverage": [] if coverage is None else coverage.tolist()}
+        named |= {
+            "samples": [] if samples is None else samples.tolist(),
+            "coverage": [] if coverage is None else coverage.tolist(),
+        }
     return named
 
 
@@ -139,8 +167,14 @@ def _csv(page: Page) -> Encoded:
     out = io.BytesIO()
     pacsv.write_csv(table(page), out, pacsv.WriteOptions(quoting_style="needed"))
     stated = envelope(page)
-    texts = {name: ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
-             for name, value in stated.items()}
+    texts = {
+        name: ",".join(value)
+        if isinstance(value, list)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+        for name, value in stated.items()
+    }
     # Header fields are Latin-1 at best: other characters as in a URL.
     headers = [(ENVELOPE_FIELDS[name], quote(text, safe=_PLAIN)) for name, text in texts.items()]
     exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))

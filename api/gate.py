@@ -25,7 +25,9 @@ LIVE_MODES = frozenset({"live", "recorded"})
 class Gate:
     """The doors of one worker; any number of them, on any hosts, share the accounts' database."""
 
-    def __init__(self, settings: Settings, accounts: Accounts, mode: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, settings: Settings, accounts: Accounts, mode: str, clock: Callable[[], float] = time.time
+    ) -> None:
         """`mode` is the warehouse's. `clock` is the true time, never EMDS_NOW."""
         self.settings = settings
         self.accounts = accounts
@@ -47,7 +49,9 @@ class Gate:
         """A pass, or an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
         if call.sample or not call.price:
             settings = self.settings
-            return sample.admit(call, self.limits, settings.free_calls_per_minute, settings.sample_calls_per_day, self.now)
+            return sample.admit(
+                call, self.limits, settings.free_calls_per_minute, settings.sample_calls_per_day, self.now
+            )
         try:
             return self._admit_paid(call)
         except AccountsUnavailable as fault:

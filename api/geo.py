@@ -1,6 +1,6 @@
 """`/v1/geo/zones`, `/interconnectors`, `/plants`: layers whole as published, or features chosen from an index. Not how they are built.
 
-    app.register_blueprint(geo.blueprint(gate, Shelf(storage)))
+app.register_blueprint(geo.blueprint(gate, Shelf(storage)))
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from api.published import Document, Shelf
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 # Layers move once a year; an hour is what a mended one takes to reach every map.
-_CACHING = [("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"), ("Vary", "Accept, Accept-Encoding")]
+_CACHING = [
+    ("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"),
+    ("Vary", "Accept, Accept-Encoding"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,13 @@ def blueprint(gate: Gate, shelf: Shelf) -> Blueprint:
 
 def _view(gate: Gate, shelf: Shelf, layer: str, suffixed: bool) -> Response:
     selection = read(layer, suffixed, request)
-    return guard(gate, request, "", lambda _entry: answer(request, shelf, selection), partial(problems.refused, gate.settings.base_url))
+    return guard(
+        gate,
+        request,
+        "",
+        lambda _entry: answer(request, shelf, selection),
+        partial(problems.refused, gate.settings.base_url),
+    )
 
 
 def read(layer: str, suffixed: bool, asked: Request) -> Selection:
@@ -105,8 +114,12 @@ def answer(asked: Request, shelf: Shelf, selection: Selection) -> tuple[Response
         return validator.unchanged(headers), 0
     if selection.whole:
         return validator.response(validator.coded(kept.body), media, headers), len(index.features)
-    places = index.select(dict(selection.words), selection.min_mw, selection.box, SAMPLE_FEATURES if selection.sample else None)
-    return validator.response(validator.coded(_cut(selection, kept, source, index, places)), media, headers), len(places)
+    places = index.select(
+        dict(selection.words), selection.min_mw, selection.box, SAMPLE_FEATURES if selection.sample else None
+    )
+    return validator.response(validator.coded(_cut(selection, kept, source, index, places)), media, headers), len(
+        places
+    )
 
 
 def _cut(selection: Selection, kept: Document, source: Document, index: GeoLayer, places: NDArray[intp]) -> bytes:
@@ -126,7 +139,9 @@ def _extra(selection: Selection) -> Mapping[str, Any]:
 def _held(shelf: Shelf, name: str) -> Document:
     found = shelf.get(name)
     if found is None:
-        raise Problem("not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")])
+        raise Problem(
+            "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
+        )
     return found
 
 

@@ -19,7 +19,11 @@ MEDIA = {
     "fgb": "application/flatgeobuf",
 }
 """Media type of each `format`, in the order of our liking."""
-FORMATS = {"zones": ("geojson", "parquet", "fgb"), "interconnectors": ("geojson",), "plants": ("geojson", "csv", "parquet", "fgb")}
+FORMATS = {
+    "zones": ("geojson", "parquet", "fgb"),
+    "interconnectors": ("geojson",),
+    "plants": ("geojson", "csv", "parquet", "fgb"),
+}
 """The formats of each layer; the first is the default."""
 
 
@@ -31,7 +35,9 @@ def words(name: str, description: str, allowed: Iterable[str], example: str) -> 
         given = text.split(",")
         unknown = [word for word in given if word not in known]
         if unknown:
-            raise ValueError(f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}")
+            raise ValueError(
+                f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}"
+            )
         return tuple(dict.fromkeys(given))
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
@@ -67,15 +73,28 @@ def _number(text: str) -> float:
     return number
 
 
-SAMPLE = yes_no("sample", "The first 50 features only, marked `\"sample\": true`.")
-DETAIL = choice("detail", "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB).", ("low", "high"), "low")
+SAMPLE = yes_no("sample", 'The first 50 features only, marked `"sample": true`.')
+DETAIL = choice(
+    "detail", "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB).", ("low", "high"), "low"
+)
 BBOX = Parameter(
-    "bbox", "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, its edge included. "
-    "West may be greater than east: the box then crosses the antimeridian.", _bbox,
-    {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4}, None, [-11.0, 35.0, 25.0, 62.0], comma=True,
+    "bbox",
+    "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, its edge included. "
+    "West may be greater than east: the box then crosses the antimeridian.",
+    _bbox,
+    {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+    None,
+    [-11.0, 35.0, 25.0, 62.0],
+    comma=True,
 )
 MIN_MW = Parameter(
-    "min_mw", f"Capacity from so many MW; at least {FLOOR_MW}.", _min_mw, {"type": "number", "minimum": FLOOR_MW}, None, 1000)
+    "min_mw",
+    f"Capacity from so many MW; at least {FLOOR_MW}.",
+    _min_mw,
+    {"type": "number", "minimum": FLOOR_MW},
+    None,
+    1000,
+)
 FUEL = words("fuel", "Main fuel, one or several with commas, in the words of generation and capacity.", Fuel, "nuclear")
 ZONE_OF_PLANT = words("zone", "Zone, one or several with commas.", ZONES, "GB")
 ZONE_OF_LINE = words("zone", "Lines with either end in this zone, one or several with commas.", ZONES, "GB")
@@ -90,7 +109,9 @@ def _format(layer: str) -> Parameter:
 PARAMETERS: dict[str, dict[str, Parameter]] = {
     layer: {parameter.name: parameter for parameter in (*own, BBOX, _format(layer), SAMPLE)}
     for layer, own in {
-        "zones": (DETAIL,), "interconnectors": (ZONE_OF_LINE,), "plants": (ZONE_OF_PLANT, FUEL, MIN_MW),
+        "zones": (DETAIL,),
+        "interconnectors": (ZONE_OF_LINE,),
+        "plants": (ZONE_OF_PLANT, FUEL, MIN_MW),
     }.items()
 }
 """By layer, then by name. The paths with `.geojson` take no `format`."""

@@ -30,7 +30,9 @@ TRUE = frozenset({"true", "1"})
 """What `sample=` may hold to ask for a sample."""
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "br": brotli.decompress, "gzip": gzip.decompress, "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
+    "br": brotli.decompress,
+    "gzip": gzip.decompress,
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
 }
 
 Make = Callable[[Pass], tuple[Response, int]]

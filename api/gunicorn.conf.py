@@ -59,7 +59,6 @@ errorlog = "-"
 control_socket_disable = True
 
 
-
 class _Absent:
     """Says that pandas is not installed: pyarrow loads it where it can, 40 MB for conversions that nobody asks for here."""
 

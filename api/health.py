@@ -25,14 +25,19 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
 
     def readyz() -> Response:
         holdings = service.holdings
-        return Response(orjson.dumps({"status": "ready", "catalogue": holdings.generated}), 200, _NEVER_KEPT, content_type=_JSON)
+        return Response(
+            orjson.dumps({"status": "ready", "catalogue": holdings.generated}), 200, _NEVER_KEPT, content_type=_JSON
+        )
 
     def counts() -> Response:
         token = service.settings.metrics_token
         scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
         if not token or scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token.encode()):
-            raise Problem("invalid-key", "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
-                          headers=[("WWW-Authenticate", "Bearer")])
+            raise Problem(
+                "invalid-key",
+                "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
+                headers=[("WWW-Authenticate", "Bearer")],
+            )
         JOURNAL.flush()
         return Response(metrics.exposition(), 200, _NEVER_KEPT, content_type="text/plain; version=0.0.4; charset=utf-8")
 

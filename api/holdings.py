@@ -85,7 +85,13 @@ def of_document(document: Document) -> Holdings:
     feeds = stated["feeds"]
     withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
     return Holdings(
-        document, stated["generated"], stated["zones"], stated["sources"], feeds, stated["mode"] == "simulated", withheld,
+        document,
+        stated["generated"],
+        stated["zones"],
+        stated["sources"],
+        feeds,
+        stated["mode"] == "simulated",
+        withheld,
         {feed: member["rank"] for feed, member in feeds.items() if feed not in withheld},
     )
 
@@ -106,7 +112,9 @@ def stored_metric(holdings: Holdings, zone_id: str, metric: Metric, day_ahead: b
         raise MetricNotAvailable(zone_id, metric.value, zones_with(metric))
     stored = asked.day_ahead_metric if day_ahead else metric
     if stored is None:
-        raise MetricNotAvailable(zone_id, "price?market=day_ahead", tuple(z.id for z in ZONES.values() if z.day_ahead_metric))
+        raise MetricNotAvailable(
+            zone_id, "price?market=day_ahead", tuple(z.id for z in ZONES.values() if z.day_ahead_metric)
+        )
     feeds = holdings.entry(zone_id, stored.value).get("feeds", [])
     if feeds and all(feed["withheld"] for feed in feeds):
         raise Withheld(zone_id, metric.value, tuple(dict.fromkeys(feed["source"] for feed in feeds)))

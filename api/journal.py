@@ -40,7 +40,12 @@ class Entry(NamedTuple):
     def line(self) -> bytes:
         """As the log has it."""
         told: dict[str, Any] = {
-            "at": round(self.at, 3), "id": self.id, "method": self.method, "route": self.route, "zone": self.zone, "status": self.status,
+            "at": round(self.at, 3),
+            "id": self.id,
+            "method": self.method,
+            "route": self.route,
+            "zone": self.zone,
+            "status": self.status,
             "ms": round(self.seconds * 1000, 2),
         }
         return orjson.dumps({**told, "trace": self.trace} if self.trace else told, option=orjson.OPT_APPEND_NEWLINE)

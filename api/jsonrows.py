@@ -58,15 +58,19 @@ class JsonRows:
         texts = []
         for number in range(piece.first // _BLOCK, (piece.last - 1) // _BLOCK + 1):
             begin = number * _BLOCK
-            block = self._memory.get((piece.stretch.origin, shape, number), partial(_block, piece.stretch, shape, begin))
+            block = self._memory.get(
+                (piece.stretch.origin, shape, number), partial(_block, piece.stretch, shape, begin)
+            )
             first, last = max(piece.first - begin, 0), min(piece.last - begin, len(block.starts) - 1)
-            texts.append(_reversed(block, first, last) if backwards else block.text[block.starts[first]: block.starts[last]])
+            texts.append(
+                _reversed(block, first, last) if backwards else block.text[block.starts[first] : block.starts[last]]
+            )
         return texts[::-1] if backwards else texts
 
 
 def _reversed(block: _Block, first: int, last: int) -> bytes:
     starts = block.starts
-    return b"".join([block.text[starts[row]: starts[row + 1]] for row in range(last - 1, first - 1, -1)])
+    return b"".join([block.text[starts[row] : starts[row + 1]] for row in range(last - 1, first - 1, -1)])
 
 
 def _block(rows: Stretch, shape: Shape, begin: int) -> tuple[_Block, int]:
@@ -80,9 +84,14 @@ def _written(rows: Stretch, shape: Shape) -> _Block:
     numbers = [_numbers(rows.ts), _numbers(rows.value)]
     ends = [b""] * len(rows)
     if rows.samples is not None and rows.coverage is not None:
-        ends = [b',"samples":%b,"coverage":%b' % pair for pair in zip(_numbers(rows.samples), _numbers(rows.coverage), strict=True)]
+        ends = [
+            b',"samples":%b,"coverage":%b' % pair
+            for pair in zip(_numbers(rows.samples), _numbers(rows.coverage), strict=True)
+        ]
     parts = zip(rows.slot.tolist(), *numbers, ends, strict=True)
-    texts = [b'%b%b,"value":%b%b%b},' % (frames[code][0], ts, value, frames[code][1], end) for code, ts, value, end in parts]
+    texts = [
+        b'%b%b,"value":%b%b%b},' % (frames[code][0], ts, value, frames[code][1], end) for code, ts, value, end in parts
+    ]
     starts = np.cumsum([0, *map(len, texts)]).tolist()
     return _Block(b"".join(texts), starts)
 

@@ -56,20 +56,25 @@ def blueprint(gate: Gate) -> Blueprint:
 def _signed_up(gate: Gate, asked: Request) -> Response:
     email, token = _email(asked), _token(asked)
     now = gate.now
-    peer = client_address(asked.remote_addr or "", asked.headers.get("X-Forwarded-For", ""), gate.settings.trusted_proxies)
+    peer = client_address(
+        asked.remote_addr or "", asked.headers.get("X-Forwarded-For", ""), gate.settings.trusted_proxies
+    )
     try:
         key = gate.accounts.sign_up(SignUp(email, client_unit(peer), token), gate.settings.signups_per_hour, now)
     except TooManySignUps as full:
         raise Problem(
-            "too-many-sign-ups", f"At most {gate.settings.signups_per_hour} sign-ups an hour from one address.",
-            members={"retry_after": full.wait}, headers=[("Retry-After", str(full.wait))],
+            "too-many-sign-ups",
+            f"At most {gate.settings.signups_per_hour} sign-ups an hour from one address.",
+            members={"retry_after": full.wait},
+            headers=[("Retry-After", str(full.wait))],
         ) from None
     except TooManyKeys as full:
         raise Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.") from None
     except TokenReused as reused:
         raise Problem("idempotency-key-reused", str(reused)) from None
     body = {
-        "api_key": key, "email": email,
+        "api_key": key,
+        "email": email,
         "quota": {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)},
         "docs": gate.settings.base_url + "/docs",
     }
@@ -80,11 +85,16 @@ def _usage(gate: Gate, asked: Request) -> Response:
     now = gate.now
     mine = _mine(gate, asked, now)
     quota = {
-        "limit": CALLS_PER_DAY, "window": "day", "used": mine.used, "remaining": CALLS_PER_DAY - mine.used,
+        "limit": CALLS_PER_DAY,
+        "window": "day",
+        "used": mine.used,
+        "remaining": CALLS_PER_DAY - mine.used,
         "resets_at": keys.resets_at(now),
     }
     headers = _NO_STORE | dict(keys.rate_limit(mine.used, now))
-    return Response(orjson.dumps({"quota": quota, "created": mine.created}), 200, headers, content_type="application/json")
+    return Response(
+        orjson.dumps({"quota": quota, "created": mine.created}), 200, headers, content_type="application/json"
+    )
 
 
 def _revoked(gate: Gate, asked: Request) -> Response:
@@ -106,7 +116,9 @@ def _mine(gate: Gate, asked: Request, now: int) -> Usage:
 def _email(asked: Request) -> str:
     """The address in the body, in lower case: one person's three keys. Raises Problem 400, 413 or 415."""
     if asked.mimetype != "application/json":
-        raise Problem("unsupported-media-type", 'The body is JSON, {"email": "..."}, with Content-Type: application/json.')
+        raise Problem(
+            "unsupported-media-type", 'The body is JSON, {"email": "..."}, with Content-Type: application/json.'
+        )
     try:
         document = orjson.loads(bodies.read(asked, _MOST_BYTES))
     except ValueError:

@@ -14,8 +14,12 @@ from warehouse.storage import Identity
 
 FOLDER = Path(__file__).parent / "pages" / "map"
 _MEDIA = {
-    ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json", ".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    "": "text/plain; charset=utf-8",
 }
 # Leaflet sets styles by script, which 'self' allows; nothing inline, nothing from elsewhere.
 _POLICY = (
@@ -23,8 +27,11 @@ _POLICY = (
     "form-action 'self'; frame-ancestors 'self'"
 )
 _HTML_HEADERS = [
-    ("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encoding"), ("Content-Security-Policy", _POLICY),
-    ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
+    ("Cache-Control", "public, no-cache"),
+    ("Vary", "Accept-Encoding"),
+    ("Content-Security-Policy", _POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "same-origin"),
 ]
 
 

@@ -25,7 +25,18 @@ from api import _mcp_calls as calls
 from api import _mcp_results as results
 from api._mcp_arguments import BadArguments
 from api._mcp_calls import Caller
-from api._mcp_protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, OLDEST, Ask, Fault, Reply, Shown, error, exchange
+from api._mcp_protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    OLDEST,
+    Ask,
+    Fault,
+    Reply,
+    Shown,
+    error,
+    exchange,
+)
 from api._mcp_results import Fixed, Outcome
 from api._mcp_tools import TOOLS
 from api.client import client_address
@@ -46,8 +57,11 @@ _LOG = logging.getLogger("emds.mcp")
 _EXPOSED = ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id")
 _PREFLIGHT = (
     ("Access-Control-Allow-Methods", "POST"),
-    ("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-                                     "Mcp-Session-Id, X-Request-Id, traceparent"),
+    (
+        "Access-Control-Allow-Headers",
+        "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+        "Mcp-Session-Id, X-Request-Id, traceparent",
+    ),
     ("Access-Control-Max-Age", "86400"),
 )
 
@@ -64,7 +78,9 @@ def blueprint(service: Service) -> Blueprint:
 
     routes.record_once(add)
     # A body that broke off, or too large for the whole service; the rest of it stays unread.
-    routes.register_error_handler(HTTPException, lambda error: _refused(error.code or 400, error.name, ("Connection", "close")))
+    routes.register_error_handler(
+        HTTPException, lambda error: _refused(error.code or 400, error.name, ("Connection", "close"))
+    )
     routes.register_error_handler(Exception, _unforeseen)
     return routes
 
@@ -135,7 +151,9 @@ class Endpoint:
         environ = request.environ
         host, origin = environ.get("HTTP_HOST", ""), environ.get("HTTP_ORIGIN", "")
         if not self.welcome.admits(host, origin):
-            return _refused(403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS")
+            return _refused(
+                403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
+            )
         response = _preflight() if request.method == "OPTIONS" else self._checked(environ)
         if origin:
             response.headers.extend([("Access-Control-Allow-Origin", origin), ("Vary", "Origin"), _EXPOSED])
@@ -143,7 +161,9 @@ class Endpoint:
 
     def _checked(self, environ: dict[str, Any]) -> Response:
         if request.method != "POST":
-            return _refused(405, "Send JSON-RPC messages by POST; this server has no streams and no sessions", ("Allow", "POST"))
+            return _refused(
+                405, "Send JSON-RPC messages by POST; this server has no streams and no sessions", ("Allow", "POST")
+            )
         if request.mimetype != _JSON:
             return _refused(415, "The body is JSON, with Content-Type: application/json")
         if not _takes_json(environ.get("HTTP_ACCEPT", "")):
@@ -194,7 +214,9 @@ class Post:
         payment = calls.encoded(meta.get("x402/payment")) if isinstance(meta, dict) else ""
         caller = Caller(self.caller.client, self.caller.authorization, payment)
         try:
-            outcome = calls.called(self.endpoint.service, tool.name, arguments.values(tool.arguments, given or {}), caller)
+            outcome = calls.called(
+                self.endpoint.service, tool.name, arguments.values(tool.arguments, given or {}), caller
+            )
         except BadArguments as fault:
             if ask.version in _BEFORE_ERRORS_AS_RESULTS:
                 raise Fault(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
@@ -204,7 +226,9 @@ class Post:
 
 
 def _caller(environ: dict[str, Any], settings: Settings) -> Caller:
-    client = client_address(request.remote_addr or "", environ.get("HTTP_X_FORWARDED_FOR", ""), settings.trusted_proxies)
+    client = client_address(
+        request.remote_addr or "", environ.get("HTTP_X_FORWARDED_FOR", ""), settings.trusted_proxies
+    )
     return Caller(client, environ.get("HTTP_AUTHORIZATION", ""))
 
 

@@ -36,9 +36,12 @@ does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 _HEADERS: Mapping[str, tuple[str, str]] = {
     "X-Request-Id": ("string", "The request's id: the caller's own where it sent one, else made here."),
     "ETag": ("string", "Strong validator of this representation."),
-    "Cache-Control": ("string", "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups."),
+    "Cache-Control": (
+        "string",
+        "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
+    ),
     "Vary": ("string", "The request headers that the answer depends on."),
-    "Link": ("string", "`rel=\"next\"`: where the next page is, if rows were left out."),
+    "Link": ("string", '`rel="next"`: where the next page is, if rows were left out.'),
     "X-Sample": ("string", "`true` where the answer is a sample."),
     "X-EMDS-Data": ("string", "`simulated` where the figures are simulated."),
     "X-EMDS-Stale": ("string", "`true` past the instant at which newer figures were due."),
@@ -53,20 +56,31 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
     "Content-Encoding": ("string", "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it."),
     "Content-Disposition": ("string", "A file name, for every format but JSON."),
     "Content-Security-Policy": ("string", "What the page may load: nothing from elsewhere."),
-    **{name: ("string", f"CSV only: the envelope's `{member}`, as text.") for member, name in formats.ENVELOPE_FIELDS.items()},
+    **{
+        name: ("string", f"CSV only: the envelope's `{member}`, as text.")
+        for member, name in formats.ENVELOPE_FIELDS.items()
+    },
 }
 _ALWAYS = ("X-Request-Id",)
 _QUOTA = ("RateLimit", "RateLimit-Policy")
 _KEPT = ("ETag", "Cache-Control", "Vary")
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {
-    401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After", *_QUOTA), 503: ("Retry-After",)}
+    401: ("WWW-Authenticate",),
+    405: ("Allow",),
+    429: ("Retry-After", *_QUOTA),
+    503: ("Retry-After",),
+}
 _ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path."""
 _LINKED = ("latest", "brief", "price", "demand", "interchange")
 """What every zone has."""
 _TAGS = {
-    "Free": "No credentials needed.", "Now": "The present, precomputed.", "Series": "History, by metric and zone.",
-    "Keys": "Free API keys.", "Discovery": "Descriptions of this service for programs and people.", "Service": "For operators.",
+    "Free": "No credentials needed.",
+    "Now": "The present, precomputed.",
+    "Series": "History, by metric and zone.",
+    "Keys": "Free API keys.",
+    "Discovery": "Descriptions of this service for programs and people.",
+    "Service": "For operators.",
 }
 
 
@@ -78,9 +92,14 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
     return {
         "openapi": "3.1.1",
         "info": {
-            "title": "Electricity Market Data Service", "version": VERSION, "description": _DESCRIPTION,
-            "contact": _contact(settings), "license": {"name": "Apache-2.0 (the service; each answer states the figures' own licence)",
-                                                       "identifier": "Apache-2.0"},
+            "title": "Electricity Market Data Service",
+            "version": VERSION,
+            "description": _DESCRIPTION,
+            "contact": _contact(settings),
+            "license": {
+                "name": "Apache-2.0 (the service; each answer states the figures' own licence)",
+                "identifier": "Apache-2.0",
+            },
         },
         "servers": [{"url": settings.base_url}],
         "tags": [{"name": name, "description": words} for name, words in _TAGS.items()],
@@ -88,14 +107,27 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "components": {
             "schemas": schemas.SCHEMAS,
             "responses": {
-                "402": _offer(examples.get("402")), **{str(status): _problem(status, settings.base_url) for status in _statuses()},
+                "402": _offer(examples.get("402")),
+                **{str(status): _problem(status, settings.base_url) for status in _statuses()},
             },
-            "headers": {name: {"description": words, "schema": {"type": kind}} for name, (kind, words) in _HEADERS.items()},
+            "headers": {
+                name: {"description": words, "schema": {"type": kind}} for name, (kind, words) in _HEADERS.items()
+            },
             "securitySchemes": {
                 "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key of POST /v1/keys/signup."},
                 "token": {"type": "http", "scheme": "bearer", "description": "The operator's EMDS_METRICS_TOKEN."},
-                "x402": {"type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE", "description": "A signed payment, x402 version 2."},
-                "x402v1": {"type": "apiKey", "in": "header", "name": "X-PAYMENT", "description": "A signed payment, x402 version 1."},
+                "x402": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "PAYMENT-SIGNATURE",
+                    "description": "A signed payment, x402 version 2.",
+                },
+                "x402v1": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-PAYMENT",
+                    "description": "A signed payment, x402 version 1.",
+                },
             },
         },
     }
@@ -111,18 +143,27 @@ def _contact(settings: Settings) -> Json:
 def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     """One method of one path."""
     described: Json = {
-        "operationId": endpoint.id, "summary": endpoint.summary, "description": endpoint.description, "tags": [endpoint.tag],
+        "operationId": endpoint.id,
+        "summary": endpoint.summary,
+        "description": endpoint.description,
+        "tags": [endpoint.tag],
         "parameters": [*_path_parameters(endpoint), *map(_parameter, endpoint.parameters.values())],
         "responses": {str(endpoint.code): _answer(endpoint, examples), **_others(endpoint)},
         "security": _security(endpoint),
     }
     if endpoint.body:
-        described["requestBody"] = {"required": True, "content": {"application/json": {
-            "schema": schemas.ref(endpoint.body), "example": {"email": "someone@example.org"}}}}
+        described["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schemas.ref(endpoint.body), "example": {"email": "someone@example.org"}}
+            },
+        }
     if endpoint.paid:
         price = PRICES[endpoint.id]
         described["x-payment-info"] = {
-            "price": {"mode": "fixed", "currency": "USD", "amount": price.usd}, "protocols": [{"x402": {}}]}
+            "price": {"mode": "fixed", "currency": "USD", "amount": price.usd},
+            "protocols": [{"x402": {}}],
+        }
     return described
 
 
@@ -137,15 +178,37 @@ def _security(endpoint: Endpoint) -> list[Json]:
 def _path_parameters(endpoint: Endpoint) -> list[Json]:
     if endpoint.zones:
         schema = {"type": "string", "enum": list(endpoint.zones)}
-        return [{"name": "zone", "in": "path", "required": True, "description": "A zone.", "schema": schema, "example": endpoint.zones[0]}]
+        return [
+            {
+                "name": "zone",
+                "in": "path",
+                "required": True,
+                "description": "A zone.",
+                "schema": schema,
+                "example": endpoint.zones[0],
+            }
+        ]
     if "{kind}" in endpoint.path:
         schema = {"type": "string", "enum": list(KINDS)}
-        return [{"name": "kind", "in": "path", "required": True, "description": "The last part of a `type`.", "schema": schema}]
+        return [
+            {
+                "name": "kind",
+                "in": "path",
+                "required": True,
+                "description": "The last part of a `type`.",
+                "schema": schema,
+            }
+        ]
     return []
 
 
 def _parameter(parameter: Parameter) -> Json:
-    described: Json = {"name": parameter.name, "in": "query", "description": parameter.description, "schema": dict(parameter.schema)}
+    described: Json = {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+    }
     if parameter.comma:
         described |= {"style": "form", "explode": False}
     if parameter.example is not None:
@@ -158,10 +221,26 @@ def _headers(*names: str) -> Json:
 
 
 def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
-    marks = (*_QUOTA, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE") if endpoint.paid else _QUOTA if endpoint.id == "usage" else ()
-    own = {"Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()), "Now": ("X-EMDS-Stale",)}.get(endpoint.tag, ())
-    more = ("Content-Security-Policy",) if endpoint.media == ("text/html",) else ("Content-Disposition",) if len(endpoint.media) > 1 else ()
-    kept = (*_KEPT, "Content-Encoding", "X-Sample", "X-EMDS-Data") if _is_kept(endpoint) else ("Cache-Control", "X-Sample")
+    marks = (
+        (*_QUOTA, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+        if endpoint.paid
+        else _QUOTA
+        if endpoint.id == "usage"
+        else ()
+    )
+    own = {"Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()), "Now": ("X-EMDS-Stale",)}.get(
+        endpoint.tag, ()
+    )
+    more = (
+        ("Content-Security-Policy",)
+        if endpoint.media == ("text/html",)
+        else ("Content-Disposition",)
+        if len(endpoint.media) > 1
+        else ()
+    )
+    kept = (
+        (*_KEPT, "Content-Encoding", "X-Sample", "X-EMDS-Data") if _is_kept(endpoint) else ("Cache-Control", "X-Sample")
+    )
     answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*kept, *own, *more, *marks)}
     if endpoint.answer:
         answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
@@ -189,12 +268,17 @@ def _others(endpoint: Endpoint) -> Json:
     others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
     if _is_kept(endpoint):
         headers = _headers(*_KEPT, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
-        others = {"304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": headers}, **others}
+        others = {
+            "304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": headers},
+            **others,
+        }
     return others
 
 
 def _statuses() -> list[int]:
-    return sorted({404, *_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402})
+    return sorted(
+        {404, *_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
+    )
 
 
 def _offer(example: Any) -> Json:
@@ -209,11 +293,21 @@ def _offer(example: Any) -> Json:
 def _problem(status: int, base_url: str) -> Json:
     """The response of a status: every kind of problem that it may be, as an example."""
     kinds = [kind for kind in KINDS.values() if kind.status == status]
-    examples = {kind.name: {"summary": kind.title, "value": {
-        "type": f"{base_url}/problems/{kind.name}", "title": kind.title, "status": status, "detail": kind.meaning,
-        "instance": "0123456789abcdef0123456789abcdef",
-    }} for kind in kinds}
+    examples = {
+        kind.name: {
+            "summary": kind.title,
+            "value": {
+                "type": f"{base_url}/problems/{kind.name}",
+                "title": kind.title,
+                "status": status,
+                "detail": kind.meaning,
+                "instance": "0123456789abcdef0123456789abcdef",
+            },
+        }
+        for kind in kinds
+    }
     return {
-        "description": "; ".join(kind.title for kind in kinds) + ".", "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
+        "description": "; ".join(kind.title for kind in kinds) + ".",
+        "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
         "content": {MEDIA: {"schema": schemas.ref("Problem"), "examples": examples}},
     }

@@ -39,7 +39,9 @@ def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> d
     for name, texts in given.lists():
         parameter = parameters.get(name)
         if parameter is None:
-            faults.append(Fault(name[:60], "unknown", f"unknown parameter; this path knows {_listed(parameters) or 'none'}"))
+            faults.append(
+                Fault(name[:60], "unknown", f"unknown parameter; this path knows {_listed(parameters) or 'none'}")
+            )
         elif len(texts) > 1:
             faults.append(Fault(name, "repeated", "given more than once"))
         else:
@@ -72,8 +74,12 @@ def moment(name: str, description: str, example: int | None = None) -> Parameter
         except (BadWindow, OverflowError):
             raise ValueError("takes Unix seconds or RFC 3339 with an offset, from 1970 to 9999") from None
 
-    schema = {"anyOf": [{"type": "integer", "format": "int64", "minimum": 0, "maximum": LAST_INSTANT},
-                        {"type": "string", "format": "date-time"}]}
+    schema = {
+        "anyOf": [
+            {"type": "integer", "format": "int64", "minimum": 0, "maximum": LAST_INSTANT},
+            {"type": "string", "format": "date-time"},
+        ]
+    }
     return Parameter(name, description, read, schema, None, example)
 
 
@@ -85,7 +91,14 @@ def whole(name: str, description: str, least: int, most: int, default: int) -> P
             raise ValueError(f"takes a whole number from {least} to {most}")
         return int(text)
 
-    return Parameter(name, description, read, {"type": "integer", "minimum": least, "maximum": most, "default": default}, default, default)
+    return Parameter(
+        name,
+        description,
+        read,
+        {"type": "integer", "minimum": least, "maximum": most, "default": default},
+        default,
+        default,
+    )
 
 
 def yes_no(name: str, description: str) -> Parameter:

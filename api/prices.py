@@ -36,7 +36,12 @@ PRICES: dict[str, Price] = {
     price.key: price
     for price in (
         Price("snapshot", "/v1/map/snapshot", "0.002", "Latest electricity market values of all 25 zones"),
-        Price("brief", "/v1/brief/{zone}", "0.02", "One zone's market now, ranked against its last 30 days, with trend and summary"),
+        Price(
+            "brief",
+            "/v1/brief/{zone}",
+            "0.02",
+            "One zone's market now, ranked against its last 30 days, with trend and summary",
+        ),
         Price("latest", "/v1/latest/{zone}", "0.001", "One zone's latest electricity market values"),
         _series("demand", "Electricity demand of one zone, in MW"),
         _series("generation", "Electricity generation of one zone by fuel"),

@@ -47,8 +47,20 @@ class Query:
     @property
     def stated(self) -> tuple[object, ...]:
         """All of the question as plain values: what an answer's validator is made of."""
-        return (self.zone, self.metric.value, self.start, self.end, self.limit, self.order, self.borders, self.day_ahead,
-                self.interval, self.as_of, self.cursor, self.sample)
+        return (
+            self.zone,
+            self.metric.value,
+            self.start,
+            self.end,
+            self.limit,
+            self.order,
+            self.borders,
+            self.day_ahead,
+            self.interval,
+            self.as_of,
+            self.cursor,
+            self.sample,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +210,9 @@ def _of_years(rows: Stretch, start: int) -> Stretch:
     """The rows whose interval reaches past `start`."""
     if not len(rows):
         return rows
-    ends = [clock.interval_end(int(ts), rows.slots[code].resolution) for ts, code in zip(rows.ts, rows.slot, strict=True)]
+    ends = [
+        clock.interval_end(int(ts), rows.slots[code].resolution) for ts, code in zip(rows.ts, rows.slot, strict=True)
+    ]
     return rows.take(np.array(ends) > start)
 
 
@@ -211,7 +225,11 @@ def _means(reader: Reader, found: Found, interval: Interval, order: Order) -> It
     for span in _directed(tuple(sorted(spans)), order):
         if span.end <= query.start or span.start >= query.end:
             continue
-        parts = [file for file, month in zip(found.files, held, strict=True) if month.start < span.end and span.start < month.end]
+        parts = [
+            file
+            for file, month in zip(found.files, held, strict=True)
+            if month.start < span.end and span.start < month.end
+        ]
         yield means(joined(_allowed(_read(reader, found, file), found.holdings) for file in parts), span, interval, tz)
 
 

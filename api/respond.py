@@ -99,5 +99,7 @@ def _unchanged(tag: str, headers: Headers) -> Response:
 
 
 def _response(sent: bytes, tag: str, coding: str, media: str, headers: Headers) -> Response:
-    marked = [("ETag", tag), *headers] if coding == "identity" else [("ETag", tag), ("Content-Encoding", coding), *headers]
+    marked = (
+        [("ETag", tag), *headers] if coding == "identity" else [("ETag", tag), ("Content-Encoding", coding), *headers]
+    )
     return Response(sent, 200, marked, content_type=media)

@@ -22,7 +22,10 @@ _ZONE_PATH = re.compile(r"(/v1/[a-z-]+/)([^/]*)")
 def register(app: Flask, service: Service) -> None:
     """Gives every path of the table its view."""
     views: dict[str, Callable[..., Response]] = {
-        **artefacts.views(service), **catalogue.views(service), **discovery.views(service), **health.views(service),
+        **artefacts.views(service),
+        **catalogue.views(service),
+        **discovery.views(service),
+        **health.views(service),
         **{name: series.view(service, name) for name in SERIES},
     }
     for name, view in views.items():
@@ -31,7 +34,9 @@ def register(app: Flask, service: Service) -> None:
     app.register_blueprint(geo.blueprint(service.gate, service.shelf))
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(map_page.blueprint())
-    app.register_error_handler(NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path)))
+    app.register_error_handler(
+        NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path))
+    )
 
 
 def checked(endpoint: Endpoint, view: Callable[..., Response]) -> Callable[..., Response]:

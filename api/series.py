@@ -40,10 +40,22 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     if cursor is not None and cursor.order != found["order"]:
         raise parameters.invalid([Fault("cursor", "conflict", f"belongs to order={cursor.order}")])
     if cursor is not None and not (start <= cursor.ts < end or (cursor.ts < end and SERIES[name] is Metric.CAPACITY)):
-        raise parameters.invalid([Fault("cursor", "out-of-range", "lies outside start..end: a cursor goes on within its own window")])
+        raise parameters.invalid(
+            [Fault("cursor", "out-of-range", "lies outside start..end: a cursor goes on within its own window")]
+        )
     query = Query(
-        zone, SERIES[name], start, end, found["limit"], found["order"], found.get("by") is not None,
-        found.get("market") is not None, found.get("interval"), found["as_of"], cursor, found["sample"],
+        zone,
+        SERIES[name],
+        start,
+        end,
+        found["limit"],
+        found["order"],
+        found.get("by") is not None,
+        found.get("market") is not None,
+        found.get("interval"),
+        found["as_of"],
+        cursor,
+        found["sample"],
     )
     return query, found["format"]
 
@@ -70,7 +82,9 @@ class _Question(NamedTuple):
 
 
 def _understood(service: Service, name: str, zone: str) -> _Question:
-    stored_metric(service.holdings, zone, SERIES[name], day_ahead=False)  # a path that leads nowhere comes before what it is asked
+    stored_metric(
+        service.holdings, zone, SERIES[name], day_ahead=False
+    )  # a path that leads nowhere comes before what it is asked
     query, wanted = query_of(zone, name, request.args, clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
     return _question(service, reads.find(service.reader, service.holdings, query), format_)

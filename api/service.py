@@ -46,7 +46,16 @@ class Service:
     def over(cls, settings: Settings, storage: Storage, gate: Gate, trust_s: float) -> Service:
         """A service over a warehouse's storage; `trust_s`: how late it may see a new document."""
         rows, answers = JsonRows(ENCODED_BYTES), Memory(ANSWERS_BYTES)
-        return cls(settings, storage, Reader(storage, READER_BYTES, trust_s), rows, answers, Recent(trust_s), Shelf(storage, trust_s), gate)
+        return cls(
+            settings,
+            storage,
+            Reader(storage, READER_BYTES, trust_s),
+            rows,
+            answers,
+            Recent(trust_s),
+            Shelf(storage, trust_s),
+            gate,
+        )
 
     @property
     def holdings(self) -> Holdings:

@@ -198,7 +198,9 @@ def _facilitators(ask: _Asker, faults: list[str]) -> tuple[Facilitator, ...]:
         elif (kind == "bearer" and secret) or (kind == "cdp" and ":" in secret):
             found.append(Facilitator(url, "bearer" if kind == "bearer" else "cdp", secret))
         else:
-            faults.append("EMDS_FACILITATOR_AUTH takes none, bearer:TOKEN or cdp:KEY_ID:SECRET for each facilitator, in order")
+            faults.append(
+                "EMDS_FACILITATOR_AUTH takes none, bearer:TOKEN or cdp:KEY_ID:SECRET for each facilitator, in order"
+            )
     return tuple(found)
 
 

@@ -30,7 +30,10 @@ def statements(home: Path) -> list[str]:
             f"SELECT {_COLUMNS}, superseded_at FROM {_files(home, '*')}",
             "Served rows, rows of lower rank, and superseded values with the span in which they stood",
         )
-    made = [(f"CREATE VIEW {name} AS {query}", f"COMMENT ON VIEW {name} IS '{text}'") for name, (query, text) in views.items()]
+    made = [
+        (f"CREATE VIEW {name} AS {query}", f"COMMENT ON VIEW {name} IS '{text}'")
+        for name, (query, text) in views.items()
+    ]
     return [statement for pair in made for statement in pair]
 
 
@@ -39,7 +42,9 @@ def _served(home: Path, metric: str) -> str:
 
 
 def _files(home: Path, metric: str, *options: str) -> str:
-    return f"read_parquet({', '.join((_quoted(f'{home}/series/{metric}/*/*.parquet'), 'union_by_name=true', *options))})"
+    return (
+        f"read_parquet({', '.join((_quoted(f'{home}/series/{metric}/*/*.parquet'), 'union_by_name=true', *options))})"
+    )
 
 
 def _quoted(text: str) -> str:
@@ -64,8 +69,11 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
     """The file as an asset downstream of every feed; built daily, and at will."""
 
     @dg.asset(
-        key=["analyst", "warehouse_duckdb"], group_name="analyst", deps=[asset_key(f) for s in sources.values() for f in s.feeds],
-        owners=[OWNER], kinds={"duckdb"},
+        key=["analyst", "warehouse_duckdb"],
+        group_name="analyst",
+        deps=[asset_key(f) for s in sources.values() for f in s.feeds],
+        owners=[OWNER],
+        kinds={"duckdb"},
         description="warehouse.duckdb: views `price`, `demand`, ... , `series`, `versions` over the Parquet files.",
     )
     def warehouse_duckdb(house: dg.ResourceParam[House]) -> dg.MaterializeResult:

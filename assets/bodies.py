@@ -18,7 +18,10 @@ def latest(told: ZoneFigures, now: int) -> dict[str, Any]:
     if told.mix is not None:
         body["generation_mix"] = _mix(told.mix)
     return body | {
-        "attribution": told.zone["attribution"], "license": told.zone["license"], "updated": now, "valid_until": told.valid_until,
+        "attribution": told.zone["attribution"],
+        "license": told.zone["license"],
+        "updated": now,
+        "valid_until": told.valid_until,
     }
 
 
@@ -27,19 +30,27 @@ def brief(told: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     readings = {m: f.reading for m, f in told.figures.items()}
     parts, said = summary(told, now, simulated)
     body = {
-        "zone": told.zone["id"], "zone_name": told.zone["name"], "as_of": now,
+        "zone": told.zone["id"],
+        "zone_name": told.zone["name"],
+        "as_of": now,
         "current": {m: _value(f) for m, f in told.figures.items()},
         "context": {m: _block(r.context, told.figures[m].unit) for m, r in readings.items() if r.context is not None},
-        "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None} | dict(told.missing),
+        "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None}
+        | dict(told.missing),
         "context_window_requested_days": WINDOW_DAYS,
         "trend_24h": {m: _block(r.trend, told.figures[m].unit) for m, r in readings.items() if r.trend is not None},
         "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(told.missing),
         **_brief_mix(told),
-        "summary": " ".join(parts.values()), "summary_parts": parts, "summary_figures": said,
+        "summary": " ".join(parts.values()),
+        "summary_parts": parts,
+        "summary_figures": said,
     }
     return body | {
-        "coverage_note": coverage_note(body), "method": METHOD,
-        "attribution": told.zone["attribution"], "license": told.zone["license"], "valid_until": told.valid_until,
+        "coverage_note": coverage_note(body),
+        "method": METHOD,
+        "attribution": told.zone["attribution"],
+        "license": told.zone["license"],
+        "valid_until": told.valid_until,
     }
 
 
@@ -48,7 +59,9 @@ def member(body: Mapping[str, Any]) -> dict[str, Any]:
     return {part: value for part, value in body.items() if part != "zone"}
 
 
-def snapshot(members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, Mapping[str, Any]], now: int) -> dict[str, Any]:
+def snapshot(
+    members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, Mapping[str, Any]], now: int
+) -> dict[str, Any]:
     """Every zone's latest values in one document; `zones` are the catalogue's. A zone of which nothing is known has no metrics.
 
     `generated` is never older than the newest `updated` in it. There is at least one member.
@@ -65,8 +78,11 @@ def _silent(zone: Mapping[str, Any], generated: int) -> dict[str, Any]:
 def _value(figure: Figure) -> dict[str, Any]:
     return {
         "value": figure.reading.value + 0.0,  # publishers write -0.00 too, which is 0
-        "unit": figure.unit, "ts": figure.reading.ts, "resolution": figure.resolution,
-        "source": figure.source, "expected_by": figure.expected_by,
+        "unit": figure.unit,
+        "ts": figure.reading.ts,
+        "resolution": figure.resolution,
+        "source": figure.source,
+        "expected_by": figure.expected_by,
     }
 
 
@@ -83,7 +99,11 @@ def _block(part: Any, unit: str) -> dict[str, Any]:
 
 def _mix(mix: Mix) -> dict[str, Any]:
     return {
-        "unit": mix.unit, "ts": mix.ts, "fuels": dict(mix.fuels), "resolution": mix.resolution, "source": mix.source,
+        "unit": mix.unit,
+        "ts": mix.ts,
+        "fuels": dict(mix.fuels),
+        "resolution": mix.resolution,
+        "source": mix.source,
         "expected_by": mix.expected_by,
     }
 
@@ -95,6 +115,8 @@ def _brief_mix(told: ZoneFigures) -> dict[str, Any]:
         omitted = {"generation_mix_omitted": told.mix_missing} if told.mix_missing else {}
         return {"generation_mix": {}, "generation_mix_unit": "", **omitted}
     return {
-        "generation_mix": dict(mix.fuels), "generation_mix_unit": mix.unit, "generation_mix_ts": mix.ts,
+        "generation_mix": dict(mix.fuels),
+        "generation_mix_unit": mix.unit,
+        "generation_mix_ts": mix.ts,
         "generation_mix_expected_by": mix.expected_by,
     }

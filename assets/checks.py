@@ -8,7 +8,10 @@ import dagster as dg
 from assets.reports import RunReport
 
 CHECKS: dict[str, tuple[tuple[str, ...], str]] = {
-    "believed": (("range", "conflict", "grid"), "Every value is possible for its zone, stated once, on its grid; others are set aside."),
+    "believed": (
+        ("range", "conflict", "grid"),
+        "Every value is possible for its zone, stated once, on its grid; others are set aside.",
+    ),
     "whole": (("hole", "short"), "Market days of 23, 24 or 25 hours have every interval that must be there by now."),
     "steady": (("frozen", "leap"), "No series stands still longer than its metric ever does, none leaps further."),
 }
@@ -29,9 +32,13 @@ def results(key: dg.AssetKey, report: RunReport) -> list[dg.AssetCheckResult]:
         told = [f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in mine[:20]]
         days = missing[:31] if name == "whole" else []
         grave = any(f.severity == "error" for f in mine)
-        found.append(dg.AssetCheckResult(
-            asset_key=key, check_name=name, passed=not mine and not days,
-            severity=dg.AssetCheckSeverity.ERROR if grave else dg.AssetCheckSeverity.WARN,
-            metadata={"findings": told, "count": sum(f.count for f in mine), "days": days},
-        ))
+        found.append(
+            dg.AssetCheckResult(
+                asset_key=key,
+                check_name=name,
+                passed=not mine and not days,
+                severity=dg.AssetCheckSeverity.ERROR if grave else dg.AssetCheckSeverity.WARN,
+                metadata={"findings": told, "count": sum(f.count for f in mine), "days": days},
+            )
+        )
     return found

@@ -26,18 +26,28 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
     """One step that publishes all four, downstream of every feed."""
     specs = [
         dg.AssetSpec(
-            dg.AssetKey([GROUP, name]), deps=[asset_key(f) for s in sources.values() for f in s.feeds] if name != "snapshot" else
-            [dg.AssetKey([GROUP, "latest"])], description=text, group_name=GROUP, owners=[OWNER], kinds={"json"},
+            dg.AssetKey([GROUP, name]),
+            deps=[asset_key(f) for s in sources.values() for f in s.feeds]
+            if name != "snapshot"
+            else [dg.AssetKey([GROUP, "latest"])],
+            description=text,
+            group_name=GROUP,
+            owners=[OWNER],
+            kinds={"json"},
         )
         for name, text in DOCUMENTS.items()
     ]
 
     @dg.multi_asset(name="publish_documents", specs=specs, pool="documents")
-    def documents(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> Iterator[dg.MaterializeResult[None]]:
+    def documents(
+        context: dg.AssetExecutionContext, house: dg.ResourceParam[House]
+    ) -> Iterator[dg.MaterializeResult[None]]:
         refresh_all(house)
         for name in DOCUMENTS:
             keys = [k for k in house.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]
-            sizes = [stat.size for k in keys if (stat := house.storage.stat(k)) and stat.size]  # an empty one was withdrawn
+            sizes = [
+                stat.size for k in keys if (stat := house.storage.stat(k)) and stat.size
+            ]  # an empty one was withdrawn
             yield dg.MaterializeResult(asset_key=[GROUP, name], metadata={"documents": len(sizes), "bytes": sum(sizes)})
 
     return [documents]

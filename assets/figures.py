@@ -73,20 +73,32 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     found = {(z, m): recent(storage, z, m, now, catalogue["zones"][z]["tz"], kept_out) for z, m in wanted}
     rows = {pair: r for pair, r in found.items() if r is not None}
     told = dict(zip(rows, readings([r.trail for r in rows.values()], now), strict=True))
-    named = {pair: _figure(rows[pair], reading, _promises(catalogue, *pair)) for pair, reading in told.items() if reading is not None}
+    named = {
+        pair: _figure(rows[pair], reading, _promises(catalogue, *pair))
+        for pair, reading in told.items()
+        if reading is not None
+    }
     mixes = {z: _mix(storage, catalogue, z, now, kept_out) for z in zones}
     return {
         z: ZoneFigures(
-            catalogue["zones"][z], {m: f for (zone, m), f in named.items() if zone == z},
-            {m: _missing(catalogue["zones"][z]["metrics"][m]) for zone, m in wanted if zone == z and (z, m) not in named},
-            mixes[z], "" if mixes[z] else _mix_missing(catalogue["zones"][z]["metrics"]),
+            catalogue["zones"][z],
+            {m: f for (zone, m), f in named.items() if zone == z},
+            {
+                m: _missing(catalogue["zones"][z]["metrics"][m])
+                for zone, m in wanted
+                if zone == z and (z, m) not in named
+            },
+            mixes[z],
+            "" if mixes[z] else _mix_missing(catalogue["zones"][z]["metrics"]),
         )
         for z in zones
     }
 
 
 def _figure(rows: Recent, reading: Reading, promises: Collection[Mapping[str, Any]]) -> Figure:
-    unit, resolution, source, feed = (rows.word(column, reading.row) for column in ("unit", "resolution", "source", "feed"))
+    unit, resolution, source, feed = (
+        rows.word(column, reading.row) for column in ("unit", "resolution", "source", "feed")
+    )
     due = _due(promises, feed, resolution, reading.ts)
     return Figure(reading, unit, resolution, source, due if reading.next_ts is None else min(due, reading.next_ts))
 
@@ -106,7 +118,11 @@ def _due(promises: Collection[Mapping[str, Any]], feed: str, resolution: str, ts
     end = interval_end(ts, resolution)
     deadlines = (
         health.expected_by(
-            health.publication_of(stated["publication"]), stated["tz"], resolution if stated["id"] == feed else stated["resolution"], end)
+            health.publication_of(stated["publication"]),
+            stated["tz"],
+            resolution if stated["id"] == feed else stated["resolution"],
+            end,
+        )
         for stated in promises
     )
     # Where nobody carries the metric any more nothing newer will come.
@@ -132,6 +148,10 @@ def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, wi
         return None
     first = rows[0]
     return Mix(
-        first["ts"], first["unit"], first["resolution"], first["source"], {r["fuel"]: r["value"] for r in rows},
+        first["ts"],
+        first["unit"],
+        first["resolution"],
+        first["source"],
+        {r["fuel"]: r["value"] for r in rows},
         _due(_promises(catalogue, zone, Metric.GENERATION), first["feed"], first["resolution"], first["ts"]),
     )

@@ -9,12 +9,22 @@ from warehouse.context import Band, Direction
 Flow = Literal["import", "export"]
 
 _AMOUNTS: dict[Band, str] = {
-    "record_low": "less {} than at any time", "very_low": "unusually little {}", "low": "less {} than usual", "typical": "typical",
-    "high": "more {} than usual", "very_high": "unusually high {}", "record_high": "more {} than at any time",
+    "record_low": "less {} than at any time",
+    "very_low": "unusually little {}",
+    "low": "less {} than usual",
+    "typical": "typical",
+    "high": "more {} than usual",
+    "very_high": "unusually high {}",
+    "record_high": "more {} than at any time",
 }
 _MIRRORED: dict[Band, Band] = {
-    "record_low": "record_high", "very_low": "very_high", "low": "high", "typical": "typical",
-    "high": "low", "very_high": "very_low", "record_high": "record_low",
+    "record_low": "record_high",
+    "very_low": "very_high",
+    "low": "high",
+    "typical": "typical",
+    "high": "low",
+    "very_high": "very_low",
+    "record_high": "record_low",
 }
 
 

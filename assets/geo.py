@@ -51,12 +51,24 @@ class Layer:
 
 
 LAYERS = (
-    Layer("zones", "Footprints of the 25 zones at two levels of detail; neighbours share their borders vertex for vertex.",
-          findings.zones, _IDS | _OF_ZONES),
-    Layer("interconnectors", "Ties between two zones; a tie's id is the `link` of its flow rows.",
-          findings.interconnectors, _IDS | _OF_LINES),
-    Layer("plants", "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
-          findings.plants, _IDS | _OF_PLANTS),
+    Layer(
+        "zones",
+        "Footprints of the 25 zones at two levels of detail; neighbours share their borders vertex for vertex.",
+        findings.zones,
+        _IDS | _OF_ZONES,
+    ),
+    Layer(
+        "interconnectors",
+        "Ties between two zones; a tie's id is the `link` of its flow rows.",
+        findings.interconnectors,
+        _IDS | _OF_LINES,
+    ),
+    Layer(
+        "plants",
+        "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
+        findings.plants,
+        _IDS | _OF_PLANTS,
+    ),
 )
 
 
@@ -70,14 +82,23 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
     specs = [dg.AssetCheckSpec(name, asset=key, description=rule) for name, rule in layer.checks.items()]
 
     @dg.asset(
-        key=key, group_name=GROUP, description=layer.text, owners=[OWNER], kinds={"geojson", "parquet"}, check_specs=specs, pool=GROUP,
-        code_version=geo_layers.fingerprint()[:12], output_required=False,
+        key=key,
+        group_name=GROUP,
+        description=layer.text,
+        owners=[OWNER],
+        kinds={"geojson", "parquet"},
+        check_specs=specs,
+        pool=GROUP,
+        code_version=geo_layers.fingerprint()[:12],
+        output_required=False,
         metadata={"licence": geo_layers.LICENCE, "attribution": geo_layers.ATTRIBUTION},
     )
     def published(house: dg.ResourceParam[House]) -> Iterator[Any]:
         found = layer.judge()
         for name, faults in found.items():
-            yield dg.AssetCheckResult(asset_key=key, check_name=name, passed=not faults, metadata={"findings": faults[:20]})
+            yield dg.AssetCheckResult(
+                asset_key=key, check_name=name, passed=not faults, metadata={"findings": faults[:20]}
+            )
         faulty = [name for name, faults in found.items() if faults]
         if faulty:
             raise dg.Failure(f"not published: {', '.join(faulty)}", allow_retries=False)

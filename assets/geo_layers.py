@@ -47,9 +47,19 @@ def zone_features(detail: str) -> list[Feature]:
 def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any]:
     zone = ZONES[record.id]
     return {
-        "id": zone.id, "name": zone.name, "country": record.country, "tz": zone.tz, "currency": zone.currency,
-        "operator": record.operator, "source_code": record.source_code, "area_km2": area_km2, "label_lon": record.label_lon,
-        "label_lat": record.label_lat, "source": record.source, "valid_from": record.valid_from, "valid_to": record.valid_to,
+        "id": zone.id,
+        "name": zone.name,
+        "country": record.country,
+        "tz": zone.tz,
+        "currency": zone.currency,
+        "operator": record.operator,
+        "source_code": record.source_code,
+        "area_km2": area_km2,
+        "label_lon": record.label_lon,
+        "label_lat": record.label_lat,
+        "source": record.source,
+        "valid_from": record.valid_from,
+        "valid_to": record.valid_to,
         "note": record.note,
     }
 
@@ -69,8 +79,17 @@ def line_features() -> list[Feature]:
     features = []
     for line in records.interconnectors():
         rest = asdict(line)
-        path = [[float(x) for x in point.split()] for point in rest.pop("line").removeprefix("LINESTRING (").removesuffix(")").split(",")]
-        head = {"id": rest.pop("id"), "name": rest.pop("name"), "from": line.from_zone, "to": line.to_zone, "pair": line.pair}
+        path = [
+            [float(x) for x in point.split()]
+            for point in rest.pop("line").removeprefix("LINESTRING (").removesuffix(")").split(",")
+        ]
+        head = {
+            "id": rest.pop("id"),
+            "name": rest.pop("name"),
+            "from": line.from_zone,
+            "to": line.to_zone,
+            "pair": line.pair,
+        }
         features.append(_feature(head | rest, {"type": "LineString", "coordinates": path}))
     return features
 
@@ -106,10 +125,16 @@ def _points(coordinates: Any) -> Any:
 
 def geojson(name: str, features: list[Feature]) -> bytes:
     """An RFC 7946 FeatureCollection; `name` becomes GDAL's layer name."""
-    return orjson.dumps({
-        "type": "FeatureCollection", "name": name, "license": LICENCE, "attribution": ATTRIBUTION,
-        "bbox": _bbox([[f["bbox"][:2], f["bbox"][2:]] for f in features]), "features": features,
-    })
+    return orjson.dumps(
+        {
+            "type": "FeatureCollection",
+            "name": name,
+            "license": LICENCE,
+            "attribution": ATTRIBUTION,
+            "bbox": _bbox([[f["bbox"][:2], f["bbox"][2:]] for f in features]),
+            "features": features,
+        }
+    )
 
 
 def table_csv(features: list[Feature]) -> bytes:
@@ -147,7 +172,9 @@ def flatgeobuf(name: str, features: list[Feature]) -> bytes:
     import pyogrio
 
     body = io.BytesIO()
-    pyogrio.write_dataframe(frame(features), body, layer=name, driver="FlatGeobuf", layer_options={"SPATIAL_INDEX": "NO"})
+    pyogrio.write_dataframe(
+        frame(features), body, layer=name, driver="FlatGeobuf", layer_options={"SPATIAL_INDEX": "NO"}
+    )
     return body.getvalue()
 
 
@@ -163,7 +190,8 @@ def documents(layer: str) -> dict[str, bytes]:
 
 def _formats(layer: str, stem: str, features: list[Feature]) -> dict[str, bytes]:
     return {
-        f"geo/{stem}.geojson": geojson(layer, features), f"geo/{stem}.parquet": geoparquet(features),
+        f"geo/{stem}.geojson": geojson(layer, features),
+        f"geo/{stem}.parquet": geoparquet(features),
         f"geo/{stem}.fgb": flatgeobuf(layer, features),
     }
 

@@ -163,7 +163,11 @@ def _kept_for_good(house: House, feed: Feed, requests: Sequence[Request]) -> dic
 
 
 def _digest(
-    house: House, got: _Gathered, days: Sequence[MarketDay], beyond: Mapping[MarketDay, OutOfReach], again: bool = False,
+    house: House,
+    got: _Gathered,
+    days: Sequence[MarketDay],
+    beyond: Mapping[MarketDay, OutOfReach],
+    again: bool = False,
 ) -> RunReport:
     """Judge, fold and note what was gathered; `again`: from kept bytes."""
     now, feed = clock.now(), got.feed
@@ -180,8 +184,17 @@ def _digest(
     _note(house, got, told, rows, aside, again)
     found = [*(f for verdict in got.sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
     return RunReport(
-        feed.id, told, got.asked, got.bytes, got.kept, dict(rows.dropped), aside,
-        tuple(found), tuple(folded), tuple(error for _, error in got.failures), excerpt(rows),
+        feed.id,
+        told,
+        got.asked,
+        got.bytes,
+        got.kept,
+        dict(rows.dropped),
+        aside,
+        tuple(found),
+        tuple(folded),
+        tuple(error for _, error in got.failures),
+        excerpt(rows),
     )
 
 
@@ -214,9 +227,16 @@ def _set_aside(house: House, feed: Feed, days: Sequence[MarketDay], judgement: q
     return count
 
 
-def _evicting(judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures) -> Mapping[coverage.Pair, Sequence[Window]]:
+def _evicting(
+    judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures
+) -> Mapping[coverage.Pair, Sequence[Window]]:
     """The whole spans, less the days of which a request failed: what is missing there may only not have been had."""
-    hurt = {d for request, error in failures if not isinstance(error, NotPublished) for d in request.days or [m.day for m in days]}
+    hurt = {
+        d
+        for request, error in failures
+        if not isinstance(error, NotPublished)
+        for d in request.days or [m.day for m in days]
+    }
     starts = {m.start for m in days if m.day in hurt}
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
 

@@ -37,7 +37,16 @@ def table(rows: Rows, count: int = 8) -> str:
     """The newest rows as a Markdown table."""
     lines = ["| zone | metric | fuel | border | start (UTC) | value | unit | |", "|---|---|---|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda r: -r.ts)[:count]:
-        cells = (row.zone, row.metric, row.fuel or "", row.counterparty or "", iso(row.ts), f"{row.value:g}", row.unit, row.resolution)
+        cells = (
+            row.zone,
+            row.metric,
+            row.fuel or "",
+            row.counterparty or "",
+            iso(row.ts),
+            f"{row.value:g}",
+            row.unit,
+            row.resolution,
+        )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -50,7 +59,8 @@ def _svg(ts: Sequence[int], values: Sequence[float]) -> str:
     low, high = min(values), max(values)
     span, height = (ts[-1] - ts[0]) or 1, (high - low) or 1.0
     points = " ".join(
-        f"{(t - ts[0]) / span * WIDTH:.1f},{HEIGHT - 4 - (v - low) / height * (HEIGHT - 8):.1f}" for t, v in zip(ts, values, strict=True)
+        f"{(t - ts[0]) / span * WIDTH:.1f},{HEIGHT - 4 - (v - low) / height * (HEIGHT - 8):.1f}"
+        for t, v in zip(ts, values, strict=True)
     )
     line = f'<polyline points="{points}" fill="none" stroke="#2563eb" stroke-width="1.5"/>'
     words = f'<text x="2" y="10" font-size="9">{high:g}</text><text x="2" y="{HEIGHT - 2}" font-size="9">{low:g}</text>'

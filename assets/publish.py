@@ -72,7 +72,12 @@ def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: i
 
 
 def _put_snapshot(
-    storage: Storage, zones: Mapping[str, Any], latests: Mapping[str, Mapping[str, Any] | None], now: int, version: int, done: Published,
+    storage: Storage,
+    zones: Mapping[str, Any],
+    latests: Mapping[str, Mapping[str, Any] | None],
+    now: int,
+    version: int,
+    done: Published,
 ) -> None:
     """Under the publishers' lock. Other zones stay as the newest snapshot has them, which is never behind their latest."""
     members = _standing(storage)

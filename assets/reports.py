@@ -75,27 +75,45 @@ def window_of(feed: Feed, day: MarketDay) -> Window:
     if not feed.yearly:
         return day.window
     first = MarketDay(day.day.replace(month=1, day=1), day.tz)
-    return Window(first.start - clock.DAY, MarketDay(first.day.replace(year=first.day.year + 1) - timedelta(days=2), day.tz).end)
+    return Window(
+        first.start - clock.DAY, MarketDay(first.day.replace(year=first.day.year + 1) - timedelta(days=2), day.tz).end
+    )
 
 
 def of_days(
-    feed: Feed, days: Sequence[MarketDay], beyond: Mapping[MarketDay, OutOfReach], rows: Rows,
-    short: Mapping[coverage.Pair, Sequence[Window]], failures: Failures, now: int,
+    feed: Feed,
+    days: Sequence[MarketDay],
+    beyond: Mapping[MarketDay, OutOfReach],
+    rows: Rows,
+    short: Mapping[coverage.Pair, Sequence[Window]],
+    failures: Failures,
+    now: int,
 ) -> tuple[DayReport, ...]:
     """What became of each day at an instant: `rows` were believed, `short` spans lack a reading, `beyond` was not asked for."""
-    stamps = np.sort(np.concatenate([np.empty(0, np.int64), *(np.asarray(s.ts, np.int64) for s in rows.strips.values())]))
+    stamps = np.sort(
+        np.concatenate([np.empty(0, np.int64), *(np.asarray(s.ts, np.int64) for s in rows.strips.values())])
+    )
     return tuple(
-        DayReport(str(day), "out of reach", reason=str(beyond[day])) if day in beyond else _of_day(feed, day, stamps, short, failures, now)
+        DayReport(str(day), "out of reach", reason=str(beyond[day]))
+        if day in beyond
+        else _of_day(feed, day, stamps, short, failures, now)
         for day in days
     )
 
 
 def _of_day(
-    feed: Feed, day: MarketDay, stamps: NDArray[np.int64], short: Mapping[coverage.Pair, Sequence[Window]], failures: Failures, now: int,
+    feed: Feed,
+    day: MarketDay,
+    stamps: NDArray[np.int64],
+    short: Mapping[coverage.Pair, Sequence[Window]],
+    failures: Failures,
+    now: int,
 ) -> DayReport:
     window = window_of(feed, day)
     inside = stamps[np.searchsorted(stamps, window.start) : np.searchsorted(stamps, window.end)]
-    extent: dict[str, Any] = {"rows": len(inside), "first": int(inside[0]), "last": int(inside[-1])} if len(inside) else {}
+    extent: dict[str, Any] = (
+        {"rows": len(inside), "first": int(inside[0]), "last": int(inside[-1])} if len(inside) else {}
+    )
     wrong = [error for request, error in failures if not request.days or day.day in request.days]
     hard = [e for e in wrong if not isinstance(e, NotPublished)]
     if hard:
@@ -104,19 +122,29 @@ def _of_day(
         reason = str(hard[0]) if unset else "; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in hard))
         return DayReport(str(day), "not configured" if unset else "failed", **extent, reason=reason[:500])
     if len(inside):
-        lacking = sorted(" ".join(pair) for pair, parts in short.items() if any(part.start == window.start for part in parts))
+        lacking = sorted(
+            " ".join(pair) for pair, parts in short.items() if any(part.start == window.start for part in parts)
+        )
         reason = "fewer rows than must be there by now: " + ", ".join(lacking) if lacking else ""
         return DayReport(str(day), "short" if lacking else "done", **extent, reason=reason[:300])
     reason = str(wrong[0]) if wrong else "no row of that day in the answers"
     if coverage.due(feed, window, now) <= window.start:
         return DayReport(str(day), "waiting", reason=reason)
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY
-    return DayReport(str(day), "failed" if recent and not feed.yearly else "missing", reason=f"nothing published: {reason}")
+    return DayReport(
+        str(day), "failed" if recent and not feed.yearly else "missing", reason=f"nothing published: {reason}"
+    )
 
 
 def of_zones(
-    feed: Feed, known: Mapping[str, Health], days: Sequence[DayReport], rows: Rows, failures: Failures, quarantined: int,
-    answered_at: int, judging: bool,
+    feed: Feed,
+    known: Mapping[str, Health],
+    days: Sequence[DayReport],
+    rows: Rows,
+    failures: Failures,
+    quarantined: int,
+    answered_at: int,
+    judging: bool,
 ) -> list[Health]:
     """What a run adds to the feed's health, `known` by zone.
 
@@ -165,9 +193,17 @@ def together(runs: Sequence[RunReport]) -> RunReport:
     for run in runs:
         dropped.update(run.dropped)
     return RunReport(
-        runs[0].feed, tuple(day for run in runs for day in run.days), sum(run.requests for run in runs), sum(run.bytes for run in runs),
-        sum(run.kept for run in runs), dropped, sum(run.quarantined for run in runs), tuple(f for run in runs for f in run.findings),
-        tuple(f for run in runs for f in run.folded), tuple(f for run in runs for f in run.failures), runs[-1].sample,
+        runs[0].feed,
+        tuple(day for run in runs for day in run.days),
+        sum(run.requests for run in runs),
+        sum(run.bytes for run in runs),
+        sum(run.kept for run in runs),
+        dropped,
+        sum(run.quarantined for run in runs),
+        tuple(f for run in runs for f in run.findings),
+        tuple(f for run in runs for f in run.folded),
+        tuple(f for run in runs for f in run.failures),
+        runs[-1].sample,
     )
 
 

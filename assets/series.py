@@ -28,9 +28,13 @@ def partitions_of(source: Source, feed: Feed) -> dg.TimeWindowPartitionsDefiniti
     They begin with the oldest feed of the source on the same calendar, so that one run can ask them together; a day before
     a feed's own first is out of its reach.
     """
-    first = min(f.since for f in source.feeds if (f.tz, f.ahead_days, f.yearly) == (feed.tz, feed.ahead_days, feed.yearly))
+    first = min(
+        f.since for f in source.feeds if (f.tz, f.ahead_days, f.yearly) == (feed.tz, feed.ahead_days, feed.yearly)
+    )
     if feed.yearly:
-        return dg.TimeWindowPartitionsDefinition(start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1)
+        return dg.TimeWindowPartitionsDefinition(
+            start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
+        )
     return dg.DailyPartitionsDefinition(start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + feed.ahead_days)
 
 
@@ -59,10 +63,19 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
     key = asset_key(feed)
 
     @dg.asset(
-        key=key, group_name=source.code, partitions_def=partitions_of(source, feed), backfill_policy=dg.BackfillPolicy.single_run(),
-        pool=pool_of(source), code_version=feed.version, owners=[OWNER], kinds={"parquet"}, output_required=False,
+        key=key,
+        group_name=source.code,
+        partitions_def=partitions_of(source, feed),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        pool=pool_of(source),
+        code_version=feed.version,
+        owners=[OWNER],
+        kinds={"parquet"},
+        output_required=False,
         tags={"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution},
-        description=describe(source, feed), metadata=_declared(source, feed), freshness_policy=freshness(feed),
+        description=describe(source, feed),
+        metadata=_declared(source, feed),
+        freshness_policy=freshness(feed),
         check_specs=checks.specs(key),
     )
     def series(context: dg.AssetExecutionContext, house: dg.ResourceParam[line.House]) -> Iterator[dg.AssetCheckResult]:
@@ -116,8 +129,13 @@ def describe(source: Source, feed: Feed) -> str:
 
 def _declared(source: Source, feed: Feed) -> dict[str, Any]:
     return {
-        "source": dg.MetadataValue.url(source.homepage), "licence": source.licence, "redistributable": source.redistributable,
-        "zones": ", ".join(feed.zones), "metrics": ", ".join(feed.metrics), "stamps": feed.stamps, "market_day": feed.tz,
+        "source": dg.MetadataValue.url(source.homepage),
+        "licence": source.licence,
+        "redistributable": source.redistributable,
+        "zones": ", ".join(feed.zones),
+        "metrics": ", ".join(feed.metrics),
+        "stamps": feed.stamps,
+        "market_day": feed.tz,
         "needs": ", ".join(source.required_env) or "nothing",
     }
 
@@ -125,19 +143,29 @@ def _declared(source: Source, feed: Feed) -> dict[str, Any]:
 def materialisation(feed: Feed, report: RunReport, day: DayReport) -> dg.AssetMaterialization:
     """The event of a finished day; its code version lets the UI show it as stale once the parser has changed."""
     version = {CODE_VERSION_TAG: feed.version}
-    return dg.AssetMaterialization(asset_key(feed), metadata=_of_day(report, day), partition=key_of(feed, day.day), tags=version)
+    return dg.AssetMaterialization(
+        asset_key(feed), metadata=_of_day(report, day), partition=key_of(feed, day.day), tags=version
+    )
 
 
 def _of_day(report: RunReport, day: DayReport) -> dict[str, Any]:
     """A finished day's metadata: count, span, state; of a run's last day also its picture and newest rows."""
     shown: dict[str, Any] = {
-        "dagster/partition_row_count": day.rows, "state": day.status, "first": iso(day.first or 0), "last": iso(day.last or 0),
-        "quarantined": report.quarantined, "dropped": sum(report.dropped.values()),
-        "run_bytes": report.bytes, "run_requests": report.requests,
+        "dagster/partition_row_count": day.rows,
+        "state": day.status,
+        "first": iso(day.first or 0),
+        "last": iso(day.last or 0),
+        "quarantined": report.quarantined,
+        "dropped": sum(report.dropped.values()),
+        "run_bytes": report.bytes,
+        "run_requests": report.requests,
         "run_changed": sum(f.added + f.changed + f.evicted for f in report.folded),
     }
     if day is [d for d in report.days if d.finished][-1]:
-        shown |= {"plot": dg.MetadataValue.md(plots.sparkline(report.sample)), "newest": dg.MetadataValue.md(plots.table(report.sample))}
+        shown |= {
+            "plot": dg.MetadataValue.md(plots.sparkline(report.sample)),
+            "newest": dg.MetadataValue.md(plots.table(report.sample)),
+        }
     return shown
 
 
@@ -151,6 +179,7 @@ def _raise(context: dg.AssetExecutionContext, report: RunReport) -> None:
         jitter = random.uniform(10, 30) * (context.retry_number + 1)  # noqa: S311 (spreads load, hides nothing)
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=max(wait, jitter)) from dg.Failure(reasons)
     raise dg.Failure(
-        f"{len(report.failed)} of {len(report.days)} days failed: {reasons}", allow_retries=False,
+        f"{len(report.failed)} of {len(report.days)} days failed: {reasons}",
+        allow_retries=False,
         metadata={"failed_days": [d.day for d in report.failed]},
     )

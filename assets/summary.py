@@ -16,18 +16,30 @@ from warehouse.context import WINDOW_DAYS, Context, Trend
 from warehouse.coverage_note import listed
 
 _NAMES = {
-    "price": "The price", "demand": "Demand", "interchange": "Interchange", "carbon_intensity": "Carbon intensity",
+    "price": "The price",
+    "demand": "Demand",
+    "interchange": "Interchange",
+    "carbon_intensity": "Carbon intensity",
     "generation_mix": "The generation mix",
 }
 _MIX = "generation_mix"
 _DECIMALS = {"price": 2}
 _RANKS = {
-    "record_low": "lower than at any time", "very_low": "very low", "low": "low", "typical": "typical",
-    "high": "high", "very_high": "very high", "record_high": "higher than at any time",
+    "record_low": "lower than at any time",
+    "very_low": "very low",
+    "low": "low",
+    "typical": "typical",
+    "high": "high",
+    "very_high": "very high",
+    "record_high": "higher than at any time",
 }
 _PRICE_RANKS = _RANKS | {
-    "record_low": "cheaper than at any time", "very_low": "very cheap", "low": "cheap",
-    "high": "expensive", "very_high": "very expensive", "record_high": "more expensive than at any time",
+    "record_low": "cheaper than at any time",
+    "very_low": "very cheap",
+    "low": "cheap",
+    "high": "expensive",
+    "very_high": "very expensive",
+    "record_high": "more expensive than at any time",
 }
 _TOLD_FUELS = 3
 _ANOTHER_RANK = 10
@@ -65,7 +77,8 @@ class _Words:
         """Value and rank, trend, and whether it is overdue."""
         reading = self.figure.reading
         told = [
-            self._value(opening) + (self._rank(reading.context) if reading.context else ", with too little history to rank it."),
+            self._value(opening)
+            + (self._rank(reading.context) if reading.context else ", with too little history to rank it."),
             self._trend(reading.trend) if reading.trend else "There is no value of a day earlier.",
         ]
         if self.overdue:
@@ -84,7 +97,11 @@ class _Words:
         return f"{_NAMES[self.metric]}{_when(at, opening)} {verb} {negative}{self._say('value', value)} {self.figure.unit}{flow}"
 
     def _rank(self, context: Context) -> str:
-        days = "30" if context.window_days_actual == WINDOW_DAYS else self._say_plain("window_days_actual", context.window_days_actual)
+        days = (
+            "30"
+            if context.window_days_actual == WINDOW_DAYS
+            else self._say_plain("window_days_actual", context.window_days_actual)
+        )
         window = f"the last {days} days"
         if self.figure.reading.many_ties:
             return f", a value that {window} often had, so that no rank is given."

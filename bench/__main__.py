@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if "if __name__" in p.read_text() and p.stem != "__main__")
+NAMES = sorted(
+    p.stem for p in Path(__file__).parent.glob("*.py") if "if __name__" in p.read_text() and p.stem != "__main__"
+)
 
 
 def main() -> int:

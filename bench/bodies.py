@@ -9,11 +9,36 @@ from warehouse.clock import instant, iso
 
 NYISO_DAY = "2026-03-03"
 ZONES = (
-    "CAPITL", "CENTRL", "DUNWOD", "GENESE", "HUD VL", "LONGIL", "MHK VL", "MILLWD", "N.Y.C.", "NORTH", "WEST", "H Q", "NPX", "O H", "PJM",
+    "CAPITL",
+    "CENTRL",
+    "DUNWOD",
+    "GENESE",
+    "HUD VL",
+    "LONGIL",
+    "MHK VL",
+    "MILLWD",
+    "N.Y.C.",
+    "NORTH",
+    "WEST",
+    "H Q",
+    "NPX",
+    "O H",
+    "PJM",
 )
 FUELS = (
-    "Solar", "Wind", "Geothermal", "Biomass", "Biogas", "Small hydro", "Coal", "Nuclear", "Natural Gas", "Large Hydro", "Batteries",
-    "Imports", "Other",
+    "Solar",
+    "Wind",
+    "Geothermal",
+    "Biomass",
+    "Biogas",
+    "Small hydro",
+    "Coal",
+    "Nuclear",
+    "Natural Gas",
+    "Large Hydro",
+    "Batteries",
+    "Imports",
+    "Other",
 )
 REGIONS = ("NSW1", "QLD1", "SA1", "TAS1", "VIC1")
 _BELGIUM, _NETHERLANDS, _GERMANY = "10YBE----------2", "10YNL----------L", "10Y1001A1001A82H"
@@ -63,7 +88,9 @@ def _document(root: str, kind: str, process: str, head: str, points: str, days: 
 
 def _points(days: int, name: str) -> str:
     """Every quarter hour's point."""
-    return "".join(f"      <Point><position>{i + 1}</position><{name}>{_figure(i)}</{name}></Point>\n" for i in range(days * 96))
+    return "".join(
+        f"      <Point><position>{i + 1}</position><{name}>{_figure(i)}</{name}></Point>\n" for i in range(days * 96)
+    )
 
 
 def _entsoe_load(days: int) -> bytes:
@@ -139,5 +166,7 @@ def _aemo_price(days: int) -> bytes:
         stamp = datetime.fromtimestamp(start + 300 * k, UTC).strftime("%Y/%m/%d %H:%M:%S")
         for i, region in enumerate(REGIONS):
             price = _figure(5 * k + i)
-            lines.append(f'D,DISPATCH,PRICE,4,"{stamp}",1,{region},20240305001,0,{price},0,{price},0,0,"{stamp}",{tail},FIRM')
+            lines.append(
+                f'D,DISPATCH,PRICE,4,"{stamp}",1,{region},20240305001,0,{price},0,{price},0,0,"{stamp}",{tail},FIRM'
+            )
     return ("\r\n".join([*lines, f'C,"END OF REPORT",{len(lines) + 1}']) + "\r\n").encode()

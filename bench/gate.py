@@ -23,7 +23,8 @@ KEYS = 400
 ROUNDS, SECONDS = 7, 1
 BUDGETS = {"keyed": 0.6, "free": 0.7}
 PAY = {
-    "EMDS_PAY_TO": "0x00000000000000000000000000000000DeaDBeef", "EMDS_FACILITATOR_URLS": "http://127.0.0.1:9",
+    "EMDS_PAY_TO": "0x00000000000000000000000000000000DeaDBeef",
+    "EMDS_FACILITATOR_URLS": "http://127.0.0.1:9",
     "EMDS_FREE_CALLS_PER_MINUTE": "0",
 }
 
@@ -37,7 +38,9 @@ def measure(url: str) -> tuple[Runs, float]:
     accounts.close()
     served = Served({"EMDS_DATABASE_URL": url, **PAY}, workers=2, threads=64)
     routes: dict[str, tuple[str, list[str], int]] = {
-        "ungated": ("/open/GB", [], 200), "keyed": ("/v1/latest/GB", keys, 200), "free": ("/v1/zones", [], 200),
+        "ungated": ("/open/GB", [], 200),
+        "keyed": ("/v1/latest/GB", keys, 200),
+        "free": ("/v1/zones", [], 200),
         "402": ("/v1/latest/GB", [], 402),
     }
     runs: Runs = {name: [] for name in routes}
@@ -64,7 +67,9 @@ def report(name: str, url: str) -> dict[str, float]:
     shares = {route: speed.rate / found["ungated"].rate for route, speed in found.items()}
     sys.stdout.write(f"gate on {name} (a worker: {memory:.0f} MB)\n")
     for route, speed in found.items():
-        sys.stdout.write(f"  {route:8} {speed.rate:6.0f}/s  {shares[route]:4.0%}  p50 {speed.p50:.1f} ms  p99 {speed.p99:.1f} ms\n")
+        sys.stdout.write(
+            f"  {route:8} {speed.rate:6.0f}/s  {shares[route]:4.0%}  p50 {speed.p50:.1f} ms  p99 {speed.p99:.1f} ms\n"
+        )
     return shares
 
 

@@ -36,8 +36,11 @@ _META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelconte
 _ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 ROUTES: dict[str, tuple[str, dict[str, str], dict[str, object] | None]] = {
     "REST": ("/v1/latest/GB", {}, None),
-    "MCP 2026-07-28": ("/mcp", {**_ACCEPT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "get_latest"},
-                       {**_CALL, "_meta": _META}),
+    "MCP 2026-07-28": (
+        "/mcp",
+        {**_ACCEPT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "get_latest"},
+        {**_CALL, "_meta": _META},
+    ),
     "MCP 2025-11-25": ("/mcp", {**_ACCEPT, "MCP-Protocol-Version": "2025-11-25"}, _CALL),
 }
 SCRIPT = """
@@ -70,10 +73,33 @@ end
 def fill(home: Path) -> None:
     """A warehouse with GB's latest values."""
     storage = Folder(home)
-    units = {Metric.PRICE: "GBP/MWh", Metric.DEMAND: "MW", Metric.INTERCHANGE: "MW", Metric.CARBON_INTENSITY: "gCO2/kWh"}
-    feeds = tuple(Feed(f"bench.{m.value}", m.value, ("GB",), (m,), 1, "30m", "start", "UTC", date(2020, 1, 1), Publication(lag_minutes=30),
-                       lambda days: [], lambda body, request: Rows(), 5) for m in units)
-    source = Source("bench", "Bench", "https://bench.example", ("bench.example",), 60, "none", "", "Bench", "yes", feeds)
+    units = {
+        Metric.PRICE: "GBP/MWh",
+        Metric.DEMAND: "MW",
+        Metric.INTERCHANGE: "MW",
+        Metric.CARBON_INTENSITY: "gCO2/kWh",
+    }
+    feeds = tuple(
+        Feed(
+            f"bench.{m.value}",
+            m.value,
+            ("GB",),
+            (m,),
+            1,
+            "30m",
+            "start",
+            "UTC",
+            date(2020, 1, 1),
+            Publication(lag_minutes=30),
+            lambda days: [],
+            lambda body, request: Rows(),
+            5,
+        )
+        for m in units
+    )
+    source = Source(
+        "bench", "Bench", "https://bench.example", ("bench.example",), 60, "none", "", "Bench", "yes", feeds
+    )
     for metric, unit in units.items():
         rows = Rows()
         stamps = list(range(NOW - 2 * DAY, NOW, 1800))
@@ -88,8 +114,12 @@ def measure(url: str, folder: Path, route: str, keys: list[str]) -> tuple[float,
     """Answers/s and p50 in ms of one run over 16 connections. Raises RuntimeError where any answer was not a whole latest."""
     path, headers, params = ROUTES[route]
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    texts = {"keys": json.dumps(keys), "body": json.dumps(message) if params else "",
-             "headers": "\n".join(f"{name}: {value}" for name, value in headers.items()), "script.lua": SCRIPT}
+    texts = {
+        "keys": json.dumps(keys),
+        "body": json.dumps(message) if params else "",
+        "headers": "\n".join(f"{name}: {value}" for name, value in headers.items()),
+        "script.lua": SCRIPT,
+    }
     for name, text in texts.items():
         (folder / name).write_text(text)
     command = ["wrk", "-t", "1", "-c", "16", "-d", f"{SECONDS}s", "-s", str(folder / "script.lua"), url + path, "--"]
@@ -136,7 +166,9 @@ def main() -> int:
     best = {route: max(each[route][0] for each in rounds) for route in ROUTES}
     for route, rate in best.items():
         p50, cpu = (min(each[route][place] for each in rounds) for place in (1, 2))
-        sys.stdout.write(f"  {route:15} {rate:6.0f}/s  {rate / best['REST']:4.0%}  p50 {p50:.1f} ms  {cpu * 1e6:.0f} us CPU\n")
+        sys.stdout.write(
+            f"  {route:15} {rate:6.0f}/s  {rate / best['REST']:4.0%}  p50 {p50:.1f} ms  {cpu * 1e6:.0f} us CPU\n"
+        )
     return int(min(best.values()) < BUDGET * best["REST"])
 
 

@@ -25,7 +25,12 @@ from warehouse.market import Request
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 PEERS = ("entsoe-py==0.8.1", "gridstatus==0.37.0", "nemosis==3.8.1")
-BUDGET = {"entsoe": ("entsoe-py", 25.0), "nyiso": ("gridstatus", 3.0), "caiso": ("gridstatus", 3.0), "aemo": ("NEMOSIS", 3.0)}
+BUDGET = {
+    "entsoe": ("entsoe-py", 25.0),
+    "nyiso": ("gridstatus", 3.0),
+    "caiso": ("gridstatus", 3.0),
+    "aemo": ("NEMOSIS", 3.0),
+}
 SECONDS, RUNS = 1.0, 5
 
 
@@ -48,7 +53,11 @@ def ours(body: Body) -> tuple[float, int]:
         began = time.process_time()
         rows = found.parse(body.content, request)
         times.append(time.process_time() - began)
-    series = [len(strip.ts) for key, strip in rows.strips.items() if key.metric == found.metrics[0] and body.zone in (None, key.zone)]
+    series = [
+        len(strip.ts)
+        for key, strip in rows.strips.items()
+        if key.metric == found.metrics[0] and body.zone in (None, key.zone)
+    ]
     return min(times), sum(series) if body.feed.startswith("aemo") else max(series)
 
 
@@ -57,7 +66,9 @@ def theirs(all_bodies: list[Body]) -> dict[str, tuple[float, int]]:
     with tempfile.TemporaryDirectory() as folder:
         for body in all_bodies:
             (Path(folder) / body.name).write_bytes(body.content)
-        done = subprocess.run([peers(), ROOT / "bench" / "parsing_peers" / "parse.py", folder], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [peers(), ROOT / "bench" / "parsing_peers" / "parse.py", folder], capture_output=True, text=True, check=True
+        )
     found: dict[str, tuple[float, int]] = json.loads(done.stdout)
     return found
 
@@ -77,7 +88,9 @@ def main() -> int:
         missed = other / mine < budget or not count == counted == body.readings
         failed |= missed
         told = f" MISSED (readings: {count}, peer {counted})" if missed else ""
-        print(f"{body.name:14} {name:10} {count:8} {count / mine:12.0f} {counted / other:12.0f} {other / mine:7.1f} {budget:7.0f}{told}")
+        print(
+            f"{body.name:14} {name:10} {count:8} {count / mine:12.0f} {counted / other:12.0f} {other / mine:7.1f} {budget:7.0f}{told}"
+        )
     return int(failed)
 
 

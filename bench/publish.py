@@ -41,19 +41,41 @@ class Shape:
 def shapes(zone: Zone) -> list[Shape]:
     """What the real feeds carry there, by DESIGN.md section 4."""
     if zone.id.startswith(("US-", "AU-")):
-        return [Shape(Metric.PRICE, "5m"), Shape(Metric.DEMAND, "5m"), Shape(Metric.INTERCHANGE, "5m", 8),
-                *([Shape(Metric.GENERATION, "5m")] if Metric.GENERATION in zone.metrics else [])]
+        return [
+            Shape(Metric.PRICE, "5m"),
+            Shape(Metric.DEMAND, "5m"),
+            Shape(Metric.INTERCHANGE, "5m", 8),
+            *([Shape(Metric.GENERATION, "5m")] if Metric.GENERATION in zone.metrics else []),
+        ]
     if zone.id == "GB":
-        return [Shape(Metric.PRICE, "30m"), Shape(Metric.DEMAND, "30m"), Shape(Metric.INTERCHANGE, "30m", 10),
-                Shape(Metric.CARBON_INTENSITY, "30m"), Shape(Metric.GENERATION, "30m")]
+        return [
+            Shape(Metric.PRICE, "30m"),
+            Shape(Metric.DEMAND, "30m"),
+            Shape(Metric.INTERCHANGE, "30m", 10),
+            Shape(Metric.CARBON_INTENSITY, "30m"),
+            Shape(Metric.GENERATION, "30m"),
+        ]
     return [Shape(Metric.PRICE, "15m"), Shape(Metric.DEMAND, "15m"), Shape(Metric.INTERCHANGE, "1h", 8)]
 
 
 def source() -> Source:
     """One publisher that carries everything."""
     feeds = tuple(
-        Feed(f"bench.{m.value}", m.value, tuple(z.id for z in ZONES.values() if m in z.metrics), (m,), 1, "5m", "start", "UTC",
-             date(2020, 1, 1), Publication(lag_minutes=5), lambda days: [], lambda body, request: Rows(), 5)
+        Feed(
+            f"bench.{m.value}",
+            m.value,
+            tuple(z.id for z in ZONES.values() if m in z.metrics),
+            (m,),
+            1,
+            "5m",
+            "start",
+            "UTC",
+            date(2020, 1, 1),
+            Publication(lag_minutes=5),
+            lambda days: [],
+            lambda body, request: Rows(),
+            5,
+        )
         for m in Metric
     )
     return Source("bench", "Bench", "https://bench.example", ("bench.example",), 60, "none", "", "Bench", "yes", feeds)
@@ -88,7 +110,9 @@ def main() -> int:
             done = publish(storage, NOW)
             took.append(time.perf_counter() - began)
     best, middle, worst = sorted(took)[0], sorted(took)[2], sorted(took)[4]
-    sys.stdout.write(f"publish: {len(done.put)} documents, {middle:.2f} s (best {best:.2f}, worst {worst:.2f}); budget {BUDGET_S:.0f} s\n")
+    sys.stdout.write(
+        f"publish: {len(done.put)} documents, {middle:.2f} s (best {best:.2f}, worst {worst:.2f}); budget {BUDGET_S:.0f} s\n"
+    )
     return int(middle > BUDGET_S)
 
 

@@ -29,7 +29,9 @@ def on_core(number: int) -> list[str]:
 
 
 @contextmanager
-def running(command: list[str], environ: dict[str, str], url: str, folder: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: list[str], environ: dict[str, str], url: str, folder: Path = ROOT
+) -> Iterator[subprocess.Popen[bytes]]:
     """A server, from the moment at which it answers `url`. Raises RuntimeError where it ends before."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, cwd=folder, env=os.environ | environ, stdout=subprocess.DEVNULL, stderr=log)
@@ -69,7 +71,10 @@ def gunicorn(app: str, port: int, *options: str) -> list[str]:
 def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
     """The API over a warehouse, without limits for one client."""
     environ = {
-        "EMDS_HOME": str(home), "EMDS_NOW": iso(NOW), "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_SAMPLE_CALLS_PER_DAY": "0",
+        "EMDS_HOME": str(home),
+        "EMDS_NOW": iso(NOW),
+        "EMDS_FREE_CALLS_PER_MINUTE": "0",
+        "EMDS_SAMPLE_CALLS_PER_DAY": "0",
         "WEB_CONCURRENCY": "1",
     }
     return gunicorn("api.wsgi:app", port), environ

@@ -86,8 +86,11 @@ def compare(base: str, bare: str, bodies: Path, held: list[str]) -> list[str]:
         for connections in (16, 64):
             rounds = ROUNDS if connections == 16 else 1
             pairs = [
-                (wrk.run(f"{bare}/{name}", (), case.status, connections, SECONDS),
-                 wrk.run(base + case.path, asked, case.status, connections, SECONDS)) for _ in range(rounds)
+                (
+                    wrk.run(f"{bare}/{name}", (), case.status, connections, SECONDS),
+                    wrk.run(base + case.path, asked, case.status, connections, SECONDS),
+                )
+                for _ in range(rounds)
             ]
             missed += judged(case, connections, pairs)
     return missed
@@ -98,8 +101,11 @@ def judged(case: Case, connections: int, pairs: list[tuple[Speed, Speed]]) -> li
     bare, mine = sorted(pairs, key=lambda pair: pair[1].rate / pair[0].rate)[len(pairs) // 2]
     tail = min(speed.p99 / speed.p50 for _, speed in pairs)
     part = mine.rate / bare.rate
-    print(f"{case.name:15} {connections:3} conns  bare {bare.rate:7.0f}/s {bare.p50:6.2f} {bare.p99:7.2f} ms   "
-          f"ours {mine.rate:7.0f}/s {mine.p50:6.2f} {mine.p99:7.2f} ms   {part:4.0%} (at least {case.least:.0%})", flush=True)
+    print(
+        f"{case.name:15} {connections:3} conns  bare {bare.rate:7.0f}/s {bare.p50:6.2f} {bare.p99:7.2f} ms   "
+        f"ours {mine.rate:7.0f}/s {mine.p50:6.2f} {mine.p99:7.2f} ms   {part:4.0%} (at least {case.least:.0%})",
+        flush=True,
+    )
     missed = [f"{case.name}: {part:.0%} of the bare route"] if connections == 16 and part < case.least else []
     return missed + ([f"{case.name}: p99 is {tail:.1f} times p50"] if connections == 16 and tail >= MOST_TAIL else [])
 
@@ -108,7 +114,9 @@ def peers() -> Path:
     """The peers' Python, installed on first use."""
     if not PEERS_PYTHON.exists():
         venv.create(PEERS_PYTHON.parents[1], with_pip=True)
-    have = subprocess.run([PEERS_PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout.lower()
+    have = subprocess.run(
+        [PEERS_PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True
+    ).stdout.lower()
     if not all(peer in have for peer in PEERS):
         subprocess.run([PEERS_PYTHON, "-m", "pip", "install", "-q", *PEERS], check=True)
     return PEERS_PYTHON
@@ -118,20 +126,59 @@ def fastapi_duckdb(home: Path, folder: Path, port: int) -> tuple[list[str], dict
     """uvicorn over `bench/http_peers/fastapi_duckdb.py`, which holds the same rows."""
     target = folder / "rows.parquet"
     pq.write_table(series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)), target)
-    command = [str(peers()), "-m", "uvicorn", "fastapi_duckdb:app", "--port", str(port), "--log-level", "warning", "--no-access-log"]
-    return command, {"BENCH_ROWS": str(target)}, f"http://127.0.0.1:{port}/v1/price/{ZONE}?start={{}}&end={{}}&limit={{}}"
+    command = [
+        str(peers()),
+        "-m",
+        "uvicorn",
+        "fastapi_duckdb:app",
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+        "--no-access-log",
+    ]
+    return (
+        command,
+        {"BENCH_ROWS": str(target)},
+        f"http://127.0.0.1:{port}/v1/price/{ZONE}?start={{}}&end={{}}&limit={{}}",
+    )
 
 
 def datasette(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
     """Datasette over SQLite with the same rows, an index on what is asked for, and pages of 5,000."""
     target = folder / "rows.db"
-    rows = series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)).select(["zone", "metric", "ts", "value", "unit", "resolution"])
+    rows = series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)).select(
+        ["zone", "metric", "ts", "value", "unit", "resolution"]
+    )
     with sqlite3.connect(target) as database:
-        database.execute("CREATE TABLE series (zone TEXT, metric TEXT, ts INTEGER, value REAL, unit TEXT, resolution TEXT)")
-        database.executemany("INSERT INTO series VALUES (?, ?, ?, ?, ?, ?)", zip(*rows.to_pydict().values(), strict=True))
+        database.execute(
+            "CREATE TABLE series (zone TEXT, metric TEXT, ts INTEGER, value REAL, unit TEXT, resolution TEXT)"
+        )
+        database.executemany(
+            "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?)", zip(*rows.to_pydict().values(), strict=True)
+        )
         database.execute("CREATE INDEX series_by_ts ON series (zone, metric, ts)")
-    command = [str(peers()), "-m", "datasette", "serve", str(target), "--port", str(port), "--setting", "max_returned_rows", "5000",
-               "--setting", "suggest_facets", "off", "--setting", "allow_facet", "off", "--setting", "sql_time_limit_ms", "20000"]
+    command = [
+        str(peers()),
+        "-m",
+        "datasette",
+        "serve",
+        str(target),
+        "--port",
+        str(port),
+        "--setting",
+        "max_returned_rows",
+        "5000",
+        "--setting",
+        "suggest_facets",
+        "off",
+        "--setting",
+        "allow_facet",
+        "off",
+        "--setting",
+        "sql_time_limit_ms",
+        "20000",
+    ]
     asked = f"zone={ZONE}&metric=price&ts__gte={{}}&ts__lt={{}}&_sort=ts&_size={{}}&_shape=array&_nocount=1"
     return command, {}, f"http://127.0.0.1:{port}/rows/series.json?{asked}"
 
@@ -146,7 +193,11 @@ def against_peers(home: Path, folder: Path) -> list[str]:
     command, environ = ours(home, port)
     with running([*on_core(0), *command], environ, f"{base}/readyz"):
         lines = keys(home, "peers")
-        return [line for name, prepare in PREPARED.items() for line in _against(name, prepare(home, folder, free_port()), base, lines)]
+        return [
+            line
+            for name, prepare in PREPARED.items()
+            for line in _against(name, prepare(home, folder, free_port()), base, lines)
+        ]
 
 
 def _against(name: str, server: tuple[list[str], dict[str, str], str], base: str, lines: list[str]) -> list[str]:
@@ -161,8 +212,11 @@ def _against(name: str, server: tuple[list[str], dict[str, str], str], base: str
                 raise RuntimeError(f"{name} gives other rows")
             theirs, mine = _best(template.format(*asked), (), PEER_SECONDS), _best(mine_url, lines, SECONDS)
             times = mine.rate / theirs.rate
-            print(f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   ours {mine.rate:7.0f}/s "
-                  f"{mine.p50:6.2f} {mine.p99:7.2f} ms   {times:.1f} times (at least {LEAST_TO_PEERS:.0f})", flush=True)
+            print(
+                f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   ours {mine.rate:7.0f}/s "
+                f"{mine.p50:6.2f} {mine.p99:7.2f} ms   {times:.1f} times (at least {LEAST_TO_PEERS:.0f})",
+                flush=True,
+            )
             missed += [f"{window}: {times:.1f} times {name}"] if times < LEAST_TO_PEERS else []
     return missed
 
@@ -186,7 +240,10 @@ def history(folder: Path) -> list[str]:
     lines = {name: keys(home) for name, home in homes.items()}
     commands = {name: ours(home, ports[name]) for name, home in homes.items()}
     urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
-    with running(*commands["1 month"], urls["1 month"] + "/readyz"), running(*commands["10 years"], urls["10 years"] + "/readyz"):
+    with (
+        running(*commands["1 month"], urls["1 month"] + "/readyz"),
+        running(*commands["10 years"], urls["10 years"] + "/readyz"),
+    ):
         for _ in range(ROUNDS + 1):
             for name, url in urls.items():
                 rates[name].append(wrk.run(f"{url}/v1/price/{ZONE}", lines[name], 200, 4, SECONDS).rate)
@@ -200,15 +257,35 @@ def everything(base: str) -> None:
     zones = [zone for zone in ZONES if zone != ZONE]
     formats = ("json", "csv", "parquet", "arrow")
     paths = [
-        "/openapi.json", "/docs", "/catalog", "/v1/status", "/v1/map/snapshot?sample=true", "/v1/geo/zones?detail=high", "/v1/geo/plants",
-        *(f"/v1/geo/plants?zone={zone}&format={name}" for zone in zones for name in ("geojson", "csv", "parquet", "fgb")),
-        *(f"/v1/geo/zones?detail=high&bbox=-10,{35 + n},10,60&format={name}" for n in range(10) for name in ("geojson", "parquet", "fgb")),
-        *(f"/v1/price/{ZONE}?sample=true&start={NOW - n * DAY}&end={NOW}&format={name}" for n in range(1, 45) for name in formats),
+        "/openapi.json",
+        "/docs",
+        "/catalog",
+        "/v1/status",
+        "/v1/map/snapshot?sample=true",
+        "/v1/geo/zones?detail=high",
+        "/v1/geo/plants",
+        *(
+            f"/v1/geo/plants?zone={zone}&format={name}"
+            for zone in zones
+            for name in ("geojson", "csv", "parquet", "fgb")
+        ),
+        *(
+            f"/v1/geo/zones?detail=high&bbox=-10,{35 + n},10,60&format={name}"
+            for n in range(10)
+            for name in ("geojson", "parquet", "fgb")
+        ),
+        *(
+            f"/v1/price/{ZONE}?sample=true&start={NOW - n * DAY}&end={NOW}&format={name}"
+            for n in range(1, 45)
+            for name in formats
+        ),
     ]
     codings = ("br", "zstd", "gzip", "identity")
 
     def ask(number: int) -> int:
-        request = urllib.request.Request(base + paths[number % len(paths)], headers={"Accept-Encoding": codings[number % len(codings)]})
+        request = urllib.request.Request(
+            base + paths[number % len(paths)], headers={"Accept-Encoding": codings[number % len(codings)]}
+        )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return len(answer.read())
 
@@ -247,7 +324,9 @@ def main() -> int:
             everything(base)
             kilobytes = resident(process)
         missed += against_peers(home, folder) + history(folder)
-    print(f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB (at most {MOST_RESIDENT_KB / 1000:.0f})")
+    print(
+        f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB (at most {MOST_RESIDENT_KB / 1000:.0f})"
+    )
     missed += [f"ready after {ready:.2f} s"] if ready > MOST_READY_S else []
     missed += [f"worker holds {kilobytes} kB"] if kilobytes > MOST_RESIDENT_KB else []
     print("\n".join(f"MISSED {line}" for line in missed) or "every budget kept")

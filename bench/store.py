@@ -48,7 +48,11 @@ def reading() -> tuple[float, float]:
             storage = Folder(folder)
             ts = np.arange(NOW - days * DAY, NOW, 300)
             rows = Rows()
-            rows.extend(Key("US-CAISO", "demand", "MW", "5m"), ts.tolist(), np.random.default_rng(1).uniform(2e4, 4e4, len(ts)).tolist())
+            rows.extend(
+                Key("US-CAISO", "demand", "MW", "5m"),
+                ts.tolist(),
+                np.random.default_rng(1).uniform(2e4, 4e4, len(ts)).tolist(),
+            )
             series.fold(storage, "caiso.demand", rows, {}, {"caiso.demand": 1}, NOW)
             window = Window(NOW - DAY, NOW)
             read = partial(series.read, storage, "US-CAISO", "demand", window)
@@ -93,7 +97,9 @@ def backfill(feeds: Sequence[Feed], count: int) -> tuple[float, float]:
         shelf = Shelf()
         for timed in (False, True):  # once unseen: what is imported or rendered then is nobody's time
             with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
-                house = line.House(Folder(folder), "simulated", known, (), {feed.id: 1}, set(known), shelf, lambda f, d: f.requests(d))
+                house = line.House(
+                    Folder(folder), "simulated", known, (), {feed.id: 1}, set(known), shelf, lambda f, d: f.requests(d)
+                )
                 seconds = sum(_timed(partial(line.run, house, feed, block), time.process_time) for block in blocks)
             whole += seconds if timed else 0
         with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
@@ -146,9 +152,14 @@ def _compared(name: str, feeds: Sequence[Feed], count: int) -> float:
 def main() -> int:
     """Prints each figure beside its budget."""
     month, decade = reading()
-    print(f"24 h of 5-minute rows: {month:.2f} ms of one month, {decade:.2f} ms of ten years, ratio {decade / month:.2f} (at most 1.2)")
+    print(
+        f"24 h of 5-minute rows: {month:.2f} ms of one month, {decade:.2f} ms of ten years, ratio {decade / month:.2f} (at most 1.2)"
+    )
     every = [f for source in sources().values() for f in source.feeds if not f.yearly]
-    ratio = max(_compared(f"a year of {YEAR_FEED}", [feed_of(YEAR_FEED)], 365), _compared(f"31 days of {len(every)} feeds", every, 31))
+    ratio = max(
+        _compared(f"a year of {YEAR_FEED}", [feed_of(YEAR_FEED)], 365),
+        _compared(f"31 days of {len(every)} feeds", every, 31),
+    )
     cpu, grown = refresh()
     print(f"one refresh of every source: {cpu:.1f} CPU s (at most 60), {grown:.2f} MB added")
     return int(decade / month > 1.2 or ratio > 2 or cpu > 60)

@@ -23,8 +23,21 @@ _STEP = 300
 def source() -> Source:
     """One publisher that carries everything."""
     feeds = tuple(
-        Feed(f"bench.{m.value}", m.value, tuple(z.id for z in ZONES.values() if m in z.metrics), (m,), 1, "5m", "start", "UTC",
-             date(2010, 1, 1), Publication(lag_minutes=5), lambda days: [], lambda body, request: Rows(), 5)
+        Feed(
+            f"bench.{m.value}",
+            m.value,
+            tuple(z.id for z in ZONES.values() if m in z.metrics),
+            (m,),
+            1,
+            "5m",
+            "start",
+            "UTC",
+            date(2010, 1, 1),
+            Publication(lag_minutes=5),
+            lambda days: [],
+            lambda body, request: Rows(),
+            5,
+        )
         for m in Metric
     )
     return Source("bench", "Bench", "https://bench.example", ("bench.example",), 60, "none", "", "Bench", "yes", feeds)
@@ -47,7 +60,9 @@ def fill(home: Path, days: int, documents: bool = False) -> None:
         publish(storage, NOW)
 
 
-def _put(storage: Folder, ranks: dict[str, int], zone: str, metric: Metric, start: int, end: int, coarser: int = 1) -> None:
+def _put(
+    storage: Folder, ranks: dict[str, int], zone: str, metric: Metric, start: int, end: int, coarser: int = 1
+) -> None:
     """Prices that swing with the hour, with two decimals as real ones have."""
     step = _STEP * coarser
     ts = np.arange(start - start % step, end, step)

@@ -42,7 +42,12 @@ class Speed:
 
 
 def run(
-    url: str, headers: Sequence[str] = (), status: int = 200, connections: int = 16, seconds: int = 2, before: Sequence[str] = (),
+    url: str,
+    headers: Sequence[str] = (),
+    status: int = 200,
+    connections: int = 16,
+    seconds: int = 2,
+    before: Sequence[str] = (),
 ) -> Speed:
     """Asks on and on, each time with the next of `headers` ("Name: value"). Raises RuntimeError for any other status.
 
@@ -52,7 +57,19 @@ def run(
         script, lines = Path(folder, "ask.lua"), Path(folder, "headers")
         script.write_text(SCRIPT)
         lines.write_text("\n".join(headers))
-        command = [*before, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(script), url, "--", str(lines), str(status)]
+        command = [
+            *before,
+            "wrk",
+            "-t1",
+            f"-c{connections}",
+            f"-d{seconds}s",
+            "-s",
+            str(script),
+            url,
+            "--",
+            str(lines),
+            str(status),
+        ]
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found = re.search(r"^told (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", told, re.MULTILINE)
     if found is None or found[2] != "0" or found[1] == "0":

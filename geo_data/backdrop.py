@@ -33,7 +33,9 @@ def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, 
     window, found = shapely.box(*box), {}
     for place, shapes in enumerate(footprints.units(folder, "countries").values()):
         # A country cut by the antimeridian (Fiji) comes as a band round the globe.
-        land = shapely.union_all([part for part in shapely.get_parts(shapely.get_parts(shapes)) if part.bounds[2] - part.bounds[0] < 180])
+        land = shapely.union_all(
+            [part for part in shapely.get_parts(shapely.get_parts(shapes)) if part.bounds[2] - part.bounds[0] < 180]
+        )
         parts = [part for part in shapely.get_parts(shapely.intersection(land, window)) if part.geom_type == "Polygon"]
         if parts:
             found[str(place)] = shapely.MultiPolygon(parts)

@@ -1,11 +1,11 @@
 """Rebuilds the tables from publishers' files and checks them. Only `fetch` asks the network.
 
-    python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
-    python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
-    python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
-    python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
-    python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from FOLDER/eia860YYYY.zip
-    python -m geo_data.build compare FOLDER           the European rows against FOLDER/powerplants.csv; changes nothing
+python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
+python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
+python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
+python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
+python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from FOLDER/eia860YYYY.zip
+python -m geo_data.build compare FOLDER           the European rows against FOLDER/powerplants.csv; changes nothing
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ def report(found: dict[str, dict[str, list[str]]]) -> int:
 
 VERBS: dict[str, Callable[[Path], None]] = {
     "fetch": lambda folder: fetch.fetch(folder, datetime.now(UTC).date()),
-    "zones": write_zones, "backdrop": write_backdrop, "plants": write_plants, "compare": tell_differences,
+    "zones": write_zones,
+    "backdrop": write_backdrop,
+    "plants": write_plants,
+    "compare": tell_differences,
 }
 
 

@@ -59,9 +59,15 @@ def coverage(shapes: Mapping[str, Any]) -> list[str]:
     import shapely
 
     names, geometries = list(shapes), list(shapes.values())
-    found = [f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0]
+    found = [
+        f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0
+    ]
     loose = shapely.coverage_invalid_edges(geometries, gap_width=SLIVER_DEG)
-    found += [f"{name}: its border does not meet its neighbour's" for name, edge in zip(names, loose, strict=True) if not edge.is_empty]
+    found += [
+        f"{name}: its border does not meet its neighbour's"
+        for name, edge in zip(names, loose, strict=True)
+        if not edge.is_empty
+    ]
     return found
 
 
@@ -90,8 +96,11 @@ def vocabulary(plants: Iterable[Plant]) -> list[str]:
 
 def pairs(lines: Iterable[Interconnector]) -> list[str]:
     """Lines that do not join two of our zones."""
-    return [f"{line.id}: {line.pair} is not a pair of zones" for line in lines
-            if line.from_zone == line.to_zone or not {line.from_zone, line.to_zone} <= set(ZONES)]
+    return [
+        f"{line.id}: {line.pair} is not a pair of zones"
+        for line in lines
+        if line.from_zone == line.to_zone or not {line.from_zone, line.to_zone} <= set(ZONES)
+    ]
 
 
 def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> list[str]:
@@ -118,9 +127,14 @@ def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterab
         point = shapely.Point(plant.lon, plant.lat)
         away = distance_km(point, shapes[plant.zone])
         reachable = OFFSHORE_KM if plant.fuel == Fuel.WIND_OFFSHORE else COAST_KM
-        foreign = [zone for zone, shape in shapes.items() if zone != plant.zone and away > COAST_KM and shape.covers(point)]
+        foreign = [
+            zone for zone, shape in shapes.items() if zone != plant.zone and away > COAST_KM and shape.covers(point)
+        ]
         if (away > reachable or foreign) and plant.id not in reasons:
-            found.append(f"{plant.id} ({plant.name}): {away:.0f} km from {plant.zone}" + (f", in {foreign[0]}" if foreign else ""))
+            found.append(
+                f"{plant.id} ({plant.name}): {away:.0f} km from {plant.zone}"
+                + (f", in {foreign[0]}" if foreign else "")
+            )
     return found
 
 
@@ -153,8 +167,12 @@ def duplicates(plants: Iterable[Plant]) -> list[str]:
     for plant in plants:
         if not plant.id.startswith("eia-"):
             alike[plant.zone, plant.fuel, plant.capacity_mw].append(plant)
-    return [f"{a.id} and {b.id}: {a.capacity_mw} MW of {a.fuel} at one place"
-            for group in alike.values() for a, b in combinations(group, 2) if _geodesic_km((a.lon, a.lat), (b.lon, b.lat)) < 3]
+    return [
+        f"{a.id} and {b.id}: {a.capacity_mw} MW of {a.fuel} at one place"
+        for group in alike.values()
+        for a, b in combinations(group, 2)
+        if _geodesic_km((a.lon, a.lat), (b.lon, b.lat)) < 3
+    ]
 
 
 def distance_km(point: Any, shape: Any) -> float:

@@ -17,13 +17,37 @@ from geo_data.records import Plant
 
 URL = "https://raw.githubusercontent.com/PyPSA/powerplantmatching/master/powerplants.csv"
 COUNTRIES = {
-    "Austria": "AT", "Belgium": "BE", "Denmark": "DK", "France": "FR", "Germany": "DE", "Italy": "IT", "Luxembourg": "LU",
-    "Netherlands": "NL", "Norway": "NO", "Poland": "PL", "Spain": "ES", "Sweden": "SE", "Switzerland": "CH", "United Kingdom": "GB",
+    "Austria": "AT",
+    "Belgium": "BE",
+    "Denmark": "DK",
+    "France": "FR",
+    "Germany": "DE",
+    "Italy": "IT",
+    "Luxembourg": "LU",
+    "Netherlands": "NL",
+    "Norway": "NO",
+    "Poland": "PL",
+    "Spain": "ES",
+    "Sweden": "SE",
+    "Switzerland": "CH",
+    "United Kingdom": "GB",
 }
 FUELS = {
-    "Nuclear": {"nuclear"}, "Hard Coal": {"coal"}, "Lignite": {"lignite"}, "Natural Gas": {"gas"}, "Oil": {"oil"}, "Solar": {"solar"},
-    "Hydro": {"hydro", "pumped_storage"}, "Wind": {"wind_onshore", "wind_offshore"}, "Solid Biomass": {"biomass"}, "Biogas": {"biomass"},
-    "Bioenergy": {"biomass"}, "Waste": {"waste"}, "Geothermal": {"geothermal"}, "Battery": {"battery"}, "Other": {"other"},
+    "Nuclear": {"nuclear"},
+    "Hard Coal": {"coal"},
+    "Lignite": {"lignite"},
+    "Natural Gas": {"gas"},
+    "Oil": {"oil"},
+    "Solar": {"solar"},
+    "Hydro": {"hydro", "pumped_storage"},
+    "Wind": {"wind_onshore", "wind_offshore"},
+    "Solid Biomass": {"biomass"},
+    "Biogas": {"biomass"},
+    "Bioenergy": {"biomass"},
+    "Waste": {"waste"},
+    "Geothermal": {"geothermal"},
+    "Battery": {"battery"},
+    "Other": {"other"},
 }
 NEAR_KM = 5.0
 TOLERANCE = 0.1
@@ -46,9 +70,17 @@ def read(path: Path) -> list[Listed]:
     """The rows of 250 MW and above in our countries. Raises KeyError for a fuel type that is not known."""
     with path.open(newline="", encoding="utf-8") as stream:
         return [
-            Listed(row["Name"], COUNTRIES[row["Country"]], frozenset(FUELS[row["Fueltype"]]), float(row["Capacity"]),
-                   float(row["DateOut"]) if row["DateOut"] else None, float(row["lon"]), float(row["lat"]))
-            for row in csv.DictReader(stream) if row["Country"] in COUNTRIES and float(row["Capacity"]) >= FLOOR_MW
+            Listed(
+                row["Name"],
+                COUNTRIES[row["Country"]],
+                frozenset(FUELS[row["Fueltype"]]),
+                float(row["Capacity"]),
+                float(row["DateOut"]) if row["DateOut"] else None,
+                float(row["lon"]),
+                float(row["lat"]),
+            )
+            for row in csv.DictReader(stream)
+            if row["Country"] in COUNTRIES and float(row["Capacity"]) >= FLOOR_MW
         ]
 
 
@@ -68,8 +100,10 @@ def differences(kept: Iterable[Plant], listed: Sequence[Listed], year: float) ->
         elif abs(row.capacity_mw - plant.capacity_mw) > TOLERANCE * plant.capacity_mw:
             found.append(f"{plant.id} ({plant.name}): {plant.capacity_mw:.0f} MW, {row.capacity_mw:.0f} in the list")
     lacking = [row for row in listed if row not in met and (row.closes is None or row.closes >= year)]
-    return found + [f"{row.name} ({row.country}, {row.capacity_mw:.0f} MW of {'/'.join(sorted(row.fuels))}): not in our table"
-                    for row in lacking]
+    return found + [
+        f"{row.name} ({row.country}, {row.capacity_mw:.0f} MW of {'/'.join(sorted(row.fuels))}): not in our table"
+        for row in lacking
+    ]
 
 
 def _nearest(plant: Plant, listed: Sequence[Listed]) -> Listed | None:

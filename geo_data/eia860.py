@@ -14,21 +14,50 @@ from geo_data.records import Plant
 
 URL = "https://www.eia.gov/electricity/data/eia860/xls/eia860{year}.zip"
 BALANCING = {
-    "CISO": "US-CAISO", "ERCO": "US-ERCOT", "PJM": "US-PJM", "MISO": "US-MISO", "NYIS": "US-NYISO", "ISNE": "US-ISONE", "SWPP": "US-SPP",
+    "CISO": "US-CAISO",
+    "ERCO": "US-ERCOT",
+    "PJM": "US-PJM",
+    "MISO": "US-MISO",
+    "NYIS": "US-NYISO",
+    "ISNE": "US-ISONE",
+    "SWPP": "US-SPP",
 }
 """Balancing authority code -> zone. SPP's western area has a code of its own (SWPW)."""
 STANDING = {"OP", "SB", "OA", "OS"}
 """Unit statuses: operating, standby, and out of service but not retired."""
 FUELS = {
-    "Nuclear": "nuclear", "Conventional Steam Coal": "coal", "Coal Integrated Gasification Combined Cycle": "coal",
-    "Petroleum Liquids": "oil", "Petroleum Coke": "oil", "Conventional Hydroelectric": "hydro",
-    "Hydroelectric Pumped Storage": "pumped_storage", "Onshore Wind Turbine": "wind_onshore", "Offshore Wind Turbine": "wind_offshore",
-    "Solar Photovoltaic": "solar", "Solar Thermal with Energy Storage": "solar", "Solar Thermal without Energy Storage": "solar",
-    "Wood/Wood Waste Biomass": "biomass", "Landfill Gas": "biomass", "Other Waste Biomass": "biomass", "Municipal Solid Waste": "waste",
-    "Geothermal": "geothermal", "Batteries": "battery", "Flywheels": "other", "Other Gases": "other", "All Other": "other",
+    "Nuclear": "nuclear",
+    "Conventional Steam Coal": "coal",
+    "Coal Integrated Gasification Combined Cycle": "coal",
+    "Petroleum Liquids": "oil",
+    "Petroleum Coke": "oil",
+    "Conventional Hydroelectric": "hydro",
+    "Hydroelectric Pumped Storage": "pumped_storage",
+    "Onshore Wind Turbine": "wind_onshore",
+    "Offshore Wind Turbine": "wind_offshore",
+    "Solar Photovoltaic": "solar",
+    "Solar Thermal with Energy Storage": "solar",
+    "Solar Thermal without Energy Storage": "solar",
+    "Wood/Wood Waste Biomass": "biomass",
+    "Landfill Gas": "biomass",
+    "Other Waste Biomass": "biomass",
+    "Municipal Solid Waste": "waste",
+    "Geothermal": "geothermal",
+    "Batteries": "battery",
+    "Flywheels": "other",
+    "Other Gases": "other",
+    "All Other": "other",
     "Hydrokinetic": "marine",
-    **{f"Natural Gas {kind}": "gas" for kind in (
-        "Fired Combined Cycle", "Fired Combustion Turbine", "Steam Turbine", "Internal Combustion Engine", "with Compressed Air Storage")},
+    **{
+        f"Natural Gas {kind}": "gas"
+        for kind in (
+            "Fired Combined Cycle",
+            "Fired Combustion Turbine",
+            "Steam Turbine",
+            "Internal Combustion Engine",
+            "with Compressed Air Storage",
+        )
+    },
     "Other Natural Gas": "gas",
 }
 """Technology -> fuel. An unknown technology stops the build: a person decides what it is."""
@@ -37,7 +66,11 @@ FUELS = {
 def plants(bundle: Path) -> list[Plant]:
     """Every plant of 250 MW and above in one of our zones. Raises ValueError for a form of another layout."""
     year = _year(bundle)
-    sited = {int(row["Plant Code"]): row for row in _rows(bundle, "2___Plant", "Plant") if row["Balancing Authority Code"] in BALANCING}
+    sited = {
+        int(row["Plant Code"]): row
+        for row in _rows(bundle, "2___Plant", "Plant")
+        if row["Balancing Authority Code"] in BALANCING
+    }
     shares: dict[int, Counter[str]] = defaultdict(Counter)
     began: dict[int, int] = {}
     for unit in _rows(bundle, "3_1_Generator", "Operable"):
@@ -55,9 +88,24 @@ def _plant(code: int, site: dict[str, Any], tenths: Counter[str], began: int, ye
     rest: list[tuple[str | None, float | None]] = [*parts[1:3], (None, None), (None, None)]
     # A fourth fuel is a few megawatts at most; it counts with the first.
     return Plant(
-        f"eia-{code}", " ".join(str(site["Plant Name"]).split()), BALANCING[site["Balancing Authority Code"]], "US", parts[0][0],
-        tenths.total() / 10, rest[0][0], rest[0][1], rest[1][0], rest[1][1], began, " ".join(str(site["Utility Name"]).split()),
-        f"EIA-860 {year}", str(code), None, f"{year}-12-31", round(float(site["Longitude"]), 5), round(float(site["Latitude"]), 5),
+        f"eia-{code}",
+        " ".join(str(site["Plant Name"]).split()),
+        BALANCING[site["Balancing Authority Code"]],
+        "US",
+        parts[0][0],
+        tenths.total() / 10,
+        rest[0][0],
+        rest[0][1],
+        rest[1][0],
+        rest[1][1],
+        began,
+        " ".join(str(site["Utility Name"]).split()),
+        f"EIA-860 {year}",
+        str(code),
+        None,
+        f"{year}-12-31",
+        round(float(site["Longitude"]), 5),
+        round(float(site["Latitude"]), 5),
     )
 
 

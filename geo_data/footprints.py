@@ -84,7 +84,9 @@ def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) 
 
 
 def _kept(part: Any, footprint: Footprint) -> bool:
-    return (footprint.keep is None or _inside(part.bounds, footprint.keep)) and not any(_inside(part.bounds, box) for box in footprint.drop)
+    return (footprint.keep is None or _inside(part.bounds, footprint.keep)) and not any(
+        _inside(part.bounds, box) for box in footprint.drop
+    )
 
 
 def _inside(bounds: Box, box: Box) -> bool:
@@ -152,7 +154,9 @@ def _filled(part: Any, level: Level, there: Any) -> Any:
     import shapely
 
     def stays(hole: Any) -> bool:
-        return bool(hole.area >= level.smallest_hole_km2 * 1e6 or there.query(hole.point_on_surface(), predicate="within").size)
+        return bool(
+            hole.area >= level.smallest_hole_km2 * 1e6 or there.query(hole.point_on_surface(), predicate="within").size
+        )
 
     return shapely.Polygon(part.exterior, [ring for ring in part.interiors if stays(shapely.Polygon(ring))])
 

@@ -80,16 +80,36 @@ def _admin1(file: str, column: str, url_column: str) -> Input:
 
 def _bidding_zone(name: str, licence: str) -> Input:
     file = f"{name}.geojson"
-    return Input(file, "zoneName", None, f"PyPI entsoe-py 0.8.1: entsoe/geo/geojson/{file}", _ENTSOE_PY + file, "zoneName", licence)
+    return Input(
+        file,
+        "zoneName",
+        None,
+        f"PyPI entsoe-py 0.8.1: entsoe/geo/geojson/{file}",
+        _ENTSOE_PY + file,
+        "zoneName",
+        licence,
+    )
 
 
 INPUTS: dict[str, Input] = {
     "countries": Input(
-        "countries-10m.json", "name", "countries", "npm world-atlas 2.0.2: countries-10m.json",
-        "https://naciscdn.org/naturalearth/10m/cultural/ne_10m_admin_0_countries.zip", "NAME", _NE),
+        "countries-10m.json",
+        "name",
+        "countries",
+        "npm world-atlas 2.0.2: countries-10m.json",
+        "https://naciscdn.org/naturalearth/10m/cultural/ne_10m_admin_0_countries.zip",
+        "NAME",
+        _NE,
+    ),
     "counties": Input(
-        "counties-10m.json", "id", "counties", "npm us-atlas 3.0.1: counties-10m.json",
-        "https://www2.census.gov/geo/tiger/GENZ2017/shp/cb_2017_us_county_20m.zip", "GEOID", "U.S. Census Bureau, public domain"),
+        "counties-10m.json",
+        "id",
+        "counties",
+        "npm us-atlas 3.0.1: counties-10m.json",
+        "https://www2.census.gov/geo/tiger/GENZ2017/shp/cb_2017_us_county_20m.zip",
+        "GEOID",
+        "U.S. Census Bureau, public domain",
+    ),
     "australia": _admin1("aus.topo.json", "name", "name"),
     "italy": _admin1("ita.topo.json", "id", "code_hasc"),
     "denmark": _admin1("dnk.topo.json", "name", "name"),
@@ -103,32 +123,53 @@ _NOT_NORTH = (
     "TP PA ME EN CT SR RG CL AG PE TE AQ CH RM VT RI FR LT AN PU MC FM AP PG TR"
 )
 
-EUROPE = Continent("EPSG:3035", (
-    # Northern Ireland belongs to the market of Ireland (SEM).
-    Footprint("GB", "countries", ("United Kingdom",), drop=((-8.3, 53.9, -5.3, 55.4),)),
-    Footprint("DE-LU", "countries", ("Germany", "Luxembourg")),
-    Footprint("FR", "countries", ("France",), keep=(-6, 42, 9, 52), drop=((8.3, 41, 9.8, 43.2),)),
-    Footprint("ES", "countries", ("Spain",), keep=(-9.6, 35.98, 3.5, 44), drop=((1, 38.4, 4.6, 40.3),)),
-    Footprint("IT-NO", "countries", ("Italy",), without=("italy", tuple(f"IT.{code}" for code in _NOT_NORTH.split()))),
-    Footprint("NL", "countries", ("Netherlands",), keep=(3, 50, 8, 54)),
-    Footprint("BE", "countries", ("Belgium",)),
-    Footprint("PL", "countries", ("Poland",)),
-    # entsoe-py's line is straight between few points: here Dalarna's border is SE3's, and Härjedalen (in Jämtland) is SE2.
-    Footprint("SE-3", "countries", ("Sweden",), within="se_3", also=("sweden", ("Dalarna",)), without=("sweden", ("Jämtland",))),
-    Footprint("NO-2", "countries", ("Norway",), within="no_2"),
-    Footprint("DK-1", "countries", ("Denmark",), keep=(7.5, 54, 12, 58), without=("denmark", ("Hovedstaden", "Sjaælland"))),
-    Footprint("AT", "countries", ("Austria",)),
-    Footprint("CH", "countries", ("Switzerland",)),
-))
+EUROPE = Continent(
+    "EPSG:3035",
+    (
+        # Northern Ireland belongs to the market of Ireland (SEM).
+        Footprint("GB", "countries", ("United Kingdom",), drop=((-8.3, 53.9, -5.3, 55.4),)),
+        Footprint("DE-LU", "countries", ("Germany", "Luxembourg")),
+        Footprint("FR", "countries", ("France",), keep=(-6, 42, 9, 52), drop=((8.3, 41, 9.8, 43.2),)),
+        Footprint("ES", "countries", ("Spain",), keep=(-9.6, 35.98, 3.5, 44), drop=((1, 38.4, 4.6, 40.3),)),
+        Footprint(
+            "IT-NO", "countries", ("Italy",), without=("italy", tuple(f"IT.{code}" for code in _NOT_NORTH.split()))
+        ),
+        Footprint("NL", "countries", ("Netherlands",), keep=(3, 50, 8, 54)),
+        Footprint("BE", "countries", ("Belgium",)),
+        Footprint("PL", "countries", ("Poland",)),
+        # entsoe-py's line is straight between few points: here Dalarna's border is SE3's, and Härjedalen (in Jämtland) is SE2.
+        Footprint(
+            "SE-3",
+            "countries",
+            ("Sweden",),
+            within="se_3",
+            also=("sweden", ("Dalarna",)),
+            without=("sweden", ("Jämtland",)),
+        ),
+        Footprint("NO-2", "countries", ("Norway",), within="no_2"),
+        Footprint(
+            "DK-1", "countries", ("Denmark",), keep=(7.5, 54, 12, 58), without=("denmark", ("Hovedstaden", "Sjaælland"))
+        ),
+        Footprint("AT", "countries", ("Austria",)),
+        Footprint("CH", "countries", ("Switzerland",)),
+    ),
+)
 
-AUSTRALIA = Continent("EPSG:3577", (
-    Footprint("AU-NSW", "australia", ("New South Wales", "Australian Capital Territory", "Jervis Bay Territory"),
-              keep=(140, -38, 155, -28)),
-    Footprint("AU-QLD", "australia", ("Queensland",)),
-    Footprint("AU-VIC", "australia", ("Victoria",)),
-    Footprint("AU-SA", "australia", ("South Australia",)),
-    Footprint("AU-TAS", "australia", ("Tasmania",)),
-))
+AUSTRALIA = Continent(
+    "EPSG:3577",
+    (
+        Footprint(
+            "AU-NSW",
+            "australia",
+            ("New South Wales", "Australian Capital Territory", "Jervis Bay Territory"),
+            keep=(140, -38, 155, -28),
+        ),
+        Footprint("AU-QLD", "australia", ("Queensland",)),
+        Footprint("AU-VIC", "australia", ("Victoria",)),
+        Footprint("AU-SA", "australia", ("South Australia",)),
+        Footprint("AU-TAS", "australia", ("Tasmania",)),
+    ),
+)
 
 US_CRS = "EPSG:5070"
 """The US footprints are the counties of `tables/counties.csv`."""

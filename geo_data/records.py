@@ -87,7 +87,11 @@ class Plant:
 
     def shares(self) -> list[tuple[str, float]]:
         """(fuel, MW) of each part; their sum is the capacity."""
-        rest = [(f, mw) for f, mw in ((self.fuel_2, self.fuel_2_mw), (self.fuel_3, self.fuel_3_mw)) if f is not None and mw is not None]
+        rest = [
+            (f, mw)
+            for f, mw in ((self.fuel_2, self.fuel_2_mw), (self.fuel_3, self.fuel_3_mw))
+            if f is not None and mw is not None
+        ]
         return [(self.fuel, self.capacity_mw - sum(mw for _, mw in rest)), *rest]
 
 

@@ -124,7 +124,9 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
     waiting = sorted(queues.values(), key=lambda q: -sum(len(t.days) for t in q))
     with ExitStack() as pools:
         # A source stays in one process: there its pace and its circuit are kept.
-        free = [pools.enter_context(ProcessPoolExecutor(1, mp_context=get_context("forkserver"))) for _ in range(workers)]
+        free = [
+            pools.enter_context(ProcessPoolExecutor(1, mp_context=get_context("forkserver"))) for _ in range(workers)
+        ]
         running: dict[Future[RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
 
         def start(queue: list[Task], pool: ProcessPoolExecutor) -> None:

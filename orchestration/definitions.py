@@ -7,7 +7,9 @@ import warnings
 
 import dagster as dg
 
-warnings.filterwarnings("ignore", category=dg.BetaWarning)  # single-run backfills, measured and wanted (DESIGN.md section 7)
+warnings.filterwarnings(
+    "ignore", category=dg.BetaWarning
+)  # single-run backfills, measured and wanted (DESIGN.md section 7)
 
 from assets.analyst import analyst_asset  # noqa: E402
 from assets.documents import document_assets  # noqa: E402
@@ -28,7 +30,9 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known, house.mode)
     return dg.Definitions(
         assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known)],
-        jobs=[*jobs, upkeep], schedules=schedules, sensors=[failure_sensor, mending(known, jobs, house.mode)],
+        jobs=[*jobs, upkeep],
+        schedules=schedules,
+        sensors=[failure_sensor, mending(known, jobs, house.mode)],
         resources={"house": house},
         executor=dg.in_process_executor,
     )

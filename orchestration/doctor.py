@@ -12,9 +12,25 @@ from warehouse import clock, health
 from warehouse.clock import iso
 
 SETTINGS = (
-    "EMDS_HOME", "EMDS_FEEDS", "EMDS_NOW", "EMDS_BASE_URL", "EMDS_DATABASE_URL", "EMDS_RIGHTS", "EMDS_PAY_TO", "EMDS_FACILITATOR_URLS",
-    "EMDS_FACILITATOR_AUTH", "EMDS_RPC_URL", "EMDS_FREE_CALLS_PER_MINUTE", "EMDS_SAMPLE_CALLS_PER_DAY", "EMDS_SIGNUPS_PER_HOUR",
-    "EMDS_TRUSTED_PROXIES", "EMDS_ALLOWED_ORIGINS", "EMDS_CONTACT", "EMDS_METRICS_TOKEN", "EMDS_ALERT_WEBHOOK", "EMDS_FAULTS",
+    "EMDS_HOME",
+    "EMDS_FEEDS",
+    "EMDS_NOW",
+    "EMDS_BASE_URL",
+    "EMDS_DATABASE_URL",
+    "EMDS_RIGHTS",
+    "EMDS_PAY_TO",
+    "EMDS_FACILITATOR_URLS",
+    "EMDS_FACILITATOR_AUTH",
+    "EMDS_RPC_URL",
+    "EMDS_FREE_CALLS_PER_MINUTE",
+    "EMDS_SAMPLE_CALLS_PER_DAY",
+    "EMDS_SIGNUPS_PER_HOUR",
+    "EMDS_TRUSTED_PROXIES",
+    "EMDS_ALLOWED_ORIGINS",
+    "EMDS_CONTACT",
+    "EMDS_METRICS_TOKEN",
+    "EMDS_ALERT_WEBHOOK",
+    "EMDS_FAULTS",
     "EMDS_RAW_DAYS",
 )
 _SECRET = ("EMDS_DATABASE_URL", "EMDS_FACILITATOR_AUTH", "EMDS_METRICS_TOKEN", "EMDS_ALERT_WEBHOOK", "EMDS_RPC_URL")
@@ -35,7 +51,9 @@ def doctor() -> int:
             missing = [name for name in source.required_env if not os.environ.get(name)]
             print(f"{source.code:15} not configured: set {', '.join(missing)}")
             continue
-        kept_out = " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in house.rights else ""
+        kept_out = (
+            " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in house.rights else ""
+        )
         print(f"{source.code:15} configured{kept_out if house.mode == 'live' else ''}")
         for told, grave in _feeds(house, source.code):
             bad |= grave
@@ -48,10 +66,17 @@ def _feeds(house: House, code: str) -> Iterator[tuple[str, bool]]:
     known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
     now = clock.now()
     for feed in house.sources[code].feeds:
-        states = {z: health.state(known.get((feed.id, z)), feed.publication, feed.tz, feed.resolution, now) for z in feed.zones}
+        states = {
+            z: health.state(known.get((feed.id, z)), feed.publication, feed.tz, feed.resolution, now)
+            for z in feed.zones
+        }
         worst = health.worst(states.values())
         zones = ", ".join(z for z, s in states.items() if s == worst)
-        error = next((known[feed.id, z].last_error for z, s in states.items() if s == worst and (feed.id, z) in known), "")
+        error = next(
+            (known[feed.id, z].last_error for z, s in states.items() if s == worst and (feed.id, z) in known), ""
+        )
         until = max((h.whole_until for (f, _), h in known.items() if f == feed.id), default=0)
-        told = f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
+        told = (
+            f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
+        )
         yield told, worst in ("late", "down")

@@ -33,7 +33,12 @@ class Hole:
 
 def find(house: line.House, feeds: Sequence[Feed], days: int) -> list[Hole]:
     """Holes of the last `days` market days, today's as far as it must be there by now. Feeds that are not configured have none."""
-    return [hole for feed in feeds if feed.source in house.configured and not feed.yearly for hole in _of_feed(house, feed, days)]
+    return [
+        hole
+        for feed in feeds
+        if feed.source in house.configured and not feed.yearly
+        for hole in _of_feed(house, feed, days)
+    ]
 
 
 def _of_feed(house: line.House, feed: Feed, days: int) -> Iterator[Hole]:

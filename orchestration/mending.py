@@ -26,7 +26,10 @@ def mending(sources: Mapping[str, Source], jobs: Sequence[Any], mode: str) -> dg
     status = dg.DefaultSensorStatus.STOPPED if mode == "recorded" else dg.DefaultSensorStatus.RUNNING
 
     @dg.sensor(
-        name="mend_gaps", jobs=jobs, minimum_interval_seconds=clock.DAY, default_status=status,
+        name="mend_gaps",
+        jobs=jobs,
+        minimum_interval_seconds=clock.DAY,
+        default_status=status,
         description=f"Asks once a day for the days with holes, up to {BACK_DAYS} days back.",
     )
     def mend(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> Iterator[dg.RunRequest]:
@@ -50,6 +53,8 @@ def requests(house: House, sources: Mapping[str, Source]) -> Iterator[dg.RunRequ
                 for task in gaps.tasks(holes):
                     first, last = (key_of(feed, str(day)) for day in (task.days[0], task.days[-1]))
                     yield dg.RunRequest(
-                        run_key=f"{task.name} {clock.utc(now):%Y-%m-%d}", job_name=job, asset_selection=[asset_key(feed)],
+                        run_key=f"{task.name} {clock.utc(now):%Y-%m-%d}",
+                        job_name=job,
+                        asset_selection=[asset_key(feed)],
                         tags={RANGE[0]: first, RANGE[1]: last},
                     )

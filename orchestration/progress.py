@@ -28,7 +28,9 @@ class Progress:
         if sys.stderr.isatty():
             filled = 30 * self.count // self.total
             bar = "#" * filled + "." * (30 - filled)
-            sys.stderr.write(f"\r\x1b[K[{bar}] {self.count}/{self.total} {time.monotonic() - self.begun:.0f} s  {words}")
+            sys.stderr.write(
+                f"\r\x1b[K[{bar}] {self.count}/{self.total} {time.monotonic() - self.begun:.0f} s  {words}"
+            )
             if self.count == self.total:
                 sys.stderr.write("\n")
         else:
@@ -41,7 +43,9 @@ def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for task, report in done:
         per_feed[task.feed].append(report)
-    lines = [f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"]
+    lines = [
+        f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
+    ]
     lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
     for feed, reports in sorted(per_feed.items()):
         unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")

@@ -61,8 +61,15 @@ def open_house(environ: Mapping[str, str] = os.environ, recordings: Path | None 
     granted = rights(environ)
     known = sources()
     return line.House(
-        storage, mode, known, granted, catalogue.ranks(known, granted, mode), configured(environ, mode),
-        _session(mode, environ, recordings), _plan(recordings), _raw_days(environ),
+        storage,
+        mode,
+        known,
+        granted,
+        catalogue.ranks(known, granted, mode),
+        configured(environ, mode),
+        _session(mode, environ, recordings),
+        _plan(recordings),
+        _raw_days(environ),
     )
 
 
@@ -76,7 +83,9 @@ def _raw_days(environ: Mapping[str, str]) -> int:
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
     """The sources that have what they need; without the network every one has."""
-    return frozenset(s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env))
+    return frozenset(
+        s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env)
+    )
 
 
 def _session(mode: str, environ: Mapping[str, str], recordings: Path | None) -> Session:

@@ -48,7 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_backfill(verb("backfill", _backfill, "ask for past market days"))
     replay = verb("replay", _replay, "bring in every recorded answer of a folder with a MANIFEST.json")
     replay.add_argument("folder", type=Path)
-    rebuild = _which(verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew"))
+    rebuild = _which(
+        verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew")
+    )
     _between(rebuild)
     verb("publish", _publish, "publish every document anew")
     gaps = _which(verb("gaps", _gaps, "list holes against the feeds' own calendars"))
@@ -65,7 +67,9 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
     up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
     up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
-    up.add_argument("--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)")
+    up.add_argument(
+        "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"
+    )
     up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
     up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
     up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
@@ -122,7 +126,9 @@ def _backfill(args: argparse.Namespace) -> int:
     tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
     if args.dry_run:
         for feed, e in backfill.estimate(tasks).items():
-            print(f"{feed:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
+            print(
+                f"{feed:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s"
+            )
         return 0
     from orchestration import work
 

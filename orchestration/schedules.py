@@ -27,7 +27,9 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
     for source in sources.values():
         for name, feeds in rhythms(source).items():
             job = dg.define_asset_job(
-                name, selection=dg.AssetSelection.assets(*map(asset_key, feeds)), tags={"source": source.code},
+                name,
+                selection=dg.AssetSelection.assets(*map(asset_key, feeds)),
+                tags={"source": source.code},
                 description=f"{source.name}: {', '.join(f.id for f in feeds)}",
             )
             jobs.append(job)
@@ -38,11 +40,20 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
     jobs += [documents, geo, analyst]
     running = dg.DefaultScheduleStatus.RUNNING
     schedules += [
-        dg.ScheduleDefinition(job=documents, cron_schedule="*/15 * * * *", execution_timezone="UTC", default_status=running),
+        dg.ScheduleDefinition(
+            job=documents, cron_schedule="*/15 * * * *", execution_timezone="UTC", default_status=running
+        ),
         dg.ScheduleDefinition(job=geo, cron_schedule="30 3 2 1 *", execution_timezone="UTC", default_status=running),
-        dg.ScheduleDefinition(job_name="upkeep", name="upkeep_schedule", cron_schedule="50 * * * *", execution_timezone="UTC",
-                              default_status=running),
-        dg.ScheduleDefinition(job=analyst, cron_schedule="40 3 * * *", execution_timezone="UTC", default_status=running),
+        dg.ScheduleDefinition(
+            job_name="upkeep",
+            name="upkeep_schedule",
+            cron_schedule="50 * * * *",
+            execution_timezone="UTC",
+            default_status=running,
+        ),
+        dg.ScheduleDefinition(
+            job=analyst, cron_schedule="40 3 * * *", execution_timezone="UTC", default_status=running
+        ),
     ]
     return jobs, schedules
 
@@ -78,9 +89,13 @@ def _look_back(name: str, feeds: list[Feed], status: dg.DefaultScheduleStatus) -
     feed, back = feeds[0], max(f.revised_days for f in feeds)
 
     @dg.schedule(
-        name=f"{name}_schedule", job_name=name, cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
-        execution_timezone=feed.tz, default_status=status,
-        description=f"{', '.join(f.id for f in feeds)}: {back} days back" + (" and tomorrow" if feed.ahead_days else ""),
+        name=f"{name}_schedule",
+        job_name=name,
+        cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
+        execution_timezone=feed.tz,
+        default_status=status,
+        description=f"{', '.join(f.id for f in feeds)}: {back} days back"
+        + (" and tomorrow" if feed.ahead_days else ""),
     )
     def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))

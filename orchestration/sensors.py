@@ -15,11 +15,19 @@ def failure_sensor(context: dg.RunFailureSensorContext) -> None:
         return
     run = context.dagster_run
     reasons = [reason_of(event) for event in context.get_step_failure_events()] or [str(context.failure_event.message)]
-    body = json.dumps({
-        "job": run.job_name, "run_id": run.run_id, "source": run.tags.get("source", ""),
-        "partitions": [v for k, v in sorted(run.tags.items()) if k.startswith(("dagster/partition", "dagster/asset_partition_range"))],
-        "reason": "; ".join(filter(None, reasons))[:1000],
-    }).encode()
+    body = json.dumps(
+        {
+            "job": run.job_name,
+            "run_id": run.run_id,
+            "source": run.tags.get("source", ""),
+            "partitions": [
+                v
+                for k, v in sorted(run.tags.items())
+                if k.startswith(("dagster/partition", "dagster/asset_partition_range"))
+            ],
+            "reason": "; ".join(filter(None, reasons))[:1000],
+        }
+    ).encode()
     question = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 (the owner's own address)
     with urllib.request.urlopen(question, timeout=10):  # noqa: S310
         context.log.info("told the webhook")

@@ -33,7 +33,10 @@ FIRST_FILL = "up"
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
     """Runs until a signal (0), or until a server ends by itself (1). `ui_host`: who may reach Dagster's UI, which knows no users."""
     # As Ctrl-C: from anywhere below, past the `finally` that stops the servers.
-    for number in (signal.SIGINT, signal.SIGTERM):  # also where the starting shell has SIGINT ignored, as for jobs in its background
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # also where the starting shell has SIGINT ignored, as for jobs in its background
         signal.signal(number, signal.default_int_handler)
     for wanted in (port, ui_port):
         _free(wanted)
@@ -82,14 +85,26 @@ def _free(port: int) -> None:
         try:
             probe.bind(("0.0.0.0", port))  # noqa: S104  as the servers will
         except OSError as error:
-            raise StorageError(f"port {port} is taken ({error.strerror}): choose another with --port or --ui-port") from None
+            raise StorageError(
+                f"port {port} is taken ({error.strerror}): choose another with --port or --ui-port"
+            ) from None
 
 
 def _dagster_commands(ui_port: int, ui_host: str) -> dict[str, list[str]]:
     here = str(Path(sys.executable).parent)
     workspace = str(ROOT / "workspace.yaml")
     return {
-        "webserver": [f"{here}/dagster-webserver", "-w", workspace, "-h", ui_host, "-p", str(ui_port), "--log-level", "warning"],
+        "webserver": [
+            f"{here}/dagster-webserver",
+            "-w",
+            workspace,
+            "-h",
+            ui_host,
+            "-p",
+            str(ui_port),
+            "--log-level",
+            "warning",
+        ],
         "daemon": [f"{here}/dagster-daemon", "run", "-w", workspace, "--log-level", "warning"],
     }
 

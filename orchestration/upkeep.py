@@ -13,8 +13,14 @@ from pathlib import Path
 import dagster as dg
 from dagster._core.definitions.data_version import CODE_VERSION_TAG
 from dagster._core.instance.utils import RUNLESS_RUN_ID
-from dagster._core.storage.event_log import SqliteEventLogStorage  # no public way to any of these; dagster is pinned below 1.14
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, AssetEventTagsTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log import (
+    SqliteEventLogStorage,
+)  # no public way to any of these; dagster is pinned below 1.14
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from sqlalchemy import func, select
 
@@ -22,7 +28,11 @@ from assets.line import House
 from warehouse import clock, layout, raw
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
-_GONE = {dg.DagsterRunStatus.SUCCESS: FINISHED_DAYS, dg.DagsterRunStatus.CANCELED: FINISHED_DAYS, dg.DagsterRunStatus.FAILURE: FAILED_DAYS}
+_GONE = {
+    dg.DagsterRunStatus.SUCCESS: FINISHED_DAYS,
+    dg.DagsterRunStatus.CANCELED: FINISHED_DAYS,
+    dg.DagsterRunStatus.FAILURE: FAILED_DAYS,
+}
 AT_ONCE = 500
 
 
@@ -50,7 +60,11 @@ def _tell_again(instance: dg.DagsterInstance, run_id: str) -> None:
         if event is None or event.asset_key is None:
             continue
         made = event.step_materialization_data.materialization
-        newest = instance.get_latest_materialization_event(event.asset_key) if made.partition is None else _newest(instance, made)
+        newest = (
+            instance.get_latest_materialization_event(event.asset_key)
+            if made.partition is None
+            else _newest(instance, made)
+        )
         if newest is not None and newest.run_id == run_id:
             version = {name: value for name, value in (made.tags or {}).items() if name == CODE_VERSION_TAG}
             instance.report_runless_asset_event(
@@ -72,7 +86,9 @@ def purge_checks(instance: dg.DagsterInstance, now: float) -> int:
         return 0
     table = AssetCheckExecutionsTable.c
     newest = select(func.max(table.id)).group_by(table.asset_key, table.check_name)
-    old = AssetCheckExecutionsTable.delete().where(table.create_timestamp < _moment(now - clock.DAY), table.id.not_in(newest))
+    old = AssetCheckExecutionsTable.delete().where(
+        table.create_timestamp < _moment(now - clock.DAY), table.id.not_in(newest)
+    )
     with storage.index_connection() as connection:
         return int(connection.execute(old).rowcount)
 
@@ -83,8 +99,14 @@ def purge_told(instance: dg.DagsterInstance) -> int:
     if not isinstance(storage, SqlEventLogStorage):
         return 0
     table, kind = SqlEventLogStorageTable.c, dg.DagsterEventType.ASSET_MATERIALIZATION.value
-    newest = select(func.max(table.id)).where(table.dagster_event_type == kind).group_by(table.asset_key, table.partition)
-    old = select(table.id).where(table.dagster_event_type == kind, table.run_id == RUNLESS_RUN_ID, table.id.not_in(newest)).limit(AT_ONCE)
+    newest = (
+        select(func.max(table.id)).where(table.dagster_event_type == kind).group_by(table.asset_key, table.partition)
+    )
+    old = (
+        select(table.id)
+        .where(table.dagster_event_type == kind, table.run_id == RUNLESS_RUN_ID, table.id.not_in(newest))
+        .limit(AT_ONCE)
+    )
     removed = 0
     with storage.index_connection() as connection:
         while ids := [row[0] for row in connection.execute(old)]:
@@ -117,7 +139,9 @@ def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
 def tidy(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
     runs, checks = purge_runs(context.instance, time.time()), purge_checks(context.instance, time.time())
     told, answers, scratch = purge_told(context.instance), prune_answers(house), house.storage.sweep()
-    context.log.info(f"removed: {runs} runs, {told} events, {checks} check evaluations, {answers} kept answers, {scratch} scratch files")
+    context.log.info(
+        f"removed: {runs} runs, {told} events, {checks} check evaluations, {answers} kept answers, {scratch} scratch files"
+    )
 
 
 @dg.job(description="Keeps disks bounded.", tags={"source": "upkeep"})

@@ -58,11 +58,18 @@ def replayed(folder: Path) -> int:
         keys = ledger.record(told, feed, report)
         spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
         rows = sum(d.rows for d in report.days)
-        print(f"{feed.id:28} {rows:7} rows, {len(keys)} partitions: " + ", ".join(_span(a, b, feed.yearly) for a, b in spans))
+        print(
+            f"{feed.id:28} {rows:7} rows, {len(keys)} partitions: "
+            + ", ".join(_span(a, b, feed.yearly) for a, b in spans)
+        )
     for request, error in done.failures:
         print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
     refresh_all(house)
-    print("replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(**summary(done)))
+    print(
+        "replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(
+            **summary(done)
+        )
+    )
     return 0
 
 

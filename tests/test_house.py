@@ -96,11 +96,13 @@ def test_no_foreign_library_where_it_has_no_business(path: Path) -> None:
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
-    graph = {module_of(path): {name for name, at_once in imports(path) if at_once and name in MODULES} for path in FILES}
+    graph = {
+        module_of(path): {name for name, at_once in imports(path) if at_once and name in MODULES} for path in FILES
+    }
     done: set[str] = set()
 
     def visit(module: str, trail: tuple[str, ...]) -> None:
-        assert module not in trail, " -> ".join((*trail[trail.index(module):], module))
+        assert module not in trail, " -> ".join((*trail[trail.index(module) :], module))
         if module not in done:
             for name in sorted(graph[module] - {module}):
                 visit(name, (*trail, module))
@@ -125,7 +127,9 @@ def test_annotations_are_read_late_except_under_dagsters_decorators(path: Path) 
     if any(ast.unparse(decorator).startswith(("dg.", "dagster.")) for decorator in decorated):
         assert not late, f"{path.name}: Dagster reads the annotations of what it decorates"
     elif not any(within(name, {"dagster"}) for name, _ in imports(path)):
-        assert late or all(isinstance(node, ast.Expr) for node in tree.body), f"{path.name}: no from __future__ import annotations"
+        assert late or all(isinstance(node, ast.Expr) for node in tree.body), (
+            f"{path.name}: no from __future__ import annotations"
+        )
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
@@ -134,7 +138,9 @@ def test_no_exception_is_swallowed_whole(path: Path) -> None:
         if isinstance(node, ast.ExceptHandler):
             caught = ast.unparse(node.type) if node.type else "everything"
             goes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
-            assert goes_on or caught not in ("everything", "Exception", "BaseException"), f"{path.name}:{node.lineno} catches {caught}"
+            assert goes_on or caught not in ("everything", "Exception", "BaseException"), (
+                f"{path.name}:{node.lineno} catches {caught}"
+            )
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
@@ -147,10 +153,20 @@ def test_the_warehouse_loads_without_what_it_must_not_know() -> None:
     """By running it: a library may come in by another's door."""
     names = ", ".join(sorted(m for m in MODULES if m.startswith("warehouse")))
     code = f"import sys, {names}; print(*[m for m in ('dagster', 'flask', 'requests', 'pandas') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split() == []
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.split()
+        == []
+    )
 
 
 def test_nothing_is_left_to_do() -> None:
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|raise NotImplementedError|breakpoint\()")
-    left = [f"{path.name}:{n}" for path in FILES for n, line in enumerate(path.read_text().splitlines(), 1) if marks.search(line)]
+    left = [
+        f"{path.name}:{n}"
+        for path in FILES
+        for n, line in enumerate(path.read_text().splitlines(), 1)
+        if marks.search(line)
+    ]
     assert not left

@@ -54,7 +54,12 @@ def _count(storage: Storage, key: str) -> list[int | None]:
 
 
 def describe(
-    storage: Storage, sources: Mapping[str, Source], mode: str, rights: Collection[str], configured: Collection[str], generated: int,
+    storage: Storage,
+    sources: Mapping[str, Source],
+    mode: str,
+    rights: Collection[str],
+    configured: Collection[str],
+    generated: int,
 ) -> dict[str, Any]:
     """The catalogue document. `configured` names the sources whose credentials are set.
 
@@ -76,7 +81,12 @@ def describe(
 
 
 def publish(
-    storage: Storage, sources: Mapping[str, Source], mode: str, rights: Collection[str], configured: Collection[str], generated: int,
+    storage: Storage,
+    sources: Mapping[str, Source],
+    mode: str,
+    rights: Collection[str],
+    configured: Collection[str],
+    generated: int,
 ) -> dict[str, Any]:
     """Describes what is held and puts the catalogue in place; returns it."""
     version = artefact.new_version()
@@ -97,18 +107,32 @@ def _held(counted: Mapping[str, Any]) -> dict[tuple[str, str], tuple[int, int | 
 
 
 def _zone(
-    zone_id: str, sources: Mapping[str, Source], mode: str, kept_out: Collection[str],
+    zone_id: str,
+    sources: Mapping[str, Source],
+    mode: str,
+    kept_out: Collection[str],
     held: Mapping[tuple[str, str], tuple[int, int | None, int | None]],
 ) -> dict[str, Any]:
     zone = ZONES[zone_id]
     metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
-    entries = {m.value: _entry(zone_id, m, sources, mode, kept_out, held.get((m.value, zone_id), (0, None, None))) for m in metrics}
+    entries = {
+        m.value: _entry(zone_id, m, sources, mode, kept_out, held.get((m.value, zone_id), (0, None, None)))
+        for m in metrics
+    }
     carriers = _carriers(entries, sources)
     return {
-        "id": zone.id, "name": zone.name, "source": ", ".join(s.name for s in carriers), "tz": zone.tz, "market_tz": zone.market_tz,
-        "currency": zone.currency, "license": _licence(carriers, mode), "attribution": _attribution(carriers, mode),
-        "headline": zone.headline, "day_ahead": zone.day_ahead,
-        "day_ahead_metric": zone.day_ahead_metric.value if zone.day_ahead_metric else None, "metrics": entries,
+        "id": zone.id,
+        "name": zone.name,
+        "source": ", ".join(s.name for s in carriers),
+        "tz": zone.tz,
+        "market_tz": zone.market_tz,
+        "currency": zone.currency,
+        "license": _licence(carriers, mode),
+        "attribution": _attribution(carriers, mode),
+        "headline": zone.headline,
+        "day_ahead": zone.day_ahead,
+        "day_ahead_metric": zone.day_ahead_metric.value if zone.day_ahead_metric else None,
+        "metrics": entries,
     }
 
 
@@ -118,7 +142,11 @@ def _carriers(entries: Mapping[str, Mapping[str, Any]], sources: Mapping[str, So
 
 
 def _entry(
-    zone_id: str, metric: Metric, sources: Mapping[str, Source], mode: str, kept_out: Collection[str],
+    zone_id: str,
+    metric: Metric,
+    sources: Mapping[str, Source],
+    mode: str,
+    kept_out: Collection[str],
     held: tuple[int, int | None, int | None],
 ) -> dict[str, Any]:
     every = (f for s in sources.values() for f in s.feeds)
@@ -128,15 +156,21 @@ def _entry(
     zone = ZONES[zone_id]
     price = {Metric.PRICE: zone.headline, Metric.PRICE_DAY_AHEAD: zone.day_ahead}.get(metric, "")
     return {
-        "unit": _unit(zone_id, metric), "resolution": carrying[0].resolution if carrying else None, "market": price,
+        "unit": _unit(zone_id, metric),
+        "resolution": carrying[0].resolution if carrying else None,
+        "market": price,
         "hub": next((f.hub for f in carrying if f.hub), ""),
         "feeds": [
-            {"id": f.id, "source": f.source, "rank": f.rank, "resolution": f.resolution, "withheld": f.id in kept_out} for f in carrying
+            {"id": f.id, "source": f.source, "rank": f.rank, "resolution": f.resolution, "withheld": f.id in kept_out}
+            for f in carrying
         ],
-        "source": ", ".join(s.name for s in open_sources), "license": _licence(open_sources, mode),
+        "source": ", ".join(s.name for s in open_sources),
+        "license": _licence(open_sources, mode),
         "attribution": _attribution(open_sources, mode),
         "redistributable": "yes" if mode == "simulated" else _least([s.redistributable for s in open_sources]),
-        "first": first, "last": last, "rows": rows,
+        "first": first,
+        "last": last,
+        "rows": rows,
     }
 
 
@@ -166,24 +200,43 @@ def _attribution(carriers: list[Source], mode: str) -> str:
 
 def _source(source: Source, mode: str, configured: bool, rights: Collection[str]) -> dict[str, Any]:
     return {
-        "code": source.code, "name": source.name, "homepage": source.homepage,
-        "license": SIMULATED_LICENCE if mode == "simulated" else source.licence, "license_url": source.licence_url,
+        "code": source.code,
+        "name": source.name,
+        "homepage": source.homepage,
+        "license": SIMULATED_LICENCE if mode == "simulated" else source.licence,
+        "license_url": source.licence_url,
         "attribution": SIMULATED_ATTRIBUTION if mode == "simulated" else source.attribution,
-        "redistributable": source.redistributable, "withheld": source.withheld and source.code not in rights and mode != "simulated",
-        "configured": configured, "required_env": list(source.required_env), "notes": list(source.notes),
+        "redistributable": source.redistributable,
+        "withheld": source.withheld and source.code not in rights and mode != "simulated",
+        "configured": configured,
+        "required_env": list(source.required_env),
+        "notes": list(source.notes),
     }
 
 
 def _feed(feed: Feed, is_withheld: bool) -> dict[str, Any]:
     out = feed.publication
     return {
-        "id": feed.id, "source": feed.source, "title": feed.title, "zones": list(feed.zones), "metrics": [m.value for m in feed.metrics],
-        "rank": feed.rank, "resolution": feed.resolution, "tz": feed.tz, "every_minutes": feed.every_minutes,
-        "since": feed.since.isoformat(), "ahead_days": feed.ahead_days, "reach_days": feed.reach_days, "hub": feed.hub,
-        "withheld": is_withheld, "yearly": feed.yearly,
+        "id": feed.id,
+        "source": feed.source,
+        "title": feed.title,
+        "zones": list(feed.zones),
+        "metrics": [m.value for m in feed.metrics],
+        "rank": feed.rank,
+        "resolution": feed.resolution,
+        "tz": feed.tz,
+        "every_minutes": feed.every_minutes,
+        "since": feed.since.isoformat(),
+        "ahead_days": feed.ahead_days,
+        "reach_days": feed.reach_days,
+        "hub": feed.hub,
+        "withheld": is_withheld,
+        "yearly": feed.yearly,
         "publication": {
-            "lag_minutes": out.lag_minutes, "daily_at": out.daily_at.isoformat() if out.daily_at else None,
-            "day_offset": out.day_offset, "grace_minutes": out.grace_minutes,
+            "lag_minutes": out.lag_minutes,
+            "daily_at": out.daily_at.isoformat() if out.daily_at else None,
+            "day_offset": out.day_offset,
+            "grace_minutes": out.grace_minutes,
         },
     }
 

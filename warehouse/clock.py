@@ -220,7 +220,9 @@ def months(window: Window) -> list[str]:
         return []
     first, last = utc(window.start), utc(window.end - 1)
     count = (last.year - first.year) * 12 + last.month - first.month
-    return [f"{first.year + (first.month - 1 + i) // 12:04d}-{(first.month - 1 + i) % 12 + 1:02d}" for i in range(count + 1)]
+    return [
+        f"{first.year + (first.month - 1 + i) // 12:04d}-{(first.month - 1 + i) % 12 + 1:02d}" for i in range(count + 1)
+    ]
 
 
 def month_window(month: str) -> Window:

@@ -98,8 +98,13 @@ def _reading(trail: Trail, found: Tally) -> Reading:
     omitted = _too_little(found.window, WINDOW_S)
     threshold = _threshold(found) if not omitted else _FLOOR
     return Reading(
-        found.row, ts, int(trail.seconds[found.row]), value, found.next_ts,
-        None if omitted else _context(found, ts, value, threshold), omitted,
+        found.row,
+        ts,
+        int(trail.seconds[found.row]),
+        value,
+        found.next_ts,
+        None if omitted else _context(found, ts, value, threshold),
+        omitted,
         found.window.equal * 4 > found.window.total,
         None if found.reference < 0 else _trend(trail, found.reference, value, threshold),
         "no_value_24h_ago" if found.reference < 0 else "",
@@ -125,14 +130,26 @@ def _context(found: Tally, ts: int, value: float, threshold: Decimal) -> Context
     same_hour = _too_little(found.same_hour, _SAME_HOUR_S)
     pct, reason = _percentage(x - median, median, threshold, "median")
     return Context(
-        percentile=_percentile(share), percentile_exact=_rounded(_rank(share), "0.01"),
-        percentile_same_hour=None if same_hour else _percentile(found.same_hour), percentile_same_hour_reason=same_hour,
-        band=_band(found, x, threshold), ties_pct=_rounded(Fraction(100 * share.equal, share.total), "0.1"),
-        vs_median=_float(x - median), vs_median_pct=pct, vs_median_pct_reason=reason,
-        median=_float(median), p10=_float(p10), p90=_float(p90), min=_float(_decimal(found.low)), max=_float(_decimal(found.high)),
-        sample_count=share.samples, coverage=_rounded(Fraction(share.total, WINDOW_S), "0.01"),
+        percentile=_percentile(share),
+        percentile_exact=_rounded(_rank(share), "0.01"),
+        percentile_same_hour=None if same_hour else _percentile(found.same_hour),
+        percentile_same_hour_reason=same_hour,
+        band=_band(found, x, threshold),
+        ties_pct=_rounded(Fraction(100 * share.equal, share.total), "0.1"),
+        vs_median=_float(x - median),
+        vs_median_pct=pct,
+        vs_median_pct_reason=reason,
+        median=_float(median),
+        p10=_float(p10),
+        p90=_float(p90),
+        min=_float(_decimal(found.low)),
+        max=_float(_decimal(found.high)),
+        sample_count=share.samples,
+        coverage=_rounded(Fraction(share.total, WINDOW_S), "0.01"),
         confidence="low" if share.total * 10 < WINDOW_S * 9 else "normal",
-        window_start=ts - WINDOW_S, window_end=ts, window_days_actual=_rounded(Fraction(ts - found.first_ts, DAY), "0.1"),
+        window_start=ts - WINDOW_S,
+        window_end=ts,
+        window_days_actual=_rounded(Fraction(ts - found.first_ts, DAY), "0.1"),
     )
 
 
@@ -201,4 +218,3 @@ def _rounded(exact: Fraction, step: str) -> float:
     size = Fraction(step)
     whole = int(abs(exact) / size + Fraction(1, 2))
     return _float(Decimal(whole if exact >= 0 else -whole) * Decimal(step))
-

@@ -51,7 +51,9 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     for pair, (net, borders) in _series(rows, feed).items():
         found = {part: [gap for one in net for gap in _gaps(one, part)] for part in asked}
         # A border may rest for hours: no gap worth telling, but no reason to evict what was known of it either.
-        whole[pair] = tuple(part for part, missing in found.items() if not missing and not any(_gaps(one, part) for one in borders))
+        whole[pair] = tuple(
+            part for part, missing in found.items() if not missing and not any(_gaps(one, part) for one in borders)
+        )
         if any(found.values()):
             short[pair] = tuple(part for part, missing in found.items() if missing)
             gaps[pair] = tuple(dict.fromkeys(gap for missing in found.values() for gap in missing))
@@ -98,7 +100,10 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     if feed.zones_per_answer == "all":
         pairs |= {(zone, metric) for _, metric in pairs for zone in feed.zones}
     return {
-        pair: ([_joined(parts) for parts in net[pair].values()] or [_absent(feed)], [_joined(parts) for parts in borders[pair].values()])
+        pair: (
+            [_joined(parts) for parts in net[pair].values()] or [_absent(feed)],
+            [_joined(parts) for parts in borders[pair].values()],
+        )
         for pair in pairs
     }
 
@@ -127,6 +132,11 @@ def _gaps(series: _Series, part: Window) -> list[Gap]:
     reached = np.maximum.accumulate(np.append(np.int64(part.start), series.ends[touching]))
     last = len(begins) - 1
     return [
-        Gap("hole" if 0 < i < last else "short", int(reached[i]), int(begins[i]), -(-int(begins[i] - reached[i]) // series.step))
+        Gap(
+            "hole" if 0 < i < last else "short",
+            int(reached[i]),
+            int(begins[i]),
+            -(-int(begins[i] - reached[i]) // series.step),
+        )
         for i in np.flatnonzero(begins > reached)
     ]

@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _REASONS = {
-    "too_few_samples": "fewer than 20 values in the window", "coverage_below_50_pct": "less than half of the window observed",
-    "no_rows": "no value is known", "withheld_by_terms": "its publisher's terms withhold it", "sample": "a sample leaves it out",
+    "too_few_samples": "fewer than 20 values in the window",
+    "coverage_below_50_pct": "less than half of the window observed",
+    "no_rows": "no value is known",
+    "withheld_by_terms": "its publisher's terms withhold it",
+    "sample": "a sample leaves it out",
 }
 """By the reasons of `context_omitted`."""
 
@@ -19,10 +22,15 @@ def coverage_note(brief: Mapping[str, Any]) -> str:
     """Which context blocks rest on the whole window, which on part of it, and which are left out, and why."""
     blocks: Mapping[str, Any] = brief["context"]
     full = [_noun(m) for m, block in blocks.items() if block["confidence"] == "normal"]
-    notes = [f"Nine tenths of the last {brief['context_window_requested_days']} days or more observed for {listed(full)}."] if full else []
+    notes = (
+        [f"Nine tenths of the last {brief['context_window_requested_days']} days or more observed for {listed(full)}."]
+        if full
+        else []
+    )
     notes += [
         f"Only {block['coverage']} of the window observed for {_noun(m)} ({block['sample_count']} values): low confidence."
-        for m, block in blocks.items() if block["confidence"] == "low"
+        for m, block in blocks.items()
+        if block["confidence"] == "low"
     ]
     notes += [f"No context for {_noun(m)}: {_REASONS[reason]}." for m, reason in brief["context_omitted"].items()]
     return " ".join(notes) or "The zone publishes no metric that is ranked."

@@ -119,8 +119,10 @@ def publication_of(member: Mapping[str, Any]) -> Publication:
     """The Publication that a catalogue's feed states."""
     at = member["daily_at"]
     return Publication(
-        lag_minutes=member["lag_minutes"], daily_at=time.fromisoformat(at) if at else None,
-        day_offset=member["day_offset"], grace_minutes=member["grace_minutes"],
+        lag_minutes=member["lag_minutes"],
+        daily_at=time.fromisoformat(at) if at else None,
+        day_offset=member["day_offset"],
+        grace_minutes=member["grace_minutes"],
     )
 
 

@@ -84,7 +84,9 @@ def _grouped(slots: Sequence[Slot]) -> _Group:
     keys = [(s.fuel, s.counterparty, s.link, s.unit) for s in slots]
     lanes = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
     sources = sorted({s.source for s in slots})
-    return _Group(lanes, np.array([lanes.index(k) for k in keys]), sources, np.array([sources.index(s.source) for s in slots]))
+    return _Group(
+        lanes, np.array([lanes.index(k) for k in keys]), sources, np.array([sources.index(s.source) for s in slots])
+    )
 
 
 def _one_unit(bucket: Ints, lane: Ints, group: _Group) -> NDArray[np.bool_]:

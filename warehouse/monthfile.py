@@ -53,8 +53,14 @@ class Versions:
 
     def take(self, chosen: Flags | Ints) -> Versions:
         """The chosen versions, with the same slots."""
-        return Versions(self.slots, self.slot[chosen], self.ts[chosen], self.value[chosen], self.known_at[chosen],
-                        self.superseded_at[chosen])
+        return Versions(
+            self.slots,
+            self.slot[chosen],
+            self.ts[chosen],
+            self.value[chosen],
+            self.known_at[chosen],
+            self.superseded_at[chosen],
+        )
 
     def column(self, name: str) -> NDArray[np.object_]:
         """A text column of `Slot` per slot (not per row)."""
@@ -82,8 +88,12 @@ def concat(parts: list[Versions]) -> Versions:
         own = np.array([slots.setdefault(s, len(slots)) for s in part.slots], np.int64)
         codes.append(own[part.slot] if len(own) else part.slot)
     return Versions(
-        tuple(slots), np.concatenate(codes), np.concatenate([p.ts for p in parts]), np.concatenate([p.value for p in parts]),
-        np.concatenate([p.known_at for p in parts]), np.concatenate([p.superseded_at for p in parts]),
+        tuple(slots),
+        np.concatenate(codes),
+        np.concatenate([p.ts for p in parts]),
+        np.concatenate([p.value for p in parts]),
+        np.concatenate([p.known_at for p in parts]),
+        np.concatenate([p.superseded_at for p in parts]),
     )
 
 
@@ -105,8 +115,14 @@ def encode(versions: Versions, zone: str, metric: str) -> bytes:
     table = pa.table({name: columns[name] for name in SCHEMA.names})
     out = io.BytesIO()
     pq.write_table(
-        table, out, compression="zstd", compression_level=3, store_schema=False, write_statistics=True,
-        use_dictionary=["zone", "metric", *_TEXT], column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED"},
+        table,
+        out,
+        compression="zstd",
+        compression_level=3,
+        store_schema=False,
+        write_statistics=True,
+        use_dictionary=["zone", "metric", *_TEXT],
+        column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED"},
     )
     return out.getvalue()
 
@@ -150,8 +166,14 @@ def of_table(found: pa.Table) -> Versions:
     _, first, slot = np.unique(code, return_index=True, return_inverse=True)
     slots = tuple(Slot(*(words[index[row]] for index, words in levels)) for row in first)
     superseded = pc.fill_null(found.column("superseded_at"), int(LIVE)).to_numpy()
-    return Versions(slots, slot.astype(np.int64), found.column("ts").to_numpy(), found.column("value").to_numpy(),
-                    found.column("known_at").to_numpy(), superseded)
+    return Versions(
+        slots,
+        slot.astype(np.int64),
+        found.column("ts").to_numpy(),
+        found.column("value").to_numpy(),
+        found.column("known_at").to_numpy(),
+        superseded,
+    )
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:

@@ -62,7 +62,9 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Judgemen
         findings += _oddities(key, strip)
     seen = coverage.cover(kept, feed, spans, now)
     for (zone, metric), gaps in sorted(seen.gaps.items()):
-        findings += [Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps]
+        findings += [
+            Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
+        ]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     kept.dropped.update(rows.dropped)
     return Judgement(kept, aside, tuple(findings), seen.whole, seen.short)
@@ -83,9 +85,13 @@ def _sift(key: Key, strip: Strip, kept: Rows, aside: Rows, findings: list[Findin
     ]
     for check, rows, reason in faults:
         if rows.any():
-            findings.append(Finding(check, "error", key.zone, key.metric, int(rows.sum()), _told(key, ts, values, rows, reason)))
+            findings.append(
+                Finding(check, "error", key.zone, key.metric, int(rows.sum()), _told(key, ts, values, rows, reason))
+            )
     if again.any():
-        findings.append(Finding("duplicate", "note", key.zone, key.metric, int(again.sum()), "equal readings of one interval"))
+        findings.append(
+            Finding("duplicate", "note", key.zone, key.metric, int(again.sum()), "equal readings of one interval")
+        )
     bad = outside | conflict | off_grid
     _put(kept, key, strip, ts, values, ~(bad | again))
     _put(aside, key, strip, ts, values, bad & ~again)
@@ -160,6 +166,8 @@ def _leaps(key: Key, ts: Ints, values: Floats) -> list[Finding]:
 
 def to_json(judgement: Judgement) -> bytes:
     """What was set aside and why, for a person: the rows come back when `emds rebuild` judges the kept bodies again."""
-    strips = [{**key._asdict(), "ts": strip.ts, "values": strip.values} for key, strip in judgement.quarantined.strips.items()]
+    strips = [
+        {**key._asdict(), "ts": strip.ts, "values": strip.values} for key, strip in judgement.quarantined.strips.items()
+    ]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": strips})

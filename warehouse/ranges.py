@@ -5,10 +5,31 @@ from __future__ import annotations
 from warehouse.market import Fuel, Metric
 
 PEAK_MW: dict[str, float] = {
-    "US-CAISO": 52_100, "US-ERCOT": 85_500, "US-PJM": 165_600, "US-MISO": 127_100, "US-NYISO": 34_000, "US-ISONE": 28_200,
-    "US-SPP": 56_200, "GB": 62_000, "AU-NSW": 14_800, "AU-QLD": 11_200, "AU-VIC": 10_600, "AU-SA": 3_500, "AU-TAS": 1_900,
-    "DE-LU": 85_000, "FR": 102_100, "ES": 45_500, "IT-NO": 33_000, "NL": 20_500, "BE": 14_500, "PL": 29_000, "SE-3": 17_500,
-    "NO-2": 7_500, "DK-1": 4_500, "AT": 13_000, "CH": 13_000,
+    "US-CAISO": 52_100,
+    "US-ERCOT": 85_500,
+    "US-PJM": 165_600,
+    "US-MISO": 127_100,
+    "US-NYISO": 34_000,
+    "US-ISONE": 28_200,
+    "US-SPP": 56_200,
+    "GB": 62_000,
+    "AU-NSW": 14_800,
+    "AU-QLD": 11_200,
+    "AU-VIC": 10_600,
+    "AU-SA": 3_500,
+    "AU-TAS": 1_900,
+    "DE-LU": 85_000,
+    "FR": 102_100,
+    "ES": 45_500,
+    "IT-NO": 33_000,
+    "NL": 20_500,
+    "BE": 14_500,
+    "PL": 29_000,
+    "SE-3": 17_500,
+    "NO-2": 7_500,
+    "DK-1": 4_500,
+    "AT": 13_000,
+    "CH": 13_000,
 }
 """The highest demand ever published for each zone, roughly: the yardstick of what follows."""
 

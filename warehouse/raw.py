@@ -95,7 +95,9 @@ def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
     days: dict[str, list[str]] = defaultdict(list)
     for key in storage.keys(layout.raw_prefix(feed)):
         days[key.rsplit("/", 1)[0]].append(key)
-    newly_old = [keys for keys in days.values() if len(keys) > 1 and any(pruned <= _stamp(key) < before for key in keys)]
+    newly_old = [
+        keys for keys in days.values() if len(keys) > 1 and any(pruned <= _stamp(key) < before for key in keys)
+    ]
     return sum(_prune_day(storage, keys, before) for keys in newly_old)
 
 

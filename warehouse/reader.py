@@ -63,7 +63,11 @@ class Stretch:
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Stretch:
         """Some of the rows, with the same slots."""
         return replace(
-            self, slot=self.slot[chosen], ts=self.ts[chosen], value=self.value[chosen], origin=None,
+            self,
+            slot=self.slot[chosen],
+            ts=self.ts[chosen],
+            value=self.value[chosen],
+            origin=None,
             samples=None if self.samples is None else self.samples[chosen],
             coverage=None if self.coverage is None else self.coverage[chosen],
         )
@@ -90,7 +94,9 @@ class Reader:
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
         """Every file that a window touches, in order of time."""
         found = ((month, layout.series(metric, zone, month)) for month in self._months(zone, metric, window))
-        return [MonthFile(month, key, identity) for month, key in found if (identity := self._identity(key)) is not None]
+        return [
+            MonthFile(month, key, identity) for month, key in found if (identity := self._identity(key)) is not None
+        ]
 
     def _identity(self, key: str) -> Identity | None:
         return self._seen.get(key, lambda: self.storage.stat(key))
@@ -172,7 +178,9 @@ def _stretch(versions: Versions, chosen: NDArray[np.bool_]) -> Stretch:
     """Columns of their own, so that what is kept does not hold the versions' other columns in memory."""
     slot = versions.slot[chosen]
     used, code = np.unique(slot, return_inverse=True)
-    return Stretch(tuple(versions.slots[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen])
+    return Stretch(
+        tuple(versions.slots[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen]
+    )
 
 
 def joined(parts: Iterable[Stretch]) -> Stretch:
@@ -183,10 +191,12 @@ def joined(parts: Iterable[Stretch]) -> Stretch:
     slots: dict[Slot, int] = {}
     codes = [np.array([slots.setdefault(s, len(slots)) for s in part.slots], np.int32)[part.slot] for part in found]
     return Stretch(
-        tuple(slots), np.concatenate([np.empty(0, np.int32), *codes]),
+        tuple(slots),
+        np.concatenate([np.empty(0, np.int32), *codes]),
         np.concatenate([np.empty(0, np.int64), *(part.ts for part in found)]),
         np.concatenate([np.empty(0, np.float64), *(part.value for part in found)]),
-        _column([part.samples for part in found]), _column([part.coverage for part in found]),
+        _column([part.samples for part in found]),
+        _column([part.coverage for part in found]),
     )
 
 

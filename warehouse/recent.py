@@ -51,9 +51,14 @@ def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld
         last = _last_begun(load, [month for _, _, month in series.held(storage, metric, zone)], now)
     if last is None:
         return None
-    tables = [table for month in months(Window(max(0, last - WINDOW_S), now + _AHEAD_S)) if (table := load(month)) is not None]
+    tables = [
+        table for month in months(Window(max(0, last - WINDOW_S), now + _AHEAD_S)) if (table := load(month)) is not None
+    ]
     rows = pa.concat_tables(tables)
-    return Recent(Trail(rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz), rows)
+    return Recent(
+        Trail(rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz),
+        rows,
+    )
 
 
 def _open_rows(table: pa.Table, withheld: Collection[str]) -> pa.Table:
@@ -79,6 +84,7 @@ def _seconds(resolution: pa.ChunkedArray) -> Ints:
     """The interval length per row, by each file's own few words."""
     parts = [
         np.array([RESOLUTIONS[word] for word in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()]
-        for chunk in resolution.chunks if len(chunk)
+        for chunk in resolution.chunks
+        if len(chunk)
     ]
     return np.concatenate(parts) if parts else np.empty(0, np.int64)

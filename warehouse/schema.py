@@ -16,21 +16,23 @@ import pyarrow as pa
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged
 
-SCHEMA = pa.schema([
-    pa.field("zone", pa.string(), nullable=False),
-    pa.field("metric", pa.string(), nullable=False),
-    pa.field("fuel", pa.string()),
-    pa.field("counterparty", pa.string()),
-    pa.field("link", pa.string()),
-    pa.field("ts", pa.int64(), nullable=False),
-    pa.field("value", pa.float64(), nullable=False),
-    pa.field("unit", pa.string(), nullable=False),
-    pa.field("resolution", pa.string(), nullable=False),
-    pa.field("source", pa.string(), nullable=False),
-    pa.field("feed", pa.string(), nullable=False),
-    pa.field("known_at", pa.int64(), nullable=False),
-    pa.field("superseded_at", pa.int64()),
-])
+SCHEMA = pa.schema(
+    [
+        pa.field("zone", pa.string(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("fuel", pa.string()),
+        pa.field("counterparty", pa.string()),
+        pa.field("link", pa.string()),
+        pa.field("ts", pa.int64(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("unit", pa.string(), nullable=False),
+        pa.field("resolution", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("feed", pa.string(), nullable=False),
+        pa.field("known_at", pa.int64(), nullable=False),
+        pa.field("superseded_at", pa.int64()),
+    ]
+)
 """Section 3 of DESIGN.md. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net."""
 
 
@@ -82,8 +84,16 @@ class Rows:
         self.dropped: Counter[str] = Counter()
 
     def add(
-        self, zone: str, metric: str, ts: int, value: float, unit: str, resolution: str,
-        fuel: str | None = None, counterparty: str | None = None, link: str | None = None,
+        self,
+        zone: str,
+        metric: str,
+        ts: int,
+        value: float,
+        unit: str,
+        resolution: str,
+        fuel: str | None = None,
+        counterparty: str | None = None,
+        link: str | None = None,
     ) -> None:
         """One reading. Raises FeedChanged for a value that is not finite."""
         if not math.isfinite(value):

@@ -41,7 +41,12 @@ class Folded:
 
 
 def fold(
-    storage: Storage, feed: str, rows: Rows, covered: Mapping[tuple[str, str], Sequence[Window]], ranks: Mapping[str, int], known_at: int,
+    storage: Storage,
+    feed: str,
+    rows: Rows,
+    covered: Mapping[tuple[str, str], Sequence[Window]],
+    ranks: Mapping[str, int],
+    known_at: int,
 ) -> list[Folded]:
     """Puts a feed's rows into the month files; returns what it did, month by month.
 
@@ -96,11 +101,19 @@ def _versions(feed: str, strips: Sequence[tuple[Key, Ints, np.ndarray]], known_a
 def _lanes(slots: Sequence[Slot]) -> Ints:
     """A number per slot, equal where only the unit differs: a new currency replaces the old value."""
     found: dict[tuple[str | None, ...], int] = {}
-    return np.array([found.setdefault((s.fuel, s.counterparty, s.link, s.resolution, s.feed), len(found)) for s in slots], np.int64)
+    return np.array(
+        [found.setdefault((s.fuel, s.counterparty, s.link, s.resolution, s.feed), len(found)) for s in slots], np.int64
+    )
 
 
 def _fold_month(
-    storage: Storage, feed: str, place: Month, new: Versions, spans: Sequence[Window], ranks: Mapping[str, int], known_at: int,
+    storage: Storage,
+    feed: str,
+    place: Month,
+    new: Versions,
+    spans: Sequence[Window],
+    ranks: Mapping[str, int],
+    known_at: int,
 ) -> Folded:
     with storage.locked([layout.series(*place)]):
         old, torn = vintages.all_of(storage, place)
@@ -110,7 +123,9 @@ def _fold_month(
     return Folded(place.zone, place.metric, place.month, *counts, healed=torn)
 
 
-def _merge(old: Versions, new: Versions, feed: str, spans: Sequence[Window], known_at: int) -> tuple[Versions, tuple[int, int, int, int]]:
+def _merge(
+    old: Versions, new: Versions, feed: str, spans: Sequence[Window], known_at: int
+) -> tuple[Versions, tuple[int, int, int, int]]:
     """Old and new versions together, and how many were added, changed, evicted and unchanged."""
     both = monthfile.concat([old, new])
     count = len(old)
@@ -165,7 +180,9 @@ def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
 
     Opens only the month files that the window touches. Net and border rows both; `net` and `borders` part them.
     """
-    parts = [monthfile.table(body) for month in months(window) if (body := storage.get(layout.series(metric, zone, month)))]
+    parts = [
+        monthfile.table(body) for month in months(window) if (body := storage.get(layout.series(metric, zone, month)))
+    ]
     return cut(_joined(parts), window)
 
 

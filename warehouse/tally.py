@@ -99,7 +99,9 @@ def tally(trails: Sequence[Trail], as_of: int) -> list[Tally | None]:
     current = np.searchsorted(at, numbers * SPREAD + as_of, side="right") - 1
     begun = np.flatnonzero(current >= np.searchsorted(at, numbers * SPREAD))
     found: list[Tally | None] = [None] * len(trails)
-    for number, counted in zip(begun, _counted(rows, at, current[begun], [trails[int(n)].tz for n in begun]), strict=True):
+    for number, counted in zip(
+        begun, _counted(rows, at, current[begun], [trails[int(n)].tz for n in begun]), strict=True
+    ):
         found[number] = counted
     return found
 
@@ -109,8 +111,10 @@ def _joined(trails: Sequence[Trail]) -> _Rows:
     none = np.empty(0, np.int64)
     lengths = [len(t.ts) for t in trails]
     rows = _Rows(
-        np.repeat(np.arange(len(trails), dtype=np.int64), lengths), np.concatenate([none, *(t.ts for t in trails)]),
-        np.concatenate([none, *(t.seconds for t in trails)]), np.concatenate([np.empty(0), *(t.value for t in trails)]),
+        np.repeat(np.arange(len(trails), dtype=np.int64), lengths),
+        np.concatenate([none, *(t.ts for t in trails)]),
+        np.concatenate([none, *(t.seconds for t in trails)]),
+        np.concatenate([np.empty(0), *(t.value for t in trails)]),
         np.concatenate([none, *(np.arange(n, dtype=np.int64) for n in lengths)]),
     )
     rows = rows.take(np.isfinite(rows.value))
@@ -151,8 +155,13 @@ def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[Ta
     following = np.append(rows.series, -1)[current + 1] == rows.series[current]
     return [
         Tally(
-            int(rows.row[i]), int(rows.ts[i + 1]) if following[n] else None, int(rows.row[r]) if r >= 0 else -1,
-            int(rows.ts[first[n]]), shares[0][n], shares[1][n], *cuts[n],
+            int(rows.row[i]),
+            int(rows.ts[i + 1]) if following[n] else None,
+            int(rows.row[r]) if r >= 0 else -1,
+            int(rows.ts[first[n]]),
+            shares[0][n],
+            shares[1][n],
+            *cuts[n],
         )
         for n, (i, r) in enumerate(zip(current, references, strict=True))
     ]
@@ -200,8 +209,13 @@ def _cuts(window: _Window, count: int) -> list[tuple[float, float, tuple[tuple[f
         cuts.append((left, right))
     last = np.searchsorted(place, np.arange(count), side="right") - 1
     return [
-        (float(value[begin[n]]), float(value[last[n]]), tuple((float(value[a[n]]), float(value[b[n]])) for a, b in cuts))
-        if total[n] else (np.nan, np.nan, ())
+        (
+            float(value[begin[n]]),
+            float(value[last[n]]),
+            tuple((float(value[a[n]]), float(value[b[n]])) for a, b in cuts),
+        )
+        if total[n]
+        else (np.nan, np.nan, ())
         for n in range(count)
     ]
 
@@ -210,5 +224,7 @@ def _references(rows: _Rows, at: Ints, base: Ints, current: Ints) -> Ints:
     """Index of the row that contains the instant a day before each current start, or -1."""
     moment = rows.ts[current] - DAY
     index = np.searchsorted(at, base + np.maximum(moment, 0), side="right") - 1
-    inside = (index >= 0) & (rows.series[index] == rows.series[current]) & (rows.ts[index] + rows.seconds[index] > moment)
+    inside = (
+        (index >= 0) & (rows.series[index] == rows.series[current]) & (rows.ts[index] + rows.seconds[index] > moment)
+    )
     return np.where(inside & (rows.ts[index] <= moment), index, -1)

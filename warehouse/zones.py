@@ -10,17 +10,39 @@ _CAPACITY = frozenset({Metric.CAPACITY})
 _GB = frozenset({Metric.GENERATION, Metric.CARBON_INTENSITY})
 
 
-def _us(zone: str, name: str, tz: str, market_tz: str, hub: str, step: str = "5-minute", extra: frozenset[Metric] = frozenset()) -> Zone:
+def _us(
+    zone: str,
+    name: str,
+    tz: str,
+    market_tz: str,
+    hub: str,
+    step: str = "5-minute",
+    extra: frozenset[Metric] = frozenset(),
+) -> Zone:
     return Zone(
-        zone, name, tz, market_tz, "USD", _ALL | extra,
-        f"real-time {step} LMP at {hub}", f"day-ahead hourly LMP at {hub}", Metric.PRICE_DAY_AHEAD,
+        zone,
+        name,
+        tz,
+        market_tz,
+        "USD",
+        _ALL | extra,
+        f"real-time {step} LMP at {hub}",
+        f"day-ahead hourly LMP at {hub}",
+        Metric.PRICE_DAY_AHEAD,
     )
 
 
 def _eu(zone: str, name: str, tz: str, extra: frozenset[Metric] = _CAPACITY) -> Zone:
     return Zone(
-        zone, name, tz, "Europe/Brussels", "EUR", _ALL | extra,
-        "day-ahead auction (SDAC)", "day-ahead auction (SDAC)", Metric.PRICE,
+        zone,
+        name,
+        tz,
+        "Europe/Brussels",
+        "EUR",
+        _ALL | extra,
+        "day-ahead auction (SDAC)",
+        "day-ahead auction (SDAC)",
+        Metric.PRICE,
     )
 
 
@@ -31,16 +53,35 @@ def _nem(zone: str, name: str, tz: str, region: str) -> Zone:
 ZONES: dict[str, Zone] = {
     z.id: z
     for z in (
-        _us("US-CAISO", "California (CAISO)", "America/Los_Angeles", "America/Los_Angeles", "hub TH_SP15_GEN-APND",
-            extra=frozenset({Metric.GENERATION})),
+        _us(
+            "US-CAISO",
+            "California (CAISO)",
+            "America/Los_Angeles",
+            "America/Los_Angeles",
+            "hub TH_SP15_GEN-APND",
+            extra=frozenset({Metric.GENERATION}),
+        ),
         _us("US-ERCOT", "Texas (ERCOT)", "America/Chicago", "America/Chicago", "hub average HB_HUBAVG", "15-minute"),
         _us("US-PJM", "Mid-Atlantic and Ohio Valley (PJM)", "America/New_York", "America/New_York", "PJM-RTO"),
         _us("US-MISO", "Midcontinent (MISO)", "America/Chicago", "Etc/GMT+5", "hub INDIANA.HUB"),
         _us("US-NYISO", "New York (NYISO)", "America/New_York", "America/New_York", "zone N.Y.C."),
         _us("US-ISONE", "New England (ISO-NE)", "America/New_York", "America/New_York", "internal hub 4000"),
-        _us("US-SPP", "Southwest Power Pool, eastern balancing area (SPP)", "America/Chicago", "America/Chicago", "hub SPPSOUTH_HUB"),
-        Zone("GB", "Great Britain", "Europe/London", "Europe/London", "GBP", _ALL | _GB,
-             "half-hourly market index price (MID, APXMIDP)"),
+        _us(
+            "US-SPP",
+            "Southwest Power Pool, eastern balancing area (SPP)",
+            "America/Chicago",
+            "America/Chicago",
+            "hub SPPSOUTH_HUB",
+        ),
+        Zone(
+            "GB",
+            "Great Britain",
+            "Europe/London",
+            "Europe/London",
+            "GBP",
+            _ALL | _GB,
+            "half-hourly market index price (MID, APXMIDP)",
+        ),
         _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1"),
         _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1"),
         _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1"),

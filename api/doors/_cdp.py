@@ -16,13 +16,21 @@ _LIFE_S = 120
 
 def token(credentials: str, method: str, url: str, now: int) -> str:
     """The JWT for `method url`. `credentials` are KEY_ID:SECRET, the secret 64 bytes in base64: seed and public key."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # 20 MB that only this facilitator needs
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+    )  # 20 MB that only this facilitator needs
 
     name, _, secret = credentials.partition(":")
     key = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
     parts = urlsplit(url)
     header = {"alg": "EdDSA", "typ": "JWT", "kid": name, "nonce": secrets.token_hex(16)}
-    claims = {"sub": name, "iss": "cdp", "nbf": now, "exp": now + _LIFE_S, "uris": [f"{method} {parts.netloc}{parts.path}"]}
+    claims = {
+        "sub": name,
+        "iss": "cdp",
+        "nbf": now,
+        "exp": now + _LIFE_S,
+        "uris": [f"{method} {parts.netloc}{parts.path}"],
+    }
     signed = f"{_base64url(orjson.dumps(header))}.{_base64url(orjson.dumps(claims))}"
     return f"{signed}.{_base64url(key.sign(signed.encode()))}"
 

@@ -55,7 +55,9 @@ class Chain:
         """What became of an authorization that was first seen at `since`. Raises ChainUnavailable."""
         block = self._call("eth_getBlockByNumber", ["latest", False])
         number, at = _number(_field(block, "number")), _number(_field(block, "timestamp"))
-        spent = self._call("eth_call", [{"to": USDC, "data": _STATE + _word(terms.payer) + terms.nonce[2:]}, hex(number)])
+        spent = self._call(
+            "eth_call", [{"to": USDC, "data": _STATE + _word(terms.payer) + terms.nonce[2:]}, hex(number)]
+        )
         if not _number(spent):
             return Unspent(at)
         back = min(max(0, at - since) // 2 + _SLACK_BLOCKS, _MOST_BLOCKS)  # a block every two seconds
@@ -75,7 +77,8 @@ class Chain:
         receipt = self._call("eth_getTransactionReceipt", [tx])
         wanted = [_TRANSFER, "0x" + _word(terms.payer), "0x" + _word(terms.pay_to)]
         return any(
-            str(_field(log, "address")).lower() == USDC.lower() and _field(log, "topics") == wanted
+            str(_field(log, "address")).lower() == USDC.lower()
+            and _field(log, "topics") == wanted
             and _number(_field(log, "data")) == terms.amount
             for log in _field(receipt, "logs")
         )

@@ -19,10 +19,17 @@ from api.doors._offer import NETWORK, NETWORK_V1, NONCE_USED
 from api.doors._payment import Payment
 from api.settings import Facilitator
 
-TROUBLE = frozenset({
-    "invalid_exact_evm_failed_to_execute_transfer", "invalid_exact_evm_transaction_simulation_failed", "settle_exact_node_failure",
-    "transaction_failed", "unexpected_settle_error", "unexpected_verify_error", "unknown_error",
-})
+TROUBLE = frozenset(
+    {
+        "invalid_exact_evm_failed_to_execute_transfer",
+        "invalid_exact_evm_transaction_simulation_failed",
+        "settle_exact_node_failure",
+        "transaction_failed",
+        "unexpected_settle_error",
+        "unexpected_verify_error",
+        "unknown_error",
+    }
+)
 """Reasons that speak of the facilitator, not of the payment: another one may manage."""
 _SPENT = frozenset({NONCE_USED, "duplicate_settlement"})
 _PENDING = "settlement_pending"
@@ -105,7 +112,11 @@ class Facilitators:
         return isinstance(verdict, Refused) and verdict.code in _SPENT
 
     def settle(
-        self, payment: Payment, requirement: Mapping[str, Any], first: str, moved: bool,
+        self,
+        payment: Payment,
+        requirement: Mapping[str, Any],
+        first: str,
+        moved: bool,
     ) -> Settled | Refused | Unreachable | Doubtful:
         """Moves the money once. `moved`: an earlier attempt may have done so, a spent authorization then means success."""
         tried = False
@@ -117,7 +128,11 @@ class Facilitators:
         return Doubtful() if tried else Unreachable()
 
     def _settle_at(
-        self, facilitator: Facilitator, payment: Payment, requirement: Mapping[str, Any], moved: bool,
+        self,
+        facilitator: Facilitator,
+        payment: Payment,
+        requirement: Mapping[str, Any],
+        moved: bool,
     ) -> Settled | Refused | Unreachable | Doubtful | None:
         """One facilitator's outcome; None where it failed by its own account and the next may be asked."""
         reply = self._ask(facilitator, "settle", payment, requirement, self.patience.settle)
@@ -136,9 +151,18 @@ class Facilitators:
         return _settlement(document, payment, moved)
 
     def _ask(
-        self, facilitator: Facilitator, verb: str, payment: Payment, requirement: Mapping[str, Any], read_s: float,
+        self,
+        facilitator: Facilitator,
+        verb: str,
+        payment: Payment,
+        requirement: Mapping[str, Any],
+        read_s: float,
     ) -> Reply | NotReached | NoReply:
-        question = {"x402Version": payment.version, "paymentPayload": payment.document, "paymentRequirements": requirement}
+        question = {
+            "x402Version": payment.version,
+            "paymentPayload": payment.document,
+            "paymentRequirements": requirement,
+        }
         url = f"{facilitator.url}/{verb}"
         try:
             return post(url, question, _authorization(facilitator, url), self.patience.connect, read_s)

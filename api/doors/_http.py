@@ -67,7 +67,9 @@ class _Connection:
         return io.BufferedReader(_Timed(self._sock, self._deadline))
 
 
-def post(url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str, str], connect_s: float, read_s: float) -> Reply:
+def post(
+    url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str, str], connect_s: float, read_s: float
+) -> Reply:
     """Asks once, following no redirect. Raises NotReached or NoReply, never anything else."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -83,7 +85,9 @@ def post(url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str
         connection.sock = _Connection(sock, time.monotonic() + read_s)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         body = orjson.dumps(document)
-        connection.request("POST", target, body, {"Content-Type": "application/json", "Accept": "application/json", **headers})
+        connection.request(
+            "POST", target, body, {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        )
         response = connection.getresponse()
         return Reply(response.status, _object(response.read(_MOST_BYTES)))
     except (OSError, HTTPException) as fault:

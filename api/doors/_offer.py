@@ -39,8 +39,12 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
     if version == 2:
         return {**common, "network": NETWORK, "amount": units}
     return {
-        **common, "network": NETWORK_V1, "maxAmountRequired": units, "resource": base_url + path,
-        "description": PRICES[price].title, "mimeType": "application/json",
+        **common,
+        "network": NETWORK_V1,
+        "maxAmountRequired": units,
+        "resource": base_url + path,
+        "description": PRICES[price].title,
+        "mimeType": "application/json",
         "outputSchema": {"input": _input(price), "output": {"type": "object"}},
     }
 
@@ -51,7 +55,13 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
     accepts = [1, 2] if pay_to else []
     v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if version in accepts else [] for version in (1, 2))
     resource = {"url": base_url + path, "description": PRICES[price].title, "mimeType": "application/json"}
-    second = {"x402Version": 2, "error": error, "resource": resource, "accepts": v2, "extensions": _bazaar(price) if pay_to else {}}
+    second = {
+        "x402Version": 2,
+        "error": error,
+        "resource": resource,
+        "accepts": v2,
+        "extensions": _bazaar(price) if pay_to else {},
+    }
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
     headers = (("PAYMENT-REQUIRED", encode(second)), _NO_STORE)
     return Refusal(402, "payment-required", "Payment required", error, headers, (), body)
@@ -74,7 +84,9 @@ def encode(document: dict[str, Any]) -> str:
 
 def malformed(code: str, detail: str) -> Refusal:
     """400: the header holds no payment."""
-    return Refusal(400, "invalid-payment", "Invalid payment header", detail, (_NO_STORE,), (("code", code), ("charged", False)))
+    return Refusal(
+        400, "invalid-payment", "Invalid payment header", detail, (_NO_STORE,), (("code", code), ("charged", False))
+    )
 
 
 def busy() -> Refusal:
@@ -119,7 +131,11 @@ def _bazaar(price: str) -> dict[str, Any]:
         "properties": {
             "input": {
                 "type": "object",
-                "properties": {"type": {"const": "http"}, "method": {"enum": ["GET"]}, "queryParams": {"type": "object"}},
+                "properties": {
+                    "type": {"const": "http"},
+                    "method": {"enum": ["GET"]},
+                    "queryParams": {"type": "object"},
+                },
                 "required": ["type", "method"],
             },
             "output": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},

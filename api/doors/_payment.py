@@ -62,7 +62,9 @@ def decode(header: str) -> Payment:
     signed = _part(payload, "authorization")
     _matching(payload, "signature", _SIGNATURE)
     return Payment(
-        version, document, hashlib.sha256(header.encode()).hexdigest(),
+        version,
+        document,
+        hashlib.sha256(header.encode()).hexdigest(),
         scheme=_matching(terms, "scheme", re.compile(r".{1,64}")),
         network=_matching(terms, "network", re.compile(r".{1,64}")),
         payer=_matching(signed, "from", _ADDRESS).lower(),
@@ -79,7 +81,10 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
     tests = (
         (payment.scheme == "exact", "unsupported_scheme"),
         (payment.network == (NETWORK if payment.version == 2 else NETWORK_V1), "invalid_network"),
-        (payment.version == 1 or _accepts(payment.document["accepted"], pay_to, units), "no_matching_payment_requirements"),
+        (
+            payment.version == 1 or _accepts(payment.document["accepted"], pay_to, units),
+            "no_matching_payment_requirements",
+        ),
         (payment.to == pay_to.lower(), "invalid_exact_evm_payload_recipient_mismatch"),
         (payment.value == units, "invalid_exact_evm_payload_authorization_value_mismatch"),
         (payment.valid_after <= now, "invalid_exact_evm_payload_authorization_valid_after"),
@@ -97,7 +102,9 @@ def _document(header: str) -> dict[str, Any]:
     if len(header) > MAX_HEADER:
         raise MalformedPayment("invalid_payload", f"the payment header is longer than {MAX_HEADER} characters")
     try:
-        plain = header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))  # some wallets send the URL-safe alphabet
+        plain = (
+            header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
+        )  # some wallets send the URL-safe alphabet
         document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
         orjson.dumps(document)  # what is nested too deep to be sent on is refused here, not after a verification
     except (binascii.Error, ValueError, orjson.JSONEncodeError):

@@ -78,7 +78,9 @@ def unavailable() -> Refusal:
     """503: nothing can be counted or charged at the moment."""
     headers = (("Retry-After", "5"), ("Cache-Control", "no-store"))
     detail = "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; sample=true works."
-    return Refusal(503, "accounts-unavailable", "Accounts unavailable", detail, headers, (("charged", False), ("retry_after", 5)))
+    return Refusal(
+        503, "accounts-unavailable", "Accounts unavailable", detail, headers, (("charged", False), ("retry_after", 5))
+    )
 
 
 def _given_back(accounts: Accounts, reserved: Reserved) -> int:

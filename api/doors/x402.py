@@ -48,7 +48,9 @@ class Spans:
 class Till:
     """Takes payments for one worker."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, live: bool, clock: Callable[[], float], spans: Spans | None = None) -> None:
+    def __init__(
+        self, settings: Settings, ledger: Ledger, live: bool, clock: Callable[[], float], spans: Spans | None = None
+    ) -> None:
         self._settings, self._ledger, self._clock = settings, ledger, clock
         self._spans = spans or Spans()
         listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or each.loopback]
@@ -136,11 +138,15 @@ class Till:
     def _ended(self, claimed: Entry, outcome: Outcome, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
         if isinstance(outcome, Settled):
             self._note(self._ledger.settled(claimed, self._now, outcome.tx, answered=not moved))
-            return Receipt((*say.receipt(payment.version, payment.payer, outcome.tx), ("Cache-Control", "private, no-store")))
+            return Receipt(
+                (*say.receipt(payment.version, payment.payer, outcome.tx), ("Cache-Control", "private, no-store"))
+            )
         if isinstance(outcome, Refused) and not moved:
             self._note(self._ledger.failed(claimed, self._now, outcome.code))
             refusal = self.offer(call, outcome.code)
-            return replace(refusal, headers=(*refusal.headers, *say.receipt(payment.version, payment.payer, "", outcome.code)))
+            return replace(
+                refusal, headers=(*refusal.headers, *say.receipt(payment.version, payment.payer, "", outcome.code))
+            )
         if isinstance(outcome, Unreachable) and not moved:
             self._release(claimed)
             return say.unreachable()
@@ -224,7 +230,9 @@ class Till:
         if isinstance(seen, Cancelled):
             return self._note(self._ledger.failed(held, self._now, say.NONCE_USED))
         if isinstance(seen, Unspent) and seen.at > held.terms.valid_before:
-            return self._note(self._ledger.failed(held, self._now, "invalid_exact_evm_payload_authorization_valid_before"))
+            return self._note(
+                self._ledger.failed(held, self._now, "invalid_exact_evm_payload_authorization_valid_before")
+            )
         return held
 
     def _tend(self) -> None:
@@ -252,8 +260,17 @@ class Till:
 
     def _asked(self, payment: Payment, call: Call) -> Terms:
         return Terms(
-            say.NETWORK, payment.payer, payment.nonce, payment.version, say.USDC, self._settings.pay_to.lower(), payment.value,
-            payment.valid_before, call.path, call.fingerprint, payment.hash,
+            say.NETWORK,
+            payment.payer,
+            payment.nonce,
+            payment.version,
+            say.USDC,
+            self._settings.pay_to.lower(),
+            payment.value,
+            payment.valid_before,
+            call.path,
+            call.fingerprint,
+            payment.hash,
         )
 
     @staticmethod
@@ -261,8 +278,20 @@ class Till:
         """One line a change of state; neither signature nor header, which are a bearer's cheque until settled."""
         if entry is not None:
             terms = entry.terms
-            _LOG.info("%s", orjson.dumps({
-                "payment": entry.state, "payer": terms.payer, "nonce": terms.nonce, "path": terms.path, "amount": terms.amount,
-                "version": terms.version, "facilitator": entry.facilitator, "tx": entry.tx, "error": entry.error,
-            }).decode())
+            _LOG.info(
+                "%s",
+                orjson.dumps(
+                    {
+                        "payment": entry.state,
+                        "payer": terms.payer,
+                        "nonce": terms.nonce,
+                        "path": terms.path,
+                        "amount": terms.amount,
+                        "version": terms.version,
+                        "facilitator": entry.facilitator,
+                        "tx": entry.tx,
+                        "error": entry.error,
+                    }
+                ).decode(),
+            )
         return entry

@@ -38,8 +38,16 @@ class Block:
     def with_intervention(self) -> Block:
         """What the market would be told to do beside what prices say."""
         price = {region: values + 20.0 for region, values in self.price.items()}
-        demand, export = ({region: values + 5.0 for region, values in part.items()} for part in (self.demand, self.export))
-        return replace(self, price=price, demand=demand, export=export, flow={name: values * 0.9 for name, values in self.flow.items()})
+        demand, export = (
+            {region: values + 5.0 for region, values in part.items()} for part in (self.demand, self.export)
+        )
+        return replace(
+            self,
+            price=price,
+            demand=demand,
+            export=export,
+            flow={name: values * 0.9 for name, values in self.flow.items()},
+        )
 
 
 def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:
@@ -48,11 +56,13 @@ def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:
     regions = sorted(REGIONS.items())
     flow = {name: grid.flow(link, ts, step) for name, (_, _, link) in sorted(TIES.items())}
     return Block(
-        ts + step, step,
+        ts + step,
+        step,
         {region: grid.price(zone, ts, step) for region, zone in regions},
         {region: grid.demand(zone, ts, step) for region, zone in regions},
         {region: -grid.interchange(zone, ts, step) for region, zone in regions},
-        flow, {name: np.concatenate([values[:1], values[:-1]]) for name, values in flow.items()},
+        flow,
+        {name: np.concatenate([values[:1], values[:-1]]) for name, values in flow.items()},
     )
 
 

@@ -63,15 +63,28 @@ def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[list[str]]:
     """The D lines of each interval in turn; `quote` stands around stamps, as in the five-minute reports."""
     ends = part.ends.tolist()
     doubled = {end for end in ends if "%(INTERVENTION)s" in table.row and _has_two_runs(end, part.step)}
-    runs = {"0": _FIGURES[table.name](part), **({"1": _FIGURES[table.name](part.with_intervention())} if doubled else {})}
+    runs = {
+        "0": _FIGURES[table.name](part),
+        **({"1": _FIGURES[table.name](part.with_intervention())} if doubled else {}),
+    }
     for i, end in enumerate(ends):
         common = {
-            "SETTLEMENTDATE": f"{quote}{stamp(end)}{quote}", "LASTCHANGED": f"{quote}{stamp(end - part.step + 4)}{quote}",
-            "DISPATCHINTERVAL": dispatch_interval(end), "PERIODID": trading_period(end, part.step),
+            "SETTLEMENTDATE": f"{quote}{stamp(end)}{quote}",
+            "LASTCHANGED": f"{quote}{stamp(end - part.step + 4)}{quote}",
+            "DISPATCHINTERVAL": dispatch_interval(end),
+            "PERIODID": trading_period(end, part.step),
         }
         yield [
-            table.row % {**common, "INTERVENTION": run, table.key: name, **{column: texts[i] for column, texts in runs[run][name].items()}}
-            for name in runs["0"] for run in runs if run == "0" or end in doubled
+            table.row
+            % {
+                **common,
+                "INTERVENTION": run,
+                table.key: name,
+                **{column: texts[i] for column, texts in runs[run][name].items()},
+            }
+            for name in runs["0"]
+            for run in runs
+            if run == "0" or end in doubled
         ]
 
 
@@ -87,7 +100,8 @@ def _price(part: Block) -> _Figures:
 def _region_sum(part: Block) -> _Figures:
     return {
         region: {
-            "TOTALDEMAND": shorts(demand, 2), "NETINTERCHANGE": shorts(part.export[region], 2),
+            "TOTALDEMAND": shorts(demand, 2),
+            "NETINTERCHANGE": shorts(part.export[region], 2),
             "DISPATCHABLEGENERATION": shorts(demand + part.export[region], 2),
         }
         for region, demand in part.demand.items()
@@ -105,7 +119,8 @@ def _interconnectors(part: Block) -> _Figures:
 def _flows(part: Block, digits: int) -> _Figures:
     return {
         name: {
-            "METEREDMWFLOW": shorts(part.metered[name], digits), "MWFLOW": shorts(flow, digits),
+            "METEREDMWFLOW": shorts(part.metered[name], digits),
+            "MWFLOW": shorts(flow, digits),
             "MWLOSSES": shorts(LOSSES * np.abs(flow), digits),
         }
         for name, flow in part.flow.items()

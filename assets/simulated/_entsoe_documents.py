@@ -64,16 +64,32 @@ _FORMS = {
 }
 
 
-def render_price(envelope: Envelope, eic: str, auctions: Sequence[tuple[str, Sequence[Period]]], curve: str = "A03") -> bytes:
+def render_price(
+    envelope: Envelope, eic: str, auctions: Sequence[tuple[str, Sequence[Period]]], curve: str = "A03"
+) -> bytes:
     """Day-ahead prices in EUR; each TimeSeries with its auction's position, or an empty one where a zone has one auction."""
-    return _document("A44", envelope, curve, [
-        ([
-            "<auction.type>A01</auction.type>", "<businessType>A62</businessType>", _domain("in_Domain", eic), _domain("out_Domain", eic),
-            "<contract_MarketAgreement.type>A01</contract_MarketAgreement.type>", "<currency_Unit.name>EUR</currency_Unit.name>",
-            "<price_Measure_Unit.name>MWH</price_Measure_Unit.name>", *([_position(position)] if position else []),
-        ], [], periods)
-        for position, periods in auctions
-    ])
+    return _document(
+        "A44",
+        envelope,
+        curve,
+        [
+            (
+                [
+                    "<auction.type>A01</auction.type>",
+                    "<businessType>A62</businessType>",
+                    _domain("in_Domain", eic),
+                    _domain("out_Domain", eic),
+                    "<contract_MarketAgreement.type>A01</contract_MarketAgreement.type>",
+                    "<currency_Unit.name>EUR</currency_Unit.name>",
+                    "<price_Measure_Unit.name>MWH</price_Measure_Unit.name>",
+                    *([_position(position)] if position else []),
+                ],
+                [],
+                periods,
+            )
+            for position, periods in auctions
+        ],
+    )
 
 
 def _position(position: str) -> str:
@@ -84,7 +100,10 @@ def _position(position: str) -> str:
 def render_load(envelope: Envelope, eic: str, period: Period, curve: str = "A03") -> bytes:
     """Actual total load of a zone."""
     head = [
-        "<businessType>A04</businessType>", "<objectAggregation>A01</objectAggregation>", _domain("outBiddingZone_Domain", eic), _MEGAWATTS,
+        "<businessType>A04</businessType>",
+        "<objectAggregation>A01</objectAggregation>",
+        _domain("outBiddingZone_Domain", eic),
+        _MEGAWATTS,
     ]
     return _document("A65", envelope, curve, [(head, [], [period])])
 
@@ -98,11 +117,20 @@ def render_flow(envelope: Envelope, into: str, out_of: str, period: Period, curv
 def render_capacity(envelope: Envelope, eic: str, kinds: Mapping[str, Period], curve: str = "A03") -> bytes:
     """Installed capacity of a zone by production type (B01...), a Point a calendar year."""
     head = [
-        "<businessType>A37</businessType>", "<objectAggregation>A08</objectAggregation>", _domain("inBiddingZone_Domain", eic), _MEGAWATTS,
+        "<businessType>A37</businessType>",
+        "<objectAggregation>A08</objectAggregation>",
+        _domain("inBiddingZone_Domain", eic),
+        _MEGAWATTS,
     ]
-    return _document("A68", envelope, curve, [
-        (head, ["<MktPSRType>", f"  <psrType>{kind}</psrType>", "</MktPSRType>"], [period]) for kind, period in kinds.items()
-    ])
+    return _document(
+        "A68",
+        envelope,
+        curve,
+        [
+            (head, ["<MktPSRType>", f"  <psrType>{kind}</psrType>", "</MktPSRType>"], [period])
+            for kind, period in kinds.items()
+        ],
+    )
 
 
 _MEGAWATTS = "<quantity_Measure_Unit.name>MAW</quantity_Measure_Unit.name>"
@@ -134,9 +162,15 @@ def _head(kind: str, form: _Form, envelope: Envelope) -> Iterator[str]:
     yield f'{" " * form.root_at}<{form.root}_MarketDocument xmlns="urn:iec62325.351:tc57wg16:{form.schema}">'
     process = [f"<process.processType>{form.process}</process.processType>"] if form.process else []
     for element in (
-        f"<mRID>{envelope.mrid}</mRID>", "<revisionNumber>1</revisionNumber>", f"<type>{kind}</type>", *process,
-        *_parties("A33"), f"<createdDateTime>{iso(envelope.created)}</createdDateTime>",
-        f"<{form.interval}.timeInterval>", f"  <start>{_minute(envelope.start)}</start>", f"  <end>{_minute(envelope.end)}</end>",
+        f"<mRID>{envelope.mrid}</mRID>",
+        "<revisionNumber>1</revisionNumber>",
+        f"<type>{kind}</type>",
+        *process,
+        *_parties("A33"),
+        f"<createdDateTime>{iso(envelope.created)}</createdDateTime>",
+        f"<{form.interval}.timeInterval>",
+        f"  <start>{_minute(envelope.start)}</start>",
+        f"  <end>{_minute(envelope.end)}</end>",
         f"</{form.interval}.timeInterval>",
     ):
         yield " " * (form.root_at + 2) + element
@@ -170,10 +204,18 @@ def _period(form: _Form, period: Period, curve: str) -> Iterator[str]:
 def acknowledgement(mrid: str, created: int, reason: str) -> bytes:
     """What comes instead of a document: code 999 and a sentence."""
     lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>', "<Acknowledgement_MarketDocument",
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<Acknowledgement_MarketDocument",
         '\txmlns="urn:iec62325.351:tc57wg16:451-1:acknowledgementdocument:7:0">',
-        f"\t<mRID>{mrid}</mRID>", f"\t<createdDateTime>{iso(created)}</createdDateTime>", *(f"\t{line}" for line in _parties("A39")),
+        f"\t<mRID>{mrid}</mRID>",
+        f"\t<createdDateTime>{iso(created)}</createdDateTime>",
+        *(f"\t{line}" for line in _parties("A39")),
         f"\t<received_MarketDocument.createdDateTime>{iso(created)}</received_MarketDocument.createdDateTime>",
-        "\t<Reason>", "\t\t<code>999</code>", f"\t\t<text>{escape(reason)}</text>", "\t</Reason>", "</Acknowledgement_MarketDocument>", "",
+        "\t<Reason>",
+        "\t\t<code>999</code>",
+        f"\t\t<text>{escape(reason)}</text>",
+        "\t</Reason>",
+        "</Acknowledgement_MarketDocument>",
+        "",
     ]
     return "\n".join(lines).encode()

@@ -27,9 +27,21 @@ LOAD_AFTER, HOUR_AFTER, TIES_AFTER = 120, 10 * 60, 150
 """Seconds from an interval's end (of the ties: from the instant) until it is on the page."""
 OUTLOOK_DAYS = 6
 IN_PAGE = {
-    "HB_BUSAVG": "hbBusAvg", "HB_HUBAVG": "hbHubAvg", "HB_HOUSTON": "hbHouston", "HB_NORTH": "hbNorth", "HB_PAN": "hbPan",
-    "HB_SOUTH": "hbSouth", "HB_WEST": "hbWest", "LZ_AEN": "lzAen", "LZ_CPS": "lzCps", "LZ_HOUSTON": "lzHouston", "LZ_LCRA": "lzLcra",
-    "LZ_NORTH": "lzNorth", "LZ_RAYBN": "lzRaybn", "LZ_SOUTH": "lzSouth", "LZ_WEST": "lzWest",
+    "HB_BUSAVG": "hbBusAvg",
+    "HB_HUBAVG": "hbHubAvg",
+    "HB_HOUSTON": "hbHouston",
+    "HB_NORTH": "hbNorth",
+    "HB_PAN": "hbPan",
+    "HB_SOUTH": "hbSouth",
+    "HB_WEST": "hbWest",
+    "LZ_AEN": "lzAen",
+    "LZ_CPS": "lzCps",
+    "LZ_HOUSTON": "lzHouston",
+    "LZ_LCRA": "lzLcra",
+    "LZ_NORTH": "lzNorth",
+    "LZ_RAYBN": "lzRaybn",
+    "LZ_SOUTH": "lzSouth",
+    "LZ_WEST": "lzWest",
 }
 """Settlement point -> its name on the page of prices, in the page's order."""
 LINES = {name: link for name, (_, link) in TIES.items() if name != "dcS"}
@@ -47,7 +59,9 @@ def _prices_page(now: int) -> bytes:
     day = MarketDay.at(newest - 1, TZ)
     ends = [ts for ts in range(day.start + QUARTER, day.end + QUARTER, QUARTER) if ts <= newest]
     hours = [*range(day.start + HOUR, day.end + HOUR, HOUR)]
-    return render_prices(newest + OUT_AFTER - 1, (ends, prices(REAL_TIME, day.day)), (hours, prices(DAY_AHEAD, day.day)))
+    return render_prices(
+        newest + OUT_AFTER - 1, (ends, prices(REAL_TIME, day.day)), (hours, prices(DAY_AHEAD, day.day))
+    )
 
 
 Stated = tuple[Sequence[int], Mapping[str, Sequence[float]]]
@@ -56,11 +70,18 @@ Stated = tuple[Sequence[int], Mapping[str, Sequence[float]]]
 
 def render_prices(updated: int, real_time: Stated, day_ahead: Stated) -> bytes:
     """`system-wide-prices.json`."""
-    return orjson.dumps({
-        "lastUpdated": _stamp(updated),
-        "rtSppData": [{"intervalEnding": _ending(end), **_priced(real_time, i, end)} for i, end in enumerate(real_time[0])],
-        "damSppData": [{"hourEnding": int(_ending(end)[:2]), **_priced(day_ahead, i, end)} for i, end in enumerate(day_ahead[0])],
-    })
+    return orjson.dumps(
+        {
+            "lastUpdated": _stamp(updated),
+            "rtSppData": [
+                {"intervalEnding": _ending(end), **_priced(real_time, i, end)} for i, end in enumerate(real_time[0])
+            ],
+            "damSppData": [
+                {"hourEnding": int(_ending(end)[:2]), **_priced(day_ahead, i, end)}
+                for i, end in enumerate(day_ahead[0])
+            ],
+        }
+    )
 
 
 def _priced(stated: Stated, place: int, end: int) -> dict[str, Any]:
@@ -87,7 +108,12 @@ def _five_minutes(ends: Ints) -> Mapping[str, Sequence[int]]:
     """Whole MW; what is still ahead is foreseen, as `foreseen`."""
     demand = grid.demand(ZONE, ends - FIVE)
     capacity = demand * (1.16 + 0.05 * smooth("capacity/ercot", ends, 5 * HOUR))
-    columns = {"demand": demand, "foreseen": _foreseen(demand, ends), "capacity": capacity, "available": 1.05 * capacity}
+    columns = {
+        "demand": demand,
+        "foreseen": _foreseen(demand, ends),
+        "capacity": capacity,
+        "available": 1.05 * capacity,
+    }
     return {name: column.round().astype(int).tolist() for name, column in columns.items()}
 
 
@@ -102,31 +128,52 @@ def _outlook(ends: Ints) -> Mapping[str, Sequence[int]]:
 
 
 def render_supply_and_demand(
-    newest: int, ends: Sequence[int], five: Mapping[str, Sequence[int]], hours: Sequence[int], outlook: Mapping[str, Sequence[int]],
+    newest: int,
+    ends: Sequence[int],
+    five: Mapping[str, Sequence[int]],
+    hours: Sequence[int],
+    outlook: Mapping[str, Sequence[int]],
 ) -> bytes:
     """`supply-demand.json`: readings up to `newest`, forecasts of the rest of the day, hourly forecasts of the days after."""
     day = local_date(ends[0], TZ)
-    return orjson.dumps({
-        "lastUpdated": _stamp(newest), "data": [_five_minute_row(i, end, end > newest, day, five) for i, end in enumerate(ends)],
-        "forecast": [_outlook_row(end, outlook["available"][i], outlook["foreseen"][i]) for i, end in enumerate(hours)],
-    })
+    return orjson.dumps(
+        {
+            "lastUpdated": _stamp(newest),
+            "data": [_five_minute_row(i, end, end > newest, day, five) for i, end in enumerate(ends)],
+            "forecast": [
+                _outlook_row(end, outlook["available"][i], outlook["foreseen"][i]) for i, end in enumerate(hours)
+            ],
+        }
+    )
 
 
 def _five_minute_row(i: int, end: int, ahead: bool, day: date, five: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     moment = local(end, TZ)
     return {
-        "capacity": five["capacity"][i], "demand": five["foreseen" if ahead else "demand"][i], "forecast": int(ahead),
-        "dstFlag": moment.fold, "interval": moment.minute, "hourEnding": moment.hour if moment.date() == day else 24,
-        **({"available": five["available"][i]} if ahead else {}), "timestamp": _stamp(end), "epoch": 1000 * end,
+        "capacity": five["capacity"][i],
+        "demand": five["foreseen" if ahead else "demand"][i],
+        "forecast": int(ahead),
+        "dstFlag": moment.fold,
+        "interval": moment.minute,
+        "hourEnding": moment.hour if moment.date() == day else 24,
+        **({"available": five["available"][i]} if ahead else {}),
+        "timestamp": _stamp(end),
+        "epoch": 1000 * end,
     }
 
 
 def _outlook_row(end: int, available: int, demand: int) -> dict[str, Any]:
     begin = local(end - HOUR, TZ)
     return {
-        "deliveryDate": str(begin.date()), "dstFlag": "NY"[begin.fold], "hourEnding": begin.hour + 1,
-        "deliveryDateHrBegin": f"{begin:%Y-%m-%d %H:%M:%S}", "deliveryDateHrEnd": f"{begin + timedelta(hours=1):%Y-%m-%d %H:%M:%S}",
-        "availCapGen": available, "forecastedDemand": demand, "timestamp": _stamp(end), "epoch": 1000 * end,
+        "deliveryDate": str(begin.date()),
+        "dstFlag": "NY"[begin.fold],
+        "hourEnding": begin.hour + 1,
+        "deliveryDateHrBegin": f"{begin:%Y-%m-%d %H:%M:%S}",
+        "deliveryDateHrEnd": f"{begin + timedelta(hours=1):%Y-%m-%d %H:%M:%S}",
+        "availCapGen": available,
+        "forecastedDemand": demand,
+        "timestamp": _stamp(end),
+        "epoch": 1000 * end,
     }
 
 
@@ -135,7 +182,9 @@ def _hourly_demand(now: int) -> bytes:
     today = MarketDay.at(newest, TZ)
     days = {name: today.next(i) for name, i in (("previousDay", -1), ("currentDay", 0), ("nextDay", 1))}
     known = now >= today.next().start + DAM_AT + HOUR
-    return render_hourly_demand(newest + HOUR_AFTER, {name: _hourly_rows(day, newest, known) for name, day in days.items()})
+    return render_hourly_demand(
+        newest + HOUR_AFTER, {name: _hourly_rows(day, newest, known) for name, day in days.items()}
+    )
 
 
 Hour = Mapping[str, float | int]
@@ -157,11 +206,16 @@ def _hourly_rows(day: MarketDay, newest: int, known: bool) -> list[Hour]:
     told = known or day.start <= newest
     for end, demand, foreseen, ahead in zip(*_hourly(day), strict=True):
         over = end <= newest
-        rows.append({
-            "end": end, "currentLoadForecast": foreseen, **({"dayAheadForecast": ahead} if told else {}),
-            **({"currentDayHsl": round(1.15 * foreseen, 1)} if over else {}), **({"dayAheadHsl": round(1.15 * ahead, 1)} if told else {}),
-            **({"systemLoad": demand} if over else {}),
-        })
+        rows.append(
+            {
+                "end": end,
+                "currentLoadForecast": foreseen,
+                **({"dayAheadForecast": ahead} if told else {}),
+                **({"currentDayHsl": round(1.15 * foreseen, 1)} if over else {}),
+                **({"dayAheadHsl": round(1.15 * ahead, 1)} if told else {}),
+                **({"systemLoad": demand} if over else {}),
+            }
+        )
     return rows
 
 
@@ -174,7 +228,12 @@ def _hourly_day(hours: Sequence[Hour]) -> dict[str, Any]:
     first = {"dayDate": _stamp(int(hours[0]["end"]) - HOUR)}
     loads, ahead = ([h[name] for h in hours if name in h] for name in ("systemLoad", "dayAheadForecast"))
     peaks = {"forecastPeak": max(h["currentLoadForecast"] for h in hours), "systemLoad": max(loads)} if loads else {}
-    return {**first, **peaks, "dayAheadForecastPeak": max(ahead, default=0), "data": [_hourly_row(hour) for hour in hours]}
+    return {
+        **first,
+        **peaks,
+        "dayAheadForecastPeak": max(ahead, default=0),
+        "data": [_hourly_row(hour) for hour in hours],
+    }
 
 
 def _hourly_row(hour: Hour) -> dict[str, Any]:
@@ -198,17 +257,26 @@ def _inflow(link: str, stamps: Ints) -> Floats:
 
 
 def render_dc_ties(
-    stamps: Sequence[int], flows: Mapping[str, Sequence[int]], frequency: Sequence[float], inertia: Sequence[int],
+    stamps: Sequence[int],
+    flows: Mapping[str, Sequence[int]],
+    frequency: Sequence[float],
+    inertia: Sequence[int],
 ) -> bytes:
     """`dc-tie-flows.json` from instants and whole MW by tie, minus for import."""
     rows = []
     for i, ts in enumerate(stamps):
         moment = local(ts, TZ)
-        rows.append({
-            "currentFrequency": plain(frequency[i], 3), "currentSystemInertia": inertia[i],
-            **{name: flow[i] for name, flow in flows.items()}, "timestamp": f"{moment:%Y-%m-%d %H:%M:%S%z}", "epoch": 1000 * ts,
-            "interval": f"{moment:%H:%M:%S}", "dstFlag": "NY"[moment.fold],
-        })
+        rows.append(
+            {
+                "currentFrequency": plain(frequency[i], 3),
+                "currentSystemInertia": inertia[i],
+                **{name: flow[i] for name, flow in flows.items()},
+                "timestamp": f"{moment:%Y-%m-%d %H:%M:%S%z}",
+                "epoch": 1000 * ts,
+                "interval": f"{moment:%H:%M:%S}",
+                "dstFlag": "NY"[moment.fold],
+            }
+        )
     return orjson.dumps({"lastUpdated": rows[-1]["timestamp"], "data": rows})
 
 
@@ -221,5 +289,8 @@ def _flag(ts: int) -> str:
 
 
 _PAGES: dict[str, Callable[[int], bytes]] = {
-    "system-wide-prices": _prices_page, "supply-demand": _supply_and_demand, "system-wide-demand": _hourly_demand, "dc-tie-flows": _dc_ties,
+    "system-wide-prices": _prices_page,
+    "supply-demand": _supply_and_demand,
+    "system-wide-demand": _hourly_demand,
+    "dc-tie-flows": _dc_ties,
 }

@@ -89,20 +89,35 @@ def _of_quarter(end: int) -> Iterator[Document]:
 
 def _twins(report: Report, number: int, stem: str, published: int, start: int, wrong: bool = False) -> list[Document]:
     first = _FIRST_NUMBER[report.number] + number
-    return [Document(report, first + i, f"{stem}_{form}", published, start, wrong) for i, form in enumerate(("csv", "xml"))]
+    return [
+        Document(report, first + i, f"{stem}_{form}", published, start, wrong) for i, form in enumerate(("csv", "xml"))
+    ]
 
 
 def render_entry(document: Document) -> bytes:
     """A document in a listing."""
     moment = local(document.published, TZ)
     gone = datetime.combine(moment.date() + timedelta(days=KEPT_DAYS), datetime.max.time(), moment.tzinfo)
-    return orjson.dumps({"Document": {
-        "ExpiredDate": gone.isoformat(timespec="seconds"), "ILMStatus": "EXT", "SecurityStatus": "P",
-        "ContentSize": str(180_000 + document.number % 9_973), "Extension": "zip", "ReportTypeID": document.report.number,
-        "Prefix": "cdr", "FriendlyName": document.name, "ConstructedName": f"{_constructed(document, '%H%M%S246')}.{document.name}.zip",
-        "DocID": str(document.number), "PublishDate": moment.isoformat(), "ReportName": document.report.title,
-        "DUNS": "0000000000000000", "DocCount": "0",
-    }})
+    return orjson.dumps(
+        {
+            "Document": {
+                "ExpiredDate": gone.isoformat(timespec="seconds"),
+                "ILMStatus": "EXT",
+                "SecurityStatus": "P",
+                "ContentSize": str(180_000 + document.number % 9_973),
+                "Extension": "zip",
+                "ReportTypeID": document.report.number,
+                "Prefix": "cdr",
+                "FriendlyName": document.name,
+                "ConstructedName": f"{_constructed(document, '%H%M%S246')}.{document.name}.zip",
+                "DocID": str(document.number),
+                "PublishDate": moment.isoformat(),
+                "ReportName": document.report.title,
+                "DUNS": "0000000000000000",
+                "DocCount": "0",
+            }
+        }
+    )
 
 
 def _constructed(document: Document, time: str) -> str:
@@ -141,4 +156,6 @@ def _text(document: Document) -> bytes:
     if document.report is DAY_AHEAD:
         return render_day_ahead(range(day.start, day.end, HOUR), found)
     place, factor = (document.start - day.start) // QUARTER, WRONG if document.wrong else 1.0
-    return render_real_time(document.start, {point: round(factor * series[place], 2) for point, series in found.items()})
+    return render_real_time(
+        document.start, {point: round(factor * series[place], 2) for point, series in found.items()}
+    )

@@ -28,11 +28,23 @@ DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
 """Seconds from the delivery day's midnight: half past noon of the day before, whose own clock change is over by then."""
 
 POINTS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "7RNCHSLR_ALL": (0.96, ("RN",)), "A4_DGR1_RN": (0.95, ("RN",)), "HB_BUSAVG": (0.995, ("SH",)), HUB: (1.0, ("AH",)),
-    "HB_HOUSTON": (1.02, ("HU",)), "HB_NORTH": (0.99, ("HU",)), "HB_PAN": (0.93, ("HU",)), "HB_SOUTH": (1.01, ("HU",)),
-    "HB_WEST": (0.98, ("HU",)), "LZ_AEN": (1.01, ("LZ", "LZEW")), "LZ_CPS": (1.015, ("LZ", "LZEW")),
-    "LZ_HOUSTON": (1.025, ("LZ", "LZEW")), "LZ_LCRA": (1.005, ("LZ", "LZEW")), "LZ_NORTH": (0.995, ("LZ", "LZEW")),
-    "LZ_RAYBN": (0.99, ("LZ", "LZEW")), "LZ_SOUTH": (1.02, ("LZ", "LZEW")), "LZ_WEST": (0.99, ("LZ", "LZEW")),
+    "7RNCHSLR_ALL": (0.96, ("RN",)),
+    "A4_DGR1_RN": (0.95, ("RN",)),
+    "HB_BUSAVG": (0.995, ("SH",)),
+    HUB: (1.0, ("AH",)),
+    "HB_HOUSTON": (1.02, ("HU",)),
+    "HB_NORTH": (0.99, ("HU",)),
+    "HB_PAN": (0.93, ("HU",)),
+    "HB_SOUTH": (1.01, ("HU",)),
+    "HB_WEST": (0.98, ("HU",)),
+    "LZ_AEN": (1.01, ("LZ", "LZEW")),
+    "LZ_CPS": (1.015, ("LZ", "LZEW")),
+    "LZ_HOUSTON": (1.025, ("LZ", "LZEW")),
+    "LZ_LCRA": (1.005, ("LZ", "LZEW")),
+    "LZ_NORTH": (0.995, ("LZ", "LZEW")),
+    "LZ_RAYBN": (0.99, ("LZ", "LZEW")),
+    "LZ_SOUTH": (1.02, ("LZ", "LZEW")),
+    "LZ_WEST": (0.99, ("LZ", "LZEW")),
 }
 """Settlement point -> its share of the hub average, and the types under which it comes; the hub average is that of four hubs."""
 
@@ -65,15 +77,28 @@ _POINT = ("settlementPoint", "Settlement Point", "VARCHAR", False)
 _PRICE = ("settlementPointPrice", "Settlement Point Price", "DOUBLE", True)
 _FLAG = ("DSTFlag", "DST Flag", "BOOLEAN", False)
 DAY_AHEAD = Report(
-    "12331", "np4-190-cd", "dam_stlmnt_pnt_prices", "DAM Settlement Point Prices", "DAMSPNP4190",
+    "12331",
+    "np4-190-cd",
+    "dam_stlmnt_pnt_prices",
+    "DAM Settlement Point Prices",
+    "DAMSPNP4190",
     (_DAY, ("hourEnding", "Hour Ending", "VARCHAR", False), _POINT, _PRICE, _FLAG),
     "deliveryDate: DESC,hourEnding: ASC,settlementPoint: ASC",
 )
 REAL_TIME = Report(
-    "12301", "np6-905-cd", "spp_node_zone_hub", "Settlement Point Prices at Resource Nodes, Hubs and Load Zones", "SPPHLZNP6905",
+    "12301",
+    "np6-905-cd",
+    "spp_node_zone_hub",
+    "Settlement Point Prices at Resource Nodes, Hubs and Load Zones",
+    "SPPHLZNP6905",
     (
-        _DAY, ("deliveryHour", "Delivery Hour", "INTEGER", True), ("deliveryInterval", "Delivery Interval", "INTEGER", True), _POINT,
-        ("settlementPointType", "Settlement Point Type", "VARCHAR", False), _PRICE, _FLAG,
+        _DAY,
+        ("deliveryHour", "Delivery Hour", "INTEGER", True),
+        ("deliveryInterval", "Delivery Interval", "INTEGER", True),
+        _POINT,
+        ("settlementPointType", "Settlement Point Type", "VARCHAR", False),
+        _PRICE,
+        _FLAG,
     ),
     "deliveryDate: DESC,deliveryHour: ASC,deliveryInterval: ASC,settlementPoint: ASC",
 )
@@ -113,14 +138,17 @@ def render_day_ahead(starts: Sequence[int], by_point: Prices) -> bytes:
     for i, start in enumerate(starts):
         at = label(start)
         rows += [
-            f"{at.day:%m/%d/%Y},{at.hour:02d}:00,{point},{found[i]:6.2f},{'NY'[at.second]}" for point, found in sorted(by_point.items())
+            f"{at.day:%m/%d/%Y},{at.hour:02d}:00,{point},{found[i]:6.2f},{'NY'[at.second]}"
+            for point, found in sorted(by_point.items())
         ]
     return lines(rows, "\n")
 
 
 def render_real_time(start: int, by_point: Mapping[str, float]) -> bytes:
     """The csv of a quarter: a row for every type of a point."""
-    rows = ["DeliveryDate,DeliveryHour,DeliveryInterval,SettlementPointName,SettlementPointType,SettlementPointPrice,DSTFlag"]
+    rows = [
+        "DeliveryDate,DeliveryHour,DeliveryInterval,SettlementPointName,SettlementPointType,SettlementPointPrice,DSTFlag"
+    ]
     at = label(start)
     head, flag = f"{at.day:%m/%d/%Y},{at.hour},{at.quarter}", "NY"[at.second]
     for point, price in sorted(by_point.items()):
@@ -134,7 +162,8 @@ def keyed(report: Report, asked: Mapping[str, str], now: int) -> bytes:
     point = asked["settlementPoint"]
     rows = [
         (label(start), point, price)
-        for day in days if point in POINTS
+        for day in days
+        if point in POINTS
         for start, price in zip(range(day.start, day.end, step_of(report)), prices(report, day.day)[point], strict=True)
         if out_at(report, start) <= now
     ]
@@ -142,28 +171,46 @@ def keyed(report: Report, asked: Mapping[str, str], now: int) -> bytes:
     return render_keyed(report, query, rows, int(asked.get("page", "1")), int(asked.get("size", "1000")))
 
 
-def render_keyed(report: Report, query: Mapping[str, str], rows: Iterable[tuple[Label, str, float]], page: int, size: int) -> bytes:
+def render_keyed(
+    report: Report, query: Mapping[str, str], rows: Iterable[tuple[Label, str, float]], page: int, size: int
+) -> bytes:
     """A page of the keyed API from all its rows: the newest day first."""
-    ordered = sorted(rows, key=lambda row: (-row[0].day.toordinal(), row[0].hour, row[0].quarter, not row[0].second, row[1]))
+    ordered = sorted(
+        rows, key=lambda row: (-row[0].day.toordinal(), row[0].hour, row[0].quarter, not row[0].second, row[1])
+    )
     base = f"https://api.ercot.com/api/public-reports/{report.emil}"
-    return orjson.dumps({
-        "_meta": {
-            "totalRecords": len(ordered), "pageSize": size, "totalPages": -(-len(ordered) // size), "currentPage": page,
-            "query": {"parameterCount": len(query), "parameters": query, "sortedBy": report.order},
-        },
-        "report": {
-            "reportName": report.path, "reportDisplayName": report.title, "reportId": report.number, "reportEMIL": report.emil.upper(),
-            "downloadLimit": 2_000_000,
-        },
-        "fields": [_field(i, *found) for i, found in enumerate(report.fields, start=1)],
-        "data": [_cells(report, *row) for row in ordered[(page - 1) * size : page * size]],
-        "_links": {"self": {"href": f"{base}/{report.path}"}, "parent": {"href": base}},
-    })
+    return orjson.dumps(
+        {
+            "_meta": {
+                "totalRecords": len(ordered),
+                "pageSize": size,
+                "totalPages": -(-len(ordered) // size),
+                "currentPage": page,
+                "query": {"parameterCount": len(query), "parameters": query, "sortedBy": report.order},
+            },
+            "report": {
+                "reportName": report.path,
+                "reportDisplayName": report.title,
+                "reportId": report.number,
+                "reportEMIL": report.emil.upper(),
+                "downloadLimit": 2_000_000,
+            },
+            "fields": [_field(i, *found) for i, found in enumerate(report.fields, start=1)],
+            "data": [_cells(report, *row) for row in ordered[(page - 1) * size : page * size]],
+            "_links": {"self": {"href": f"{base}/{report.path}"}, "parent": {"href": base}},
+        }
+    )
 
 
 def _field(place: int, name: str, words: str, kind: str, ranged: bool) -> dict[str, Any]:
     return {
-        "name": name, "label": words, "cardinality": place, "dataType": kind, "searchable": True, "sortable": True, "hasRange": ranged,
+        "name": name,
+        "label": words,
+        "cardinality": place,
+        "dataType": kind,
+        "searchable": True,
+        "sortable": True,
+        "hasRange": ranged,
     }
 
 

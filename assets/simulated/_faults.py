@@ -53,7 +53,9 @@ def parse(text: str) -> tuple[Fault, ...]:
 def _fault(word: str) -> Fault:
     found = _FORM.fullmatch(word)
     if found is None or found["kind"] not in KINDS:
-        raise BadWindow(f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] with a kind of {', '.join(KINDS)}")
+        raise BadWindow(
+            f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] with a kind of {', '.join(KINDS)}"
+        )
     span = (clock.instant(found["start"]), clock.instant(found["end"])) if found["start"] else (0, clock.LAST_INSTANT)
     return Fault(found["feed"], found["kind"], int(found["minutes"] or 60), *span, found["day"] or "")
 

@@ -20,11 +20,14 @@ from assets.sources.miso import HUB, PRELIMINARY_DAYS, TZ, ZONE
 from warehouse.clock import DAY, HOUR, MarketDay
 
 TITLES = {
-    "da_expost_lmp.csv": "Day Ahead Market ExPost LMPs", "rt_lmp_prelim.csv": "Real-Time Preliminary Market LMPs",
+    "da_expost_lmp.csv": "Day Ahead Market ExPost LMPs",
+    "rt_lmp_prelim.csv": "Real-Time Preliminary Market LMPs",
     "rt_lmp_final.csv": "Real-Time Final Market LMPs",
 }
 OUT = {
-    "da_expost_lmp.csv": (-1, time(13, 45)), "rt_lmp_prelim.csv": (1, time(10, 30)), "rt_lmp_final.csv": (PRELIMINARY_DAYS, time(12)),
+    "da_expost_lmp.csv": (-1, time(13, 45)),
+    "rt_lmp_prelim.csv": (1, time(10, 30)),
+    "rt_lmp_final.csv": (PRELIMINARY_DAYS, time(12)),
     "df_al.xls": (0, time(0, 20)),
 }
 """File -> when it comes out: days after the day in its name, and the hour in standard time."""
@@ -34,13 +37,27 @@ SPREAD_SINCE = date(2026, 4, 27)
 """The first workbook with blank rows and columns of merged cells."""
 
 NODES = {
-    "AECI": ("Interface", -0.065, -0.035), "ALTE.ALTE": ("Loadzone", 0.013, -0.007), "ARKANSAS.HUB": ("Hub", -0.011, -0.001),
-    "CIN.PSI": ("Loadzone", 0.032, 0.018), "ILLINOIS.HUB": ("Hub", -0.023, -0.006), HUB: ("Hub", 0.035, 0.03),
-    "LEPA.LEPA": ("Loadzone", 0.013, 0.0), "LGEE": ("Interface", 0.028, 0.004), "LOUISIANA.HUB": ("Hub", 0.011, 0.0),
-    "MGE.AZ": ("Loadzone", 0.004, -0.011), "MHEB": ("Interface", -0.012, -0.11), "MICHIGAN.HUB": ("Hub", 0.022, 0.108),
-    "MINN.HUB": ("Hub", -0.052, -0.025), "MS.HUB": ("Hub", 0.0, 0.0), "ONT": ("Interface", 0.003, 0.072),
-    "PJMC": ("Interface", -0.004, -0.042), "SOCO": ("Interface", 0.007, 0.0), "SWPP": ("Interface", -0.065, -0.104),
-    "TEXAS.HUB": ("Hub", 0.043, 0.0), "TVA": ("Interface", 0.009, 0.016), "WEC.AZ": ("Loadzone", -0.014, -0.12),
+    "AECI": ("Interface", -0.065, -0.035),
+    "ALTE.ALTE": ("Loadzone", 0.013, -0.007),
+    "ARKANSAS.HUB": ("Hub", -0.011, -0.001),
+    "CIN.PSI": ("Loadzone", 0.032, 0.018),
+    "ILLINOIS.HUB": ("Hub", -0.023, -0.006),
+    HUB: ("Hub", 0.035, 0.03),
+    "LEPA.LEPA": ("Loadzone", 0.013, 0.0),
+    "LGEE": ("Interface", 0.028, 0.004),
+    "LOUISIANA.HUB": ("Hub", 0.011, 0.0),
+    "MGE.AZ": ("Loadzone", 0.004, -0.011),
+    "MHEB": ("Interface", -0.012, -0.11),
+    "MICHIGAN.HUB": ("Hub", 0.022, 0.108),
+    "MINN.HUB": ("Hub", -0.052, -0.025),
+    "MS.HUB": ("Hub", 0.0, 0.0),
+    "ONT": ("Interface", 0.003, 0.072),
+    "PJMC": ("Interface", -0.004, -0.042),
+    "SOCO": ("Interface", 0.007, 0.0),
+    "SWPP": ("Interface", -0.065, -0.104),
+    "TEXAS.HUB": ("Hub", 0.043, 0.0),
+    "TVA": ("Interface", 0.009, 0.016),
+    "WEC.AZ": ("Loadzone", -0.014, -0.12),
     "WPS.AZ": ("Loadzone", 0.047, -0.128),
 }
 """Node -> its type, and its losses and congestion as shares of the energy price. The real reports name some 2,500."""
@@ -73,7 +90,8 @@ def _prices(day: date, name: str, now: int) -> bytes:
     shown = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
     table = [
         (node, NODES[node][0], value, found[value].tolist())
-        for value in ("LMP", "MCC", "MLC") for node, found in priced(hub).items()
+        for value in ("LMP", "MCC", "MLC")
+        for node, found in priced(hub).items()
     ]
     return render_prices(TITLES[name], shown, bool(choice("miso gap", day, 3)), table)
 
@@ -87,7 +105,10 @@ def priced(hub: Floats) -> dict[str, Mapping[str, Floats]]:
     """LMP and its parts at every node from the price at the hub, with two decimals; energy is the same everywhere."""
     total = hub.round(2)
     base = hub / (1.0 + sum(NODES[HUB][1:]))
-    parts = {node: {"MLC": (loss * base).round(2), "MCC": (congestion * base).round(2)} for node, (_, loss, congestion) in NODES.items()}
+    parts = {
+        node: {"MLC": (loss * base).round(2), "MCC": (congestion * base).round(2)}
+        for node, (_, loss, congestion) in NODES.items()
+    }
     energy = total - parts[HUB]["MLC"] - parts[HUB]["MCC"]
     return {node: {"LMP": (energy + own["MLC"] + own["MCC"]).round(2), **own} for node, own in parts.items()}
 
@@ -95,19 +116,31 @@ def priced(hub: Floats) -> dict[str, Mapping[str, Floats]]:
 def render_prices(title: str, shown: str, gap: bool, table: Iterable[tuple[str, str, str, Sequence[float]]]) -> bytes:
     """A price report from node, type, value and 24 figures a line; `shown` is its date, `gap` whether a blank line follows that."""
     hours = ",".join(f"HE {hour}" for hour in range(1, 25))
-    head = [title, shown, *([""] if gap else []), ",,,All Hours-Ending are Eastern Standard Time (EST)", f"Node,Type,Value,{hours}"]
-    return lines([*head, *(",".join([node, kind, value, *map(_bare, figures)]) for node, kind, value, figures in table)], "\n")
+    head = [
+        title,
+        shown,
+        *([""] if gap else []),
+        ",,,All Hours-Ending are Eastern Standard Time (EST)",
+        f"Node,Type,Value,{hours}",
+    ]
+    return lines(
+        [*head, *(",".join([node, kind, value, *map(_bare, figures)]) for node, kind, value, figures in table)], "\n"
+    )
 
 
 def _bare(value: float) -> str:
     """`29.9`, `.92`, `-.17`."""
     text = short(value, 2)
-    return text if text.lstrip("-") == "0" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+    return (
+        text if text.lstrip("-") == "0" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+    )
 
 
 def _load(published: date) -> bytes:
     days = [published + timedelta(days=i) for i in range(-1, FORECAST_DAYS)]
-    return render_load(published, {day: _figures(day, actual=day < published) for day in days}, published >= SPREAD_SINCE)
+    return render_load(
+        published, {day: _figures(day, actual=day < published) for day in days}, published >= SPREAD_SINCE
+    )
 
 
 def _figures(day: date, actual: bool) -> list[list[float | None]]:
@@ -130,7 +163,11 @@ def render_load(published: date, days: Mapping[date, Sequence[Sequence[float | N
     gap: list[list[Cell]] = [[]] if spread else []
     columns = [f"{area} {what} (MWh)" for area in (*AREAS, "MISO") for what in ("MTLF", "ActualLoad")]
     rows: list[list[Cell]] = [
-        ["FORECASTED AND "], *gap, ["ACTUAL LOAD REPORT"], *gap, ["Published Date:", published],
+        ["FORECASTED AND "],
+        *gap,
+        ["ACTUAL LOAD REPORT"],
+        *gap,
+        ["Published Date:", published],
         ["Reporting Period:", min(days), "through", max(days)],
     ]
     for day, hours in days.items():

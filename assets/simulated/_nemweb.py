@@ -37,7 +37,11 @@ NUMBERED_FROM, NUMBER, NUMBERS = 1636346100, 352251582, 248
 DUPLICATES_SINCE = 1549866660
 """When the folder of duplicates in `Current` was made."""
 
-_NOT_FOUND = Answer(404, b"<html><head><title>404 - File or directory not found.</title></head></html>", (("content-type", "text/html"),))
+_NOT_FOUND = Answer(
+    404,
+    b"<html><head><title>404 - File or directory not found.</title></head></html>",
+    (("content-type", "text/html"),),
+)
 _MONTH = re.compile(r"/MMSDM/(\d{4})/MMSDM_\d{4}_(\d\d)/")
 
 
@@ -79,7 +83,12 @@ class Shelf:
 SHELVES = {
     shelf.directory.lower(): shelf
     for shelf in (
-        Shelf("DispatchIS_Reports", "DISPATCHIS", (tables.CASE_SOLUTION, tables.PRICE, tables.REGIONSUM, tables.INTERCONNECTORRES), False),
+        Shelf(
+            "DispatchIS_Reports",
+            "DISPATCHIS",
+            (tables.CASE_SOLUTION, tables.PRICE, tables.REGIONSUM, tables.INTERCONNECTORRES),
+            False,
+        ),
         Shelf("TradingIS_Reports", "TRADINGIS", (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE), True),
     )
 }
@@ -107,7 +116,9 @@ def answer(url: str, now: int) -> Answer:
 
 def _current(shelf: Shelf, path: str, file: str, now: int) -> Answer | None:
     if not file:
-        entries = [(end - FIVE_MINUTES, f"{shelf.name(end)}.zip", 2_000 + number(end) % 89) for end in shelf.current(now)]
+        entries = [
+            (end - FIVE_MINUTES, f"{shelf.name(end)}.zip", 2_000 + number(end) % 89) for end in shelf.current(now)
+        ]
         return _html(listing(path, [(DUPLICATES_SINCE, "DUPLICATE", 0), *entries]))
     found = re.fullmatch(rf"public_{shelf.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
     try:
@@ -195,7 +206,18 @@ def _age(written: int) -> str:
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 )
 
 

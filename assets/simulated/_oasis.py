@@ -57,7 +57,9 @@ def answer(params: Mapping[str, str], now: int) -> Answer:
         return _refused(NO_DATA, now)
     prices = grid.price(ZONE, starts, step, "day_ahead" if market == "DAM" else "real_time").round(5)
     span = "_".join(f"{local_date(ts, TZ):%Y%m%d}" for ts in (start, end))
-    return _zipped(f"{span}_{query}_{market}_{utc(now):%Y%m%d_%H_%M_%S}_v1.csv", render_lmp(HUB, market, starts, parts_of(prices)))
+    return _zipped(
+        f"{span}_{query}_{market}_{utc(now):%Y%m%d_%H_%M_%S}_v1.csv", render_lmp(HUB, market, starts, parts_of(prices))
+    )
 
 
 def _instant(text: str) -> int:
@@ -79,10 +81,18 @@ def _until(market: str, now: int) -> int:
 def parts_of(prices: Floats) -> dict[str, Floats]:
     """The price and what it is made of: congestion, energy, losses, greenhouse gas."""
     congestion, losses, gas = (0.04 * prices).round(5), (-0.012 * prices).round(5), np.full(prices.shape, 0.0)
-    return {"LMP": prices, "MCC": congestion, "MCE": (prices - congestion - losses - gas).round(5), "MCL": losses, "MGHG": gas}
+    return {
+        "LMP": prices,
+        "MCC": congestion,
+        "MCE": (prices - congestion - losses - gas).round(5),
+        "MCL": losses,
+        "MGHG": gas,
+    }
 
 
-def render_lmp(node: str, market: str, starts: Ints, parts: Mapping[str, Floats], point: tuple[str, int] = ("ALL_APNODES", 0)) -> bytes:
+def render_lmp(
+    node: str, market: str, starts: Ints, parts: Mapping[str, Floats], point: tuple[str, int] = ("ALL_APNODES", 0)
+) -> bytes:
     """The CSV of a node's prices by LMP_TYPE: a group a day and type. `point` is what kind of node it is, and its place."""
     step = HOUR if market == "DAM" else FIVE
     begins, ends = (np.datetime_as_string(ts.astype("datetime64[s]")).tolist() for ts in (starts, starts + step))
@@ -99,7 +109,8 @@ def render_lmp(node: str, market: str, starts: Ints, parts: Mapping[str, Floats]
             for i in np.random.default_rng(number).permutation(of_day).tolist():
                 head, quarter = f"{begins[i]}-00:00,{ends[i]}-00:00,{hours[i][0]}", starts[i] % HOUR // FIVE + 1
                 rows.append(
-                    f"{head},{hours[i][1]},0,{names},{short(values[i], 5)},{number}" if market == "DAM"
+                    f"{head},{hours[i][1]},0,{names},{short(values[i], 5)},{number}"
+                    if market == "DAM"
                     else f"{head},{hours[i][1]:02d},{names},{values[i]:.5f},{quarter},{number}"
                 )
     return ("\n".join(rows) + "\n").encode()

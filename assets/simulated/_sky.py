@@ -59,7 +59,9 @@ def _course(tz: str, first: int, last: int) -> tuple[Floats, Floats]:
         moment = start + timedelta(days=day)
         after = _seconds((moment + timedelta(days=1)).astimezone(zone))
         if after != offset:
-            change = next(hour for hour in range(25) if _seconds((moment + timedelta(hours=hour)).astimezone(zone)) == after)
+            change = next(
+                hour for hour in range(25) if _seconds((moment + timedelta(hours=hour)).astimezone(zone)) == after
+            )
             turn = (moment + timedelta(hours=change)).timestamp()
             at += [turn - _SETTLING / 2, turn + _SETTLING / 2]
             offsets += [offset, after]

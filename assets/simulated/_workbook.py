@@ -47,7 +47,9 @@ def _formats() -> Iterator[bytes]:
     for _ in range(4):
         yield _record(0x31, struct.pack("<HHHHHBBBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0, 5, 0) + b"Arial")
     for i, number in enumerate([0] * _STYLES + [0, 14]):
-        yield _record(0xE0, struct.pack("<HHHBBBBIIH", 0, number, 0xFFF5 if i < _STYLES else 1, 0x20, 0, 0, 0, 0, 0, 0x20C0))
+        yield _record(
+            0xE0, struct.pack("<HHHBBBBIIH", 0, number, 0xFFF5 if i < _STYLES else 1, 0x20, 0, 0, 0, 0, 0, 0x20C0)
+        )
 
 
 def _cells(rows: Sequence[Sequence[Cell]]) -> Iterator[bytes]:
@@ -76,7 +78,9 @@ def _compound(stream: bytes) -> bytes:
     header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
     header += struct.pack("<9i", 0, tables, tables, 0, _SMALLEST, _END, 0, _END, 0)
     header += struct.pack("<109i", *range(tables), *[_FREE] * (109 - tables))
-    directory = _entry("Root Entry", 5, 1, _END, 0) + _entry("Workbook", 2, -1, first, size) + 2 * _entry("", 0, -1, 0, 0)
+    directory = (
+        _entry("Root Entry", 5, 1, _END, 0) + _entry("Workbook", 2, -1, first, size) + 2 * _entry("", 0, -1, 0, 0)
+    )
     return header + struct.pack(f"<{len(chain)}i", *chain) + directory + stream
 
 

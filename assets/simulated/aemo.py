@@ -25,7 +25,9 @@ FIRST_MONTH = date(1998, 12, 1)
 SCHEDULED = 0.7
 """The share of a region's generation that is not wind or sun."""
 
-_PRICE_AND_DEMAND = re.compile(r"https://aemo\.com\.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_(\d{4})(0[1-9]|1[0-2])_(\w+)\.csv")
+_PRICE_AND_DEMAND = re.compile(
+    r"https://aemo\.com\.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_(\d{4})(0[1-9]|1[0-2])_(\w+)\.csv"
+)
 _DASHBOARD = "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN"
 
 
@@ -44,7 +46,9 @@ def _price_and_demand(month: date, region: str, now: int) -> Answer:
     """A month as far as it is out, whole days of it."""
     following = date(month.year + month.month // 12, month.month % 12 + 1, 1)
     start, end = (MarketDay(day, MARKET_TZ).start for day in (month, following))
-    ts = np.arange(start, min(end, MarketDay.at(now - UPDATED_AT, MARKET_TZ).start), trading_step(month), dtype=np.int64)
+    ts = np.arange(
+        start, min(end, MarketDay.at(now - UPDATED_AT, MARKET_TZ).start), trading_step(month), dtype=np.int64
+    )
     if not len(ts) or month < FIRST_MONTH:
         return Answer(404, b"")
     zone, step = REGIONS[region], trading_step(month)

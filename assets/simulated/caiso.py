@@ -43,7 +43,11 @@ def answer(request: Request, now: int) -> Answer:
     today = local_date(now - TURNS_AFTER, TZ)
     day = (_day(found[2]) if found[2] else today) if found else None
     if found is None or day is None or found[3] not in _FILES or not SINCE <= day <= local_date(now, TZ):
-        return Answer(404, b"<html><head><title>404 Not Found</title></head><body></body></html>", (("content-type", "text/html"),))
+        return Answer(
+            404,
+            b"<html><head><title>404 Not Found</title></head><body></body></html>",
+            (("content-type", "text/html"),),
+        )
     return Answer(200, _FILES[found[3]](day, now), (("content-type", "text/csv"),))
 
 
@@ -74,7 +78,8 @@ def _demand(day: date, now: int) -> bytes:
     columns = {
         "Day ahead forecast": 1.01 * grid.demand(ZONE, at // HOUR * HOUR, HOUR),
         "Hour ahead forecast": 1.003 * grid.demand(ZONE, at // QUARTER * QUARTER, QUARTER),
-        "Current demand": _so_far(grid.demand(ZONE, at), at, day, now), "Demand response": np.full(len(at), np.nan),
+        "Current demand": _so_far(grid.demand(ZONE, at), at, day, now),
+        "Demand response": np.full(len(at), np.nan),
     }
     return render_outlook(day, _placed(day, columns), midnight=True)
 
@@ -83,7 +88,9 @@ def _fuelsource(day: date, now: int) -> bytes:
     at = np.array([ts for ts in labels(day)[1] if ts is not None])
     columns = {name: _so_far(mw, at, day, now) for name, mw in fuels(at).items()}
     if choice("caiso names", day, 2):
-        columns = {name.replace("hydro", "Hydro").replace("Natural Gas", "Natural gas"): mw for name, mw in columns.items()}
+        columns = {
+            name.replace("hydro", "Hydro").replace("Natural Gas", "Natural gas"): mw for name, mw in columns.items()
+        }
     return render_outlook(day, _placed(day, columns))
 
 
@@ -95,9 +102,18 @@ def fuels(at: Ints) -> dict[str, Floats]:
     mix = {fuel: mw.round() for fuel, mw in grid.generation(ZONE, at).items()}
     biogas, small = (0.4 * mix["biomass"]).round(), (0.1 * mix["hydro"]).round()
     return {
-        "Solar": mix["solar"], "Wind": mix["wind"], "Geothermal": mix["geothermal"], "Biomass": mix["biomass"] - biogas,
-        "Biogas": biogas, "Small hydro": small, "Coal": mix["coal"], "Nuclear": mix["nuclear"], "Natural Gas": mix["gas"],
-        "Large Hydro": mix["hydro"] - small, "Batteries": mix["battery"], "Imports": grid.interchange(ZONE, at).round(),
+        "Solar": mix["solar"],
+        "Wind": mix["wind"],
+        "Geothermal": mix["geothermal"],
+        "Biomass": mix["biomass"] - biogas,
+        "Biogas": biogas,
+        "Small hydro": small,
+        "Coal": mix["coal"],
+        "Nuclear": mix["nuclear"],
+        "Natural Gas": mix["gas"],
+        "Large Hydro": mix["hydro"] - small,
+        "Batteries": mix["battery"],
+        "Imports": grid.interchange(ZONE, at).round(),
         "Other": mix["other"],
     }
 

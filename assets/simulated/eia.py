@@ -28,30 +28,60 @@ REPORTED_AFTER = {code: (75 + 5 * i) * 60 for i, code in enumerate(RESPONDENTS)}
 """And until an authority's value is."""
 
 NAMES = {
-    "CISO": "California Independent System Operator", "ERCO": "Electric Reliability Council of Texas, Inc.",
-    "PJM": "PJM Interconnection, LLC", "MISO": "Midcontinent Independent System Operator, Inc.",
-    "NYIS": "New York Independent System Operator", "ISNE": "ISO New England",
-    "SWPP": "Southwest Power Pool", "BPAT": "Bonneville Power Administration", "AZPS": "Arizona Public Service Company",
-    "SRP": "Salt River Project Agricultural Improvement and Power District", "NEVP": "Nevada Power Company",
-    "WALC": "Western Area Power Administration - Desert Southwest Region", "LDWP": "Los Angeles Department of Water and Power",
-    "IID": "Imperial Irrigation District", "BANC": "Balancing Authority of Northern California", "PACW": "PacifiCorp West",
-    "TIDC": "Turlock Irrigation District", "CEN": "Centro Nacional de Control de Energia",
-    "LGEE": "Louisville Gas and Electric Company and Kentucky Utilities Company", "TVA": "Tennessee Valley Authority",
-    "DUK": "Duke Energy Carolinas", "CPLE": "Duke Energy Progress East", "MHEB": "Manitoba Hydro", "IESO": "Ontario IESO",
-    "SOCO": "Southern Company Services, Inc. - Trans", "AECI": "Associated Electric Cooperative, Inc.",
-    "SPA": "Southwestern Power Administration", "SWPW": "Southwest Power Pool West", "SPC": "Saskatchewan Power Corporation",
-    "HQT": "Hydro-Quebec TransEnergie", "NBSO": "New Brunswick System Operator",
+    "CISO": "California Independent System Operator",
+    "ERCO": "Electric Reliability Council of Texas, Inc.",
+    "PJM": "PJM Interconnection, LLC",
+    "MISO": "Midcontinent Independent System Operator, Inc.",
+    "NYIS": "New York Independent System Operator",
+    "ISNE": "ISO New England",
+    "SWPP": "Southwest Power Pool",
+    "BPAT": "Bonneville Power Administration",
+    "AZPS": "Arizona Public Service Company",
+    "SRP": "Salt River Project Agricultural Improvement and Power District",
+    "NEVP": "Nevada Power Company",
+    "WALC": "Western Area Power Administration - Desert Southwest Region",
+    "LDWP": "Los Angeles Department of Water and Power",
+    "IID": "Imperial Irrigation District",
+    "BANC": "Balancing Authority of Northern California",
+    "PACW": "PacifiCorp West",
+    "TIDC": "Turlock Irrigation District",
+    "CEN": "Centro Nacional de Control de Energia",
+    "LGEE": "Louisville Gas and Electric Company and Kentucky Utilities Company",
+    "TVA": "Tennessee Valley Authority",
+    "DUK": "Duke Energy Carolinas",
+    "CPLE": "Duke Energy Progress East",
+    "MHEB": "Manitoba Hydro",
+    "IESO": "Ontario IESO",
+    "SOCO": "Southern Company Services, Inc. - Trans",
+    "AECI": "Associated Electric Cooperative, Inc.",
+    "SPA": "Southwestern Power Administration",
+    "SWPW": "Southwest Power Pool West",
+    "SPC": "Saskatchewan Power Corporation",
+    "HQT": "Hydro-Quebec TransEnergie",
+    "NBSO": "New Brunswick System Operator",
 }
 _AREA_OF = {
-    "CEN": "Mexico (CENACE)", "MHEB": "Manitoba", "IESO": "Ontario", "SPC": "SaskPower", "HQT": "Hydro-Quebec", "NBSO": "New Brunswick",
+    "CEN": "Mexico (CENACE)",
+    "MHEB": "Manitoba",
+    "IESO": "Ontario",
+    "SPC": "SaskPower",
+    "HQT": "Hydro-Quebec",
+    "NBSO": "New Brunswick",
 }
 CODE_OF_AREA = {_AREA_OF.get(code, RESPONDENTS.get(code, name)): code for code, name in NAMES.items()}
 """The grid's name of an area -> EIA's code."""
 TYPES = {"D": "Demand", "TI": "Total interchange"}
 FUELS = {
-    "COL": ("Coal", ("coal",)), "NG": ("Natural gas", ("gas",)), "NUC": ("Nuclear", ("nuclear",)), "OIL": ("Petroleum", ()),
-    "WAT": ("Hydro", ("hydro",)), "SUN": ("Solar", ("solar",)), "WND": ("Wind", ("wind",)), "GEO": ("Geothermal", ("geothermal",)),
-    "BAT": ("Battery storage", ("battery",)), "OTH": ("Other", ("biomass", "other")),
+    "COL": ("Coal", ("coal",)),
+    "NG": ("Natural gas", ("gas",)),
+    "NUC": ("Nuclear", ("nuclear",)),
+    "OIL": ("Petroleum", ()),
+    "WAT": ("Hydro", ("hydro",)),
+    "SUN": ("Solar", ("solar",)),
+    "WND": ("Wind", ("wind",)),
+    "GEO": ("Geothermal", ("geothermal",)),
+    "BAT": ("Battery storage", ("battery",)),
+    "OTH": ("Other", ("biomass", "other")),
 }
 """Code -> EIA's name and the grid's fuels."""
 DESCRIPTIONS = {
@@ -95,8 +125,10 @@ def _period(text: str) -> int:
 def _region(ends: Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
     return [
         region_row(code, kind, int(end), value)
-        for code in facets.get("respondent", RESPONDENTS) if code in RESPONDENTS
-        for kind in facets.get("type", TYPES) if kind in TYPES
+        for code in facets.get("respondent", RESPONDENTS)
+        if code in RESPONDENTS
+        for kind in facets.get("type", TYPES)
+        if kind in TYPES
         for end, value in _reported(code, ends, _total(RESPONDENTS[code], kind, ends), f"{kind}/{code}", now)
     ]
 
@@ -108,9 +140,12 @@ def _total(zone: str, kind: str, ends: Ints) -> Floats:
 def _borders(ends: Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
     return [
         border_row(code, CODE_OF_AREA[area], int(end), value)
-        for code in facets.get("fromba", RESPONDENTS) if code in RESPONDENTS
+        for code in facets.get("fromba", RESPONDENTS)
+        if code in RESPONDENTS
         for area in grid.neighbours(RESPONDENTS[code])
-        for end, value in _reported(code, ends, -grid.border(RESPONDENTS[code], area, ends - HOUR, HOUR), f"{code}>{area}", now)
+        for end, value in _reported(
+            code, ends, -grid.border(RESPONDENTS[code], area, ends - HOUR, HOUR), f"{code}>{area}", now
+        )
     ]
 
 
@@ -121,7 +156,9 @@ def _fuels(ends: Ints, facets: Mapping[str, Sequence[str]], now: int) -> Rows:
     return [
         fuel_row("CISO", code, int(end), value)
         for code, (_, fuels) in FUELS.items()
-        for end, value in _reported("CISO", ends, sum((mix[fuel] for fuel in fuels), np.zeros(len(ends))), f"{code}/CISO", now)
+        for end, value in _reported(
+            "CISO", ends, sum((mix[fuel] for fuel in fuels), np.zeros(len(ends))), f"{code}/CISO", now
+        )
     ]
 
 
@@ -143,7 +180,14 @@ def region_row(code: str, kind: str, end: int, value: float | None) -> dict[str,
 
 def border_row(code: str, other: str, end: int, value: float | None) -> dict[str, str | None]:
     """One row of interchange-data; + is out of `code`."""
-    return {"period": _stamp(end), "fromba": code, "fromba-name": NAMES[code], "toba": other, "toba-name": NAMES[other], **_figure(value)}
+    return {
+        "period": _stamp(end),
+        "fromba": code,
+        "fromba-name": NAMES[code],
+        "toba": other,
+        "toba-name": NAMES[other],
+        **_figure(value),
+    }
 
 
 def fuel_row(code: str, fuel: str, end: int, value: float | None) -> dict[str, str | None]:
@@ -167,14 +211,19 @@ def render_page(dataset: str, rows: Rows, asked: Mapping[str, str], facets: Mapp
     if len(rows) > PAGE:
         response["warnings"] = [{"warning": "incomplete return", "description": _CUT}]
     response |= {
-        "total": str(len(rows)), "dateFormat": 'YYYY-MM-DD"T"HH24', "frequency": "hourly", "data": rows[offset : offset + length],
+        "total": str(len(rows)),
+        "dateFormat": 'YYYY-MM-DD"T"HH24',
+        "frequency": "hourly",
+        "data": rows[offset : offset + length],
         "description": f"{DESCRIPTIONS[dataset]}  \n    Source: Form EIA-930\n    Product: Hourly Electric Grid Monitor",
     }
     params = {"api_key": "SIMULATED", "data": ["value"], **asked, **({"facets": facets} if facets else {})}
     command = f"/v2/electricity/rto/{dataset}/data/"
     page = {
-        "response": response, "request": {"command": command, "params": dict(sorted(params.items()))},
-        "apiVersion": "2.1.6", "ExcelAddInVersion": "2.1.0",
+        "response": response,
+        "request": {"command": command, "params": dict(sorted(params.items()))},
+        "apiVersion": "2.1.6",
+        "ExcelAddInVersion": "2.1.0",
     }
     return json.dumps(page, separators=(",", ":")).replace(command, command.replace("/", r"\/")).encode()
 

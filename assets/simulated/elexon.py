@@ -28,14 +28,24 @@ INDEX_LAG = 50 * 60
 """Seconds after its end at which a half hour's market index is out; demand and flows are out at its end."""
 STATION_LOAD = 600.0
 ORDER = (
-    "Eleclink (INTELEC)", "Ireland(East-West)", "France(IFA)", "Ireland (Greenlink)", "IFA2 (INTIFA2)", "Northern Ireland(Moyle)",
-    "Netherlands(BritNed)", "Belgium (Nemolink)", "North Sea Link (INTNSL)", "Denmark (Viking link)",
+    "Eleclink (INTELEC)",
+    "Ireland(East-West)",
+    "France(IFA)",
+    "Ireland (Greenlink)",
+    "IFA2 (INTIFA2)",
+    "Northern Ireland(Moyle)",
+    "Netherlands(BritNed)",
+    "Belgium (Nemolink)",
+    "North Sea Link (INTNSL)",
+    "Denmark (Viking link)",
 )
 """Of the interconnectors in one half hour: by their fuel types, INTELEC to INTVKL."""
 
 _JSON = (("content-type", "application/json; charset=utf-8"),)
 _PROBLEM = {
-    "type": "https://tools.ietf.org/html/rfc9110#section-15.5.1", "title": "One or more validation errors occurred.", "status": 400,
+    "type": "https://tools.ietf.org/html/rfc9110#section-15.5.1",
+    "title": "One or more validation errors occurred.",
+    "status": 400,
 }
 
 
@@ -57,10 +67,14 @@ def _market_index(params: Mapping[str, str], now: int) -> bytes:
     volumes = (2200.0 + 1200.0 * smooth("elexon/market index volume", ts, 3 * HOUR)).round(2).tolist()
     told = {"APXMIDP": (prices, volumes), "N2EXMIDP": ([0.0] * len(ts), [0.0] * len(ts))}
     asked = params.get("dataProviders", "").split(",")
-    return render_market_index([
-        (start, provider, price[i], volume[i])
-        for i, start in enumerate(ts.tolist()) for provider, (price, volume) in told.items() if provider in asked or asked == [""]
-    ])
+    return render_market_index(
+        [
+            (start, provider, price[i], volume[i])
+            for i, start in enumerate(ts.tolist())
+            for provider, (price, volume) in told.items()
+            if provider in asked or asked == [""]
+        ]
+    )
 
 
 def _outturn(params: Mapping[str, str], now: int) -> bytes:
@@ -78,7 +92,9 @@ def _indo(params: Mapping[str, str], now: int) -> bytes:
 def _demands(ts: Ints) -> tuple[Floats, Floats]:
     """National demand, and with station load and exports the transmission system's."""
     demand = grid.demand("GB", ts, HALF_HOUR).round()
-    exports = sum((np.maximum(0.0, -grid.inflow("GB", tie, ts, HALF_HOUR)) for tie in grid.ties("GB")), np.zeros(ts.shape))
+    exports = sum(
+        (np.maximum(0.0, -grid.inflow("GB", tie, ts, HALF_HOUR)) for tie in grid.ties("GB")), np.zeros(ts.shape)
+    )
     return demand, (demand + STATION_LOAD + exports).round()
 
 
@@ -86,7 +102,9 @@ def _interconnectors(params: Mapping[str, str], now: int) -> bytes:
     ts = _half_hours(*_dates(params), now)[::-1]
     flows = {tie.id: grid.inflow("GB", tie, ts, HALF_HOUR).round().astype(int).tolist() for tie in grid.ties("GB")}
     names = [name for name in ORDER if params.get("interconnectorName", name) == name]
-    return render_interconnectors([(start, name, flows[TIES[name].link][i]) for i, start in enumerate(ts.tolist()) for name in names])
+    return render_interconnectors(
+        [(start, name, flows[TIES[name].link][i]) for i, start in enumerate(ts.tolist()) for name in names]
+    )
 
 
 def _dates(params: Mapping[str, str]) -> tuple[int, int]:
@@ -102,29 +120,60 @@ def _half_hours(start: int, end: int, until: int) -> Ints:
 
 def render_market_index(rows: Iterable[tuple[int, str, float, float]]) -> bytes:
     """The answer for rows of half hour, data provider, GBP/MWh and MWh."""
-    return _data({
-        "dataset": "MID", "startTime": iso(ts), "dataProvider": provider, **_settlement(ts), "price": price, "volume": volume,
-    } for ts, provider, price, volume in rows)
+    return _data(
+        {
+            "dataset": "MID",
+            "startTime": iso(ts),
+            "dataProvider": provider,
+            **_settlement(ts),
+            "price": price,
+            "volume": volume,
+        }
+        for ts, provider, price, volume in rows
+    )
 
 
 def render_indo(starts: Sequence[int], demand: Sequence[int]) -> bytes:
     """The INDO dataset's answer, in MW."""
-    return _data({"dataset": "INDO", **_published(ts), **_settlement(ts), "demand": mw} for ts, mw in zip(starts, demand, strict=True))
+    return _data(
+        {"dataset": "INDO", **_published(ts), **_settlement(ts), "demand": mw}
+        for ts, mw in zip(starts, demand, strict=True)
+    )
 
 
 def render_outturn(starts: Sequence[int], national: Sequence[int], transmission: Sequence[int]) -> bytes:
     """The answer of /demand/outturn, which gives the same quantity another name."""
-    return _data(({
-        **_published(ts), **_settlement(ts), "initialDemandOutturn": indo, "initialTransmissionSystemDemandOutturn": itsdo,
-    } for ts, indo, itsdo in zip(starts, national, transmission, strict=True)), ["INDO", "ITSDO"])
+    return _data(
+        (
+            {
+                **_published(ts),
+                **_settlement(ts),
+                "initialDemandOutturn": indo,
+                "initialTransmissionSystemDemandOutturn": itsdo,
+            }
+            for ts, indo, itsdo in zip(starts, national, transmission, strict=True)
+        ),
+        ["INDO", "ITSDO"],
+    )
 
 
 def render_interconnectors(rows: Iterable[tuple[int, str, int]]) -> bytes:
     """The answer for rows of half hour, interconnector and MW, + = into GB."""
-    return _data(({
-        "dataset": "INTOUTHH", **_published(ts), "settlementDate": _settlement(ts)["settlementDate"], "settlementDateTimezone": LONDON,
-        "settlementPeriod": _settlement(ts)["settlementPeriod"], "interconnectorName": name, "generation": mw,
-    } for ts, name, mw in rows), ["INTOUTHH"])
+    return _data(
+        (
+            {
+                "dataset": "INTOUTHH",
+                **_published(ts),
+                "settlementDate": _settlement(ts)["settlementDate"],
+                "settlementDateTimezone": LONDON,
+                "settlementPeriod": _settlement(ts)["settlementPeriod"],
+                "interconnectorName": name,
+                "generation": mw,
+            }
+            for ts, name, mw in rows
+        ),
+        ["INTOUTHH"],
+    )
 
 
 def _published(ts: int) -> dict[str, str]:

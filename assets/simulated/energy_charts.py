@@ -32,7 +32,9 @@ RESTRICTED = (
     "direct your inquiries to the original data providers, including but not limited to EPEX SPOT SE."
 )
 _ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {
-    "ES": ("ES", RESTRICTED), "SE3": ("SE-3", RESTRICTED), "IT-North": ("IT-NO", RESTRICTED),
+    "ES": ("ES", RESTRICTED),
+    "SE3": ("SE-3", RESTRICTED),
+    "IT-North": ("IT-NO", RESTRICTED),
 }
 _JSON = (("content-type", "application/json"),)
 
@@ -70,7 +72,9 @@ def _prices(zone: str, days: Sequence[MarketDay]) -> tuple[list[int], list[float
     prices: list[float] = []
     for step in (HOUR, QUARTER):
         chosen = [day for day in days if _step(zone, day) == step]
-        ts = np.concatenate([np.empty(0, np.int64), *(np.arange(day.start, day.end, step, dtype=np.int64) for day in chosen)])
+        ts = np.concatenate(
+            [np.empty(0, np.int64), *(np.arange(day.start, day.end, step, dtype=np.int64) for day in chosen)]
+        )
         stamps += ts.tolist()
         prices += (grid.price(zone, ts, step, "day_ahead").round(2) + 0.0).tolist()  # no -0.0
     return stamps, prices
@@ -82,6 +86,12 @@ def _step(zone: str, day: MarketDay) -> int:
 
 def render_prices(licence: str, stamps: Sequence[int], prices: Sequence[float]) -> bytes:
     """The answer for interval starts (Unix seconds) and prices in EUR/MWh."""
-    return orjson.dumps({
-        "license_info": licence, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh", "deprecated": False,
-    })
+    return orjson.dumps(
+        {
+            "license_info": licence,
+            "unix_seconds": stamps,
+            "price": prices,
+            "unit": "EUR / MWh",
+            "deprecated": False,
+        }
+    )

@@ -43,9 +43,22 @@ QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are told."""
 TYPES = {
-    "biomass": "B01", "lignite": "B02", "gas": "B04", "coal": "B05", "oil": "B06", "geothermal": "B09", "pumped_storage": "B10",
-    "hydro": "B11", "marine": "B13", "nuclear": "B14", "solar": "B16", "waste": "B17", "wind_offshore": "B18", "wind_onshore": "B19",
-    "other": "B20", "battery": "B25",
+    "biomass": "B01",
+    "lignite": "B02",
+    "gas": "B04",
+    "coal": "B05",
+    "oil": "B06",
+    "geothermal": "B09",
+    "pumped_storage": "B10",
+    "hydro": "B11",
+    "marine": "B13",
+    "nuclear": "B14",
+    "solar": "B16",
+    "waste": "B17",
+    "wind_offshore": "B18",
+    "wind_onshore": "B19",
+    "other": "B20",
+    "battery": "B25",
 }
 RESERVOIRS = 0.4
 """The share of hydro that is told as reservoirs (B12)."""
@@ -96,14 +109,20 @@ def answer(request: Request, now: int) -> Answer:
     """`/api`, by documentType."""
     params = dict(request.params)
     if request.url != f"https://{HOST}/api":
-        return Answer(404, b"<html><head><title>Error</title></head><body>Not Found</body></html>", (("content-type", "text/html"),))
+        return Answer(
+            404,
+            b"<html><head><title>Error</title></head><body>Not Found</body></html>",
+            (("content-type", "text/html"),),
+        )
     item = _ITEMS.get(params.get("documentType", ""))
     try:
         start, end = (_instant(params[name]) for name in ("periodStart", "periodEnd"))
     except (KeyError, ValueError):
         item, start, end = None, 0, 0
     if item is None or end <= start:
-        return _acknowledged(400, params, now, "The combination of parameters is not valid, check you request against dependency tables.")
+        return _acknowledged(
+            400, params, now, "The combination of parameters is not valid, check you request against dependency tables."
+        )
     interval = f"{iso(start)}/{iso(end)}"
     term, days = item.longest
     if end - start > days * DAY:
@@ -112,7 +131,9 @@ def answer(request: Request, now: int) -> Answer:
     body = item.body(_Question(params, start, end, now))
     if body is None:
         domains = ", ".join(params.get(name, "") for name in item.domains)
-        return _acknowledged(200, params, now, f"No matching data found for Data item {item.name} ({domains}) and interval {interval}.")
+        return _acknowledged(
+            200, params, now, f"No matching data found for Data item {item.name} ({domains}) and interval {interval}."
+        )
     name = f"{item.file}_{params['periodStart']}-{params['periodEnd']}.xml"
     return Answer(200, body, (("content-type", "text/xml"), ("content-disposition", f'inline; filename="{name}"')))
 
@@ -128,20 +149,28 @@ def _mrid(params: Mapping[str, str], now: int) -> str:
 def _acknowledged(status: int, params: Mapping[str, str], now: int, reason: str) -> Answer:
     mrid = _mrid(params, now)
     body = acknowledgement(f"{mrid[:8]}-{mrid[8:12]}-{mrid[12]}", now, reason)
-    return Answer(status, body, (("content-type", "text/xml"), ("content-disposition", 'inline; filename="acknowledgement.xml"')))
+    return Answer(
+        status, body, (("content-type", "text/xml"), ("content-disposition", 'inline; filename="acknowledgement.xml"'))
+    )
 
 
 def _price(asked: _Question) -> bytes | None:
     """Whole market days, as far as their auctions are over. CH comes as a TimeSeries a day, the others as one."""
     zone = _ZONES.get(asked.params.get("in_Domain", ""))
-    if zone is None or asked.params.get("out_Domain") != EIC[zone] or asked.params.get("contract_MarketAgreement.type", "A01") != "A01":
+    if (
+        zone is None
+        or asked.params.get("out_Domain") != EIC[zone]
+        or asked.params.get("contract_MarketAgreement.type", "A01") != "A01"
+    ):
         return None
     days = market_days(local_date(asked.start, TZ), local_date(asked.end - 1, TZ), TZ)
     wanted = [position for position in AUCTIONS if asked.params.get(_POSITION, position) == position]
     told = []
     for position in wanted if zone in TWO_AUCTIONS else [""]:
         periods = [_auction(zone, day, position) for day in days if _is_out(day, position, asked.now)]
-        told += [(position, [period]) for period in periods] if zone == "CH" else [(position, periods)] if periods else []
+        told += (
+            [(position, [period]) for period in periods] if zone == "CH" else [(position, periods)] if periods else []
+        )
     return render_price(asked.envelope(days[0].start, days[-1].end), EIC[zone], told, asked.curve) if told else None
 
 
@@ -244,6 +273,10 @@ _ITEMS = {
     "A65": _Item("Actual Total Load", "ACTUAL_TOTAL_LOAD_R3 [6.1.A]", ("outBiddingZone_Domain",), _MONTH, _load),
     "A11": _Item("Physical Flows", "PHYSICAL_FLOWS_R3 [12.1.G]", ("in_Domain", "out_Domain"), _MONTH, _flow),
     "A68": _Item(
-        "Installed Generation Capacity Aggregated", "INSTALLED_GENERATION_CAPACITY_AGGREGATED [14.1.A]", ("in_Domain",), _YEAR, _capacity,
+        "Installed Generation Capacity Aggregated",
+        "INSTALLED_GENERATION_CAPACITY_AGGREGATED [14.1.A]",
+        ("in_Domain",),
+        _YEAR,
+        _capacity,
     ),
 }

@@ -23,10 +23,58 @@ from warehouse.zones import ZONES
 FIVE = 300
 MINUTE = 60
 
-_WORKDAY = (0.80, 0.77, 0.755, 0.75, 0.76, 0.81, 0.91, 1.02, 1.07, 1.08, 1.085, 1.09, 1.085, 1.075, 1.065, 1.065, 1.085, 1.13, 1.16, 1.145,
-            1.10, 1.04, 0.95, 0.86)
-_DAY_OFF = (0.86, 0.82, 0.80, 0.785, 0.78, 0.79, 0.82, 0.88, 0.96, 1.03, 1.07, 1.09, 1.09, 1.07, 1.05, 1.05, 1.08, 1.14, 1.18, 1.17, 1.13,
-            1.07, 0.99, 0.92)
+_WORKDAY = (
+    0.80,
+    0.77,
+    0.755,
+    0.75,
+    0.76,
+    0.81,
+    0.91,
+    1.02,
+    1.07,
+    1.08,
+    1.085,
+    1.09,
+    1.085,
+    1.075,
+    1.065,
+    1.065,
+    1.085,
+    1.13,
+    1.16,
+    1.145,
+    1.10,
+    1.04,
+    0.95,
+    0.86,
+)
+_DAY_OFF = (
+    0.86,
+    0.82,
+    0.80,
+    0.785,
+    0.78,
+    0.79,
+    0.82,
+    0.88,
+    0.96,
+    1.03,
+    1.07,
+    1.09,
+    1.09,
+    1.07,
+    1.05,
+    1.05,
+    1.08,
+    1.14,
+    1.18,
+    1.17,
+    1.13,
+    1.07,
+    0.99,
+    0.92,
+)
 _GB_INTENSITY = {"gas": 394.0, "coal": 937.0, "biomass": 120.0, "imports": 130.0, "other": 300.0}
 """gCO2 per kWh, as the publisher weighs fuels; what is not named emits nothing."""
 
@@ -66,7 +114,10 @@ def carbon_intensity(ts: Ints, step: int = FIVE) -> Floats:
 
 def capacity(zone: str, year: int) -> dict[str, float]:
     """Installed MW by fuel at the start of a year, for the zones that publish it. Raises KeyError."""
-    return {fuel: float(round(mw * (1.0 + GROWTH.get(fuel, 0.0)) ** (year - 2025))) for fuel, mw in CAPACITY_2025[zone].items()}
+    return {
+        fuel: float(round(mw * (1.0 + GROWTH.get(fuel, 0.0)) ** (year - 2025)))
+        for fuel, mw in CAPACITY_2025[zone].items()
+    }
 
 
 def ties(zone: str) -> tuple[Tie, ...]:
@@ -104,7 +155,9 @@ def interchange(zone: str, ts: Ints, step: int = FIVE) -> Floats:
     return sum((inflow(zone, tie, ts, step) for tie in ties(zone)), np.zeros(np.shape(ts)))
 
 
-def as_published(values: Floats, ts: Ints, now: int, series: str, settles: int = 2 * DAY, share: float = 0.004) -> Floats:
+def as_published(
+    values: Floats, ts: Ints, now: int, series: str, settles: int = 2 * DAY, share: float = 0.004
+) -> Floats:
     """What a publisher that revises states at `now`: values younger than `settles` seconds are off by up to `share` of themselves.
 
     `series` names whose first estimates they are (`eia.demand/US-PJM`): each series errs in its own way, the same way in
@@ -210,9 +263,14 @@ def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
     used, net = _demand("GB", ts), interchange("GB", ts)
     imports, needed = np.maximum(0.0, net), used + np.maximum(0.0, -net)
     mix = {
-        "biomass": 2_000.0 + 900.0 * smooth("biomass/GB", ts, 18 * HOUR), "coal": np.zeros(ts.shape), "imports": imports, "gas": imports,
-        "nuclear": 4_300.0 + 500.0 * smooth("nuclear/GB", ts, 20 * DAY), "other": np.full(ts.shape, 350.0),
-        "hydro": 450.0 + 300.0 * smooth("hydro/GB", ts, 2 * DAY), "solar": 9_000.0 * _sunshine("GB", ts),
+        "biomass": 2_000.0 + 900.0 * smooth("biomass/GB", ts, 18 * HOUR),
+        "coal": np.zeros(ts.shape),
+        "imports": imports,
+        "gas": imports,
+        "nuclear": 4_300.0 + 500.0 * smooth("nuclear/GB", ts, 20 * DAY),
+        "other": np.full(ts.shape, 350.0),
+        "hydro": 450.0 + 300.0 * smooth("hydro/GB", ts, 2 * DAY),
+        "solar": 9_000.0 * _sunshine("GB", ts),
         "wind": SITES["GB"].wind * _breeze("GB", ts),
     }
     rest = needed - sum(mix[name] for name in ("biomass", "imports", "nuclear", "other", "hydro", "solar"))
@@ -226,15 +284,24 @@ def _mix_of_california(ts: Ints) -> dict[str, Floats]:
     """MW by fuel. Gas follows; where even its least is too much, solar is held back, and then batteries charge."""
     site = SITES["US-CAISO"]
     height = sun(ts, site.latitude, site.longitude)
-    evening = np.interp(week_hour(ts, ZONES["US-CAISO"].tz) % 24.0, [0, 5, 8, 16, 19, 21, 24], [0.1, 0.15, 0.1, 0.0, 1.0, 0.8, 0.1])
+    evening = np.interp(
+        week_hour(ts, ZONES["US-CAISO"].tz) % 24.0, [0, 5, 8, 16, 19, 21, 24], [0.1, 0.15, 0.1, 0.0, 1.0, 0.8, 0.1]
+    )
     mix = {
-        "solar": site.solar * _sunshine("US-CAISO", ts), "wind": site.wind * _breeze("US-CAISO", ts),
-        "geothermal": 850.0 + 40.0 * smooth("geothermal/CAISO", ts, DAY), "biomass": 480.0 + 60.0 * smooth("biomass/CAISO", ts, DAY),
+        "solar": site.solar * _sunshine("US-CAISO", ts),
+        "wind": site.wind * _breeze("US-CAISO", ts),
+        "geothermal": 850.0 + 40.0 * smooth("geothermal/CAISO", ts, DAY),
+        "biomass": 480.0 + 60.0 * smooth("biomass/CAISO", ts, DAY),
         "hydro": 2_300.0 + 1_200.0 * season(ts, 140) + 500.0 * smooth("hydro/CAISO", ts, 9 * HOUR),
-        "coal": np.full(ts.shape, 4.0), "nuclear": 2_240.0 + 20.0 * smooth("nuclear/CAISO", ts, 6 * DAY),
-        "gas": np.zeros(ts.shape), "battery": 6_500.0 * evening - 6_000.0 * height**2, "other": np.zeros(ts.shape),
+        "coal": np.full(ts.shape, 4.0),
+        "nuclear": 2_240.0 + 20.0 * smooth("nuclear/CAISO", ts, 6 * DAY),
+        "gas": np.zeros(ts.shape),
+        "battery": 6_500.0 * evening - 6_000.0 * height**2,
+        "other": np.zeros(ts.shape),
     }
-    rest = _demand("US-CAISO", ts) - interchange("US-CAISO", ts) - sum(mw for fuel, mw in mix.items() if fuel != "solar")
+    rest = (
+        _demand("US-CAISO", ts) - interchange("US-CAISO", ts) - sum(mw for fuel, mw in mix.items() if fuel != "solar")
+    )
     mix["solar"] = np.minimum(mix["solar"], np.maximum(0.0, rest - 1_500.0))
     mix["gas"] = np.maximum(1_500.0, rest - mix["solar"])
     mix["battery"] -= mix["gas"] + mix["solar"] - rest

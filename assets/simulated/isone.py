@@ -35,8 +35,13 @@ AUCTION_OUT = 13 * HOUR
 """After midnight of the day before."""
 PAGE_LAG = {"4010": 600, "4012": 1200, "4013": 1200, "4018": 1200, "4011": 300, "4014": 300, "4017": 300}
 NAMES = {
-    "4010": ".I.SALBRYNB345 1", "4011": ".I.ROSETON 345 1", "4012": ".I.HQ_P1_P2345 5", "4013": ".I.HQHIGATE120 2",
-    "4014": ".I.SHOREHAM138 99", "4017": ".I.NRTHPORT138 5", "4018": ".I.HQ_MAINE345 1",
+    "4010": ".I.SALBRYNB345 1",
+    "4011": ".I.ROSETON 345 1",
+    "4012": ".I.HQ_P1_P2345 5",
+    "4013": ".I.HQHIGATE120 2",
+    "4014": ".I.SHOREHAM138 99",
+    "4017": ".I.NRTHPORT138 5",
+    "4018": ".I.HQ_MAINE345 1",
 }
 
 Entries = list[dict[str, Any]]
@@ -120,8 +125,12 @@ def prices_of(starts: Sequence[int], prices: Sequence[float]) -> Entries:
     """Entries of the hub from interval starts and prices."""
     return [
         {
-            "BeginDate": stamp(ts), "Location": HUB, "LmpTotal": plain(price, 2), "EnergyComponent": plain(0.99 * price, 2),
-            "CongestionComponent": 0, "LossComponent": plain(round(price, 2) - round(0.99 * price, 2), 2),
+            "BeginDate": stamp(ts),
+            "Location": HUB,
+            "LmpTotal": plain(price, 2),
+            "EnergyComponent": plain(0.99 * price, 2),
+            "CongestionComponent": 0,
+            "LossComponent": plain(round(price, 2) - round(0.99 * price, 2), 2),
         }
         for ts, price in zip(starts, prices, strict=True)
     ]
@@ -147,8 +156,15 @@ def render_ties(pages: Mapping[str, Sequence[tuple[int, float]]]) -> bytes:
     found = {
         number: [
             {
-                "Sale": 0, "Purchase": plain(-flow, 0), "TotalExports": 1890, "Import": -1000, "TotalImports": -5131, "Export": 200,
-                "Actual": plain(-flow, 3), "Current": plain(-flow, 0), "BeginDate": stamp(ts),
+                "Sale": 0,
+                "Purchase": plain(-flow, 0),
+                "TotalExports": 1890,
+                "Import": -1000,
+                "TotalImports": -5131,
+                "Export": 200,
+                "Actual": plain(-flow, 3),
+                "Current": plain(-flow, 0),
+                "BeginDate": stamp(ts),
                 "Location": {"@LocId": number, "$": NAMES[number]},
             }
             for ts, flow in page

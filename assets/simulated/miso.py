@@ -26,8 +26,13 @@ FIVE, MINUTE = 300, 60
 PRICE_AFTER, READING_AFTER = 150, 150
 """Seconds from an interval's end until its price is there, and from a reading's stamp until it is."""
 BORDERS = {
-    "AECI": "Associated Electric Cooperative, Inc.", "LGEE": "Louisville Gas and Electric Company and Kentucky Utilities Company",
-    "MHEB": "Manitoba", "ONT": "Ontario", "PJM": "US-PJM", "SOCO": "Southern Company Services, Inc. - Trans", "SWPP": "US-SPP",
+    "AECI": "Associated Electric Cooperative, Inc.",
+    "LGEE": "Louisville Gas and Electric Company and Kentucky Utilities Company",
+    "MHEB": "Manitoba",
+    "ONT": "Ontario",
+    "PJM": "US-PJM",
+    "SOCO": "Southern Company Services, Inc. - Trans",
+    "SWPP": "US-SPP",
     "TVA": "Tennessee Valley Authority",
 }
 """Column -> the grid's area. A ninth column, SPA, is no border of the grid: it is what neighbours and net differ by."""
@@ -62,15 +67,22 @@ def _prices(now: int) -> bytes:
     found = priced(grid.price(ZONE, np.array([end - FIVE])))
     shuffled = np.random.default_rng(end).permutation(len(found))
     nodes = [[*found][i] for i in shuffled]
-    return render_prices([(end, node, *(float(found[node][part][0]) for part in ("LMP", "MLC", "MCC"))) for node in nodes])
+    return render_prices(
+        [(end, node, *(float(found[node][part][0]) for part in ("LMP", "MLC", "MCC"))) for node in nodes]
+    )
 
 
 def render_prices(rows: Sequence[tuple[int, str, float, float, float]]) -> bytes:
     """GetRealTimeFiveMinExPost from interval ends, nodes, prices, losses and congestion."""
-    return orjson.dumps({
-        "headers": ["INTERVAL", "CPNODE", "LMP", "MLC", "MCC"],
-        "data": [[f"{est(end):%Y-%m-%dT%H:%M:%S}", node, *(f"{value:.2f}" for value in parts)] for end, node, *parts in rows],
-    })
+    return orjson.dumps(
+        {
+            "headers": ["INTERVAL", "CPNODE", "LMP", "MLC", "MCC"],
+            "data": [
+                [f"{est(end):%Y-%m-%dT%H:%M:%S}", node, *(f"{value:.2f}" for value in parts)]
+                for end, node, *parts in rows
+            ],
+        }
+    )
 
 
 def _readings(now: int) -> Ints:
@@ -88,32 +100,51 @@ def _load(now: int) -> bytes:
 
 def render_load(stamps: Sequence[int], loads: Sequence[int], cleared: Sequence[int], forecast: Sequence[int]) -> bytes:
     """RealTimeTotalLoad from the readings so far, and what was cleared and is forecast for the day's 24 hours; whole MW."""
-    return orjson.dumps({"LoadInfo": {
-        "RefId": _reference(stamps[-1]),
-        "ClearedMW": [{"ClearedMWHourly": {"Hour": str(h), "Value": str(mw)}} for h, mw in enumerate(cleared, start=1)],
-        "MediumTermLoadForecast": [{"Forecast": {"HourEnding": str(h), "LoadForecast": str(mw)}} for h, mw in enumerate(forecast, start=1)],
-        "FiveMinTotalLoad": [
-            {"Load": {"Time": f"{est(ts):%H:%M}", "Value": str(load)}} for ts, load in zip(stamps, loads, strict=True)
-        ],
-    }})
+    return orjson.dumps(
+        {
+            "LoadInfo": {
+                "RefId": _reference(stamps[-1]),
+                "ClearedMW": [
+                    {"ClearedMWHourly": {"Hour": str(h), "Value": str(mw)}} for h, mw in enumerate(cleared, start=1)
+                ],
+                "MediumTermLoadForecast": [
+                    {"Forecast": {"HourEnding": str(h), "LoadForecast": str(mw)}}
+                    for h, mw in enumerate(forecast, start=1)
+                ],
+                "FiveMinTotalLoad": [
+                    {"Load": {"Time": f"{est(ts):%H:%M}", "Value": str(load)}}
+                    for ts, load in zip(stamps, loads, strict=True)
+                ],
+            }
+        }
+    )
 
 
 def _interchange(now: int) -> bytes:
     stamps = _readings(now)
     columns = {name: _whole(-grid.border(ZONE, area, stamps)) for name, area in BORDERS.items()}
-    columns |= {"MISO": _whole(-grid.interchange(ZONE, stamps)), "SPA": _whole(-110.0 + 45.0 * smooth("spa/miso", stamps, 8 * HOUR))}
+    columns |= {
+        "MISO": _whole(-grid.interchange(ZONE, stamps)),
+        "SPA": _whole(-110.0 + 45.0 * smooth("spa/miso", stamps, 8 * HOUR)),
+    }
     return render_interchange(stamps.tolist(), columns, now // MINUTE * MINUTE)
 
 
 def render_interchange(stamps: Sequence[int], columns: Mapping[str, Sequence[int]], asked: int) -> bytes:
     """GetNsi/FiveMinute from whole MW by column, minus for import; `asked` is the minute of the answer."""
-    return orjson.dumps({
-        "instance": [
-            {"timestamp": f"{est(ts):%Y-%m-%d %H:%M:%S}", **{name: str(columns[name][i]) for name in sorted(columns)}}
-            for i, ts in enumerate(stamps)
-        ],
-        "RefId": _reference(asked), "MktDay": None,
-    })
+    return orjson.dumps(
+        {
+            "instance": [
+                {
+                    "timestamp": f"{est(ts):%Y-%m-%d %H:%M:%S}",
+                    **{name: str(columns[name][i]) for name in sorted(columns)},
+                }
+                for i, ts in enumerate(stamps)
+            ],
+            "RefId": _reference(asked),
+            "MktDay": None,
+        }
+    )
 
 
 def est(ts: int) -> datetime:
@@ -130,5 +161,7 @@ def _whole(values: Floats) -> list[int]:
 
 
 _LIVE: dict[str, Callable[[int], bytes]] = {
-    "MarketPricing/GetRealTimeFiveMinExPost/Current": _prices, "RealTimeTotalLoad": _load, "Interchange/GetNsi/FiveMinute": _interchange,
+    "MarketPricing/GetRealTimeFiveMinExPost/Current": _prices,
+    "RealTimeTotalLoad": _load,
+    "Interchange/GetNsi/FiveMinute": _interchange,
 }

@@ -37,11 +37,15 @@ def answer(request: Request, now: int) -> Answer:
     """`/intensity/{from}/{to}` and `/generation/{from}/{to}`."""
     asked = _RANGE.fullmatch(request.url)
     if asked is None:
-        return Answer(404, b'{"message":"Missing Authentication Token"}', _JSON)  # an AWS gateway's word for an unknown path
+        return Answer(
+            404, b'{"message":"Missing Authentication Token"}', _JSON
+        )  # an AWS gateway's word for an unknown path
     try:
         first, last = (instant(text) for text in asked.groups()[1:])
     except BadWindow:
-        return _refused("Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ' i.e. .../intensity/2017-08-25T12:35Z/...")
+        return _refused(
+            "Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ' i.e. .../intensity/2017-08-25T12:35Z/..."
+        )
     if not 0 <= last - first <= LONGEST:
         return _refused("The start date must be before the end date and the range no longer than 30 days")
     # The half hours whose ends lie in the range, both ends included.
@@ -84,10 +88,15 @@ def tenths(mix: Mapping[str, Floats]) -> dict[str, list[float]]:
 
 def render_intensity(starts: Sequence[int], forecast: Sequence[int], actual: Sequence[int | None]) -> bytes:
     """The answer for half hours from `starts` (Unix seconds), in gCO2/kWh."""
-    return _data([
-        {**_half_hour(ts), "intensity": {"forecast": expected, "actual": came, "index": index(expected if came is None else came)}}
-        for ts, expected, came in zip(starts, forecast, actual, strict=True)
-    ])
+    return _data(
+        [
+            {
+                **_half_hour(ts),
+                "intensity": {"forecast": expected, "actual": came, "index": index(expected if came is None else came)},
+            }
+            for ts, expected, came in zip(starts, forecast, actual, strict=True)
+        ]
+    )
 
 
 def index(grams: float) -> str:
@@ -97,10 +106,15 @@ def index(grams: float) -> str:
 
 def render_generation(starts: Sequence[int], mix: Mapping[str, Sequence[float]]) -> bytes:
     """The answer for half hours from `starts`, with each fuel's shares in per cent, in the order of `mix`."""
-    return _data([
-        {**_half_hour(ts), "generationmix": [{"fuel": fuel, "perc": plain(shares[i], 1)} for fuel, shares in mix.items()]}
-        for i, ts in enumerate(starts)
-    ])
+    return _data(
+        [
+            {
+                **_half_hour(ts),
+                "generationmix": [{"fuel": fuel, "perc": plain(shares[i], 1)} for fuel, shares in mix.items()],
+            }
+            for i, ts in enumerate(starts)
+        ]
+    )
 
 
 def _half_hour(ts: int) -> dict[str, str]:

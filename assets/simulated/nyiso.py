@@ -34,26 +34,71 @@ POSTED_SINCE = date(2025, 12, 6)
 """Real-time prices before this day are not on oasis-postings."""
 
 PTID = {
-    "CAPITL": 61757, "CENTRL": 61754, "DUNWOD": 61760, "GENESE": 61753, "H Q": 61844, "HUD VL": 61758, "LONGIL": 61762, "MHK VL": 61756,
-    "MILLWD": 61759, "N.Y.C.": 61761, "NORTH": 61755, "NPX": 61845, "O H": 61846, "PJM": 61847, "WEST": 61752,
+    "CAPITL": 61757,
+    "CENTRL": 61754,
+    "DUNWOD": 61760,
+    "GENESE": 61753,
+    "H Q": 61844,
+    "HUD VL": 61758,
+    "LONGIL": 61762,
+    "MHK VL": 61756,
+    "MILLWD": 61759,
+    "N.Y.C.": 61761,
+    "NORTH": 61755,
+    "NPX": 61845,
+    "O H": 61846,
+    "PJM": 61847,
+    "WEST": 61752,
 }
 LOAD_SHARE = {
-    "CAPITL": 0.077, "CENTRL": 0.106, "DUNWOD": 0.037, "GENESE": 0.063, "HUD VL": 0.065, "LONGIL": 0.122, "MHK VL": 0.049, "MILLWD": 0.014,
-    "NORTH": 0.032, "WEST": 0.101,
+    "CAPITL": 0.077,
+    "CENTRL": 0.106,
+    "DUNWOD": 0.037,
+    "GENESE": 0.063,
+    "HUD VL": 0.065,
+    "LONGIL": 0.122,
+    "MHK VL": 0.049,
+    "MILLWD": 0.014,
+    "NORTH": 0.032,
+    "WEST": 0.101,
 }
 """N.Y.C. takes the rest, a third."""
 PRICE_SHARE = {
-    "CAPITL": 0.98, "CENTRL": 0.93, "DUNWOD": 0.99, "GENESE": 0.91, "H Q": 0.90, "HUD VL": 0.985, "LONGIL": 1.03, "MHK VL": 0.94,
-    "MILLWD": 0.99, "NORTH": 0.88, "NPX": 0.97, "O H": 0.87, "PJM": 0.92, "WEST": 0.89,
+    "CAPITL": 0.98,
+    "CENTRL": 0.93,
+    "DUNWOD": 0.99,
+    "GENESE": 0.91,
+    "H Q": 0.90,
+    "HUD VL": 0.985,
+    "LONGIL": 1.03,
+    "MHK VL": 0.94,
+    "MILLWD": 0.99,
+    "NORTH": 0.88,
+    "NPX": 0.97,
+    "O H": 0.87,
+    "PJM": 0.92,
+    "WEST": 0.89,
 }
 """Of the price in N.Y.C."""
 INTERFACES = {
-    "CENTRAL EAST - VC": (23330, 2175, -9999), "DYSINGER EAST": (23326, 1500, -9999), "MOSES SOUTH": (23319, 2850, -1600),
-    "SCH - HQ - NY": (23324, 1500, -500), "SCH - HQ_CEDARS": (325274, 190, -100), "SCH - HQ_IMPORT_EXPORT": (325376, 1310, -9999),
-    "SCH - NE - NY": (23318, 1400, -1600), "SCH - NPX_1385": (325277, 200, -200), "SCH - NPX_CSC": (325154, 330, -330),
-    "SCH - OH - NY": (23317, 1900, -1650), "SCH - PJ - NY": (23316, 1650, -1600), "SCH - PJM_HTP": (325905, 660, 0),
-    "SCH - PJM_NEPTUNE": (325305, 660, -660), "SCH - PJM_VFT": (325658, 315, -315), "SPR/DUN-SOUTH": (23320, 4600, -9999),
-    "TOTAL EAST": (23314, 6800, -9999), "UPNY CONED": (23315, 5700, -9999), "WEST CENTRAL": (23312, 9999, -9999),
+    "CENTRAL EAST - VC": (23330, 2175, -9999),
+    "DYSINGER EAST": (23326, 1500, -9999),
+    "MOSES SOUTH": (23319, 2850, -1600),
+    "SCH - HQ - NY": (23324, 1500, -500),
+    "SCH - HQ_CEDARS": (325274, 190, -100),
+    "SCH - HQ_IMPORT_EXPORT": (325376, 1310, -9999),
+    "SCH - NE - NY": (23318, 1400, -1600),
+    "SCH - NPX_1385": (325277, 200, -200),
+    "SCH - NPX_CSC": (325154, 330, -330),
+    "SCH - OH - NY": (23317, 1900, -1650),
+    "SCH - PJ - NY": (23316, 1650, -1600),
+    "SCH - PJM_HTP": (325905, 660, 0),
+    "SCH - PJM_NEPTUNE": (325305, 660, -660),
+    "SCH - PJM_VFT": (325658, 315, -315),
+    "SPR/DUN-SOUTH": (23320, 4600, -9999),
+    "TOTAL EAST": (23314, 6800, -9999),
+    "UPNY CONED": (23315, 5700, -9999),
+    "WEST CENTRAL": (23312, 9999, -9999),
 }
 """Point number, positive and negative limit; the internal ones carry made-up flows."""
 
@@ -80,7 +125,9 @@ def _zip(dataset: str, file: str, first: date, now: int) -> Answer:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         while day.month == first.month:
             if body := _BY_DATASET[dataset](day, now):
-                archive.writestr(zipfile.ZipInfo(f"{day:%Y%m%d}{file}.csv", (day.year, day.month, day.day, 23, 59, 0)), body)
+                archive.writestr(
+                    zipfile.ZipInfo(f"{day:%Y%m%d}{file}.csv", (day.year, day.month, day.day, 23, 59, 0)), body
+                )
             day += timedelta(days=1)
         empty = not archive.namelist()
     return Answer(404, b"") if empty else Answer(200, out.getvalue(), (("content-type", "application/zip"),))
@@ -91,7 +138,9 @@ def _real_time(day: date, now: int) -> bytes:
     if not ends:
         return b""
     last = MarketDay(day, TZ).end
-    ahead = [ts for ts in range(ends[-1] // QUARTER * QUARTER + QUARTER, ends[-1] + 10 * QUARTER, QUARTER) if ts <= last]
+    ahead = [
+        ts for ts in range(ends[-1] // QUARTER * QUARTER + QUARTER, ends[-1] + 10 * QUARTER, QUARTER) if ts <= last
+    ]
     stray = [ends[11] + 168] if choice("real-time run", day, 4) == 0 and len(ends) > 12 else []
     stamps = sorted([*ends, *stray]) + ahead
     prices = grid.price(ZONE, np.array(stamps) - FIVE)
@@ -145,7 +194,12 @@ def render_day_ahead(starts: Stamps, prices: Figures) -> bytes:
 
 
 _PRICE_HEADER = (
-    "Time Stamp", "Name", "PTID", "LBMP ($/MWHr)", "Marginal Cost Losses ($/MWHr)", "Marginal Cost Congestion ($/MWHr)",
+    "Time Stamp",
+    "Name",
+    "PTID",
+    "LBMP ($/MWHr)",
+    "Marginal Cost Losses ($/MWHr)",
+    "Marginal Cost Congestion ($/MWHr)",
 )
 
 
@@ -188,8 +242,14 @@ def render_flows(starts: Stamps, ties: Mapping[str, Figures]) -> bytes:
 
 
 _BY_FOLDER: dict[str, Callable[[date, int], bytes]] = {
-    "RT_LBMP_ZONE": _real_time, "DAM_LBMP_ZONE": _day_ahead, "RT_ACTUAL_LOAD": _load, "INTERFACE_LIMITS_FLOWS": _flows,
+    "RT_LBMP_ZONE": _real_time,
+    "DAM_LBMP_ZONE": _day_ahead,
+    "RT_ACTUAL_LOAD": _load,
+    "INTERFACE_LIMITS_FLOWS": _flows,
 }
 _BY_DATASET: dict[str, Callable[[date, int], bytes]] = {
-    "realtime": _real_time, "damlbmp": _day_ahead, "pal": _load, "ExternalLimitsFlows": _flows,
+    "realtime": _real_time,
+    "damlbmp": _day_ahead,
+    "pal": _load,
+    "ExternalLimitsFlows": _flows,
 }

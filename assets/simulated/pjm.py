@@ -33,12 +33,29 @@ VERIFIED_AT, AUCTION_AT = time(15), time(13, 20)
 """Of the next business day, and of the day before."""
 
 NODES: dict[int, tuple[str, str, float]] = {
-    PNODE: (HUB, "ZONE", 1.0), 3: ("MID-ATL/APS", "ZONE", 1.03), 51288: ("WESTERN HUB", "HUB", 1.04), 51291: ("AECO", "ZONE", 0.88),
-    51292: ("BGE", "ZONE", 1.18), 51293: ("DPL", "ZONE", 0.90), 51295: ("JCPL", "ZONE", 0.89), 51296: ("METED", "ZONE", 0.92),
-    51297: ("PECO", "ZONE", 0.87), 51298: ("PEPCO", "ZONE", 1.14), 51299: ("PPL", "ZONE", 0.90), 51300: ("PENELEC", "ZONE", 0.95),
-    51301: ("PSEG", "ZONE", 0.91), 7633629: ("RECO", "ZONE", 0.93), 8394954: ("APS", "ZONE", 1.01), 8445784: ("AEP", "ZONE", 1.01),
-    33092371: ("COMED", "ZONE", 0.94), 34508503: ("DAY", "ZONE", 1.03), 34964545: ("DOM", "ZONE", 1.16), 37737283: ("DUQ", "ZONE", 0.99),
-    116013753: ("ATSI", "ZONE", 1.0), 124076095: ("DEOK", "ZONE", 1.02), 970242670: ("EKPC", "ZONE", 1.0),
+    PNODE: (HUB, "ZONE", 1.0),
+    3: ("MID-ATL/APS", "ZONE", 1.03),
+    51288: ("WESTERN HUB", "HUB", 1.04),
+    51291: ("AECO", "ZONE", 0.88),
+    51292: ("BGE", "ZONE", 1.18),
+    51293: ("DPL", "ZONE", 0.90),
+    51295: ("JCPL", "ZONE", 0.89),
+    51296: ("METED", "ZONE", 0.92),
+    51297: ("PECO", "ZONE", 0.87),
+    51298: ("PEPCO", "ZONE", 1.14),
+    51299: ("PPL", "ZONE", 0.90),
+    51300: ("PENELEC", "ZONE", 0.95),
+    51301: ("PSEG", "ZONE", 0.91),
+    7633629: ("RECO", "ZONE", 0.93),
+    8394954: ("APS", "ZONE", 1.01),
+    8445784: ("AEP", "ZONE", 1.01),
+    33092371: ("COMED", "ZONE", 0.94),
+    34508503: ("DAY", "ZONE", 1.03),
+    34964545: ("DOM", "ZONE", 1.16),
+    37737283: ("DUQ", "ZONE", 0.99),
+    116013753: ("ATSI", "ZONE", 1.0),
+    124076095: ("DEOK", "ZONE", 1.02),
+    970242670: ("EKPC", "ZONE", 1.0),
     1709725933: ("OVEC", "ZONE", 0.98),
 }
 """Node -> name, type and its share of the price of PJM-RTO."""
@@ -146,7 +163,11 @@ def prices(product: Product, starts: Ints, now: int) -> Floats:
     if product is DAY_AHEAD:
         return grid.price(ZONE, starts, HOUR, "day_ahead")
     found = grid.price(ZONE, starts)
-    return found if product.verified else grid.as_published(found, starts, now, "pjm unverified", settles=2 * UNVERIFIED_DAYS * DAY)
+    return (
+        found
+        if product.verified
+        else grid.as_published(found, starts, now, "pjm unverified", settles=2 * UNVERIFIED_DAYS * DAY)
+    )
 
 
 def render_page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -154,18 +175,28 @@ def render_page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Map
     asked = dict(params)
     first, count = int(asked.get("startRow", "1")), int(asked.get("rowCount", "25"))
     fields = asked["fields"].split(",") if "fields" in asked else [*rows[0]] if rows else []
-    filters = [(key, value.replace(" ", "T") if key.startswith("datetime") else value) for key, value in params if key not in _QUESTION]
+    filters = [
+        (key, value.replace(" ", "T") if key.startswith("datetime") else value)
+        for key, value in params
+        if key not in _QUESTION
+    ]
     said = {"rowCount": count, "order": "Asc", "startRow": first, "isActiveMetadata": True, "fields": fields}
     links = [{"rel": "self", "href": _href(name, said, filters)}]
     if first - 1 + count < len(rows):
         links.append({"rel": "next", "href": _href(name, said | {"startRow": first + count}, filters)})
-    return orjson.dumps({
-        "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
-        "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
-        "searchSpecification": {**said, "filters": [{key: value} for key, value in filters]}, "totalRows": len(rows),
-    })
+    return orjson.dumps(
+        {
+            "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
+            "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
+            "searchSpecification": {**said, "filters": [{key: value} for key, value in filters]},
+            "totalRows": len(rows),
+        }
+    )
 
 
 def _href(name: str, said: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:
-    question = {key[0].upper() + key[1:]: ",".join(value) if isinstance(value, list) else str(value) for key, value in said.items()}
+    question = {
+        key[0].upper() + key[1:]: ",".join(value) if isinstance(value, list) else str(value)
+        for key, value in said.items()
+    }
     return f"{API}/{name}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in [*question.items(), *filters])

@@ -33,8 +33,12 @@ HOURLY_OUT = 600
 AREAS_PARTED = date(2026, 4, 1)
 
 NODES = {
-    "AEC": ("SPP", "SOUC", 1.06), "AESO": ("SWPW", "AESO", 1.2), "AVA": ("SWPW", "AVA", 1.21), "CSWS_HUB": ("SPP", "CSWS_HUB_H", 1.02),
-    "SPPNORTH_HUB": ("SPP", "SPPNORTH_H", 0.94), "SPPSOUTH_HUB": ("SPP", "SPPSOUTH_H", 1.0),
+    "AEC": ("SPP", "SOUC", 1.06),
+    "AESO": ("SWPW", "AESO", 1.2),
+    "AVA": ("SWPW", "AVA", 1.21),
+    "CSWS_HUB": ("SPP", "CSWS_HUB_H", 1.02),
+    "SPPNORTH_HUB": ("SPP", "SPPNORTH_H", 0.94),
+    "SPPSOUTH_HUB": ("SPP", "SPPSOUTH_H", 1.0),
 }
 """Settlement location -> balancing area, pricing node, share of the south hub's price."""
 SPELLINGS = (
@@ -44,9 +48,15 @@ SPELLINGS = (
 )
 """Header, date and number as one day has them and another does not."""
 COLUMNS = {
-    "AECI": ("Associated Electric Cooperative, Inc.", 1.0), "EES": ("US-MISO", 0.4), "MEC": ("US-MISO", 0.35), "NSP": ("US-MISO", 0.25),
-    "SPA": ("Southwestern Power Administration", 1.0), "SPC": ("SaskPower", 1.0), "SWPW": ("Southwest Power Pool West", 1.0),
-    "ERCOTE": ("US-ERCOT", 600 / 820), "ERCOTN": ("US-ERCOT", 220 / 820),
+    "AECI": ("Associated Electric Cooperative, Inc.", 1.0),
+    "EES": ("US-MISO", 0.4),
+    "MEC": ("US-MISO", 0.35),
+    "NSP": ("US-MISO", 0.25),
+    "SPA": ("Southwestern Power Administration", 1.0),
+    "SPC": ("SaskPower", 1.0),
+    "SWPW": ("Southwest Power Pool West", 1.0),
+    "ERCOTE": ("US-ERCOT", 600 / 820),
+    "ERCOTN": ("US-ERCOT", 220 / 820),
 }
 """Tie-flow columns -> the border, and the part of it that the column has."""
 
@@ -138,7 +148,10 @@ def _month(path: str, now: int) -> bytes | None:
         for month in range(1, 13):
             if _spp_paths.monthly(year, month) == path:
                 first, after = date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
-                start, end = MarketDay(first, TZ).start, min(MarketDay(after, TZ).start, MarketDay.at(now - HOUR, TZ).start)
+                start, end = (
+                    MarketDay(first, TZ).start,
+                    min(MarketDay(after, TZ).start, MarketDay.at(now - HOUR, TZ).start),
+                )
                 instants = np.arange(start, max(start, end), MINUTE)
                 return render_flows(instants.tolist(), *_tie_columns(instants), chart=False) if len(instants) else None
     return None
@@ -160,7 +173,9 @@ def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> by
         head = f"{_spelt(_leaving(end), form)},{_spelt(datetime.fromtimestamp(end, UTC), form)}"
         for name, (area, node, share) in NODES.items():
             if parted or area == "SPP":
-                cells = [_number(value, digits) for value in (share * hub, 0.01 * hub, (share - 0.96) * hub, 0.95 * hub)]
+                cells = [
+                    _number(value, digits) for value in (share * hub, 0.01 * hub, (share - 0.96) * hub, 0.95 * hub)
+                ]
                 rows.append(",".join([head, *([area] if parted else []), name, node, *cells]))
     return lines(rows, "\n")
 
@@ -181,7 +196,9 @@ def _number(value: float, digits: str) -> str:
 def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool) -> bytes:
     """A mid-term load file from hour ends and the eastern area's load of the first of them; the newest line comes first."""
     rows = ["Interval,GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
-    expected = grid.demand(ZONE, np.array(ends) - HOUR, HOUR) * (1.0 + 0.02 * smooth("spp.mtlf", np.array(ends), 6 * HOUR))
+    expected = grid.demand(ZONE, np.array(ends) - HOUR, HOUR) * (
+        1.0 + 0.02 * smooth("spp.mtlf", np.array(ends), 6 * HOUR)
+    )
     for i in range(len(ends) - 1, -1, -1):
         head = f"{_leaving(ends[i]):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(ends[i], UTC):%m/%d/%Y %H:%M:%S}"
         known = [round(actual[i]), round(0.1 * actual[i])] if i < len(actual) else ["", ""]
@@ -197,7 +214,8 @@ def render_load_chart(ends: Sequence[int], actual: Sequence[float]) -> bytes:
     newest = ends[-1]
     rows += [f"{_chart_stamps(end)},,,,,,,,," for end in range(newest + 7 * DAY, newest, -FIVE)]
     rows += [
-        f"{_chart_stamps(end)},{short(1.002 * load, 3)},,{short(load, 3)},,,,,," for end, load in zip(ends[::-1], actual[::-1], strict=True)
+        f"{_chart_stamps(end)},{short(1.002 * load, 3)},,{short(load, 3)},,,,,,"
+        for end, load in zip(ends[::-1], actual[::-1], strict=True)
     ]
     return lines(rows)
 
@@ -206,7 +224,9 @@ def _chart_stamps(end: int) -> str:
     return f"{_leaving(end):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(end, UTC):%m/%d/%Y %H:%M:%S}"
 
 
-def render_flows(instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], chart: bool) -> bytes:
+def render_flows(
+    instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], chart: bool
+) -> bytes:
     """One-minute tie flows, + out of the area: a month's file, or the chart with its forecast column and some future lines."""
     names = ["GMTTime", "SPP NSI", "SPP NAI"] if chart else ["GMTTIME", "SPP_NSI", "SPP_NAI"]
     rows = [",".join([*names, *columns, *(["SPP NSI Future"] if chart else [])])]
@@ -217,7 +237,9 @@ def render_flows(instants: Sequence[int], actual: Sequence[float], columns: dict
     return lines(rows)
 
 
-def _flow_lines(instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], last: str) -> Iterable[str]:
+def _flow_lines(
+    instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], last: str
+) -> Iterable[str]:
     for ts, net, *ties in zip(instants, actual, *columns.values(), strict=True):
         yield f"{_gmt(ts)},{1.01 * net:.2f},{net:.2f},{','.join([f'{mw:.2f}' for mw in ties])}{last}"
 

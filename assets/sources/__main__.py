@@ -47,14 +47,20 @@ def _feed(feed_id: str) -> Feed:
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     # Without a usage text, argparse reports a wrong use in one line.
-    parser = argparse.ArgumentParser("assets.sources", usage=argparse.SUPPRESS, description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "assets.sources",
+        usage=argparse.SUPPRESS,
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verbs = parser.add_subparsers(dest="verb", required=True, prog="assets.sources")
     verb = verbs.add_parser("parse", usage=argparse.SUPPRESS, help="print the rows of one kept body as CSV")
     verb.add_argument("feed", help="aemo.dispatch")
     verb.add_argument("file", type=Path, help="the publisher's own bytes")
     verb.add_argument("--zone", help="where the body does not say it")
-    verb.add_argument("--day", type=days_of, default=(), help="where the body carries no date: YYYY, YYYY-MM or YYYY-MM-DD")
+    verb.add_argument(
+        "--day", type=days_of, default=(), help="where the body carries no date: YYYY, YYYY-MM or YYYY-MM-DD"
+    )
     verb.set_defaults(run=_parse)
     verbs.add_parser("table", usage=argparse.SUPPRESS, help="print docs/feeds.md").set_defaults(run=_table)
     return parser.parse_args(argv)

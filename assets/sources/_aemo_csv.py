@@ -48,7 +48,9 @@ class Table:
                 pa.BufferReader(b"".join(self.runs)),
                 csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(len(self.header))]),
                 csv.ParseOptions(),
-                csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[""], strings_can_be_null=False),
+                csv.ConvertOptions(
+                    include_columns=list(types), column_types=types, null_values=[""], strings_can_be_null=False
+                ),
             )
         except pa.ArrowInvalid as error:
             raise FeedChanged(f"{self.name}: {str(error).splitlines()[0][:120]}") from None

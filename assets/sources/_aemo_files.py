@@ -82,12 +82,20 @@ class Report:
             return
         for day in days:
             name = f"{self.prefix}_{day.day:%Y%m%d}"
-            yield Request(self.feed, f"{NEMWEB}/Reports/ARCHIVE/{self.directory}/{name}.zip", days=(day.day,), part=name, ext="zip")
+            yield Request(
+                self.feed,
+                f"{NEMWEB}/Reports/ARCHIVE/{self.directory}/{name}.zip",
+                days=(day.day,),
+                part=name,
+                ext="zip",
+            )
 
     def _monthly(self, days: Sequence[MarketDay]) -> Iterator[Request]:
         for month in months(days):
             for table in self.tables:
-                yield Request(self.feed, monthly_url(table, month[0].year, month[0].month), days=month, part=table, ext="zip")
+                yield Request(
+                    self.feed, monthly_url(table, month[0].year, month[0].month), days=month, part=table, ext="zip"
+                )
 
 
 def monthly_url(table: str, year: int, month: int) -> str:

@@ -53,7 +53,11 @@ _DISPATCH = {
     "DISPATCHINTERCONNECTORRES": ("MWFLOW",),
     "DINT": ("MWFLOW",),
 }
-_TRADING = {"TRADINGPRICE": ("RRP",), "TRADINGREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"), "TRADINGINTERCONNECTORRES": ("MWFLOW",)}
+_TRADING = {
+    "TRADINGPRICE": ("RRP",),
+    "TRADINGREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"),
+    "TRADINGINTERCONNECTORRES": ("MWFLOW",),
+}
 _RESOLUTIONS = {FIVE_MINUTES: "5m", HALF_HOUR: "30m"}
 
 _Step = Callable[[int], int]
@@ -109,7 +113,9 @@ def _blocks(one: Table, by: str, names: Sequence[str], step_of: _Step, rows: Row
     ends, steps = _placed(found["SETTLEMENTDATE"], step_of)
     pricing = _is_pricing_run(found["INTERVENTION"], one.name) if flagged else np.ones(len(ends), np.bool_)
     on_grid = ends % steps == 0
-    rows.dropped.update(+Counter({"intervention run": int((~pricing).sum()), "off the grid": int((pricing & ~on_grid).sum())}))
+    rows.dropped.update(
+        +Counter({"intervention run": int((~pricing).sum()), "off the grid": int((pricing & ~on_grid).sum())})
+    )
     who, lines = _coded(found[by])
     lane = lines * DAY + steps
     kept = np.flatnonzero(pricing & on_grid)
@@ -169,7 +175,9 @@ def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
         origin, target, link = TIES[name]
         ts, values = columns["MWFLOW"]
         for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
-            rows.extend(Key(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow)
+            rows.extend(
+                Key(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow
+            )
 
 
 def _turned(values: Sequence[float]) -> list[float]:

@@ -123,7 +123,7 @@ def columns(header: Sequence[str], *required: str) -> list[int]:
 def without_cut_cell(text: str) -> str:
     """The text with the last cell of an unended last line emptied: a body cut inside it would show a shorter number."""
     line = text.rfind("\n") + 1
-    return text if line == len(text) else text[:max(line, text.rfind(",", line) + 1)]
+    return text if line == len(text) else text[: max(line, text.rfind(",", line) + 1)]
 
 
 def only_lines_with(word: str, text: str) -> str:
@@ -138,7 +138,9 @@ def xml_of(body: bytes) -> etree._Element:
         raise NotPublished("empty body")
     if b"<!DOCTYPE" in body[:2000] or b"<!ENTITY" in body:
         raise FeedChanged("XML with a DTD")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
+    )
     try:
         root = etree.fromstring(body, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -201,5 +203,14 @@ def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, b
                     yield from _unzipped(content, depth - 1, budget)
                 else:
                     yield entry.filename, content
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, struct.error) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+        ValueError,
+        struct.error,
+    ) as error:
         raise FeedChanged(f"broken zip: {str(error)[:120]}") from None

@@ -54,8 +54,10 @@ def instants(walls: Sequence[int], tz: str) -> list[int | None]:
         return [wall + shift for wall in walls if (shift := shifts[wall // DAY]) is not None]
     passes = _passes(walls, tz)
     return [
-        wall + shift if (shift := shifts[wall // DAY]) is not None
-        else None if passes[i] is None
+        wall + shift
+        if (shift := shifts[wall // DAY]) is not None
+        else None
+        if passes[i] is None
         else _placed(wall, tz, bool(passes[i]))
         for i, wall in enumerate(walls)
     ]

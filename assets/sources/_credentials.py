@@ -78,8 +78,12 @@ def ercot_token_question(request: Request, user: str, password: str) -> tuple[Re
     """The form that buys a bearer token for this request."""
     question = replace(request, url=ERCOT_TOKEN_URL, params=(), kind="listing", method="POST", headers=(), body="")
     form = (
-        ("grant_type", "password"), ("scope", f"openid {_ERCOT_CLIENT} offline_access"), ("client_id", _ERCOT_CLIENT),
-        ("response_type", "id_token"), ("username", user), ("password", password),
+        ("grant_type", "password"),
+        ("scope", f"openid {_ERCOT_CLIENT} offline_access"),
+        ("client_id", _ERCOT_CLIENT),
+        ("response_type", "id_token"),
+        ("username", user),
+        ("password", password),
     )
     return question, Credentials(form=form)
 

@@ -53,10 +53,17 @@ def _combine_zone(found: Rows, zone: str, borders: Sequence[Border], strips: dic
     hours = np.unique(np.concatenate([np.asarray(strip.ts, np.int64) // HOUR for strip in strips.values()]))
     flows = []
     for border in borders:
-        into, out = (_laid({k: s for k, s in strips.items() if (k.counterparty, k.link) == (border.neighbour, way)}, hours)
-                     for way in (INTO, OUT_OF))
+        into, out = (
+            _laid({k: s for k, s in strips.items() if (k.counterparty, k.link) == (border.neighbour, way)}, hours)
+            for way in (INTO, OUT_OF)
+        )
         flow = _Flow(into.values + out.values, np.maximum(into.level, out.level))
-        _put(found, Key(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link), flow, hours)
+        _put(
+            found,
+            Key(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link),
+            flow,
+            hours,
+        )
         flows.append(_before_its_time(flow, border, hours))
     net = _Flow(np.sum([f.values for f in flows], axis=0), np.max([f.level for f in flows], axis=0))
     _put(found, Key(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)

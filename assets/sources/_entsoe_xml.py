@@ -26,7 +26,9 @@ LONGEST_PERIOD = 40_000
 """Points: a year of quarter hours has 35 136."""
 
 _NOTHING = re.compile(r"no matching data found", re.IGNORECASE)
-_LATER = re.compile(r"max allowed requests|too many requests|service unavailable|temporarily|time-?out|internal error", re.IGNORECASE)
+_LATER = re.compile(
+    r"max allowed requests|too many requests|service unavailable|temporarily|time-?out|internal error", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.sources._body import columns, is_json, is_zip, json_of, member, number, only_lines_with, table, text_of, unzipped
+from assets.sources._body import (
+    columns,
+    is_json,
+    is_zip,
+    json_of,
+    member,
+    number,
+    only_lines_with,
+    table,
+    text_of,
+    unzipped,
+)
 from assets.sources._clocks import wall_instant
 from assets.sources._days import age, runs
 from assets.sources._stamps import american_date, clock_minutes, iso_date
@@ -56,17 +67,33 @@ class Product:
 
 
 DAY_AHEAD = Product(
-    "ercot.spp_da", Metric.PRICE_DAY_AHEAD, "1h", "12331", "np4-190-cd/dam_stlmnt_pnt_prices", ("hourending",), 25,
+    "ercot.spp_da",
+    Metric.PRICE_DAY_AHEAD,
+    "1h",
+    "12331",
+    "np4-190-cd/dam_stlmnt_pnt_prices",
+    ("hourending",),
+    25,
 )
 REAL_TIME = Product(
-    "ercot.spp_rt", Metric.PRICE, "15m", "12301", "np6-905-cd/spp_node_zone_hub", ("deliveryhour", "deliveryinterval"), 100,
+    "ercot.spp_rt",
+    Metric.PRICE,
+    "15m",
+    "12301",
+    "np6-905-cd/spp_node_zone_hub",
+    ("deliveryhour", "deliveryinterval"),
+    100,
 )
 
 
 def requests(product: Product, hub: str, days: Sequence[MarketDay]) -> list[Request]:
     """One listing for all recent days; for older ones the keyed API, a run of days at a time."""
     listed = tuple(sorted({d.day for d in days if _is_listed(d)}))
-    found = [Request(product.feed, LISTING, (("reportTypeId", product.report),), listed, kind="listing", ext="json")] if listed else []
+    found = (
+        [Request(product.feed, LISTING, (("reportTypeId", product.report),), listed, kind="listing", ext="json")]
+        if listed
+        else []
+    )
     older = [d for d in days if not _is_listed(d)]
     return found + [_keyed(product, hub, run) for run in runs(older, LONGEST)]
 
@@ -77,7 +104,9 @@ def _is_listed(day: MarketDay) -> bool:
 
 def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
     params = (
-        ("deliveryDateFrom", run[0].day.isoformat()), ("deliveryDateTo", run[-1].day.isoformat()), ("settlementPoint", hub),
+        ("deliveryDateFrom", run[0].day.isoformat()),
+        ("deliveryDateTo", run[-1].day.isoformat()),
+        ("settlementPoint", hub),
         ("size", str(max(100, product.per_day * len(run)))),
     )
     days = tuple(d.day for d in run)
@@ -194,7 +223,11 @@ def _names(header: Sequence[str]) -> list[str]:
 
 
 def _hub_prices(
-    lines: Iterable[Sequence[Any]], places: Sequence[int], hub: str, step: int, dated: Any,
+    lines: Iterable[Sequence[Any]],
+    places: Sequence[int],
+    hub: str,
+    step: int,
+    dated: Any,
 ) -> tuple[list[int], list[float]]:
     """Interval starts and prices of one settlement point; hours are labelled by their end, quarters by their number."""
     day, point, price, flag, hour, *quarter = places

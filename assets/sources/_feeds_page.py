@@ -23,7 +23,20 @@ A feed of rank 1 is served where it has a row, then rank 2, and so on, interval 
 market day {EXAMPLE} asked for at noon UTC, keys left out. *Published* is when rows are usually out, *late* when `/v1/status`
 says so. *Reach* is how far back the publisher still answers.
 """
-COLUMNS = ("Feed", "Zones", "Metrics", "Rank", "Resolution", "Market day", "Published", "Late", "Reach", "Since", "Needs", "Address")
+COLUMNS = (
+    "Feed",
+    "Zones",
+    "Metrics",
+    "Rank",
+    "Resolution",
+    "Market day",
+    "Published",
+    "Late",
+    "Reach",
+    "Since",
+    "Needs",
+    "Address",
+)
 
 
 def feeds_table(sources: Iterable[Source]) -> str:
@@ -33,11 +46,14 @@ def feeds_table(sources: Iterable[Source]) -> str:
 
 def _section(source: Source) -> str:
     terms = f"[{source.licence}]({source.licence_url})" if source.licence_url else source.licence
-    pace = f"{source.requests_per_minute:g} a minute" + (f", {source.min_interval_s:g} s apart" if source.min_interval_s else "")
+    pace = f"{source.requests_per_minute:g} a minute" + (
+        f", {source.min_interval_s:g} s apart" if source.min_interval_s else ""
+    )
     facts = [
         f"- Licence: {terms}",
         f"- Attribution: {source.attribution}",
-        f"- Redistributable: {source.redistributable}" + ("; withheld until `EMDS_RIGHTS` names it" if source.withheld else ""),
+        f"- Redistributable: {source.redistributable}"
+        + ("; withheld until `EMDS_RIGHTS` names it" if source.withheld else ""),
         f"- Needs: {_names(source.required_env)}",
         f"- Asked at most: {pace}, at {', '.join(source.hosts)}",
         *(f"- {note}" for note in source.notes),
@@ -48,10 +64,18 @@ def _section(source: Source) -> str:
 
 def _cells(feed: Feed) -> list[str]:
     return [
-        f"`{feed.id}`: {feed.title}", ", ".join(feed.zones), ", ".join(feed.metrics) + (f" at {feed.hub}" if feed.hub else ""),
-        str(feed.rank), f"{feed.resolution}, stamps: {feed.stamps}", feed.tz, _published(feed.publication),
-        f"{_span(feed.publication.grace_minutes)} later", _reach(feed),
-        str(feed.since), _names(names_of(feed.secrets)), "<br>".join(dict.fromkeys(_address(r) for r in _questions(feed))),
+        f"`{feed.id}`: {feed.title}",
+        ", ".join(feed.zones),
+        ", ".join(feed.metrics) + (f" at {feed.hub}" if feed.hub else ""),
+        str(feed.rank),
+        f"{feed.resolution}, stamps: {feed.stamps}",
+        feed.tz,
+        _published(feed.publication),
+        f"{_span(feed.publication.grace_minutes)} later",
+        _reach(feed),
+        str(feed.since),
+        _names(names_of(feed.secrets)),
+        "<br>".join(dict.fromkeys(_address(r) for r in _questions(feed))),
     ]
 
 
@@ -71,7 +95,9 @@ def _address(request: Request) -> str:
 def _published(publication: Publication) -> str:
     if publication.daily_at is None:
         return f"{_span(publication.lag_minutes)} after the interval"
-    day = {-1: "the day before", 0: "the same day", 1: "the day after"}.get(publication.day_offset, f"{publication.day_offset} days after")
+    day = {-1: "the day before", 0: "the same day", 1: "the day after"}.get(
+        publication.day_offset, f"{publication.day_offset} days after"
+    )
     return f"{publication.daily_at:%H:%M} {day}"
 
 

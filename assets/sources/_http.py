@@ -107,7 +107,9 @@ class Session:
         while isinstance(outcome := self._attempt(request, credentials), _Passing):
             pause = self._pause(request, outcome, attempt)
             if attempt == ATTEMPTS or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
-                self._gate.failed(*_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after)
+                self._gate.failed(
+                    *_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after
+                )
                 raise outcome.failure
             self._sleep(pause)
             attempt += 1
@@ -122,7 +124,9 @@ class Session:
         except FeedUnavailable as failure:
             return _Passing(failure, None, self._tick() - asked)
         if reply.status in LATER:
-            later = FeedUnavailable(f"{_host(request)} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
+            later = FeedUnavailable(
+                f"{_host(request)} answers {reply.status}", _retry_after(reply.headers.get("retry-after"))
+            )
             return _Passing(later, reply.status, self._tick() - asked)
         self._gate.answered(*_place(request))
         return _good(request, reply)
@@ -201,7 +205,11 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
     if reply.status in (404, 410):
         return NotPublished(f"{host} answers {reply.status}: not there")
     if reply.status in (401, 403):
-        return CredentialsMissing(names, refused=True) if names else FeedUnavailable(f"{host} answers {reply.status}: no entry")
+        return (
+            CredentialsMissing(names, refused=True)
+            if names
+            else FeedUnavailable(f"{host} answers {reply.status}: no entry")
+        )
     if reply.status in LATER or reply.status >= 500:
         return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
     if 300 <= reply.status < 400:

@@ -74,7 +74,11 @@ def report(body: bytes, title: str, *wanted: str, mark: str = "") -> list[list[s
         raise FeedChanged("cut: the report has no T line")
     header = next((cells for cells in head if cells[0] == "H"), [])
     places = columns(header, *wanted)
-    return [_picked(cells, places, len(header)) for cells in _cells([line for line in lines if mark in line]) if cells[:1] == ["D"]]
+    return [
+        _picked(cells, places, len(header))
+        for cells in _cells([line for line in lines if mark in line])
+        if cells[:1] == ["D"]
+    ]
 
 
 def _published(body: bytes) -> Any:

@@ -45,7 +45,9 @@ class Live:
     `stand_ins` sends a host's requests to another base address (`{"api.eia.gov": "http://127.0.0.1:8101"}`): tests.
     """
 
-    def __init__(self, contact: str = "", limits: Limits | None = None, stand_ins: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, contact: str = "", limits: Limits | None = None, stand_ins: Mapping[str, str] | None = None
+    ) -> None:
         contact = " ".join(contact.encode("ascii", "replace").decode().split())  # what a header may hold
         self._agent = f"emds/{version('emds')}" + (f" (+{contact})" if contact else "")
         self._limits, self._stand_ins = limits or Limits(), dict(stand_ins or {})
@@ -90,8 +92,11 @@ class Live:
         # Not Session.send: it reads ~/.netrc, keeps cookies, and follows the redirect in thought, its whole body unread.
         around = self._requests.merge_environment_settings(url, {}, True, None, None)
         return self._requests.get_adapter(url).send(
-            prepared, stream=True, timeout=(self._limits.connect, self._limits.silence),
-            verify=around["verify"] or True, proxies=around["proxies"],
+            prepared,
+            stream=True,
+            timeout=(self._limits.connect, self._limits.silence),
+            verify=around["verify"] or True,
+            proxies=around["proxies"],
         )
 
 

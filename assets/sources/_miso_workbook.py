@@ -26,8 +26,23 @@ _MAGIC = b"\xd0\xcf\x11\xe0"
 Cell = tuple[int, Any]
 """xlrd's type and value."""
 _BROKEN = (
-    xlrd.XLRDError, xlrd.compdoc.CompDocError, struct.error, AssertionError, AttributeError, EOFError, IndexError, KeyError, MemoryError,
-    NotImplementedError, OverflowError, RecursionError, TypeError, UnicodeError, UnboundLocalError, ValueError, ZeroDivisionError,
+    xlrd.XLRDError,
+    xlrd.compdoc.CompDocError,
+    struct.error,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    UnicodeError,
+    UnboundLocalError,
+    ValueError,
+    ZeroDivisionError,
 )
 """What xlrd raises over a broken workbook: it trusts the file's own offsets and counts."""
 

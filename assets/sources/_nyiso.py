@@ -86,7 +86,11 @@ def settled(rows: Rows, ends: Series) -> Series:
     """
     ascending = sorted(set(ends.ts))
     first = len(ascending)
-    while first and ascending[first - 1] % QUARTER == 0 and (first == 1 or ascending[first - 1] - ascending[first - 2] > FIVE):
+    while (
+        first
+        and ascending[first - 1] % QUARTER == 0
+        and (first == 1 or ascending[first - 1] - ascending[first - 2] > FIVE)
+    ):
         first -= 1
     if 0 < first < len(ascending) and ascending[first - 1] % QUARTER == 0:
         first -= 1
@@ -126,7 +130,9 @@ def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], val
             pa.BufferReader("\n".join(lines).encode()),
             read_options=csv.ReadOptions(column_names=list(header), use_threads=False),
             convert_options=csv.ConvertOptions(
-                column_types={**dict.fromkeys(texts, _TEXT), value: pa.float64()}, include_columns=[*texts, value], null_values=[""],
+                column_types={**dict.fromkeys(texts, _TEXT), value: pa.float64()},
+                include_columns=[*texts, value],
+                null_values=[""],
             ),
         )
     except pa.ArrowException as error:

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from assets.sources._body import columns, is_zip, local, no_html, number, only_lines_with, table, text_of, unzipped, xml_of
+from assets.sources._body import (
+    columns,
+    is_zip,
+    local,
+    no_html,
+    number,
+    only_lines_with,
+    table,
+    text_of,
+    unzipped,
+    xml_of,
+)
 from assets.sources._stamps import iso_instant
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -64,7 +75,12 @@ def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int
     between = ",LMP_TYPE," in text[:1000] and '"' not in text
     header, lines = table(only_lines_with(",LMP,", text) if between else text)
     start, end, name, run, kind = columns(
-        header, "INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "NODE", "MARKET_RUN_ID", "LMP_TYPE",
+        header,
+        "INTERVALSTARTTIME_GMT",
+        "INTERVALENDTIME_GMT",
+        "NODE",
+        "MARKET_RUN_ID",
+        "LMP_TYPE",
     )
     price = _price_column(header)
     starts: list[int] = []

@@ -42,8 +42,12 @@ class Recording:
             raise StorageError("a manifest's entry needs a file and a feed")
         zone, day, status = entry.get("zone"), entry.get("day"), entry.get("http_status")
         return cls(
-            file, feed, zone if isinstance(zone, str) else None, day if isinstance(day, str) else None,
-            _address(str(entry.get("request_url") or "")), status if isinstance(status, int) else 200,
+            file,
+            feed,
+            zone if isinstance(zone, str) else None,
+            day if isinstance(day, str) else None,
+            _address(str(entry.get("request_url") or "")),
+            status if isinstance(status, int) else 200,
         )
 
     @property
@@ -76,8 +80,12 @@ def recorded_requests(folder: Path) -> list[Request]:
     known = feeds()
     return [
         Request(
-            r.feed, r.address, days=days_of(r.day) if r.day else (), zone=r.zone,
-            kind="listing" if _is_listing(r.file) else "rows", ext=r.file.rpartition(".")[2],
+            r.feed,
+            r.address,
+            days=days_of(r.day) if r.day else (),
+            zone=r.zone,
+            kind="listing" if _is_listing(r.file) else "rows",
+            ext=r.file.rpartition(".")[2],
         )
         for r in recordings(folder)
         if r.feed in known

@@ -26,14 +26,24 @@ def total(parts: Iterable[tuple[Sequence[int], Sequence[float]]]) -> Total:
     """The sums of parts given as columns of instants and values. No parts, no sums."""
     columns = list(parts)
     if columns and _alike([ts for ts, _ in columns]):
-        return Total([*columns[0][0]], [summed(values) for values in zip(*(values for _, values in columns), strict=True)], 0, 0)
+        return Total(
+            [*columns[0][0]], [summed(values) for values in zip(*(values for _, values in columns), strict=True)], 0, 0
+        )
     known = [undisputed(*part) for part in columns]
     if not known:
         return Total([], [], 0, 0)
     stated = {ts for column, _ in columns for ts in column}
-    torn = {ts for (column, _), part in zip(columns, known, strict=True) if len(part) < len(column) for ts in column if ts not in part}
+    torn = {
+        ts
+        for (column, _), part in zip(columns, known, strict=True)
+        if len(part) < len(column)
+        for ts in column
+        if ts not in part
+    }
     whole = sorted(set(known[0]).intersection(*known[1:]))
-    return Total(whole, [summed(part[ts] for part in known) for ts in whole], len(stated) - len(whole) - len(torn), len(torn))
+    return Total(
+        whole, [summed(part[ts] for part in known) for ts in whole], len(stated) - len(whole) - len(torn), len(torn)
+    )
 
 
 def _alike(stamps: Sequence[Sequence[int]]) -> bool:

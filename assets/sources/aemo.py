@@ -62,7 +62,12 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
         readings[cells[region], step].append((end - step - AHEAD_OF_UTC, cells))
     _require_one_month([ts + AHEAD_OF_UTC for found in readings.values() for ts, _ in found])
     blocks = (
-        Block(name, step, len(found), {"RRP": _column(found, price, "RRP"), "TOTALDEMAND": _column(found, demand, "TOTALDEMAND")})
+        Block(
+            name,
+            step,
+            len(found),
+            {"RRP": _column(found, price, "RRP"), "TOTALDEMAND": _column(found, demand, "TOTALDEMAND")},
+        )
         for (name, step), found in readings.items()
     )
     put_regions(rows, blocks)
@@ -120,8 +125,11 @@ def request_price_and_demand(days: Sequence[MarketDay]) -> list[Request]:
     """A file for each month and region."""
     return [
         Request(
-            "aemo.price_and_demand", f"https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_{month[0]:%Y%m}_{region}.csv",
-            days=month, zone=zone, ext="csv",
+            "aemo.price_and_demand",
+            f"https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_{month[0]:%Y%m}_{region}.csv",
+            days=month,
+            zone=zone,
+            ext="csv",
         )
         for month in months(days)
         for region, zone in REGIONS.items()
@@ -132,14 +140,25 @@ def request_five_minute(days: Sequence[MarketDay]) -> list[Request]:
     """One question, whatever the days: the answer is always the last two."""
     if not days:
         return []
-    return [Request(
-        "aemo.five_minute", "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN", days=tuple(sorted({d.day for d in days})),
-        method="POST", body='{"timeScale":["30MIN"]}', headers=(("Content-Type", "application/json"),), ext="json",
-    )]
+    return [
+        Request(
+            "aemo.five_minute",
+            "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN",
+            days=tuple(sorted({d.day for d in days})),
+            method="POST",
+            body='{"timeScale":["30MIN"]}',
+            headers=(("Content-Type", "application/json"),),
+            ext="json",
+        )
+    ]
 
 
 _DISPATCH_IS = Report(
-    "aemo.dispatch", "DispatchIS_Reports", "PUBLIC_DISPATCHIS", False, ("DISPATCHPRICE", "DISPATCHREGIONSUM", "DISPATCHINTERCONNECTORRES"),
+    "aemo.dispatch",
+    "DispatchIS_Reports",
+    "PUBLIC_DISPATCHIS",
+    False,
+    ("DISPATCHPRICE", "DISPATCHREGIONSUM", "DISPATCHINTERCONNECTORRES"),
 )
 _TRADING_IS = Report("aemo.trading", "TradingIS_Reports", "PUBLIC_TRADINGIS", True, ("TRADINGPRICE",))
 

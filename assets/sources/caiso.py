@@ -23,9 +23,18 @@ LONGEST = 31
 """Days in one OASIS question; a longer span is answered with error 1004."""
 
 FUELS = {
-    "solar": Fuel.SOLAR, "wind": Fuel.WIND, "geothermal": Fuel.GEOTHERMAL, "biomass": Fuel.BIOMASS, "biogas": Fuel.BIOMASS,
-    "small hydro": Fuel.HYDRO, "large hydro": Fuel.HYDRO, "coal": Fuel.COAL, "nuclear": Fuel.NUCLEAR, "natural gas": Fuel.GAS,
-    "batteries": Fuel.BATTERY, "other": Fuel.OTHER,
+    "solar": Fuel.SOLAR,
+    "wind": Fuel.WIND,
+    "geothermal": Fuel.GEOTHERMAL,
+    "biomass": Fuel.BIOMASS,
+    "biogas": Fuel.BIOMASS,
+    "small hydro": Fuel.HYDRO,
+    "large hydro": Fuel.HYDRO,
+    "coal": Fuel.COAL,
+    "nuclear": Fuel.NUCLEAR,
+    "natural gas": Fuel.GAS,
+    "batteries": Fuel.BATTERY,
+    "other": Fuel.OTHER,
 }
 IMPORTS = "imports"
 DEMAND = "current demand"
@@ -33,7 +42,9 @@ DEMAND = "current demand"
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One OASIS question for a run of at most 31 days of real-time prices."""
-    return [_lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST, LONGEST * DAY)]
+    return [
+        _lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST, LONGEST * DAY)
+    ]
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
@@ -45,8 +56,13 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
     window = request_window(run)
     start, end = (utc(ts).strftime("%Y%m%dT%H:%M-0000") for ts in (window.start, window.end))
     params = (
-        ("resultformat", "6"), ("queryname", query), ("version", version), ("market_run_id", market), ("node", HUB),
-        ("startdatetime", start), ("enddatetime", end),
+        ("resultformat", "6"),
+        ("queryname", query),
+        ("version", version),
+        ("market_run_id", market),
+        ("node", HUB),
+        ("startdatetime", start),
+        ("enddatetime", end),
     )
     return Request(feed, OASIS, params, tuple(d.day for d in run), ext="zip")
 
@@ -73,7 +89,9 @@ def fuelsource_requests(days: Sequence[MarketDay]) -> list[Request]:
 
 def _outlook_request(feed: str, day: MarketDay, file: str) -> Request:
     """One file a day; `_` makes the address new, since CloudFront serves stale copies, and tells the parser when it was asked."""
-    return Request(feed, f"{OUTLOOK}/{_folder(day)}/{file}", (("_", str(clock.now())),), (day.day,), ext="csv", nonce=("_",))
+    return Request(
+        feed, f"{OUTLOOK}/{_folder(day)}/{file}", (("_", str(clock.now())),), (day.day,), ext="csv", nonce=("_",)
+    )
 
 
 def _folder(day: MarketDay) -> str:
@@ -85,7 +103,9 @@ def parse_demand(body: bytes, request: Request) -> Rows:
     """Five-minute system demand; the forecasts and the net demand beside it are left."""
     outlook = _outlook.read(body, request, lambda header: columns(header, DEMAND))
     rows = Rows()
-    rows.extend(Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, DEMAND), DEMAND))
+    rows.extend(
+        Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, DEMAND), DEMAND)
+    )
     rows.dropped.update(+outlook.dropped)
     return rows
 
@@ -94,7 +114,9 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
     """Generation by fuel, and the column Imports as the zone's net import."""
     outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
     rows = Rows()
-    rows.extend(Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS))
+    rows.extend(
+        Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS)
+    )
     for fuel, places in _fuel_columns(outlook.header).items():
         rows.extend(Key(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
     rows.dropped.update(+outlook.dropped)
@@ -130,26 +152,72 @@ SOURCE = Source(
     redistributable="unclear",
     feeds=(
         Feed(
-            id="caiso.lmp_rt", title=f"CAISO real-time 5-minute LMP at {HUB}", zones=(ZONE,), metrics=(Metric.PRICE,), rank=1,
-            resolution="5m", stamps="start", tz=TZ, since=date(2009, 4, 1), publication=Publication(lag_minutes=10, grace_minutes=45),
-            requests=lmp_rt_requests, parse=parse_lmp_rt, every_minutes=5, revised_days=1, reach_days=1180, hub=HUB,
+            id="caiso.lmp_rt",
+            title=f"CAISO real-time 5-minute LMP at {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2009, 4, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=45),
+            requests=lmp_rt_requests,
+            parse=parse_lmp_rt,
+            every_minutes=5,
+            revised_days=1,
+            reach_days=1180,
+            hub=HUB,
         ),
         Feed(
-            id="caiso.lmp_da", title=f"CAISO day-ahead hourly LMP at {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,), rank=1,
-            resolution="1h", stamps="start", tz=TZ, since=date(2009, 4, 1),
+            id="caiso.lmp_da",
+            title=f"CAISO day-ahead hourly LMP at {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=date(2009, 4, 1),
             publication=Publication(daily_at=time(13), day_offset=-1, grace_minutes=120),
-            requests=lmp_da_requests, parse=parse_lmp_da, every_minutes=60, ahead_days=1, reach_days=1180, hub=HUB,
+            requests=lmp_da_requests,
+            parse=parse_lmp_da,
+            every_minutes=60,
+            ahead_days=1,
+            reach_days=1180,
+            hub=HUB,
         ),
         Feed(
-            id="caiso.demand", title="CAISO demand, five-minute average", zones=(ZONE,), metrics=(Metric.DEMAND,), rank=1,
-            resolution="5m", stamps="start", tz=TZ, since=date(2018, 4, 10), publication=Publication(lag_minutes=10, grace_minutes=30),
-            requests=demand_requests, parse=parse_demand, every_minutes=5, revised_days=1,
-        ),
-        Feed(
-            id="caiso.fuelsource", title="CAISO generation by fuel, and net imports", zones=(ZONE,),
-            metrics=(Metric.GENERATION, Metric.INTERCHANGE), rank=1, resolution="5m", stamps="start", tz=TZ, since=date(2018, 4, 10),
+            id="caiso.demand",
+            title="CAISO demand, five-minute average",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 4, 10),
             publication=Publication(lag_minutes=10, grace_minutes=30),
-            requests=fuelsource_requests, parse=parse_fuelsource, every_minutes=5, revised_days=1,
+            requests=demand_requests,
+            parse=parse_demand,
+            every_minutes=5,
+            revised_days=1,
+        ),
+        Feed(
+            id="caiso.fuelsource",
+            title="CAISO generation by fuel, and net imports",
+            zones=(ZONE,),
+            metrics=(Metric.GENERATION, Metric.INTERCHANGE),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 4, 10),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=fuelsource_requests,
+            parse=parse_fuelsource,
+            every_minutes=5,
+            revised_days=1,
         ),
     ),
     notes=(

@@ -29,12 +29,31 @@ HOST = "api.eia.gov"
 PAGE = 5000
 TZ = "UTC"
 RESPONDENTS = {
-    "CISO": "US-CAISO", "ERCO": "US-ERCOT", "PJM": "US-PJM", "MISO": "US-MISO", "NYIS": "US-NYISO", "ISNE": "US-ISONE", "SWPP": "US-SPP",
+    "CISO": "US-CAISO",
+    "ERCO": "US-ERCOT",
+    "PJM": "US-PJM",
+    "MISO": "US-MISO",
+    "NYIS": "US-NYISO",
+    "ISNE": "US-ISONE",
+    "SWPP": "US-SPP",
 }
 FUELS = {
-    "COL": Fuel.COAL, "NG": Fuel.GAS, "NUC": Fuel.NUCLEAR, "OIL": Fuel.OIL, "WAT": Fuel.HYDRO, "PS": Fuel.PUMPED_STORAGE,
-    "SUN": Fuel.SOLAR, "SNB": Fuel.SOLAR, "WND": Fuel.WIND, "WNB": Fuel.WIND, "GEO": Fuel.GEOTHERMAL, "BAT": Fuel.BATTERY,
-    "OES": Fuel.OTHER, "UES": Fuel.OTHER, "OTH": Fuel.OTHER, "UNK": Fuel.OTHER,
+    "COL": Fuel.COAL,
+    "NG": Fuel.GAS,
+    "NUC": Fuel.NUCLEAR,
+    "OIL": Fuel.OIL,
+    "WAT": Fuel.HYDRO,
+    "PS": Fuel.PUMPED_STORAGE,
+    "SUN": Fuel.SOLAR,
+    "SNB": Fuel.SOLAR,
+    "WND": Fuel.WIND,
+    "WNB": Fuel.WIND,
+    "GEO": Fuel.GEOTHERMAL,
+    "BAT": Fuel.BATTERY,
+    "OES": Fuel.OTHER,
+    "UES": Fuel.OTHER,
+    "OTH": Fuel.OTHER,
+    "UNK": Fuel.OTHER,
 }
 """SNB and WNB are solar and wind with a battery behind the same meter; OES and UES storage that is no battery or of no stated kind."""
 
@@ -42,7 +61,10 @@ _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
 
 
 def _requests(
-    feed: str, dataset: str, longest: int, facets: tuple[tuple[str, str], ...],
+    feed: str,
+    dataset: str,
+    longest: int,
+    facets: tuple[tuple[str, str], ...],
 ) -> Callable[[Sequence[MarketDay]], list[Request]]:
     """Questions of at most `longest` days, so that one page holds the answer."""
 
@@ -54,7 +76,12 @@ def _requests(
 
 def _request(feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block: Sequence[MarketDay]) -> Request:
     params = (
-        ("data[]", "value"), ("end", str(block[-1].next())), *facets, ("frequency", "hourly"), ("length", str(PAGE)), ("offset", "0"),
+        ("data[]", "value"),
+        ("end", str(block[-1].next())),
+        *facets,
+        ("frequency", "hourly"),
+        ("length", str(PAGE)),
+        ("offset", "0"),
         ("start", str(block[0])),
     )
     url = f"https://{HOST}/v2/electricity/rto/{dataset}/data/"
@@ -114,7 +141,9 @@ def _whole(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]
     """The sum of the parts at every hour that lacks none. A part is lacking where it shows within half a day of the hour:
     borders and plants come and go with the years, and no list of them is published with the figures."""
     hours = sorted(set().union(*parts))
-    whole = [ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)]
+    whole = [
+        ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)
+    ]
     return whole, [summed(part[ts] for part in parts if ts in part) for ts in whole]
 
 
@@ -195,7 +224,11 @@ def _refuse(answer: Mapping[str, Any]) -> NoReturn:
     """Raises what an error's code means; its message may repeat the key and is not told."""
     error = answer["error"]
     code = str((error if isinstance(error, dict) else answer).get("code", "no code"))[:40]
-    raise FeedUnavailable(f"{HOST}: {code}") if "RATE_LIMIT" in code else FeedChanged(f"{HOST} refuses the question: {code}")
+    raise (
+        FeedUnavailable(f"{HOST}: {code}")
+        if "RATE_LIMIT" in code
+        else FeedChanged(f"{HOST} refuses the question: {code}")
+    )
 
 
 def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:

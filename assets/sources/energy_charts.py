@@ -31,7 +31,15 @@ LONGEST = 31
 """Days a request."""
 
 BIDDING_ZONES = {
-    "DE-LU": "DE-LU", "FR": "FR", "NL": "NL", "BE": "BE", "PL": "PL", "NO-2": "NO2", "DK-1": "DK1", "AT": "AT", "CH": "CH",
+    "DE-LU": "DE-LU",
+    "FR": "FR",
+    "NL": "NL",
+    "BE": "BE",
+    "PL": "PL",
+    "NO-2": "NO2",
+    "DK-1": "DK1",
+    "AT": "AT",
+    "CH": "CH",
 }
 """Our zone -> its name there, of the zones that were answered under CC BY."""
 
@@ -108,8 +116,12 @@ def requests(days: Sequence[MarketDay]) -> list[Request]:
     """A zone a request; bounds are local days, both included."""
     return [
         Request(
-            "energy_charts.price", f"https://{HOST}/price", (("bzn", name), ("start", str(block[0])), ("end", str(block[-1]))),
-            tuple(d.day for d in block), zone, ext="json",
+            "energy_charts.price",
+            f"https://{HOST}/price",
+            (("bzn", name), ("start", str(block[0])), ("end", str(block[-1]))),
+            tuple(d.day for d in block),
+            zone,
+            ext="json",
         )
         for block in runs(days, LONGEST)
         for zone, name in BIDDING_ZONES.items()

@@ -42,10 +42,27 @@ QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
 CURRENCIES = {"PL": ("EUR", "PLN")}
 
 FUELS = {
-    "B01": Fuel.BIOMASS, "B02": Fuel.LIGNITE, "B03": Fuel.GAS, "B04": Fuel.GAS, "B05": Fuel.COAL, "B06": Fuel.OIL, "B07": Fuel.OIL,
-    "B08": Fuel.OTHER, "B09": Fuel.GEOTHERMAL, "B10": Fuel.PUMPED_STORAGE, "B11": Fuel.HYDRO, "B12": Fuel.HYDRO, "B13": Fuel.MARINE,
-    "B14": Fuel.NUCLEAR, "B15": Fuel.OTHER, "B16": Fuel.SOLAR, "B17": Fuel.WASTE, "B18": Fuel.WIND_OFFSHORE, "B19": Fuel.WIND_ONSHORE,
-    "B20": Fuel.OTHER, "B25": Fuel.BATTERY,
+    "B01": Fuel.BIOMASS,
+    "B02": Fuel.LIGNITE,
+    "B03": Fuel.GAS,
+    "B04": Fuel.GAS,
+    "B05": Fuel.COAL,
+    "B06": Fuel.OIL,
+    "B07": Fuel.OIL,
+    "B08": Fuel.OTHER,
+    "B09": Fuel.GEOTHERMAL,
+    "B10": Fuel.PUMPED_STORAGE,
+    "B11": Fuel.HYDRO,
+    "B12": Fuel.HYDRO,
+    "B13": Fuel.MARINE,
+    "B14": Fuel.NUCLEAR,
+    "B15": Fuel.OTHER,
+    "B16": Fuel.SOLAR,
+    "B17": Fuel.WASTE,
+    "B18": Fuel.WIND_OFFSHORE,
+    "B19": Fuel.WIND_ONSHORE,
+    "B20": Fuel.OTHER,
+    "B25": Fuel.BATTERY,
 }
 MOST_YEARS = 100
 
@@ -103,7 +120,9 @@ def _zone(series: Series, element: str, request: Request) -> str:
     """The zone that the body names. Raises FeedChanged for one that is not ours or was not asked for."""
     zone = zone_of(series.texts.get(element))
     if zone is None or request.zone not in (None, zone):
-        raise FeedChanged(f"{element} is {series.texts.get(element, 'missing')[:20]!r} in an answer for {request.zone or 'our zones'}")
+        raise FeedChanged(
+            f"{element} is {series.texts.get(element, 'missing')[:20]!r} in an answer for {request.zone or 'our zones'}"
+        )
     return zone
 
 
@@ -121,7 +140,9 @@ def parse_flows(body: bytes, request: Request) -> Rows:
         codes = series.texts.get("out_Domain.mRID"), series.texts.get("in_Domain.mRID")
         pair = pair_of(*codes)
         if pair is None or not set(pair) & set(ZONES) or (request.zone is not None and request.zone not in pair):
-            raise FeedChanged(f"a flow from {str(codes[0])[:20]!r} to {str(codes[1])[:20]!r}, which is no border that was asked for")
+            raise FeedChanged(
+                f"a flow from {str(codes[0])[:20]!r} to {str(codes[1])[:20]!r}, which is no border that was asked for"
+            )
         for period in series.periods:
             interval = interval_of(period)
             ts, values = column(period, interval, "quantity", series.texts.get("curveType"))
@@ -130,7 +151,9 @@ def parse_flows(body: bytes, request: Request) -> Rows:
     return _something(rows)
 
 
-def _put_both_sides(rows: Rows, pair: tuple[str, str], resolution: str, ts: Sequence[int], values: Sequence[float]) -> None:
+def _put_both_sides(
+    rows: Rows, pair: tuple[str, str], resolution: str, ts: Sequence[int], values: Sequence[float]
+) -> None:
     origin, target = pair
     if target in EIC:
         rows.extend(Key(target, Metric.INTERCHANGE, "MW", resolution, counterparty=origin, link=INTO), ts, values)
@@ -169,7 +192,9 @@ def _years(series: Series) -> list[tuple[int, float]]:
         # Years begin at local midnight; an answer cut at UTC midnight keeps its own start.
         shift = interval.start - new_year(first)
         if interval.resolution != "P1Y" or not 0 < last - first <= MOST_YEARS or abs(shift) >= DAY:
-            raise FeedChanged(f"a Period of {interval.resolution[:10]!r} from {first} to {last}, which are no calendar years")
+            raise FeedChanged(
+                f"a Period of {interval.resolution[:10]!r} from {first} to {last}, which are no calendar years"
+            )
         places, values = spread(period, "quantity", series.texts.get("curveType"), last - first)
         found += [(new_year(first + place - 1) + shift, value) for place, value in zip(places, values, strict=True)]
     return found

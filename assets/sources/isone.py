@@ -32,8 +32,13 @@ PRELIMINARY_DAYS = 3
 
 BORDERS = {"CA-NB": ("4010",), "CA-QC": ("4012", "4013", "4018"), "US-NY": ("4014", "4017", "4011")}
 TIES = {
-    "4010": "New Brunswick", "4012": "Hydro-Quebec", "4013": "Hydro-Quebec", "4018": "Hydro-Quebec",
-    "4011": "US-NYISO", "4014": "US-NYISO", "4017": "US-NYISO",
+    "4010": "New Brunswick",
+    "4012": "Hydro-Quebec",
+    "4013": "Hydro-Quebec",
+    "4018": "Hydro-Quebec",
+    "4011": "US-NYISO",
+    "4014": "US-NYISO",
+    "4017": "US-NYISO",
 }
 LINKS = {"4011": "nyiso-isone-ac", "4014": "isone-nyiso-crosssound", "4017": "isone-nyiso-northport"}
 YOUNG_TIES = frozenset({"4018"})
@@ -56,12 +61,17 @@ def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One question a day: its preliminary prices, some days later its final ones."""
-    return [_service("isone.lmp_rt", f"fiveminutelmp/{_state(day)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days]
+    return [
+        _service("isone.lmp_rt", f"fiveminutelmp/{_state(day)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day)
+        for day in days
+    ]
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One question a day."""
-    return [_service("isone.lmp_da", f"hourlylmp/da/final/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days]
+    return [
+        _service("isone.lmp_da", f"hourlylmp/da/final/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days
+    ]
 
 
 def load_requests(days: Sequence[MarketDay]) -> list[Request]:
@@ -78,12 +88,23 @@ def flows_requests(days: Sequence[MarketDay]) -> list[Request]:
 def _tie_page(day: MarketDay, border: str) -> Request:
     on = f"{day.day:%m/%d/%Y}"
     form = {
-        "_nstmp_requestType": "externalflow", "_nstmp_startDate": on, "_nstmp_endDate": on, "_nstmp_twodays": "false",
-        "_nstmp_showtwodays": "false", **{f"_nstmp_zone{i}": tie for i, tie in enumerate(BORDERS[border])},
+        "_nstmp_requestType": "externalflow",
+        "_nstmp_startDate": on,
+        "_nstmp_endDate": on,
+        "_nstmp_twodays": "false",
+        "_nstmp_showtwodays": "false",
+        **{f"_nstmp_zone{i}": tie for i, tie in enumerate(BORDERS[border])},
     }
     return Request(
-        "isone.flows", f"https://{SITE}/ws/wsclient", days=(day.day,), zone=ZONE, part=border, method="POST", body=urlencode(form),
-        headers=_FORM, ext="json",
+        "isone.flows",
+        f"https://{SITE}/ws/wsclient",
+        days=(day.day,),
+        zone=ZONE,
+        part=border,
+        method="POST",
+        body=urlencode(form),
+        headers=_FORM,
+        ext="json",
     )
 
 
@@ -113,12 +134,29 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if not is_json(body):
         lines = report(body, "", "Date/Time", "Native Load")
         placed = instants([american_stamp(stamp) for stamp, _ in lines], TZ)
-        return _rows(five, [(ts, number(load, "load")) for ts, (_, load) in zip(placed, lines, strict=True) if ts is not None and load])
+        return _rows(
+            five,
+            [
+                (ts, number(load, "load"))
+                for ts, (_, load) in zip(placed, lines, strict=True)
+                if ts is not None and load
+            ],
+        )
     if b'"FiveMinSystemLoad' in body:
         found = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
-        return _rows(five, [(begin(entry, FIVE), number(entry["LoadMw"], "load")) for entry in found if entry.get("LoadMw") is not None])
+        return _rows(
+            five,
+            [
+                (begin(entry, FIVE), number(entry["LoadMw"], "load"))
+                for entry in found
+                if entry.get("LoadMw") is not None
+            ],
+        )
     found = entries(body, "HourlySystemLoads", "HourlySystemLoad")
-    return _rows(DEMAND, [(begin(entry, HOUR), number(entry["Load"], "load")) for entry in found if entry.get("Load") is not None])
+    return _rows(
+        DEMAND,
+        [(begin(entry, HOUR), number(entry["Load"], "load")) for entry in found if entry.get("Load") is not None],
+    )
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
@@ -127,7 +165,11 @@ def parse_flows(body: bytes, request: Request) -> Rows:
     for tie, found in ties(body).items():
         if tie not in TIES:
             raise FeedChanged(f"unknown tie {tie[:20]!r}")
-        readings = [(begin(entry, FIVE), number(entry["Actual"], "Actual")) for entry in found if entry.get("Actual") is not None]
+        readings = [
+            (begin(entry, FIVE), number(entry["Actual"], "Actual"))
+            for entry in found
+            if entry.get("Actual") is not None
+        ]
         key = INTERCHANGE._replace(counterparty=TIES[tie], link=LINKS.get(tie, tie))
         rows.extend(key, [ts for ts, _ in readings], [0.0 - flow for _, flow in readings])
     return rows
@@ -151,7 +193,14 @@ def _hub_prices(body: bytes, box: str, name: str, key: Key, step: int) -> Rows:
     found = [entry for entry in entries(body, box, name) if location(entry) == HUB]
     if not found:
         raise FeedChanged(f"no price of location {HUB}")
-    return _rows(key, [(begin(entry, step), number(entry["LmpTotal"], "LMP")) for entry in found if entry.get("LmpTotal") is not None])
+    return _rows(
+        key,
+        [
+            (begin(entry, step), number(entry["LmpTotal"], "LMP"))
+            for entry in found
+            if entry.get("LmpTotal") is not None
+        ],
+    )
 
 
 def _hour(on: str, ending: str) -> int:

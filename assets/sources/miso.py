@@ -9,7 +9,17 @@ from functools import partial
 from typing import Any
 
 from assets.sources import _miso_workbook
-from assets.sources._body import is_json, json_of, member, no_html, number, only_lines_with, table, text_of, without_cut_cell
+from assets.sources._body import (
+    is_json,
+    json_of,
+    member,
+    no_html,
+    number,
+    only_lines_with,
+    table,
+    text_of,
+    without_cut_cell,
+)
 from assets.sources._clocks import fixed_instant
 from assets.sources._days import age
 from assets.sources._dropped import FIVE_MINUTES, on_grid
@@ -33,9 +43,15 @@ OPENED = date(2025, 12, 12)
 RETAINED = date(2023, 1, 1)
 """The oldest daily report: the current and three calendar years stay."""
 NEIGHBOURS: dict[str, tuple[str, str | None]] = {
-    "PJM": ("US-PJM", "pjm-miso-ac"), "SWPP": ("US-SPP", "miso-spp-ac"), "AECI": ("Associated Electric Cooperative", None),
-    "LGEE": ("LG&E and KU", None), "MHEB": ("Manitoba Hydro", None), "ONT": ("Ontario (IESO)", None),
-    "SOCO": ("Southern Company", None), "SPA": ("Southwestern Power Administration", None), "TVA": ("Tennessee Valley Authority", None),
+    "PJM": ("US-PJM", "pjm-miso-ac"),
+    "SWPP": ("US-SPP", "miso-spp-ac"),
+    "AECI": ("Associated Electric Cooperative", None),
+    "LGEE": ("LG&E and KU", None),
+    "MHEB": ("Manitoba Hydro", None),
+    "ONT": ("Ontario (IESO)", None),
+    "SOCO": ("Southern Company", None),
+    "SPA": ("Southwestern Power Administration", None),
+    "TVA": ("Tennessee Valley Authority", None),
 }
 """Column -> what lies beyond the border, and the line's id where there is one; a new neighbour is shown under its own code."""
 _HOURS = frozenset(map(str, range(1, 25)))
@@ -53,7 +69,8 @@ def report(feed: str, name: str, days: Sequence[MarketDay], lag: int = 0) -> lis
     """One file a day; its name bears the market day, or the day `lag` days later on which it came out."""
     ext = name.rpartition(".")[2]
     return [
-        Request(feed, f"{REPORTS}/{day.day + timedelta(days=lag):%Y%m%d}_{name}", days=(day.day,), ext=ext) for day in sorted(set(days))
+        Request(feed, f"{REPORTS}/{day.day + timedelta(days=lag):%Y%m%d}_{name}", days=(day.day,), ext=ext)
+        for day in sorted(set(days))
     ]
 
 
@@ -182,7 +199,11 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
     rows = Rows()
     starts = [iso_instant(member(reading, "timestamp"), TZ) for reading in readings]
     for name in _areas(readings):
-        pairs = [(ts, reading[name]) for ts, reading in zip(starts, readings, strict=True) if reading.get(name) not in (None, "")]
+        pairs = [
+            (ts, reading[name])
+            for ts, reading in zip(starts, readings, strict=True)
+            if reading.get(name) not in (None, "")
+        ]
         key = Key(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *_beyond(name))
         rows.extend(key, *on_grid(rows, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs]))
     return rows
@@ -215,43 +236,111 @@ SOURCE = Source(
     withheld=True,
     feeds=(
         Feed(
-            id="miso.lmp_rt", title=f"MISO real-time 5-minute ex-post LMP, {HUB}, the newest interval", zones=(ZONE,),
-            metrics=(Metric.PRICE,), rank=1, resolution="5m", stamps="end", tz=TZ, since=OPENED,
+            id="miso.lmp_rt",
+            title=f"MISO real-time 5-minute ex-post LMP, {HUB}, the newest interval",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="end",
+            tz=TZ,
+            since=OPENED,
             publication=Publication(lag_minutes=10, grace_minutes=30),
             # Rolling has the whole day, in 38 MB.
-            requests=partial(live, "miso.lmp_rt", "MarketPricing/GetRealTimeFiveMinExPost/Current"), parse=parse_lmp_rt,
-            every_minutes=5, revised_days=0, reach_days=0, hub=HUB,
+            requests=partial(live, "miso.lmp_rt", "MarketPricing/GetRealTimeFiveMinExPost/Current"),
+            parse=parse_lmp_rt,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
+            hub=HUB,
         ),
         Feed(
-            id="miso.lmp_rt_daily", title=f"MISO real-time hourly ex-post LMP, {HUB}, preliminary and final files", zones=(ZONE,),
-            metrics=(Metric.PRICE,), rank=2, resolution="1h", stamps="end", tz=TZ, since=RETAINED,
+            id="miso.lmp_rt_daily",
+            title=f"MISO real-time hourly ex-post LMP, {HUB}, preliminary and final files",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=2,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=RETAINED,
             publication=Publication(daily_at=time(12), day_offset=1, grace_minutes=720),
-            requests=lmp_rt_daily_requests, parse=parse_lmp_rt, every_minutes=720, revised_days=6, reach_days=1095, hub=HUB,
+            requests=lmp_rt_daily_requests,
+            parse=parse_lmp_rt,
+            every_minutes=720,
+            revised_days=6,
+            reach_days=1095,
+            hub=HUB,
         ),
         Feed(
-            id="miso.lmp_da", title=f"MISO day-ahead hourly ex-post LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,),
-            rank=1, resolution="1h", stamps="end", tz=TZ, since=RETAINED,
+            id="miso.lmp_da",
+            title=f"MISO day-ahead hourly ex-post LMP, {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=RETAINED,
             publication=Publication(daily_at=time(14), day_offset=-1, grace_minutes=180),
-            requests=partial(report, "miso.lmp_da", "da_expost_lmp.csv"), parse=parse_lmp_da, every_minutes=120,
-            revised_days=0, ahead_days=1, reach_days=1095, hub=HUB,
+            requests=partial(report, "miso.lmp_da", "da_expost_lmp.csv"),
+            parse=parse_lmp_da,
+            every_minutes=120,
+            revised_days=0,
+            ahead_days=1,
+            reach_days=1095,
+            hub=HUB,
         ),
         Feed(
-            id="miso.load", title="MISO total load, five minutes, today", zones=(ZONE,), metrics=(Metric.DEMAND,), rank=1,
-            resolution="5m", stamps="start", tz=TZ, since=OPENED, publication=Publication(lag_minutes=10, grace_minutes=30),
-            requests=partial(live, "miso.load", "RealTimeTotalLoad"), parse=parse_load, every_minutes=5, revised_days=0, reach_days=0,
+            id="miso.load",
+            title="MISO total load, five minutes, today",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=OPENED,
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=partial(live, "miso.load", "RealTimeTotalLoad"),
+            parse=parse_load,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
         ),
         Feed(
-            id="miso.load_daily", title="MISO actual load, hourly, daily workbook", zones=(ZONE,), metrics=(Metric.DEMAND,), rank=2,
-            resolution="1h", stamps="end", tz=TZ, since=RETAINED,
+            id="miso.load_daily",
+            title="MISO actual load, hourly, daily workbook",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=2,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=RETAINED,
             publication=Publication(daily_at=time(1), day_offset=1, grace_minutes=720),
-            requests=partial(report, "miso.load_daily", "df_al.xls", lag=1), parse=parse_load_daily, every_minutes=360,
-            revised_days=2, reach_days=1095,
+            requests=partial(report, "miso.load_daily", "df_al.xls", lag=1),
+            parse=parse_load_daily,
+            every_minutes=360,
+            revised_days=2,
+            reach_days=1095,
         ),
         Feed(
-            id="miso.nsi", title="MISO net scheduled interchange, five minutes, today", zones=(ZONE,), metrics=(Metric.INTERCHANGE,),
-            rank=1, resolution="5m", stamps="start", tz=TZ, since=OPENED, publication=Publication(lag_minutes=10, grace_minutes=30),
-            requests=partial(live, "miso.nsi", "Interchange/GetNsi/FiveMinute"), parse=parse_nsi, every_minutes=5,
-            revised_days=0, reach_days=0,
+            id="miso.nsi",
+            title="MISO net scheduled interchange, five minutes, today",
+            zones=(ZONE,),
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=OPENED,
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=partial(live, "miso.nsi", "Interchange/GetNsi/FiveMinute"),
+            parse=parse_nsi,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
         ),
     ),
     notes=(

@@ -31,7 +31,8 @@ LONGEST = 14
 """Days a request; 30 are answered, more are refused."""
 
 _FUELS = {
-    name: Fuel(name).value for name in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
+    name: Fuel(name).value
+    for name in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
 }
 
 
@@ -45,7 +46,9 @@ def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay]], list[R
 def _request(feed: str, product: str, block: Sequence[MarketDay]) -> Request:
     window = request_window(block)
     start, end = (iso(ts).replace(":00Z", "Z") for ts in (window.start, window.end))
-    return Request(feed, f"https://{HOST}/{product}/{start}/{end}", days=tuple(d.day for d in block), zone="GB", ext="json")
+    return Request(
+        feed, f"https://{HOST}/{product}/{start}/{end}", days=tuple(d.day for d in block), zone="GB", ext="json"
+    )
 
 
 def parse_intensity(body: bytes, request: Request) -> Rows:

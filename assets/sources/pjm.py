@@ -33,7 +33,10 @@ def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
     older = [d for d in days if _is_verified(d)]
     recent = [d for d in days if not _is_verified(d)]
     return [
-        *(_request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, ("row_is_current", "TRUE")) for run in runs(older, LONGEST)),
+        *(
+            _request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, ("row_is_current", "TRUE"))
+            for run in runs(older, LONGEST)
+        ),
         *(_request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run) for run in runs(recent, LONGEST)),
     ]
 
@@ -50,10 +53,16 @@ def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
 def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], *more: tuple[str, str]) -> Request:
     """One run of days in prevailing Eastern time; the range's end is inclusive."""
     params = (
-        ("rowCount", str(_page_size(run))), ("startRow", "1"), ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
-        ("pnode_id", str(PNODE)), ("datetime_beginning_ept", f"{run[0].day} 00:00to{run[-1].day} 23:59"), *more,
+        ("rowCount", str(_page_size(run))),
+        ("startRow", "1"),
+        ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
+        ("pnode_id", str(PNODE)),
+        ("datetime_beginning_ept", f"{run[0].day} 00:00to{run[-1].day} 23:59"),
+        *more,
     )
-    return Request(feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json", nonce=("rowCount",))
+    return Request(
+        feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json", nonce=("rowCount",)
+    )
 
 
 def _page_size(run: Sequence[MarketDay]) -> int:
@@ -147,17 +156,44 @@ SOURCE = Source(
     required_env=("PJM_API_KEY",),
     feeds=(
         Feed(
-            id="pjm.lmp_rt", title=f"PJM real-time 5-minute LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE,), rank=1,
-            resolution="5m", stamps="start", tz=TZ, since=date(2018, 4, 1), publication=Publication(lag_minutes=5, grace_minutes=30),
-            requests=lmp_rt_requests, parse=parse_lmp_rt, follow=follow, every_minutes=5, revised_days=1,
+            id="pjm.lmp_rt",
+            title=f"PJM real-time 5-minute LMP, {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 4, 1),
+            publication=Publication(lag_minutes=5, grace_minutes=30),
+            requests=lmp_rt_requests,
+            parse=parse_lmp_rt,
+            follow=follow,
+            every_minutes=5,
+            revised_days=1,
             # Beyond 186 days the archive filters by date only, and one date is every node.
-            reach_days=185, hub=HUB, secrets=(KEY,),
+            reach_days=185,
+            hub=HUB,
+            secrets=(KEY,),
         ),
         Feed(
-            id="pjm.lmp_da", title=f"PJM day-ahead hourly LMP, {HUB}", zones=(ZONE,), metrics=(Metric.PRICE_DAY_AHEAD,), rank=1,
-            resolution="1h", stamps="start", tz=TZ, since=date(2000, 6, 1),
+            id="pjm.lmp_da",
+            title=f"PJM day-ahead hourly LMP, {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=date(2000, 6, 1),
             publication=Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120),
-            requests=lmp_da_requests, parse=parse_lmp_da, follow=follow, every_minutes=60, ahead_days=1, reach_days=730, hub=HUB,
+            requests=lmp_da_requests,
+            parse=parse_lmp_da,
+            follow=follow,
+            every_minutes=60,
+            ahead_days=1,
+            reach_days=730,
+            hub=HUB,
             secrets=(KEY,),
         ),
     ),

@@ -41,7 +41,8 @@ def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One file an interval: of a running day the newest ones and some older ones in turn, of a past one all."""
     ends = sorted({end for day in days for end in _interval_ends(day)})
     return [
-        _file("spp.lmp_rt", "rtbm-lmp-by-location", _spp_paths.interval(end - FIVE, end), local_date(end - FIVE, TZ)) for end in ends
+        _file("spp.lmp_rt", "rtbm-lmp-by-location", _spp_paths.interval(end - FIVE, end), local_date(end - FIVE, TZ))
+        for end in ends
     ]
 
 
@@ -51,12 +52,16 @@ def _interval_ends(day: MarketDay) -> list[int]:
         return list(every)
     newest = now() // FIVE * FIVE - FIVE  # a file is out some minutes after its interval
     turn = newest // FIVE % -(-len(every) // IN_TURN) * IN_TURN
-    return [end for end in every[turn : turn + IN_TURN] if end < newest] + list(range(newest - 2 * FIVE, newest + FIVE, FIVE))
+    return [end for end in every[turn : turn + IN_TURN] if end < newest] + list(
+        range(newest - 2 * FIVE, newest + FIVE, FIVE)
+    )
 
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:
     """One file of 40 MB for each day that is over."""
-    return [_file("spp.lmp_rt_daily", "rtbm-lmp-by-location", _spp_paths.daily(d.day), d.day) for d in days if age(d) > 0]
+    return [
+        _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", _spp_paths.daily(d.day), d.day) for d in days if age(d) > 0
+    ]
 
 
 def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
@@ -84,17 +89,23 @@ def _hourly_file(feed: str, day: MarketDay) -> Request:
 def interchange_requests(days: Sequence[MarketDay]) -> list[Request]:
     """The chart of two days for today and yesterday, a file a month before."""
     old = months([d for d in days if age(d) > 1])
-    files = [_file("spp.interchange", "historical-tie-flow", _spp_paths.monthly(m[0].year, m[0].month), *m) for m in old]
+    files = [
+        _file("spp.interchange", "historical-tie-flow", _spp_paths.monthly(m[0].year, m[0].month), *m) for m in old
+    ]
     return _chart("spp.interchange", "interchange-trend", days) + files
 
 
 def _chart(feed: str, name: str, days: Sequence[MarketDay]) -> list[Request]:
     recent = tuple(d.day for d in days if age(d) <= 1)
-    return [Request(feed, f"https://{HOST}/chart-api/{name}/asFile", days=recent, zone=ZONE, ext="csv")] if recent else []
+    return (
+        [Request(feed, f"https://{HOST}/chart-api/{name}/asFile", days=recent, zone=ZONE, ext="csv")] if recent else []
+    )
 
 
 def _file(feed: str, product: str, path: str, *days: date) -> Request:
-    return Request(feed, f"https://{HOST}/file-browser-api/download/{product}", (("path", path),), days, zone=ZONE, ext="csv")
+    return Request(
+        feed, f"https://{HOST}/file-browser-api/download/{product}", (("path", path),), days, zone=ZONE, ext="csv"
+    )
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
@@ -159,7 +170,9 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     if WESTERN_NEIGHBOURS & set(sheet.names):
         raise FeedChanged("tie flows of the western area")
     stamp, actual = sheet.place("gmttime"), sheet.place("sppnai")
-    found = [(iso_instant(cells[stamp]), number(cells[actual], "NAI")) for cells in sheet.eastern() if cells[actual].strip()]
+    found = [
+        (iso_instant(cells[stamp]), number(cells[actual], "NAI")) for cells in sheet.eastern() if cells[actual].strip()
+    ]
     if not found:
         raise FeedChanged("no five-minute instant") if lines else NotPublished("a header without lines")
     rows = Rows()

@@ -58,9 +58,16 @@ def compiled(body: bytes, folder: str) -> Callable[[], int]:
 
     def run() -> int:
         with mock.patch.object(nemosis.data_fetch_methods, "_download_data", return_value=None):
-            return len(nemosis.dynamic_data_compiler(
-                "2024/03/05 00:00:00", "2024/03/25 00:00:00", "DISPATCHPRICE", folder, select_columns=columns, fformat="csv",
-            ))
+            return len(
+                nemosis.dynamic_data_compiler(
+                    "2024/03/05 00:00:00",
+                    "2024/03/25 00:00:00",
+                    "DISPATCHPRICE",
+                    folder,
+                    select_columns=columns,
+                    fformat="csv",
+                )
+            )
 
     return run
 

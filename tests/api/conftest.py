@@ -41,27 +41,59 @@ def _none(*_: object) -> Any:
 
 def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str, rank: int = 1) -> Feed:
     """A feed that nobody fetches."""
-    return Feed(name, f"{name} of the tests", zones, metrics, rank, resolution, "start", "UTC", date(2016, 1, 1),
-                Publication(lag_minutes=10), _none, _none, 5)
+    return Feed(
+        name,
+        f"{name} of the tests",
+        zones,
+        metrics,
+        rank,
+        resolution,
+        "start",
+        "UTC",
+        date(2016, 1, 1),
+        Publication(lag_minutes=10),
+        _none,
+        _none,
+        5,
+    )
 
 
 def source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
     """A publisher of the tests' own."""
-    return Source(code, f"{code.title()} Market Operator", f"https://{code}.example", (f"{code}.example",), 60.0, "CC BY 4.0",
-                  f"https://{code}.example/licence", f"© {code.title()} Market Operator", "no" if withheld else "yes", feeds, withheld)
+    return Source(
+        code,
+        f"{code.title()} Market Operator",
+        f"https://{code}.example",
+        (f"{code}.example",),
+        60.0,
+        "CC BY 4.0",
+        f"https://{code}.example/licence",
+        f"© {code.title()} Market Operator",
+        "no" if withheld else "yes",
+        feeds,
+        withheld,
+    )
 
 
 SOURCES = {
     s.code: s
     for s in (
-        source("north", (
-            feed("north.price", ("GB", "AU-NSW", "DE-LU", "US-NYISO"), (Metric.PRICE,), "30m"),
-            feed("north.grid", ("GB", "AU-NSW", "DE-LU", "US-NYISO", "AU-SA"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
-            feed("north.mix", ("GB", "US-CAISO"), (Metric.GENERATION,), "30m"),
-            feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
-            feed("north.auction", ("US-NYISO",), (Metric.PRICE_DAY_AHEAD,), "1h"),
-            feed("north.plants", ("DE-LU", "FR"), (Metric.CAPACITY,), "1y"),
-        )),
+        source(
+            "north",
+            (
+                feed("north.price", ("GB", "AU-NSW", "DE-LU", "US-NYISO"), (Metric.PRICE,), "30m"),
+                feed(
+                    "north.grid",
+                    ("GB", "AU-NSW", "DE-LU", "US-NYISO", "AU-SA"),
+                    (Metric.DEMAND, Metric.INTERCHANGE),
+                    "5m",
+                ),
+                feed("north.mix", ("GB", "US-CAISO"), (Metric.GENERATION,), "30m"),
+                feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
+                feed("north.auction", ("US-NYISO",), (Metric.PRICE_DAY_AHEAD,), "1h"),
+                feed("north.plants", ("DE-LU", "FR"), (Metric.CAPACITY,), "1y"),
+            ),
+        ),
         source("south", (feed("south.hourly", ("US-NYISO", "GB"), (Metric.DEMAND,), "1h", 9),)),
         source("shut", (feed("shut.price", ("US-PJM",), (Metric.PRICE,), "5m"),), withheld=True),
     )
@@ -83,7 +115,15 @@ class Rig:
         return Folder(self.home)
 
     def put(
-        self, feed_id: str, zone: str, metric: str, rows: Any, unit: str = "MW", resolution: str = "5m", known_at: int = 1, **lane: Any,
+        self,
+        feed_id: str,
+        zone: str,
+        metric: str,
+        rows: Any,
+        unit: str = "MW",
+        resolution: str = "5m",
+        known_at: int = 1,
+        **lane: Any,
     ) -> None:
         """Folds (ts, value) pairs of one lane."""
         pairs = list(rows)
@@ -103,8 +143,15 @@ class Rig:
         return body
 
     def settings(self, **changes: Any) -> Settings:
-        given = {"home": str(self.home), "database_url": f"sqlite:///{self.home / 'accounts.sqlite'}", "base_url": "http://emds.example",
-                 "free_calls_per_minute": 0, "sample_calls_per_day": 0, "signups_per_hour": 0, **changes}
+        given = {
+            "home": str(self.home),
+            "database_url": f"sqlite:///{self.home / 'accounts.sqlite'}",
+            "base_url": "http://emds.example",
+            "free_calls_per_minute": 0,
+            "sample_calls_per_day": 0,
+            "signups_per_hour": 0,
+            **changes,
+        }
         return Settings(**given)
 
     def client(self, **changes: Any) -> FlaskClient:
@@ -143,10 +190,21 @@ def fill(rig: Rig) -> None:
     rig.put("north.grid", "GB", "demand", every(start, 300, 578, lambda i: 30000 + i), "MW", "5m")
     rig.put("north.grid", "GB", "interchange", every(start, 300, 578, lambda i: 100.5 - i), "MW", "5m")
     for link, name in (("ifa", "FR"), ("britned", "NL")):
-        rig.put("north.grid", "GB", "interchange", every(start, 300, 578, lambda i: 7.25 + i), "MW", "5m", counterparty=name, link=link)
+        rig.put(
+            "north.grid",
+            "GB",
+            "interchange",
+            every(start, 300, 578, lambda i: 7.25 + i),
+            "MW",
+            "5m",
+            counterparty=name,
+            link=link,
+        )
     for fuel in ("gas", "wind", "nuclear"):
         rig.put("north.mix", "GB", "generation", every(start, 1800, 97, lambda i: 33.25), "%", "30m", fuel=fuel)
-    rig.put("north.intensity", "GB", "carbon_intensity", every(start, 1800, 97, lambda i: 120 + i % 7), "gCO2/kWh", "30m")
+    rig.put(
+        "north.intensity", "GB", "carbon_intensity", every(start, 1800, 97, lambda i: 120 + i % 7), "gCO2/kWh", "30m"
+    )
     rig.put("south.hourly", "US-NYISO", "demand", every(start, HOUR, 30, lambda i: 15000 + i), "MW", "1h")
     rig.put("north.grid", "US-NYISO", "demand", every(start + 30 * HOUR, 300, 200, lambda i: 16000 + i), "MW", "5m")
     rig.put("north.price", "DE-LU", "price", every(start, 900, 288, lambda i: 80 - i / 4), "EUR/MWh", "15m")
@@ -196,10 +254,24 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     def start(rig: Rig, **environ: str) -> Served:
         log = tmp_path / f"gunicorn{len(running)}.log"
         given = {
-            "EMDS_HOME": str(rig.home), "EMDS_NOW": "2026-03-30T12:10:00Z", "EMDS_FREE_CALLS_PER_MINUTE": "0",
-            "EMDS_SAMPLE_CALLS_PER_DAY": "0", "EMDS_SIGNUPS_PER_HOUR": "0", "WEB_CONCURRENCY": "1", **environ,
+            "EMDS_HOME": str(rig.home),
+            "EMDS_NOW": "2026-03-30T12:10:00Z",
+            "EMDS_FREE_CALLS_PER_MINUTE": "0",
+            "EMDS_SAMPLE_CALLS_PER_DAY": "0",
+            "EMDS_SIGNUPS_PER_HOUR": "0",
+            "WEB_CONCURRENCY": "1",
+            **environ,
         }
-        command = [sys.executable, "-m", "gunicorn", "--config", "api/gunicorn.conf.py", "--bind", "127.0.0.1:0", "api.wsgi:app"]
+        command = [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--config",
+            "api/gunicorn.conf.py",
+            "--bind",
+            "127.0.0.1:0",
+            "api.wsgi:app",
+        ]
         with log.open("wb") as lines, (tmp_path / "access.log").open("ab") as answers:
             process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=answers, stderr=lines)
         running.append(Served(process, _address(process, log), log))

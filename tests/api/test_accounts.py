@@ -55,7 +55,9 @@ def accounts(url: str) -> Iterator[Accounts]:
     opened.close()
 
 
-def sign_up(accounts: Accounts, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW) -> str:
+def sign_up(
+    accounts: Accounts, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW
+) -> str:
     return accounts.sign_up(SignUp(email, client, token), 0, now)
 
 

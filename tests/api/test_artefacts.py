@@ -22,9 +22,14 @@ def published(market: Any) -> Any:
     return market
 
 
-@pytest.mark.parametrize(("path", "name"), [
-    ("/v1/latest/GB", "latest/GB.json"), ("/v1/brief/GB", "brief/GB.json"), ("/v1/map/snapshot", "snapshot.json"),
-])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/v1/latest/GB", "latest/GB.json"),
+        ("/v1/brief/GB", "brief/GB.json"),
+        ("/v1/map/snapshot", "snapshot.json"),
+    ],
+)
 def test_answers_are_the_published_bytes(published: Any, path: str, name: str) -> None:
     client = published.client()
     answer = client.get(path, headers=published.key(client))
@@ -58,7 +63,9 @@ def test_readers_never_see_a_torn_document(published: Any) -> None:
         number = 0
         while not stop.is_set():
             number += 1
-            published.put_document("latest/GB.json", {"metrics": {}, "number": number, "filling": str(number) * 3000, "again": number})
+            published.put_document(
+                "latest/GB.json", {"metrics": {}, "number": number, "filling": str(number) * 3000, "again": number}
+            )
 
     writer = threading.Thread(target=publish_on)
     writer.start()
@@ -74,7 +81,9 @@ def test_readers_never_see_a_torn_document(published: Any) -> None:
         writer.join()
 
 
-def test_past_its_time_a_document_is_marked_stale_and_still_served(published: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_past_its_time_a_document_is_marked_stale_and_still_served(
+    published: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     metrics = {"price": {"expected_by": published.now + 60}}
     published.put_document("latest/GB.json", {"zone": "GB", "metrics": metrics, "valid_until": published.now + 900})
     client = published.client()
@@ -93,7 +102,10 @@ def test_simulated_documents_are_marked(published: Any) -> None:
 def test_a_sample_of_latest_is_whole_and_marked(published: Any) -> None:
     answer = published.client().get("/v1/latest/GB?sample=true")
     assert answer.headers["X-Sample"] == "true"
-    assert answer.get_json() == {**orjson.loads((published.home / "published/latest/GB.json").read_bytes()), "sample": True}
+    assert answer.get_json() == {
+        **orjson.loads((published.home / "published/latest/GB.json").read_bytes()),
+        "sample": True,
+    }
 
 
 def test_a_sample_of_a_snapshot_keeps_one_metric_of_every_zone(published: Any) -> None:
@@ -115,18 +127,35 @@ def test_a_sample_of_a_snapshot_keeps_one_metric_of_every_zone(published: Any) -
 
 def brief(metrics: tuple[str, ...]) -> dict[str, Any]:
     block = {
-        "percentile": 86, "median": 41.25, "vs_median_pct": 12.5, "unit": "GBP/MWh", "confidence": "normal", "coverage": 1.0,
+        "percentile": 86,
+        "median": 41.25,
+        "vs_median_pct": 12.5,
+        "unit": "GBP/MWh",
+        "confidence": "normal",
+        "coverage": 1.0,
         "sample_count": 720,
     }
     parts = {"opening": "Great Britain.", **{m: f"{m} is 47, percentile 86." for m in metrics}}
     return {
-        "zone": "GB", "zone_name": "Great Britain", "as_of": 1,
+        "zone": "GB",
+        "zone_name": "Great Britain",
+        "as_of": 1,
         "current": {m: {"value": 46.5, "unit": "GBP/MWh", "ts": 1} for m in metrics},
-        "context": dict.fromkeys(metrics, block), "context_omitted": {}, "context_window_requested_days": 30,
-        "trend_24h": {m: {"direction": "rising", "change_pct": 3.1, "from_value": 45.0} for m in metrics}, "trend_omitted": {},
-        "generation_mix": {}, "generation_mix_unit": "", "summary": " ".join(parts.values()), "summary_parts": parts,
+        "context": dict.fromkeys(metrics, block),
+        "context_omitted": {},
+        "context_window_requested_days": 30,
+        "trend_24h": {m: {"direction": "rising", "change_pct": 3.1, "from_value": 45.0} for m in metrics},
+        "trend_omitted": {},
+        "generation_mix": {},
+        "generation_mix_unit": "",
+        "summary": " ".join(parts.values()),
+        "summary_parts": parts,
         "summary_figures": {"at": "noon", **{m: {"value": 47} for m in metrics}},
-        "coverage_note": "", "method": "brief/1", "attribution": "", "license": "", "valid_until": 2,
+        "coverage_note": "",
+        "method": "brief/1",
+        "attribution": "",
+        "license": "",
+        "valid_until": 2,
     }
 
 
@@ -139,7 +168,9 @@ def test_a_sample_of_a_brief_keeps_one_block_and_its_trend(published: Any, metri
     assert found["context_omitted"] == found["trend_omitted"] == {m: "sample" for m in metrics if m != kept}
     numbers = re.findall(r"-?\d+(?:\.\d+)?", found["summary"])
     assert numbers
-    rest = orjson.dumps({name: member for name, member in found.items() if name not in ("summary", "summary_parts")}).decode()
+    rest = orjson.dumps(
+        {name: member for name, member in found.items() if name not in ("summary", "summary_parts")}
+    ).decode()
     assert all(number in rest for number in numbers)
     assert list(found["summary_figures"]) == ["at", kept]
     assert list(found["summary_parts"]) == ["opening", kept, "sample"]
@@ -162,7 +193,9 @@ def sampled_and_whole(rig: Any, now: int) -> tuple[dict[str, Any], dict[str, Any
 def put_prices(rig: Any, values: list[float]) -> None:
     step = 1800
     first = rig.now - rig.now % step - step * (len(values) - 1)
-    rig.put("north.price", "GB", "price", [(first + i * step, value) for i, value in enumerate(values)], "GBP/MWh", "30m")
+    rig.put(
+        "north.price", "GB", "price", [(first + i * step, value) for i, value in enumerate(values)], "GBP/MWh", "30m"
+    )
 
 
 def put_demand(rig: Any) -> None:
@@ -170,23 +203,31 @@ def put_demand(rig: Any) -> None:
     rig.put("north.grid", "GB", "demand", rig.every(start, 300, 8641, lambda i: 30000 + i))
 
 
-@pytest.mark.parametrize(("prices", "late", "told"), [
-    ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, "so that no rank is given."),
-    ([60.0] * 1440 + [-5.0], 0, "is negative, -5.00 GBP/MWh"),
-    ([60.0] * 1440 + [-5.0], 5 * 86400, "The price at 13:00 BST (12:00 UTC) was negative, -5.00 GBP/MWh"),
-    ([60.0] * 1440 + [-5.0], 5 * 86400, "A newer value was due by 2026-03-30 14:"),
-])
-def test_a_sample_says_of_its_metric_what_the_whole_brief_says(rig: Any, prices: list[float], late: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("prices", "late", "told"),
+    [
+        ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, "so that no rank is given."),
+        ([60.0] * 1440 + [-5.0], 0, "is negative, -5.00 GBP/MWh"),
+        ([60.0] * 1440 + [-5.0], 5 * 86400, "The price at 13:00 BST (12:00 UTC) was negative, -5.00 GBP/MWh"),
+        ([60.0] * 1440 + [-5.0], 5 * 86400, "A newer value was due by 2026-03-30 14:"),
+    ],
+)
+def test_a_sample_says_of_its_metric_what_the_whole_brief_says(
+    rig: Any, prices: list[float], late: int, told: str
+) -> None:
     put_prices(rig, prices)
     put_demand(rig)
     sample, whole = sampled_and_whole(rig, rig.now + late)
     assert told in sample["summary"]
     assert sample["summary_parts"] == {
-        **{m: part for m, part in whole["summary_parts"].items() if m != "demand"}, "sample": sample["summary_parts"]["sample"],
+        **{m: part for m, part in whole["summary_parts"].items() if m != "demand"},
+        "sample": sample["summary_parts"]["sample"],
     }
     assert "Demand" not in sample["summary"]
     assert "demand" not in sample["summary_figures"]
-    assert sample["coverage_note"].startswith("Nine tenths of the last 30 days or more observed for price. No context for interchange: ")
+    assert sample["coverage_note"].startswith(
+        "Nine tenths of the last 30 days or more observed for price. No context for interchange: "
+    )
     assert sample["coverage_note"].endswith("No context for demand: a sample leaves it out.")
 
 
@@ -205,7 +246,9 @@ def test_a_brief_published_before_its_summary_had_parts_still_gives_a_sample(pub
     assert published.client().get("/v1/brief/GB?sample=true").get_json()["summary"].startswith("This is a sample: ")
 
 
-def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(published: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(
+    published: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     shelf = Shelf(published.storage, trust_s=0.2)

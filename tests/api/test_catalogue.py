@@ -18,7 +18,9 @@ from warehouse.zones import ZONES
 def test_zones_are_the_25_of_the_specification_in_its_order(market: Any) -> None:
     zones = market.client().get("/v1/zones").get_json()["zones"]
     assert [zone["id"] for zone in zones] == list(ZONES)
-    assert all(set(zone) == {"id", "name", "source", "tz", "market_tz", "currency", "license", "attribution"} for zone in zones)
+    assert all(
+        set(zone) == {"id", "name", "source", "tz", "market_tz", "currency", "license", "attribution"} for zone in zones
+    )
     madrid = next(zone for zone in zones if zone["id"] == "ES")
     assert (madrid["tz"], madrid["market_tz"], madrid["currency"]) == ("Europe/Madrid", "Europe/Brussels", "EUR")
     britain = next(zone for zone in zones if zone["id"] == "GB")
@@ -47,7 +49,11 @@ def test_a_feed_that_never_ran_is_unknown(market: Any) -> None:
 def test_a_state_follows_the_feeds_own_schedule(market: Any, minutes: int, state: str) -> None:
     """5-minute rows out 10 minutes after their interval, with 30 minutes of grace: due 45 minutes after the last."""
     behind = 60 * minutes
-    note(market.storage, "north", [Health("north.grid", "AU-SA", last_ok=market.now - behind, data_until=market.now - behind)])
+    note(
+        market.storage,
+        "north",
+        [Health("north.grid", "AU-SA", last_ok=market.now - behind, data_until=market.now - behind)],
+    )
     found = entry(market.client(), "north", "AU-SA")
     assert found["state"] == state
     assert found["expected_by"] == market.now - behind + 45 * 60
@@ -58,7 +64,11 @@ def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> 
     for zone in ("AU-SA", "AU-NSW"):
         note(market.storage, "north", [Health("north.grid", zone, last_ok=market.now - 60, data_until=market.now)])
     assert entry(client, "north", "AU-SA")["last_error"] == ""
-    note(market.storage, "north", [Health("north.grid", "AU-SA", last_error="503 from the publisher", last_error_at=market.now)])
+    note(
+        market.storage,
+        "north",
+        [Health("north.grid", "AU-SA", last_error="503 from the publisher", last_error_at=market.now)],
+    )
     found = entry(client, "north", "AU-SA")
     assert found["last_error"] == "north.grid: 503 from the publisher"
     assert found["last_ok"] == market.now - 60
@@ -66,10 +76,14 @@ def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> 
 
 
 def test_a_zone_is_as_badly_off_as_its_worst_metric(market: Any) -> None:
-    note(market.storage, "north", [
-        Health("north.grid", "AU-NSW", last_ok=market.now, data_until=market.now),
-        Health("north.price", "AU-NSW", last_ok=market.now, data_until=market.now - 24 * HOUR),
-    ])
+    note(
+        market.storage,
+        "north",
+        [
+            Health("north.grid", "AU-NSW", last_ok=market.now, data_until=market.now),
+            Health("north.price", "AU-NSW", last_ok=market.now, data_until=market.now - 24 * HOUR),
+        ],
+    )
     assert entry(market.client(), "north", "AU-NSW")["state"] == "down"
 
 
@@ -83,16 +97,22 @@ def with_daily_feed(market: Any) -> None:
     market.publish()
 
 
-@pytest.mark.parametrize(("behind", "state"), [(44, "ok"), (46, "late"), (134, "late"), (136, "down"), (12 * 60, "down")])
+@pytest.mark.parametrize(
+    ("behind", "state"), [(44, "ok"), (46, "late"), (134, "late"), (136, "down"), (12 * 60, "down")]
+)
 def test_a_slow_feed_on_its_own_schedule_does_not_excuse_a_fast_one(market: Any, behind: int, state: str) -> None:
     """Both carry demand, and the rows of each end where the fast one stopped."""
     with_daily_feed(market)
     until = market.now - 60 * behind
     reached = {"demand": until, "interchange": market.now}
-    note(market.storage, "north", [
-        Health("north.grid", "AU-SA", last_ok=until, last_error="503", last_error_at=market.now, reached=reached),
-        Health("north.daily", "AU-SA", last_ok=market.now, data_until=until),
-    ])
+    note(
+        market.storage,
+        "north",
+        [
+            Health("north.grid", "AU-SA", last_ok=until, last_error="503", last_error_at=market.now, reached=reached),
+            Health("north.daily", "AU-SA", last_ok=market.now, data_until=until),
+        ],
+    )
     found = entry(market.client(), "north", "AU-SA")
     assert found["state"] == state
     assert found["expected_by"] == until + 45 * 60
@@ -119,19 +139,37 @@ def test_a_feed_without_credentials_promises_nothing_beside_one_that_needs_none(
 def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
     """Rows that lie ahead, of the same feed, hide nothing."""
     ahead, dead = market.now + 36 * HOUR, market.now - 5 * HOUR
-    note(market.storage, "north", [
-        Health("north.grid", "AU-SA", last_ok=market.now, data_until=ahead, reached={"demand": dead, "interchange": ahead}),
-    ])
+    note(
+        market.storage,
+        "north",
+        [
+            Health(
+                "north.grid",
+                "AU-SA",
+                last_ok=market.now,
+                data_until=ahead,
+                reached={"demand": dead, "interchange": ahead},
+            ),
+        ],
+    )
     found = entry(market.client(), "north", "AU-SA")
     assert (found["state"], found["expected_by"]) == ("down", dead + 45 * 60)
 
 
 def test_a_metric_that_never_came_is_unknown_and_down_where_asking_fails(market: Any) -> None:
     reached = {"demand": market.now, "interchange": 0}
-    note(market.storage, "north", [Health("north.grid", "AU-SA", last_ok=market.now, data_until=market.now, reached=reached)])
+    note(
+        market.storage,
+        "north",
+        [Health("north.grid", "AU-SA", last_ok=market.now, data_until=market.now, reached=reached)],
+    )
     client = market.client()
     assert entry(client, "north", "AU-SA")["state"] == "unknown"
-    note(market.storage, "north", [Health("north.grid", "AU-SA", last_error="503", last_error_at=market.now, reached=reached)])
+    note(
+        market.storage,
+        "north",
+        [Health("north.grid", "AU-SA", last_error="503", last_error_at=market.now, reached=reached)],
+    )
     assert entry(client, "north", "AU-SA")["state"] == "down"
 
 

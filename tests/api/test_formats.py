@@ -18,8 +18,14 @@ from api import formats
 from api.problems import Problem
 
 PATHS = [
-    "/v1/price/GB", "/v1/generation/GB", "/v1/generation/GB?order=desc&limit=7", "/v1/interchange/GB?by=border", "/v1/demand/US-NYISO",
-    "/v1/demand/GB?interval=1h", "/v1/price/GB?start=0&end=60", "/v1/capacity/DE-LU",
+    "/v1/price/GB",
+    "/v1/generation/GB",
+    "/v1/generation/GB?order=desc&limit=7",
+    "/v1/interchange/GB?by=border",
+    "/v1/demand/US-NYISO",
+    "/v1/demand/GB?interval=1h",
+    "/v1/price/GB?start=0&end=60",
+    "/v1/capacity/DE-LU",
 ]
 
 
@@ -41,8 +47,12 @@ def test_every_format_has_the_same_rows(fetch: Any, path: str) -> None:
     expected = plain(rows) if rows else []
     assert pq.read_table(io.BytesIO(fetch(path, "parquet").data)).to_pylist() == expected
     assert pa.ipc.open_stream(fetch(path, "arrow").data).read_all().to_pylist() == expected
-    table = pacsv.read_csv(io.BytesIO(fetch(path, "csv").data), convert_options=pacsv.ConvertOptions(
-        strings_can_be_null=True, column_types={"value": pa.float64(), "coverage": pa.float64()}))
+    table = pacsv.read_csv(
+        io.BytesIO(fetch(path, "csv").data),
+        convert_options=pacsv.ConvertOptions(
+            strings_can_be_null=True, column_types={"value": pa.float64(), "coverage": pa.float64()}
+        ),
+    )
     assert table.to_pylist() == expected
 
 
@@ -60,8 +70,10 @@ def test_duckdb_and_pandas_read_them(fetch: Any, path: str, tmp_path: Path) -> N
 def test_the_envelope_is_in_the_schemas_metadata(fetch: Any) -> None:
     stated = fetch("/v1/price/GB", "json").get_json()
     del stated["data"]
-    for table in (pq.read_table(io.BytesIO(fetch("/v1/price/GB", "parquet").data)),
-                  pa.ipc.open_stream(fetch("/v1/price/GB", "arrow").data).read_all()):
+    for table in (
+        pq.read_table(io.BytesIO(fetch("/v1/price/GB", "parquet").data)),
+        pa.ipc.open_stream(fetch("/v1/price/GB", "arrow").data).read_all(),
+    ):
         metadata = {name.decode(): value.decode() for name, value in table.schema.metadata.items()}
         assert orjson.loads(metadata["emds"]) == stated
         assert (metadata["zone"], metadata["attribution"], metadata["count"]) == ("GB", "© North Market Operator", "48")
@@ -79,11 +91,22 @@ def test_csv_pages_link_on_too(fetch: Any) -> None:
     assert "format=csv" in fetch("/v1/price/GB?limit=3", "csv").headers["Link"]
 
 
-@pytest.mark.parametrize(("accept", "format_"), [
-    ("", "json"), ("*/*", "json"), ("application/json", "json"), ("text/csv", "csv"), ("text/html,application/xhtml+xml,*/*;q=0.8", "json"),
-    ("application/vnd.apache.parquet", "parquet"), ("application/vnd.apache.arrow.stream, */*;q=0.1", "arrow"),
-    ("text/csv;q=0.5, application/json;q=0.4", "csv"), ("application/*", "json"), ("application/json;q=0, */*", "csv"), ("text/*", "csv"),
-])
+@pytest.mark.parametrize(
+    ("accept", "format_"),
+    [
+        ("", "json"),
+        ("*/*", "json"),
+        ("application/json", "json"),
+        ("text/csv", "csv"),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "json"),
+        ("application/vnd.apache.parquet", "parquet"),
+        ("application/vnd.apache.arrow.stream, */*;q=0.1", "arrow"),
+        ("text/csv;q=0.5, application/json;q=0.4", "csv"),
+        ("application/*", "json"),
+        ("application/json;q=0, */*", "csv"),
+        ("text/*", "csv"),
+    ],
+)
 def test_accept_chooses(accept: str, format_: str) -> None:
     assert formats.negotiate(None, accept) == format_
 

@@ -91,7 +91,7 @@ def test_what_is_not_answered_is_not_counted(house: House, query: str) -> None:
     assert answer.status_code == int(query.partition("=")[2]) if "status" in query else 500
     assert house.used(key) == 0
     if "status" in query:
-        assert 'r=500;' in answer.headers["RateLimit"]
+        assert "r=500;" in answer.headers["RateLimit"]
 
 
 def test_304_is_not_counted_and_an_empty_answer_and_head_are(house: House) -> None:
@@ -118,7 +118,9 @@ def test_the_501st_answer_is_429_until_midnight(house: House) -> None:
     assert house.http.get(PATH, headers=bearer(key)).headers["RateLimit"] == f'"day";r=499;t={DAY}'
 
 
-@pytest.mark.parametrize("shown", ["Bearer emds_" + "x" * 43, "Bearer ", "Bearer short", "Basic YTpi", "Bearer emds_ü", "x"])
+@pytest.mark.parametrize(
+    "shown", ["Bearer emds_" + "x" * 43, "Bearer ", "Bearer short", "Basic YTpi", "Bearer emds_ü", "x"]
+)
 def test_a_wrong_key_is_401(house: House, shown: str) -> None:
     answer = house.http.get(PATH, headers={"Authorization": shown})
     assert answer.status_code == 401
@@ -227,47 +229,73 @@ def test_mcp_shows_its_key_as_an_argument_and_samples_without(house: House) -> N
     assert sampled.door == "sample"
 
 
-@pytest.mark.parametrize(("peer", "forwarded", "trusted", "client"), [
-    ("192.0.2.1", "", [], "192.0.2.1"),
-    ("192.0.2.1", "203.0.113.9", [], "192.0.2.1"),
-    ("10.0.0.2", "203.0.113.9", ["10.0.0.0/8"], "203.0.113.9"),
-    ("10.0.0.2", "198.51.100.1, 203.0.113.9, 10.0.0.3", ["10.0.0.0/8"], "203.0.113.9"),
-    ("10.0.0.2", "junk", ["10.0.0.0/8"], "10.0.0.2"),
-    ("10.0.0.2", "203.0.113.9, junk", ["10.0.0.0/8"], "10.0.0.2"),
-    ("192.0.2.1", "203.0.113.9", ["10.0.0.0/8"], "192.0.2.1"),
-    ("", "203.0.113.9", ["10.0.0.0/8"], "203.0.113.9"),
-    ("", "203.0.113.9", [], ""),
-])
-def test_the_client_is_the_nearest_address_that_is_no_trusted_proxy(peer: str, forwarded: str, trusted: list[str], client: str) -> None:
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "trusted", "client"),
+    [
+        ("192.0.2.1", "", [], "192.0.2.1"),
+        ("192.0.2.1", "203.0.113.9", [], "192.0.2.1"),
+        ("10.0.0.2", "203.0.113.9", ["10.0.0.0/8"], "203.0.113.9"),
+        ("10.0.0.2", "198.51.100.1, 203.0.113.9, 10.0.0.3", ["10.0.0.0/8"], "203.0.113.9"),
+        ("10.0.0.2", "junk", ["10.0.0.0/8"], "10.0.0.2"),
+        ("10.0.0.2", "203.0.113.9, junk", ["10.0.0.0/8"], "10.0.0.2"),
+        ("192.0.2.1", "203.0.113.9", ["10.0.0.0/8"], "192.0.2.1"),
+        ("", "203.0.113.9", ["10.0.0.0/8"], "203.0.113.9"),
+        ("", "203.0.113.9", [], ""),
+    ],
+)
+def test_the_client_is_the_nearest_address_that_is_no_trusted_proxy(
+    peer: str, forwarded: str, trusted: list[str], client: str
+) -> None:
     assert client_address(peer, forwarded, [ip_network(each) for each in trusted]) == client
 
 
-@pytest.mark.parametrize(("address", "unit"), [
-    ("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2:3::4", "2001:db8:1:2::"), ("::ffff:192.0.2.1", "192.0.2.1"), ("", ""),
-])
+@pytest.mark.parametrize(
+    ("address", "unit"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("", ""),
+    ],
+)
 def test_limits_count_an_ipv6_subscriber_once(address: str, unit: str) -> None:
     assert client_unit(address) == unit
 
 
 def test_prices_are_the_specifications() -> None:
     assert {key: price.usd for key, price in PRICES.items()} == {
-        "snapshot": "0.002", "brief": "0.02", "latest": "0.001", "demand": "0.01", "generation": "0.01", "price": "0.01",
-        "carbon-intensity": "0.01", "interchange": "0.01", "capacity": "0.01",
+        "snapshot": "0.002",
+        "brief": "0.02",
+        "latest": "0.001",
+        "demand": "0.01",
+        "generation": "0.01",
+        "price": "0.01",
+        "carbon-intensity": "0.01",
+        "interchange": "0.01",
+        "capacity": "0.01",
     }
     assert {price.units for price in PRICES.values()} == {1000, 2000, 10_000, 20_000}
     assert all(len(price.title) <= 500 for price in PRICES.values())
 
 
 def test_settings_read_the_environment() -> None:
-    read = Settings.from_environ({
-        "EMDS_HOME": "/srv/emds", "EMDS_BASE_URL": "https://emds.example/", "EMDS_PAY_TO": "0x" + "ab" * 20,
-        "EMDS_FACILITATOR_URLS": "https://a.example/x402/, https://b.example", "EMDS_FACILITATOR_AUTH": "cdp:id:c2VjcmV0,bearer:tok",
-        "EMDS_TRUSTED_PROXIES": "10.0.0.0/8,::1", "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_METRICS_TOKEN": "hush",
-    })
+    read = Settings.from_environ(
+        {
+            "EMDS_HOME": "/srv/emds",
+            "EMDS_BASE_URL": "https://emds.example/",
+            "EMDS_PAY_TO": "0x" + "ab" * 20,
+            "EMDS_FACILITATOR_URLS": "https://a.example/x402/, https://b.example",
+            "EMDS_FACILITATOR_AUTH": "cdp:id:c2VjcmV0,bearer:tok",
+            "EMDS_TRUSTED_PROXIES": "10.0.0.0/8,::1",
+            "EMDS_FREE_CALLS_PER_MINUTE": "0",
+            "EMDS_METRICS_TOKEN": "hush",
+        }
+    )
     assert read.database_url == "sqlite:////srv/emds/accounts.sqlite"
     assert read.base_url == "https://emds.example"
     assert read.facilitators == (
-        Facilitator("https://a.example/x402", "cdp", "id:c2VjcmV0"), Facilitator("https://b.example", "bearer", "tok"),
+        Facilitator("https://a.example/x402", "cdp", "id:c2VjcmV0"),
+        Facilitator("https://b.example", "bearer", "tok"),
     )
     assert (read.free_calls_per_minute, read.sample_calls_per_day, read.signups_per_hour) == (0, 500, 5)
     shown = repr(read)
@@ -276,27 +304,50 @@ def test_settings_read_the_environment() -> None:
 
 def test_settings_name_every_fault_and_no_secret() -> None:
     with pytest.raises(SettingsError) as fault:
-        Settings.from_environ({
-            "EMDS_HOME": "s3://bucket/emds", "EMDS_BASE_URL": "emds.example", "EMDS_PAY_TO": "0x0", "EMDS_RPC_URL": "http://node/KEY1",
-            "EMDS_FACILITATOR_URLS": "http://far.example", "EMDS_FACILITATOR_AUTH": "basic:KEY2,bearer:KEY3", "EMDS_SIGNUPS_PER_HOUR": "-1",
-            "EMDS_TRUSTED_PROXIES": "proxy", "EMDS_ALLOWED_ORIGINS": "example.org",
-        })
+        Settings.from_environ(
+            {
+                "EMDS_HOME": "s3://bucket/emds",
+                "EMDS_BASE_URL": "emds.example",
+                "EMDS_PAY_TO": "0x0",
+                "EMDS_RPC_URL": "http://node/KEY1",
+                "EMDS_FACILITATOR_URLS": "http://far.example",
+                "EMDS_FACILITATOR_AUTH": "basic:KEY2,bearer:KEY3",
+                "EMDS_SIGNUPS_PER_HOUR": "-1",
+                "EMDS_TRUSTED_PROXIES": "proxy",
+                "EMDS_ALLOWED_ORIGINS": "example.org",
+            }
+        )
     text = str(fault.value)
     wrong = {
-        "EMDS_DATABASE_URL", "EMDS_BASE_URL", "EMDS_PAY_TO", "EMDS_RPC_URL", "EMDS_FACILITATOR_URLS", "EMDS_FACILITATOR_AUTH",
-        "EMDS_SIGNUPS_PER_HOUR", "EMDS_TRUSTED_PROXIES", "EMDS_ALLOWED_ORIGINS",
+        "EMDS_DATABASE_URL",
+        "EMDS_BASE_URL",
+        "EMDS_PAY_TO",
+        "EMDS_RPC_URL",
+        "EMDS_FACILITATOR_URLS",
+        "EMDS_FACILITATOR_AUTH",
+        "EMDS_SIGNUPS_PER_HOUR",
+        "EMDS_TRUSTED_PROXIES",
+        "EMDS_ALLOWED_ORIGINS",
     }
     assert {name for name in wrong if name in text} == wrong
     assert "KEY" not in text
     assert "\n" not in text
 
 
-@pytest.mark.parametrize(("text", "good"), [
-    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", True), ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", True),
-    ("0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", True), ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee", False),
-    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed", False), ("0x" + "0" * 40, False), ("5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", False),
-    ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae", False), ("vitalik.eth", False),
-])
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", True),
+        ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", True),
+        ("0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", True),
+        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee", False),
+        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed", False),
+        ("0x" + "0" * 40, False),
+        ("5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", False),
+        ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae", False),
+        ("vitalik.eth", False),
+    ],
+)
 def test_a_receivers_address_is_checked(text: str, good: bool) -> None:
     assert is_address(text) is good
 
@@ -307,10 +358,14 @@ def test_keccak_is_ethereums(length: int) -> None:
     assert keccak256(text[:length]) == keccak(text[:length])
 
 
-@pytest.mark.parametrize(("given", "url"), [
-    ("postgres://u:p@h/d", "postgresql+psycopg://u:p@h/d"), ("postgresql://h/d", "postgresql+psycopg://h/d"),
-    ("sqlite:////srv/a.sqlite", "sqlite:////srv/a.sqlite"),
-])
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("postgres://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("postgresql://h/d", "postgresql+psycopg://h/d"),
+        ("sqlite:////srv/a.sqlite", "sqlite:////srv/a.sqlite"),
+    ],
+)
 def test_database_addresses_as_owners_write_them(given: str, url: str) -> None:
     assert Settings.from_environ({"EMDS_DATABASE_URL": given}).database_url == url
 
@@ -325,7 +380,9 @@ def test_a_body_packed_for_another_client_is_unpacked(house: House) -> None:
     assert not {"Content-Encoding", "ETag"} & set(response.headers.keys())
 
 
-def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key = house.key()
 
     def locked(*_: object) -> None:

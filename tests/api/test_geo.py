@@ -33,7 +33,10 @@ from warehouse.zones import ZONES
 LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
 DOCUMENTS = {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
 INDEX = {name: GeoLayer.of(DOCUMENTS[f"geo/{name}.geojson"]) for name in LAYERS}
-FRAMES = {name: geopandas.GeoDataFrame.from_features(orjson.loads(DOCUMENTS[f"geo/{name}.geojson"])["features"]) for name in LAYERS}
+FRAMES = {
+    name: geopandas.GeoDataFrame.from_features(orjson.loads(DOCUMENTS[f"geo/{name}.geojson"])["features"])
+    for name in LAYERS
+}
 VERTICES = np.concatenate([shapely.get_coordinates(frame.geometry.values) for frame in FRAMES.values()])
 
 
@@ -48,7 +51,12 @@ def app_of(home: Path, gate: Gate) -> Flask:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     home = tmp_path_factory.mktemp("home")
     geo_layers.publish(Folder(home))
-    unlimited = Settings(home=str(home), database_url=f"sqlite:///{home}/accounts.sqlite", free_calls_per_minute=0, sample_calls_per_day=0)
+    unlimited = Settings(
+        home=str(home),
+        database_url=f"sqlite:///{home}/accounts.sqlite",
+        free_calls_per_minute=0,
+        sample_calls_per_day=0,
+    )
     gate = Gate.open(unlimited, "simulated")
     yield app_of(home, gate).test_client()
     gate.close()
@@ -63,8 +71,11 @@ def ids(client: FlaskClient, path: str) -> list[str]:
 boxes = st.one_of(
     # Anywhere, of any size; and small ones on and near vertices, where being on an edge decides.
     st.tuples(st.floats(-180, 180), st.floats(-90, 90), st.floats(0, 90), st.floats(0, 60)),
-    st.tuples(st.sampled_from(VERTICES.tolist()), st.sampled_from([0.0, 1e-5, 0.013, 0.4, 3.0]), st.sampled_from([0.0, 1e-5, 0.5])).map(
-        lambda drawn: (*drawn[0], drawn[1], drawn[2])),
+    st.tuples(
+        st.sampled_from(VERTICES.tolist()),
+        st.sampled_from([0.0, 1e-5, 0.013, 0.4, 3.0]),
+        st.sampled_from([0.0, 1e-5, 0.5]),
+    ).map(lambda drawn: (*drawn[0], drawn[1], drawn[2])),
 )
 
 
@@ -80,11 +91,17 @@ def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, f
 
 @settings(max_examples=150, deadline=None)
 @given(
-    zones=st.lists(st.sampled_from(list(ZONES)), max_size=4), fuels=st.lists(st.sampled_from(list(Fuel)), max_size=3),
-    least=st.one_of(st.none(), st.floats(250, 5000)), box=st.one_of(st.none(), st.just((-11.0, 35.0, 25.0, 62.0))),
+    zones=st.lists(st.sampled_from(list(ZONES)), max_size=4),
+    fuels=st.lists(st.sampled_from(list(Fuel)), max_size=3),
+    least=st.one_of(st.none(), st.floats(250, 5000)),
+    box=st.one_of(st.none(), st.just((-11.0, 35.0, 25.0, 62.0))),
 )
 def test_filters_equal_a_geopandas_computation(
-    client: FlaskClient, zones: list[str], fuels: list[Fuel], least: float | None, box: tuple[float, float, float, float] | None
+    client: FlaskClient,
+    zones: list[str],
+    fuels: list[Fuel],
+    least: float | None,
+    box: tuple[float, float, float, float] | None,
 ) -> None:
     frame = FRAMES["plants"]
     if zones:
@@ -94,8 +111,13 @@ def test_filters_equal_a_geopandas_computation(
     if least is not None:
         frame = frame[frame.capacity_mw >= least]
     if box is not None:
-        frame = frame.cx[box[0]:box[2], box[1]:box[3]]
-    asked = {"zone": ",".join(zones), "fuel": ",".join(fuels), "min_mw": least, "bbox": ",".join(map(str, box)) if box else ""}
+        frame = frame.cx[box[0] : box[2], box[1] : box[3]]
+    asked = {
+        "zone": ",".join(zones),
+        "fuel": ",".join(fuels),
+        "min_mw": least,
+        "bbox": ",".join(map(str, box)) if box else "",
+    }
     answer = client.get("/v1/geo/plants", query_string={name: value for name, value in asked.items() if value})
     told = orjson.loads(answer.data)
     assert [feature["id"] for feature in told["features"]] == list(frame.id)
@@ -113,7 +135,9 @@ def test_a_box_across_the_antimeridian_is_two_boxes(client: FlaskClient) -> None
 def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> None:
     assert ids(client, "/v1/geo/zones?bbox=2.2,46.5,2.4,46.7") == ["FR"]
     spp = FRAMES["zones.low"].geometry[list(ZONES).index("US-SPP")]
-    hole = max((shapely.Polygon(ring) for part in shapely.get_parts(spp) for ring in part.interiors), key=lambda p: p.area)
+    hole = max(
+        (shapely.Polygon(ring) for part in shapely.get_parts(spp) for ring in part.interiors), key=lambda p: p.area
+    )
     x, y = hole.point_on_surface().coords[0]
     assert "US-SPP" not in ids(client, f"/v1/geo/zones?bbox={x},{y},{x},{y}")
 
@@ -121,7 +145,9 @@ def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> N
 def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
     frame = FRAMES["interconnectors"]
     for zone in ZONES:
-        assert ids(client, f"/v1/geo/interconnectors?zone={zone}") == list(frame[(frame["from"] == zone) | (frame["to"] == zone)].id)
+        assert ids(client, f"/v1/geo/interconnectors?zone={zone}") == list(
+            frame[(frame["from"] == zone) | (frame["to"] == zone)].id
+        )
     assert ids(client, "/v1/geo/interconnectors?zone=US-CAISO") == []
 
 
@@ -130,7 +156,9 @@ def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
         assert ids(client, f"/v1/geo/plants?zone={zone}&fuel={fuel}") == list(group.id)
 
 
-@pytest.mark.parametrize(("layer", "format_"), [(layer, name) for layer in FORMATS for name in FORMATS[layer] if name != "geojson"])
+@pytest.mark.parametrize(
+    ("layer", "format_"), [(layer, name) for layer in FORMATS for name in FORMATS[layer] if name != "geojson"]
+)
 @pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&sample=true", "&bbox=0,0,1,1"])
 def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, format_: str, query: str) -> None:
     wanted = ids(client, f"/v1/geo/{layer}?{query[1:]}")
@@ -155,13 +183,17 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
 
 def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
     """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes that knows no field, a table that points back at it."""
-    header = bytes.fromhex("08000000" "04000400" "04000000")
+    header = bytes.fromhex("080000000400040004000000")
     with pytest.raises(ValueError, match="without envelope or count"):
         FlatGeobuf.of(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
 
 
 def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:
-    assert client.get("/v1/geo/zones").data == client.get("/v1/geo/zones?detail=low").data == DOCUMENTS["geo/zones.low.geojson"]
+    assert (
+        client.get("/v1/geo/zones").data
+        == client.get("/v1/geo/zones?detail=low").data
+        == DOCUMENTS["geo/zones.low.geojson"]
+    )
     assert client.get("/v1/geo/zones?detail=high").data == DOCUMENTS["geo/zones.high.geojson"]
 
 
@@ -173,37 +205,65 @@ def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None
     assert ids(client, "/v1/geo/plants.geojson?zone=AU-TAS") == ["nem-gordon"]
 
 
-@pytest.mark.parametrize(("accept", "wanted"), [
-    (None, "application/geo+json"), ("*/*", "application/geo+json"), ("application/json", "application/geo+json"),
-    ("application/geo+json, application/json;q=0.5", "application/geo+json"), ("text/csv", "text/csv; charset=utf-8; header=present"),
-    ("application/json; charset=utf-8", "application/geo+json"), ("text/csv;header=present", "text/csv; charset=utf-8; header=present"),
-    ("application/vnd.apache.parquet", "application/vnd.apache.parquet"), ("application/flatgeobuf", "application/flatgeobuf"),
-])
+@pytest.mark.parametrize(
+    ("accept", "wanted"),
+    [
+        (None, "application/geo+json"),
+        ("*/*", "application/geo+json"),
+        ("application/json", "application/geo+json"),
+        ("application/geo+json, application/json;q=0.5", "application/geo+json"),
+        ("text/csv", "text/csv; charset=utf-8; header=present"),
+        ("application/json; charset=utf-8", "application/geo+json"),
+        ("text/csv;header=present", "text/csv; charset=utf-8; header=present"),
+        ("application/vnd.apache.parquet", "application/vnd.apache.parquet"),
+        ("application/flatgeobuf", "application/flatgeobuf"),
+    ],
+)
 def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, wanted: str) -> None:
     answer = client.get("/v1/geo/plants?zone=AU-TAS", headers={"Accept": accept} if accept else {})
     assert answer.content_type == wanted
     assert {"Accept", "Accept-Encoding"} <= {word.strip() for word in answer.headers["Vary"].split(",")}
 
 
-@pytest.mark.parametrize(("path", "accept"), [
-    ("/v1/geo/plants?format=xlsx", "*/*"), ("/v1/geo/interconnectors?format=csv", "*/*"), ("/v1/geo/zones?format=csv", "*/*"),
-    ("/v1/geo/plants", "text/html"), ("/v1/geo/plants", "text/csv;q=nan"), ("/v1/geo/plants", ",,,"),
-    ("/v1/geo/interconnectors", "text/csv"),
-])
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [
+        ("/v1/geo/plants?format=xlsx", "*/*"),
+        ("/v1/geo/interconnectors?format=csv", "*/*"),
+        ("/v1/geo/zones?format=csv", "*/*"),
+        ("/v1/geo/plants", "text/html"),
+        ("/v1/geo/plants", "text/csv;q=nan"),
+        ("/v1/geo/plants", ",,,"),
+        ("/v1/geo/interconnectors", "text/csv"),
+    ],
+)
 def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, accept: str) -> None:
     answer = client.get(path, headers={"Accept": accept})
     assert (answer.status_code, answer.content_type) == (406, "application/problem+json")
     assert "application/geo+json" in answer.json["acceptable"]
 
 
-@pytest.mark.parametrize(("query", "parameter", "said"), [
-    ("zone=GB,XX", "zone", "takes US-CAISO"), ("fuel=uranium", "fuel", "takes nuclear, coal"), ("zone=", "zone", "does not know ''"),
-    ("min_mw=100", "min_mw", "from 250"), ("min_mw=lots", "min_mw", "not a number"), ("min_mw=nan", "min_mw", "not a number"),
-    ("min_mw=1_000", "min_mw", "not a number"), ("min_mw=inf", "min_mw", "not a number"),
-    ("bbox=1,2,3", "bbox", "four numbers"), ("bbox=1,2,3,x", "bbox", "not a number"), ("bbox=1,5,3,2", "bbox", "south before north"),
-    ("bbox=-200,0,0,1", "bbox", "-180 to 180"), ("bbox=0,-91,0,1", "bbox", "-90 to 90"), ("detail=low", "detail", "unknown parameter"),
-    ("sample=maybe", "sample", "true or false"), ("zone=GB&zone=FR", "zone", "more than once"),
-])
+@pytest.mark.parametrize(
+    ("query", "parameter", "said"),
+    [
+        ("zone=GB,XX", "zone", "takes US-CAISO"),
+        ("fuel=uranium", "fuel", "takes nuclear, coal"),
+        ("zone=", "zone", "does not know ''"),
+        ("min_mw=100", "min_mw", "from 250"),
+        ("min_mw=lots", "min_mw", "not a number"),
+        ("min_mw=nan", "min_mw", "not a number"),
+        ("min_mw=1_000", "min_mw", "not a number"),
+        ("min_mw=inf", "min_mw", "not a number"),
+        ("bbox=1,2,3", "bbox", "four numbers"),
+        ("bbox=1,2,3,x", "bbox", "not a number"),
+        ("bbox=1,5,3,2", "bbox", "south before north"),
+        ("bbox=-200,0,0,1", "bbox", "-180 to 180"),
+        ("bbox=0,-91,0,1", "bbox", "-90 to 90"),
+        ("detail=low", "detail", "unknown parameter"),
+        ("sample=maybe", "sample", "true or false"),
+        ("zone=GB&zone=FR", "zone", "more than once"),
+    ],
+)
 def test_wrong_values_are_400_with_what_is_allowed(client: FlaskClient, query: str, parameter: str, said: str) -> None:
     answer = client.get(f"/v1/geo/plants?{query}")
     assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
@@ -222,7 +282,9 @@ def test_a_sample_keeps_fifty_features_and_says_so(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/geo/zones", "/v1/geo/plants?zone=GB", "/v1/geo/plants?format=parquet", "/v1/geo/plants?format=fgb&fuel=gas"])
+    "path",
+    ["/v1/geo/zones", "/v1/geo/plants?zone=GB", "/v1/geo/plants?format=parquet", "/v1/geo/plants?format=fgb&fuel=gas"],
+)
 @pytest.mark.parametrize("coding", ["identity", "gzip", "br", "zstd"])
 def test_validators_are_strong_one_a_representation_and_give_304(client: FlaskClient, path: str, coding: str) -> None:
     first = client.get(path, headers={"Accept-Encoding": coding})
@@ -236,8 +298,18 @@ def test_validators_are_strong_one_a_representation_and_give_304(client: FlaskCl
 
 
 def test_tags_differ_by_selection_and_format(client: FlaskClient) -> None:
-    queries = ["", "zone=GB", "zone=FR", "fuel=gas", "min_mw=1000", "bbox=0,0,10,60", "sample=true", "format=csv", "format=csv&zone=GB",
-               "format=fgb"]
+    queries = [
+        "",
+        "zone=GB",
+        "zone=FR",
+        "fuel=gas",
+        "min_mw=1000",
+        "bbox=0,0,10,60",
+        "sample=true",
+        "format=csv",
+        "format=csv&zone=GB",
+        "format=fgb",
+    ]
     tags = [client.get(f"/v1/geo/plants?{query}").headers["ETag"] for query in queries]
     assert len(set(tags)) == len(queries)
 
@@ -263,4 +335,6 @@ def test_the_features_of_an_answer_are_the_very_bytes_of_the_index() -> None:
     layer = INDEX["plants"]
     places = layer.select({"zone": ("GB",)}, None, None, None)
     assert b",".join(layer.features[place] for place in places) in layer.collection(places, {})
-    assert math.isclose(layer.capacity_mw[places].sum(), FRAMES["plants"][FRAMES["plants"].zone == "GB"].capacity_mw.sum())
+    assert math.isclose(
+        layer.capacity_mw[places].sum(), FRAMES["plants"][FRAMES["plants"].zone == "GB"].capacity_mw.sum()
+    )

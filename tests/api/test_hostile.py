@@ -34,11 +34,18 @@ def statuses(answer: bytes) -> list[int]:
 
 
 def get(target: bytes, *headers: bytes) -> bytes:
-    return b"\r\n".join([b"GET " + target + b" HTTP/1.1", b"Host: emds.example", b"Connection: close", *headers, b"", b""])
+    return b"\r\n".join(
+        [b"GET " + target + b" HTTP/1.1", b"Host: emds.example", b"Connection: close", *headers, b"", b""]
+    )
 
 
 def post(body: bytes) -> bytes:
-    head = [b"POST /v1/keys/signup HTTP/1.1", b"Host: emds.example", b"Connection: close", b"Content-Type: application/json"]
+    head = [
+        b"POST /v1/keys/signup HTTP/1.1",
+        b"Host: emds.example",
+        b"Connection: close",
+        b"Content-Type: application/json",
+    ]
     return b"\r\n".join([*head, b"Content-Length: %d" % len(body), b"", body])
 
 
@@ -69,13 +76,13 @@ REQUESTS = {
     "a space before the colon": get(b"/v1/zones", b"Content-Length : 0"),
     "two lengths": get(b"/v1/zones", b"Content-Length: 0", b"Content-Length: 5"),
     "a length and chunks": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
-                           b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/zones HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/zones HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
     "a disguised encoding": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
     "a negative length": get(b"/v1/zones", b"Content-Length: -5"),
     "a length that is no number": get(b"/v1/zones", b"Content-Length: 1e3"),
     "a length with a sign": get(b"/v1/zones", b"Content-Length: +3"),
     "broken chunks": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-                     b"zz\r\nabc\r\n",
+    b"zz\r\nabc\r\n",
     "no version": b"GET /v1/zones\r\n\r\n",
     "a wrong version": b"GET /v1/zones HTTP/9.9\r\nHost: a\r\n\r\n",
     "no method": b" / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -136,7 +143,10 @@ def test_a_body_of_10_mb_is_refused_before_it_is_read(served: Any) -> None:
 
 def test_what_is_refused_unread_ends_the_connection_and_says_so(served: Any) -> None:
     long = b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n"
-    signup = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n" + b"x" * 5000
+    signup = (
+        b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n"
+        + b"x" * 5000
+    )
     for head in (long, signup):
         began = time.monotonic()
         answer = exchange(served.port, head)
@@ -176,7 +186,10 @@ def test_slow_clients_hold_up_nobody(served: Any) -> None:
 def test_clients_that_dribble_are_cut_off(served: Any) -> None:
     """A byte a second is never silent; as many of them as there are threads would hold up the worker for hours."""
     dribbling = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(70)]
-    heads = [b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nX-Slow: ", b"POST /v1/keys/signup HTTP/1.1\r\nContent-Length: 4000\r\n\r\n"]
+    heads = [
+        b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+        b"POST /v1/keys/signup HTTP/1.1\r\nContent-Length: 4000\r\n\r\n",
+    ]
     cut: set[int] = set()
     try:
         for number, connection in enumerate(dribbling):

@@ -16,26 +16,39 @@ from api.journal import Journal
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
 CODINGS = {
-    "zstd": lambda body: zstandard.ZstdDecompressor().decompressobj().decompress(body), "br": brotli.decompress, "gzip": gzip.decompress,
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompressobj().decompress(body),
+    "br": brotli.decompress,
+    "gzip": gzip.decompress,
 }
 
 
 @pytest.fixture
 def client(market: Any) -> Any:
-    market.put_document("latest/GB.json", {
-        "zone": "GB", "metrics": {"price": {"value": 1.5, "unit": "GBP/MWh", "ts": market.now - 600, "resolution": "30m"}},
-        "attribution": "a" * 2000, "license": "l", "updated": market.now, "valid_until": market.now + 60,
-    })
+    market.put_document(
+        "latest/GB.json",
+        {
+            "zone": "GB",
+            "metrics": {"price": {"value": 1.5, "unit": "GBP/MWh", "ts": market.now - 600, "resolution": "30m"}},
+            "attribution": "a" * 2000,
+            "license": "l",
+            "updated": market.now,
+            "valid_until": market.now + 60,
+        },
+    )
     return market.client()
 
 
-@pytest.mark.parametrize("path", [*FREE, "/v1/price/GB?sample=true", "/v1/latest/GB?sample=true", "/healthz", "/problems/not-found"])
+@pytest.mark.parametrize(
+    "path", [*FREE, "/v1/price/GB?sample=true", "/v1/latest/GB?sample=true", "/healthz", "/problems/not-found"]
+)
 def test_head_is_get_without_a_body(client: Any, path: str) -> None:
     full, head = client.get(path), client.head(path)
     assert (head.status_code, head.data) == (200, b"")
     assert head.headers["Content-Length"] == str(len(full.data))
     changing = {"X-Request-Id"}
-    assert {k: v for k, v in head.headers.items() if k not in changing} == {k: v for k, v in full.headers.items() if k not in changing}
+    assert {k: v for k, v in head.headers.items() if k not in changing} == {
+        k: v for k, v in full.headers.items() if k not in changing
+    }
 
 
 @pytest.mark.parametrize("path", [*FREE, "/v1/price/GB?sample=true", "/v1/latest/GB?sample=true"])
@@ -54,10 +67,14 @@ def test_each_representation_has_a_strong_tag_that_revalidates_it(client: Any, p
         assert "Content-Type" not in again.headers
     assert client.get(path, headers={**headers, "If-None-Match": '"other"'}).status_code == 200
     if coding and "Content-Encoding" in first.headers:
-        assert client.get(path, headers={"If-None-Match": tag}).status_code == 200, "another coding is another representation"
+        assert client.get(path, headers={"If-None-Match": tag}).status_code == 200, (
+            "another coding is another representation"
+        )
 
 
-@pytest.mark.parametrize("path", [*FREE, "/v1/demand/GB?sample=true", "/v1/demand/GB?sample=true&format=csv", "/v1/latest/GB?sample=true"])
+@pytest.mark.parametrize(
+    "path", [*FREE, "/v1/demand/GB?sample=true", "/v1/demand/GB?sample=true&format=csv", "/v1/latest/GB?sample=true"]
+)
 @pytest.mark.parametrize("coding", CODINGS)
 def test_bodies_come_in_the_coding_asked_for(client: Any, path: str, coding: str) -> None:
     plain, packed = client.get(path), client.get(path, headers={"Accept-Encoding": coding})
@@ -75,11 +92,23 @@ def test_parquet_is_not_compressed_twice(client: Any) -> None:
     assert "Content-Encoding" not in answer.headers
 
 
-@pytest.mark.parametrize(("header", "coding"), [
-    ("", "identity"), ("gzip, deflate, br, zstd", "zstd"), ("gzip, deflate, br", "br"), ("gzip", "gzip"), ("deflate", "identity"),
-    ("br;q=0.5, gzip;q=0.9", "gzip"), ("*", "zstd"), ("zstd;q=0, *;q=0.5", "br"), ("GZIP", "gzip"),
-    ("identity;q=1, gzip;q=0.5", "identity"), ("gzip;q=nonsense", "identity"), ("br;q=0", "identity"),
-])
+@pytest.mark.parametrize(
+    ("header", "coding"),
+    [
+        ("", "identity"),
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("gzip, deflate, br", "br"),
+        ("gzip", "gzip"),
+        ("deflate", "identity"),
+        ("br;q=0.5, gzip;q=0.9", "gzip"),
+        ("*", "zstd"),
+        ("zstd;q=0, *;q=0.5", "br"),
+        ("GZIP", "gzip"),
+        ("identity;q=1, gzip;q=0.5", "identity"),
+        ("gzip;q=nonsense", "identity"),
+        ("br;q=0", "identity"),
+    ],
+)
 def test_the_coding_follows_the_header(header: str, coding: str) -> None:
     assert choose(header) == coding
 
@@ -143,7 +172,9 @@ def test_a_preflight_allows_what_clients_send(client: Any, path: str) -> None:
     assert answer.status_code == 204
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     allowed = answer.headers["Access-Control-Allow-Headers"].split(", ")
-    assert {"Authorization", "PAYMENT-SIGNATURE", "X-PAYMENT", "If-None-Match", "Access-Control-Expose-Headers"} <= set(allowed)
+    assert {"Authorization", "PAYMENT-SIGNATURE", "X-PAYMENT", "If-None-Match", "Access-Control-Expose-Headers"} <= set(
+        allowed
+    )
     assert answer.headers["Access-Control-Max-Age"] == "86400"
     assert "Content-Type" not in answer.headers
 
@@ -172,13 +203,20 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     key = market.key(client)["Authorization"]
     app.wsgi_app = edge.around(app.wsgi_app, "http://emds.example", Journal(lines.append))
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    client.get("/v1/price/GB", headers={"Authorization": key, "traceparent": trace, "PAYMENT-SIGNATURE": "c2VjcmV0cGF5bWVudA=="})
+    client.get(
+        "/v1/price/GB",
+        headers={"Authorization": key, "traceparent": trace, "PAYMENT-SIGNATURE": "c2VjcmV0cGF5bWVudA=="},
+    )
     client.post("/v1/keys/signup", json={"email": "someone@example.org"})
     client.get("/v1/price/someone@example.org?api_key=emds_123")
     client.get("/v1/price/GB?email=someone@example.org&key=emds_123")
     found = [orjson.loads(line) for line in lines]
     assert [(line["route"], line["zone"], line["status"]) for line in found] == [
-        ("price", "GB", 200), ("keys.sign_up", None, 201), ("none", None, 404), ("price", "GB", 400)]
+        ("price", "GB", 200),
+        ("keys.sign_up", None, 201),
+        ("none", None, 404),
+        ("price", "GB", 400),
+    ]
     assert found[0]["trace"] == trace
     assert all({"at", "id", "method", "ms"} <= line.keys() for line in found)
     whole = b"".join(lines)
@@ -198,10 +236,26 @@ def test_counts_need_the_token(market: Any) -> None:
     assert "emds_answer_seconds_bucket" in answer.text
 
 
-@pytest.mark.parametrize("path", [
-    "/catalog", "/openapi.json", "/docs", "/llms.txt", "/.well-known/agents.txt", "/.well-known/x402.json", "/.well-known/api-catalog",
-    "/robots.txt", "/problems/not-found", "/healthz", "/readyz", "/metrics", "/v1/usage", "/v1/zones", "/v1/status",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/catalog",
+        "/openapi.json",
+        "/docs",
+        "/llms.txt",
+        "/.well-known/agents.txt",
+        "/.well-known/x402.json",
+        "/.well-known/api-catalog",
+        "/robots.txt",
+        "/problems/not-found",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/v1/usage",
+        "/v1/zones",
+        "/v1/status",
+    ],
+)
 def test_every_path_refuses_parameters_that_it_does_not_know(everywhere: Any, path: str) -> None:
     client = everywhere.client()
     refused = client.get(f"{path}?bogus=1")

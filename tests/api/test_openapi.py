@@ -49,7 +49,12 @@ def test_every_route_is_described_and_every_description_routed(client: Any, desc
 def test_the_version_and_the_prices_are_the_specifications(described: Any) -> None:
     assert described["openapi"].startswith("3.1")
     assert described["info"]["version"] == "1.0.0"
-    offers = {path: op["x-payment-info"] for path, ops in described["paths"].items() for op in ops.values() if "x-payment-info" in op}
+    offers = {
+        path: op["x-payment-info"]
+        for path, ops in described["paths"].items()
+        for op in ops.values()
+        if "x-payment-info" in op
+    }
     paid = {path: offer["price"]["amount"] for path, offer in offers.items()}
     assert paid == {price.path: price.usd for price in PRICES.values()}
     assert paid["/v1/map/snapshot"] == "0.002"
@@ -58,7 +63,9 @@ def test_the_version_and_the_prices_are_the_specifications(described: Any) -> No
 
 def test_paths_name_only_the_zones_that_they_answer_for(described: Any) -> None:
     def zones(path: str) -> list[str]:
-        found: list[str] = next(p for p in described["paths"][path]["get"]["parameters"] if p["name"] == "zone")["schema"]["enum"]
+        found: list[str] = next(p for p in described["paths"][path]["get"]["parameters"] if p["name"] == "zone")[
+            "schema"
+        ]["enum"]
         return found
 
     assert zones("/v1/carbon-intensity/{zone}") == ["GB"]
@@ -79,29 +86,62 @@ def test_examples_are_answers_of_this_service_and_fit_their_schemas(described: A
                     if "example" in body:
                         shown.append(path)
                         jsonschema_rs.validator_for(resolved(described, body["schema"])).validate(body["example"])
-    assert {"/v1/zones", "/v1/status", "/v1/latest/{zone}", "/v1/brief/{zone}", "/v1/map/snapshot", "/v1/price/{zone}"} <= set(shown)
+    assert {
+        "/v1/zones",
+        "/v1/status",
+        "/v1/latest/{zone}",
+        "/v1/brief/{zone}",
+        "/v1/map/snapshot",
+        "/v1/price/{zone}",
+    } <= set(shown)
 
 
 def test_answers_fit_their_schemas(market: Any, client: Any, described: Any) -> None:
     headers = market.key(client)
-    for path in ("/v1/zones", "/v1/status", "/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot", "/v1/price/GB", "/v1/generation/GB",
-                 "/v1/interchange/GB?by=border", "/v1/demand/US-NYISO?interval=1d", "/v1/capacity/DE-LU", "/catalog", "/v1/usage"):
-        name = next(e.answer for e in ENDPOINTS.values() if re.fullmatch(re.sub(r"\{\w+\}", "[A-Z-]+", e.path), path.split("?")[0]))
+    for path in (
+        "/v1/zones",
+        "/v1/status",
+        "/v1/latest/GB",
+        "/v1/brief/GB",
+        "/v1/map/snapshot",
+        "/v1/price/GB",
+        "/v1/generation/GB",
+        "/v1/interchange/GB?by=border",
+        "/v1/demand/US-NYISO?interval=1d",
+        "/v1/capacity/DE-LU",
+        "/catalog",
+        "/v1/usage",
+    ):
+        name = next(
+            e.answer
+            for e in ENDPOINTS.values()
+            if re.fullmatch(re.sub(r"\{\w+\}", "[A-Z-]+", e.path), path.split("?")[0])
+        )
         schema = resolved(described, {"$ref": f"#/components/schemas/{name}"})
         jsonschema_rs.validator_for(schema).validate(client.get(path, headers=headers).get_json())
 
 
 def test_refusals_fit_theirs(client: Any, described: Any) -> None:
     problem = jsonschema_rs.validator_for(resolved(described, {"$ref": "#/components/schemas/Problem"}))
-    for path in ("/v1/price/XX", "/v1/price/GB?limit=0", "/v1/generation/FR", "/v1/price/GB?format=xml", "/v1/price/US-PJM"):
+    for path in (
+        "/v1/price/XX",
+        "/v1/price/GB?limit=0",
+        "/v1/generation/FR",
+        "/v1/price/GB?format=xml",
+        "/v1/price/US-PJM",
+    ):
         problem.validate(client.get(path).get_json(force=True))
     offer = jsonschema_rs.validator_for(resolved(described, {"$ref": "#/components/schemas/PaymentRequired"}))
     offer.validate(client.get("/v1/price/GB").get_json())
 
 
 def test_every_kind_of_problem_is_shown(described: Any) -> None:
-    shown = {name for answer in described["components"]["responses"].values()
-             for body in answer["content"].values() for name in body.get("examples", {})}
+    shown = {
+        name
+        for answer in described["components"]["responses"].values()
+        for body in answer["content"].values()
+        for name in body.get("examples", {})
+    }
     assert shown >= KINDS.keys() - {"internal-error", "origin-not-allowed"}
 
 
@@ -139,8 +179,20 @@ def test_the_reference_page_renders_offline(client: Any, tmp_path: Path) -> None
     page = tmp_path / "docs.html"
     page.write_bytes(client.get("/docs").data)
     done = subprocess.run(
-        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--proxy-server=127.0.0.1:9",
-         "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120, check=True,
+        [
+            "chromium",
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--proxy-server=127.0.0.1:9",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     assert done.stdout.count("<section>") == client.get("/docs").text.count("<section>")
 
@@ -152,7 +204,11 @@ def test_a_linter_finds_no_error(client: Any, tmp_path: Path) -> None:
     (tmp_path / ".spectral.json").write_bytes(orjson.dumps({"extends": ["spectral:oas"]}))
     done = subprocess.run(
         [str(SPECTRAL), "lint", "openapi.json", "--ruleset", ".spectral.json", "--fail-severity", "warn"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 
@@ -166,7 +222,9 @@ def test_discovery_documents_agree_with_the_table(client: Any) -> None:
         assert f"Price: {price.usd} USD {price.path}" in agents
     payable = client.get("/.well-known/x402.json").get_json()
     assert payable == client.get("/.well-known/x402").get_json()
-    assert [item["input"]["routeTemplate"] for item in payable["items"]] == [e.path for e in ENDPOINTS.values() if e.paid]
+    assert [item["input"]["routeTemplate"] for item in payable["items"]] == [
+        e.path for e in ENDPOINTS.values() if e.paid
+    ]
     assert len(payable["resources"]) == len(PRICES)
 
 

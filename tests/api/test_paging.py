@@ -20,7 +20,10 @@ from warehouse.schema import Key, Rows
 from warehouse.series import fold
 from warehouse.storage import Folder
 
-EDGES = [instant(text) for text in ("2026-03-29T01:00:00Z", "2026-04-01T00:00:00Z", "2026-10-25T01:00:00Z", "2026-11-01T00:00:00Z")]
+EDGES = [
+    instant(text)
+    for text in ("2026-03-29T01:00:00Z", "2026-04-01T00:00:00Z", "2026-10-25T01:00:00Z", "2026-11-01T00:00:00Z")
+]
 """Clock changes of Europe and edges of months."""
 
 
@@ -39,7 +42,16 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
         for step in range(400):
             fine.add("GB", "demand", edge - 6 * HOUR + step * 300, float(step), "MW", "5m")
             for link, name in (("a", "FR"), ("b", "FR"), (None, "NL")):
-                fine.add("GB", "interchange", edge - 6 * HOUR + step * 300, float(step), "MW", "5m", counterparty=name, link=link)
+                fine.add(
+                    "GB",
+                    "interchange",
+                    edge - 6 * HOUR + step * 300,
+                    float(step),
+                    "MW",
+                    "5m",
+                    counterparty=name,
+                    link=link,
+                )
         for step in range(-40, 40):
             for fuel in ("gas", "solar", "wind"):
                 if (step + len(fuel)) % 7:
@@ -59,23 +71,38 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
 
 queries = st.builds(
     lambda edge, before, seconds, metric, order, interval, as_of: {
-        "zone": "GB", "metric": metric, "borders": metric is Metric.INTERCHANGE, "start": edge - before, "end": edge - before + seconds,
-        "order": order, "interval": interval, "as_of": as_of,
+        "zone": "GB",
+        "metric": metric,
+        "borders": metric is Metric.INTERCHANGE,
+        "start": edge - before,
+        "end": edge - before + seconds,
+        "order": order,
+        "interval": interval,
+        "as_of": as_of,
     },
-    st.sampled_from(EDGES), st.integers(-2 * 86400, 2 * 86400), st.integers(1, 3 * 86400),
-    st.sampled_from([Metric.DEMAND, Metric.GENERATION, Metric.INTERCHANGE]), st.sampled_from(["asc", "desc"]),
-    st.sampled_from([None, None, "1h", "1d"]), st.sampled_from([None, None, 2, 1, 0]),
+    st.sampled_from(EDGES),
+    st.integers(-2 * 86400, 2 * 86400),
+    st.integers(1, 3 * 86400),
+    st.sampled_from([Metric.DEMAND, Metric.GENERATION, Metric.INTERCHANGE]),
+    st.sampled_from(["asc", "desc"]),
+    st.sampled_from([None, None, "1h", "1d"]),
+    st.sampled_from([None, None, 2, 1, 0]),
 )
 
 
 def rows(page: reads.Page) -> list[Any]:
     found = page.rows
-    return [(int(ts), float(value), found.slots[code]) for ts, value, code in zip(found.ts, found.value, found.slot, strict=True)]
+    return [
+        (int(ts), float(value), found.slots[code])
+        for ts, value, code in zip(found.ts, found.value, found.slot, strict=True)
+    ]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries, limit=st.integers(1, 60))
-def test_pages_by_cursor_are_the_unpaged_window(held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int) -> None:
+def test_pages_by_cursor_are_the_unpaged_window(
+    held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int
+) -> None:
     whole = reads.answer(*held, Query(**asked, limit=5000))
     assert not whole.truncated
     pages, cursor = [], None
@@ -95,7 +122,9 @@ def test_pages_by_cursor_are_the_unpaged_window(held: tuple[Reader, Holdings], a
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries, limit=st.integers(6, 60))
-def test_going_on_from_the_effective_end_loses_no_row(held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int) -> None:
+def test_going_on_from_the_effective_end_loses_no_row(
+    held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int
+) -> None:
     """It repeats at most the rows of one instant; three fuels or ties fit each page."""
     asked = {**asked, "order": "asc"}
     whole = rows(reads.answer(*held, Query(**asked, limit=5000)))
@@ -127,7 +156,9 @@ def test_a_window_is_its_two_halves(held: tuple[Reader, Holdings], asked: dict[s
     middle = (asked["start"] + asked["end"]) // 2
     parts = [Query(**{**asked, "end": middle}, limit=5000)] if middle > asked["start"] else []
     parts.append(Query(**{**asked, "start": middle}, limit=5000))
-    assert [row for part in parts for row in rows(reads.answer(*held, part))] == rows(reads.answer(*held, Query(**asked, limit=5000)))
+    assert [row for part in parts for row in rows(reads.answer(*held, part))] == rows(
+        reads.answer(*held, Query(**asked, limit=5000))
+    )
 
 
 def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> None:
@@ -139,12 +170,26 @@ def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> Non
     stretch = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
     for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):
         made = cut([stretch], Window(0, 900), order, 10, Cursor(order, 450 if order == "desc" else 150, "", "", ""))  # type: ignore[arg-type]
-        values = [float(v) for piece in made.pieces for v in piece.stretch.value[piece.first: piece.last]]
+        values = [float(v) for piece in made.pieces for v in piece.stretch.value[piece.first : piece.last]]
         assert (values if order == "asc" else values[::-1]) == left
 
 
-@pytest.mark.parametrize("text", ["", "0", "!!", "WyJhc2MiXQ", "e30", "WyJhc2MiLDEsIiIsIiIsIiIsIiJd", "WyJ1cCIsMSwiIiwiIiwiIl0",
-                                  "WyJhc2MiLC0xLCIiLCIiLCIiXQ", "WyJhc2MiLHRydWUsIiIsIiIsIiJd", "é", "A" * 400])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "0",
+        "!!",
+        "WyJhc2MiXQ",
+        "e30",
+        "WyJhc2MiLDEsIiIsIiIsIiIsIiJd",
+        "WyJ1cCIsMSwiIiwiIiwiIl0",
+        "WyJhc2MiLC0xLCIiLCIiLCIiXQ",
+        "WyJhc2MiLHRydWUsIiIsIiIsIiJd",
+        "é",
+        "A" * 400,
+    ],
+)
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="cursor"):
         Cursor.from_text(text)

@@ -24,16 +24,42 @@ def problem(answer: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize(("query", "parameter"), [
-    ("start=abc", "start"), ("start=-1", "start"), ("start=1.5", "start"), ("start=2026-03-01", "start"),
-    ("start=2026-03-01T00:00:00", "start"), ("end=253402300800", "end"), ("end=9999-12-31T23:59:59-01:00", "end"),
-    ("start=0001-01-01T00:00:00Z", "start"), ("start=1e9", "start"), ("start=2000000000", "start"),
-    ("start=1000&end=1000", "start"), ("start=1001&end=1000", "start"), ("start=%D9%A3", "start"), ("limit=0", "limit"),
-    ("limit=5001", "limit"), ("limit=-5", "limit"), ("limit=ten", "limit"), ("limit=", "limit"), ("limit=1_0", "limit"),
-    ("order=up", "order"), ("by=border", "by"), ("interval=5m", "interval"), ("market=real_time", "market"),
-    ("sample=maybe", "sample"), ("cursor=xyz", "cursor"), ("limit=3&limit=4", "limit"), ("Limit=3", "Limit"), ("foo=1", "foo"),
-    ("api_key=emds_1", "api_key"), ("end=99999999999999999999", "end"), ("as_of=yesterday", "as_of"),
-])
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ("start=abc", "start"),
+        ("start=-1", "start"),
+        ("start=1.5", "start"),
+        ("start=2026-03-01", "start"),
+        ("start=2026-03-01T00:00:00", "start"),
+        ("end=253402300800", "end"),
+        ("end=9999-12-31T23:59:59-01:00", "end"),
+        ("start=0001-01-01T00:00:00Z", "start"),
+        ("start=1e9", "start"),
+        ("start=2000000000", "start"),
+        ("start=1000&end=1000", "start"),
+        ("start=1001&end=1000", "start"),
+        ("start=%D9%A3", "start"),
+        ("limit=0", "limit"),
+        ("limit=5001", "limit"),
+        ("limit=-5", "limit"),
+        ("limit=ten", "limit"),
+        ("limit=", "limit"),
+        ("limit=1_0", "limit"),
+        ("order=up", "order"),
+        ("by=border", "by"),
+        ("interval=5m", "interval"),
+        ("market=real_time", "market"),
+        ("sample=maybe", "sample"),
+        ("cursor=xyz", "cursor"),
+        ("limit=3&limit=4", "limit"),
+        ("Limit=3", "Limit"),
+        ("foo=1", "foo"),
+        ("api_key=emds_1", "api_key"),
+        ("end=99999999999999999999", "end"),
+        ("as_of=yesterday", "as_of"),
+    ],
+)
 def test_a_wrong_parameter_is_400_that_names_it_before_any_payment(client: Any, query: str, parameter: str) -> None:
     found = problem(client.get(f"/v1/price/GB?{query}"))
     assert (found["status"], found["type"]) == (400, "http://emds.example/problems/invalid-parameters")
@@ -52,9 +78,17 @@ def test_a_cursor_of_the_other_order_is_refused(market: Any, client: Any) -> Non
     assert found["errors"][0]["code"] == "conflict"
 
 
-@pytest.mark.parametrize("path", [
-    "/v1/price/XX", "/v1/price/gb", "/v1/price/", "/v1/brief/GB%20", "/v1/latest/US-CAISO%00", "/v1/demand/..%2fGB",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/price/XX",
+        "/v1/price/gb",
+        "/v1/price/",
+        "/v1/brief/GB%20",
+        "/v1/latest/US-CAISO%00",
+        "/v1/demand/..%2fGB",
+    ],
+)
 def test_an_unknown_zone_is_404_with_the_zones(client: Any, path: str) -> None:
     found = problem(client.get(path))
     assert found["status"] == 404
@@ -68,17 +102,35 @@ def test_a_path_narrowed_to_some_zones_names_those(client: Any) -> None:
     assert problem(client.get("/v1/carbon-intensity/FR"))["zones"] == ["GB"]
 
 
-@pytest.mark.parametrize("path", [
-    "/v1", "/v1/", "/v1/zones/", "//v1/zones", "/V1/zones", "/v2/zones", "/index.php", "/v1/price/GB/x", "/.git/config",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1",
+        "/v1/",
+        "/v1/zones/",
+        "//v1/zones",
+        "/V1/zones",
+        "/v2/zones",
+        "/index.php",
+        "/v1/price/GB/x",
+        "/.git/config",
+    ],
+)
 def test_an_unknown_path_is_404_and_nobody_is_sent_elsewhere(client: Any, path: str) -> None:
     assert problem(client.get(path))["type"].endswith("/not-found")
 
 
-@pytest.mark.parametrize(("method", "path"), [
-    ("POST", "/v1/price/GB"), ("PUT", "/v1/zones"), ("DELETE", "/v1/brief/GB"), ("PATCH", "/catalog"), ("GET", "/v1/keys/signup"),
-    ("POST", "/openapi.json"),
-])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/price/GB"),
+        ("PUT", "/v1/zones"),
+        ("DELETE", "/v1/brief/GB"),
+        ("PATCH", "/catalog"),
+        ("GET", "/v1/keys/signup"),
+        ("POST", "/openapi.json"),
+    ],
+)
 def test_a_wrong_method_is_405_that_allows_the_right_ones(client: Any, method: str, path: str) -> None:
     answer = client.open(path, method=method)
     assert problem(answer)["status"] == 405
@@ -99,7 +151,13 @@ def test_errors_come_in_their_order(client: Any) -> None:
 
 def test_an_error_costs_a_key_nothing(market: Any, client: Any) -> None:
     headers = market.key(client)
-    for path in ("/v1/price/GB?limit=0", "/v1/price/XX", "/v1/generation/FR", "/v1/latest/GB", "/v1/price/GB?format=xml"):
+    for path in (
+        "/v1/price/GB?limit=0",
+        "/v1/price/XX",
+        "/v1/generation/FR",
+        "/v1/latest/GB",
+        "/v1/price/GB?format=xml",
+    ):
         assert client.get(path, headers=headers).status_code >= 400
     assert client.get("/v1/usage", headers=headers).get_json()["quota"]["used"] == 0
     assert client.get("/v1/price/GB?start=0&end=60", headers=headers).get_json()["count"] == 0
@@ -119,7 +177,9 @@ def test_the_detail_says_what_is_allowed(client: Any) -> None:
     assert "1 to 5000" in problem(client.get("/v1/price/GB?limit=9999"))["detail"]
 
 
-def test_a_failure_of_ours_is_a_problem_without_a_stack_trace(market: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_ours_is_a_problem_without_a_stack_trace(
+    market: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service = client.application.extensions["emds"]
     monkeypatch.setattr(type(service.reader), "files", lambda *_: 1 / 0)
     client.application.testing = False
@@ -137,7 +197,9 @@ def test_a_broken_month_file_is_503(market: Any, client: Any) -> None:
     assert answer.headers["Retry-After"] == "10"
 
 
-@pytest.mark.parametrize("path", ["/v1/latest/FR?sample=true", "/v1/brief/FR?sample=true", "/v1/map/snapshot?sample=true"])
+@pytest.mark.parametrize(
+    "path", ["/v1/latest/FR?sample=true", "/v1/brief/FR?sample=true", "/v1/map/snapshot?sample=true"]
+)
 def test_a_document_that_does_not_exist_yet_is_503_with_a_reason(client: Any, path: str) -> None:
     answer = client.get(path)
     assert problem(answer)["type"].endswith("/not-yet-available")

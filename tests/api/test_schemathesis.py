@@ -23,11 +23,24 @@ EXAMPLES = 200
 @pytest.mark.timeout(1200)
 def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: Any, tmp_path: Path) -> None:
     served = serve(everywhere)
-    key = requests.post(f"{served.url}/v1/keys/signup", json={"email": "reader@example.org"}, timeout=10).json()["api_key"]
+    key = requests.post(f"{served.url}/v1/keys/signup", json={"email": "reader@example.org"}, timeout=10).json()[
+        "api_key"
+    ]
     runs = []
     for name, options in (("stranger", []), ("holder", ["-H", f"Authorization: Bearer {key}"])):
-        command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(ROOT / "schemathesis.toml"), "run",
-                   f"{served.url}/openapi.json", "--max-examples", str(EXAMPLES), "--continue-on-failure", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "--config-file",
+            str(ROOT / "schemathesis.toml"),
+            "run",
+            f"{served.url}/openapi.json",
+            "--max-examples",
+            str(EXAMPLES),
+            "--continue-on-failure",
+            *options,
+        ]
         report = tmp_path / f"{name}.txt"
         with report.open("wb") as lines:
             runs.append((report, subprocess.Popen(command, cwd=tmp_path, stdout=lines, stderr=subprocess.STDOUT)))

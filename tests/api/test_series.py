@@ -36,7 +36,18 @@ def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) ->
 
 def test_the_envelope_has_the_specified_members(ask: Any) -> None:
     found = ask("/v1/price/GB?limit=1")
-    assert list(found) == ["zone", "metric", "start", "end", "count", "truncated", "attribution", "license", "sources", "data"]
+    assert list(found) == [
+        "zone",
+        "metric",
+        "start",
+        "end",
+        "count",
+        "truncated",
+        "attribution",
+        "license",
+        "sources",
+        "data",
+    ]
     assert found["data"] == [{"ts": found["start"] + 1200, "value": 56.125, "unit": "GBP/MWh", "resolution": "30m"}]
     assert found["attribution"] == "© North Market Operator"
     assert found["sources"] == ["north"]
@@ -53,7 +64,9 @@ def test_the_end_is_exclusive(ask: Any, market: Any) -> None:
     assert ask(f"/v1/price/GB?start={at - 1800}&end={at + 1}")["count"] == 2
 
 
-@pytest.mark.parametrize("text", ["2026-03-30T11:00:00Z", "2026-03-30T12:00:00%2B01:00", "2026-03-30T12:00:00+01:00", "1774868400"])
+@pytest.mark.parametrize(
+    "text", ["2026-03-30T11:00:00Z", "2026-03-30T12:00:00%2B01:00", "2026-03-30T12:00:00+01:00", "1774868400"]
+)
 def test_times_come_as_seconds_or_rfc_3339(ask: Any, text: str) -> None:
     assert ask(f"/v1/price/GB?start={text}")["start"] == instant("2026-03-30T11:00:00Z")
 
@@ -104,8 +117,12 @@ def test_only_generation_and_capacity_rows_carry_a_fuel(ask: Any) -> None:
 def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -> None:
     found = ask("/v1/capacity/DE-LU")
     assert [(row["fuel"], row["ts"], row["resolution"]) for row in found["data"]] == [
-        ("gas", instant("2025-12-31T23:00:00Z"), "1y"), ("solar", instant("2025-12-31T23:00:00Z"), "1y")]
-    assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z&end=2025-06-02T00:00:00Z")["data"][0]["ts"] == instant("2024-12-31T23:00:00Z")
+        ("gas", instant("2025-12-31T23:00:00Z"), "1y"),
+        ("solar", instant("2025-12-31T23:00:00Z"), "1y"),
+    ]
+    assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z&end=2025-06-02T00:00:00Z")["data"][0]["ts"] == instant(
+        "2024-12-31T23:00:00Z"
+    )
     assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z")["count"] == 4
     assert ask("/v1/capacity/DE-LU?start=2023-06-01T00:00:00Z&end=2024-06-02T00:00:00Z")["count"] == 0
 
@@ -158,7 +175,11 @@ def test_means_over_hours_state_samples_and_coverage(ask: Any) -> None:
     assert found["interval"] == "1h"
     first = found["data"][0]
     assert first["ts"] % HOUR == 0
-    assert {name: first[name] for name in ("resolution", "samples", "coverage")} == {"resolution": "1h", "samples": 12, "coverage": 1.0}
+    assert {name: first[name] for name in ("resolution", "samples", "coverage")} == {
+        "resolution": "1h",
+        "samples": 12,
+        "coverage": 1.0,
+    }
     rows = ask(f"/v1/demand/GB?start={first['ts']}&end={first['ts'] + HOUR}")["data"]
     assert first["value"] == sum(row["value"] for row in rows) / 12
 
@@ -220,13 +241,21 @@ def test_withheld_figures_are_404_until_the_owner_has_the_rights(ask: Any, marke
 
 
 def test_rows_folded_under_rights_that_are_gone_stay_in(ask: Any, market: Any) -> None:
-    market.sources["shut"] = type(market.sources["shut"])(**{
-        **{name: getattr(market.sources["shut"], name) for name in market.sources["shut"].__slots__}, "withheld": False})
+    market.sources["shut"] = type(market.sources["shut"])(
+        **{
+            **{name: getattr(market.sources["shut"], name) for name in market.sources["shut"].__slots__},
+            "withheld": False,
+        }
+    )
     market.put("shut.price", "US-PJM", "price", [(market.now - 600, 31.0)], "USD/MWh", "5m")
     market.publish()
     assert ask("/v1/price/US-PJM")["count"] == 1
-    market.sources["shut"] = type(market.sources["shut"])(**{
-        **{name: getattr(market.sources["shut"], name) for name in market.sources["shut"].__slots__}, "withheld": True})
+    market.sources["shut"] = type(market.sources["shut"])(
+        **{
+            **{name: getattr(market.sources["shut"], name) for name in market.sources["shut"].__slots__},
+            "withheld": True,
+        }
+    )
     market.publish()
     ask("/v1/price/US-PJM", 404)
 
@@ -273,9 +302,19 @@ def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_
 def test_each_format_and_coding_of_a_question_is_its_own(market: Any) -> None:
     client = create_app(market.settings(), trust_s=60).test_client()
     path = "/v1/demand/GB?sample=true"
-    kinds = [client.get(path, headers={"Accept": accept}).content_type for accept in ("text/csv", "application/json", "text/csv")]
-    assert kinds == ["text/csv; charset=utf-8; header=present", "application/json", "text/csv; charset=utf-8; header=present"]
-    codings = [client.get(path, headers={"Accept-Encoding": coding}).headers.get("Content-Encoding") for coding in ("gzip", "", "zstd")]
+    kinds = [
+        client.get(path, headers={"Accept": accept}).content_type
+        for accept in ("text/csv", "application/json", "text/csv")
+    ]
+    assert kinds == [
+        "text/csv; charset=utf-8; header=present",
+        "application/json",
+        "text/csv; charset=utf-8; header=present",
+    ]
+    codings = [
+        client.get(path, headers={"Accept-Encoding": coding}).headers.get("Content-Encoding")
+        for coding in ("gzip", "", "zstd")
+    ]
     assert codings == ["gzip", None, "zstd"]
     client.application.extensions["emds"].gate.close()
 

@@ -98,7 +98,14 @@ def test_the_counts_of_all_workers_are_added_up(market: Any, serve: Any) -> None
 
 def test_it_is_ready_soon_and_small(market: Any, serve: Any) -> None:
     served = serve(market)
-    for path in ("/v1/zones", "/v1/price/GB?sample=true", "/v1/generation/GB?sample=true", "/openapi.json", "/docs", "/catalog"):
+    for path in (
+        "/v1/zones",
+        "/v1/price/GB?sample=true",
+        "/v1/generation/GB?sample=true",
+        "/openapi.json",
+        "/docs",
+        "/catalog",
+    ):
         assert requests.get(served.url + path, timeout=20).status_code == 200
     status = Path(f"/proc/{served.workers()[0]}/status").read_text()
     resident = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))

@@ -99,8 +99,11 @@ def trade(tmp_path: Path) -> Iterator[Trade]:
     book = Book({BUYER.lower(): 100_000})
     a, b = Facilitator(book), Facilitator(book)
     settings = Settings(
-        database_url=f"sqlite:///{tmp_path / 'accounts.sqlite'}", pay_to=PAY_TO, facilitators=(Listed(a.url), Listed(b.url)),
-        base_url="https://emds.example", free_calls_per_minute=0,
+        database_url=f"sqlite:///{tmp_path / 'accounts.sqlite'}",
+        pay_to=PAY_TO,
+        facilitators=(Listed(a.url), Listed(b.url)),
+        base_url="https://emds.example",
+        free_calls_per_minute=0,
     )
     shift = [0.0]
     gate = Gate.open(settings, "live", lambda: time.time() + shift[0])
@@ -135,13 +138,20 @@ def reason(answer: TestResponse) -> str:
 def test_one_402_offers_both_versions(trade: Trade) -> None:
     answer = trade.http.get(PATH)
     common = {
-        "scheme": "exact", "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "payTo": PAY_TO, "maxTimeoutSeconds": 120,
+        "scheme": "exact",
+        "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        "payTo": PAY_TO,
+        "maxTimeoutSeconds": 120,
         "extra": {"name": "USD Coin", "version": "2"},
     }
     assert trade.offer(2) == common | {"network": "eip155:8453", "amount": "1000"}
     first = trade.offer(1)
     assert {name: first[name] for name in common} == common
-    assert (first["network"], first["maxAmountRequired"], first["resource"]) == ("base", "1000", "https://emds.example" + PATH)
+    assert (first["network"], first["maxAmountRequired"], first["resource"]) == (
+        "base",
+        "1000",
+        "https://emds.example" + PATH,
+    )
     second = json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))
     assert second["resource"]["url"] == "https://emds.example" + PATH
     assert second["extensions"]["bazaar"]["info"]["input"] == {"type": "http", "method": "GET"}
@@ -184,18 +194,22 @@ def _v1(**other: Any) -> Callable[[Trade], str]:
 
 def _signed_for(**other: Any) -> Callable[[Trade], str]:
     """The payload says what is wanted; the signature is for another domain."""
+
     def build(trade: Trade) -> str:
         offer = trade.offer()
         signed = buyer.authorization(offer)
         return buyer.header(buyer.pay_v2(offer, signed, buyer.sign(signed, **other)))
+
     return build
 
 
 def _accepting(**other: Any) -> Callable[[Trade], str]:
     """The payload names another offer than ours, and is signed for it."""
+
     def build(trade: Trade) -> str:
         offer = trade.offer() | other
         return buyer.header(buyer.pay_v2(offer, buyer.authorization(offer)))
+
     return build
 
 
@@ -203,6 +217,7 @@ def _edited(change: Callable[[dict[str, Any]], Any], version: int = 2) -> Callab
     def build(trade: Trade) -> str:
         document = json.loads(base64.b64decode(trade.payment(version)))
         return buyer.header(change(document))
+
     return build
 
 
@@ -237,7 +252,11 @@ _FITS_NOT: list[Any] = [
     ("expires at once", _v2(validBefore=str(int(time.time()) + 3)), _IN + "valid_before"),
     ("not yet valid", _v2(validAfter="99999999999", validBefore="999999999999"), _IN + "valid_after"),
     ("signed on another chain", _signed_for(chainId=84532), "invalid_exact_evm_payload_signature"),
-    ("signed for another token", _signed_for(verifyingContract="0x" + "33" * 20), "invalid_exact_evm_payload_signature"),
+    (
+        "signed for another token",
+        _signed_for(verifyingContract="0x" + "33" * 20),
+        "invalid_exact_evm_payload_signature",
+    ),
     ("signed for Sepolia's name", _signed_for(name="USDC"), "invalid_exact_evm_payload_signature"),
     ("a forged signature", _edited(_forged), "invalid_exact_evm_payload_signature"),
     ("another nonce than signed", _edited(_moved), "invalid_exact_evm_payload_signature"),
@@ -302,9 +321,17 @@ def test_what_is_no_payment_is_400(trade: Trade, build: Callable[[Trade], str], 
 # Nothing is charged for nothing
 
 
-@pytest.mark.parametrize("path", [
-    PATH + "?status=404", PATH + "?status=500", PATH + "?status=302", PATH + "?status=206", PATH + "?rows=0", PATH + "?raise=1",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        PATH + "?status=404",
+        PATH + "?status=500",
+        PATH + "?status=302",
+        PATH + "?status=206",
+        PATH + "?rows=0",
+        PATH + "?raise=1",
+    ],
+)
 def test_an_error_or_an_empty_answer_costs_nothing_and_frees_the_payment(trade: Trade, path: str) -> None:
     payment = trade.payment()
     answer = trade.get(payment, path)
@@ -407,7 +434,9 @@ def test_an_authorization_in_the_other_versions_clothes_is_the_same(trade: Trade
     dressed = buyer.header({"x402Version": 2, "payload": payload, "accepted": trade.offer(2)})
     assert reason(trade.get(dressed)) == "invalid_exact_evm_nonce_already_used"
     shouted = json.loads(base64.b64decode(payment))
-    shouted["payload"]["authorization"]["nonce"] = shouted["payload"]["authorization"]["nonce"].upper().replace("0X", "0x")
+    shouted["payload"]["authorization"]["nonce"] = (
+        shouted["payload"]["authorization"]["nonce"].upper().replace("0X", "0x")
+    )
     assert reason(trade.get(buyer.header(shouted))) == "invalid_exact_evm_nonce_already_used"
     assert trade.paid == PRICE
 
@@ -446,7 +475,10 @@ def test_twelve_payments_at_once_are_twelve_charges(trade: Trade) -> None:
     trade.restart(Spans())
     app = trade.http.application
     payments = [trade.payment() for _ in range(12)]
-    calls = [lambda payment=payment: app.test_client().get(PATH, headers={"PAYMENT-SIGNATURE": payment}) for payment in payments]
+    calls = [
+        lambda payment=payment: app.test_client().get(PATH, headers={"PAYMENT-SIGNATURE": payment})
+        for payment in payments
+    ]
     assert {each.status_code for each in _at_once(calls)} == {200}
     assert trade.paid == 12 * PRICE
 
@@ -535,13 +567,26 @@ def test_settlements_that_reach_nobody_release_the_payment(trade: Trade) -> None
 
 
 _DOUBTS: list[Fault] = [
-    "500", "html", "hang", "drop", "done-hang", "done-drop", "done-500", "done-html", "drip", "pending", "lie-payer", "lie-network",
+    "500",
+    "html",
+    "hang",
+    "drop",
+    "done-hang",
+    "done-drop",
+    "done-500",
+    "done-html",
+    "drip",
+    "pending",
+    "lie-payer",
+    "lie-network",
 ]
 
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("fault", _DOUBTS)
-def test_a_settlement_in_doubt_is_503_then_served_for_the_same_payment(trade: Trade, fault: Fault, version: int) -> None:
+def test_a_settlement_in_doubt_is_503_then_served_for_the_same_payment(
+    trade: Trade, fault: Fault, version: int
+) -> None:
     trade.a.faults["settle"] = fault
     payment = trade.payment(version)
     answer = trade.get(payment, version=version)
@@ -609,7 +654,10 @@ def test_a_payer_whose_money_is_gone_at_settlement_gets_nothing(trade: Trade) ->
     emptied.join()
     assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_insufficient_balance")
     assert receipt(answer) == {
-        "success": False, "payer": BUYER.lower(), "transaction": "", "network": "eip155:8453",
+        "success": False,
+        "payer": BUYER.lower(),
+        "transaction": "",
+        "network": "eip155:8453",
         "errorReason": "invalid_exact_evm_insufficient_balance",
     }
     assert trade.row(payment).state == "failed"
@@ -639,7 +687,9 @@ def test_what_died_while_settling_is_in_doubt_then_served(trade: Trade) -> None:
     trade.a.faults["settle"] = "done-hang"
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
     assert trade.get(payment).status_code == 503
-    with trade.gate.accounts.ledger._engine.begin() as connection:  # as if the worker had died before it wrote that down
+    with (
+        trade.gate.accounts.ledger._engine.begin() as connection
+    ):  # as if the worker had died before it wrote that down
         connection.exec_driver_sql("UPDATE payments SET state = 'settling'")
     assert trade.get(payment).status_code == 409
     trade.shift[0] = SPANS.lease + 1
@@ -648,7 +698,9 @@ def test_what_died_while_settling_is_in_doubt_then_served(trade: Trade) -> None:
     assert trade.paid == PRICE
 
 
-def test_a_ledger_that_fails_after_the_money_moved_leaves_a_doubt(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_fails_after_the_money_moved_leaves_a_doubt(
+    trade: Trade, monkeypatch: pytest.MonkeyPatch
+) -> None:
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
 
     def fails(*_: object, **__: object) -> None:
@@ -669,18 +721,28 @@ def test_a_ledger_that_fails_after_the_money_moved_leaves_a_doubt(trade: Trade, 
 
 def _closed(tmp_path: Path, mode: str, **changes: Any) -> tuple[Gate, TestResponse]:
     settings = Settings(
-        database_url=f"sqlite:///{tmp_path / 'accounts.sqlite'}", pay_to=PAY_TO, facilitators=(Listed("https://far.example"),),
+        database_url=f"sqlite:///{tmp_path / 'accounts.sqlite'}",
+        pay_to=PAY_TO,
+        facilitators=(Listed("https://far.example"),),
     )
     gate = Gate.open(replace(settings, **changes), mode)
     return gate, shop(gate).test_client().get(PATH, headers={"X-PAYMENT": "junk"})
 
 
-@pytest.mark.parametrize(("mode", "changes", "sells"), [
-    ("live", {}, True), ("recorded", {}, True), ("live", {"pay_to": ""}, False), ("live", {"facilitators": ()}, False),
-    ("simulated", {}, False), ("", {}, False), ("simulated", {"facilitators": (Listed("http://127.0.0.1:9"),)}, True),
-    ("simulated", {"facilitators": (Listed("http://localhost:9"),)}, True),
-    ("simulated", {"facilitators": (Listed("https://127.0.0.1.far.example"),)}, False),
-])
+@pytest.mark.parametrize(
+    ("mode", "changes", "sells"),
+    [
+        ("live", {}, True),
+        ("recorded", {}, True),
+        ("live", {"pay_to": ""}, False),
+        ("live", {"facilitators": ()}, False),
+        ("simulated", {}, False),
+        ("", {}, False),
+        ("simulated", {"facilitators": (Listed("http://127.0.0.1:9"),)}, True),
+        ("simulated", {"facilitators": (Listed("http://localhost:9"),)}, True),
+        ("simulated", {"facilitators": (Listed("https://127.0.0.1.far.example"),)}, False),
+    ],
+)
 def test_who_sells(tmp_path: Path, mode: str, changes: dict[str, Any], sells: bool) -> None:
     gate, answer = _closed(tmp_path, mode, **changes)
     assert gate.till.open is sells
@@ -710,12 +772,17 @@ def test_facilitators_are_shown_their_tokens(trade: Trade) -> None:
 def test_coinbases_token_is_a_signed_jwt_for_one_address() -> None:
     key = Ed25519PrivateKey.generate()
     secret = base64.b64encode(key.private_bytes_raw() + key.public_key().public_bytes_raw()).decode()
-    made = token(f"organizations/a/apiKeys/b:{secret}", "POST", "https://api.cdp.coinbase.com/platform/v2/x402/verify", 1000)
+    made = token(
+        f"organizations/a/apiKeys/b:{secret}", "POST", "https://api.cdp.coinbase.com/platform/v2/x402/verify", 1000
+    )
     header, claims, signature = (base64.urlsafe_b64decode(part + "==") for part in made.split("."))
     key.public_key().verify(signature, made.rpartition(".")[0].encode())
     assert json.loads(header)["kid"] == "organizations/a/apiKeys/b"
     assert json.loads(claims) == {
-        "sub": "organizations/a/apiKeys/b", "iss": "cdp", "nbf": 1000, "exp": 1120,
+        "sub": "organizations/a/apiKeys/b",
+        "iss": "cdp",
+        "nbf": 1000,
+        "exp": 1120,
         "uris": ["POST api.cdp.coinbase.com/platform/v2/x402/verify"],
     }
 

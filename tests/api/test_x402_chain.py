@@ -31,7 +31,8 @@ from tests.rig.served import ROOT, Served
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
 NODE = ROOT / "tests" / "node"
 NEEDS_NODE = pytest.mark.skipif(
-    shutil.which("node") is None or not (NODE / "node_modules" / "x402-fetch").exists(), reason="no npm clients: make setup",
+    shutil.which("node") is None or not (NODE / "node_modules" / "x402-fetch").exists(),
+    reason="no npm clients: make setup",
 )
 PATHS = ("/v1/latest/GB", "/v1/price/FR")
 UNITS = 1000 + 10_000
@@ -69,8 +70,10 @@ def serve(tmp_path: Path, facilitators: list[Facilitator], payee: str) -> Iterat
 
     def start(**environ: str) -> Served:
         settings = {
-            "EMDS_DATABASE_URL": f"sqlite:///{tmp_path / 'accounts.sqlite'}", "EMDS_PAY_TO": payee,
-            "EMDS_FACILITATOR_URLS": ",".join(each.url for each in facilitators), "EMDS_FREE_CALLS_PER_MINUTE": "0",
+            "EMDS_DATABASE_URL": f"sqlite:///{tmp_path / 'accounts.sqlite'}",
+            "EMDS_PAY_TO": payee,
+            "EMDS_FACILITATOR_URLS": ",".join(each.url for each in facilitators),
+            "EMDS_FREE_CALLS_PER_MINUTE": "0",
         }
         running.append(Served(settings | environ, workers=2))
         return running[-1]
@@ -137,21 +140,31 @@ def _told(status: int, body: Any, receipt: str) -> dict[str, Any]:
 def _by_node(program: str) -> Callable[[list[str]], list[dict[str, Any]]]:
     def run(urls: list[str]) -> list[dict[str, Any]]:
         environ = os.environ | {"BUYER_KEY": KEYS[2]}
-        ended = subprocess.run(["node", program, *urls], cwd=NODE, env=environ, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(
+            ["node", program, *urls], cwd=NODE, env=environ, capture_output=True, text=True, timeout=60, check=False
+        )
         assert ended.returncode == 0, ended.stderr
         return [json.loads(line) for line in ended.stdout.splitlines()]
 
     return run
 
 
-@pytest.mark.parametrize("client", [
-    pytest.param(_by_requests, id="python-requests"), pytest.param(_by_httpx, id="python-httpx"),
-    pytest.param(_by_node("pay_v2.mjs"), id="x402-fetch-v2", marks=NEEDS_NODE),
-    pytest.param(_by_node("pay_v1.mjs"), id="x402-fetch-v1", marks=NEEDS_NODE),
-])
+@pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param(_by_requests, id="python-requests"),
+        pytest.param(_by_httpx, id="python-httpx"),
+        pytest.param(_by_node("pay_v2.mjs"), id="x402-fetch-v2", marks=NEEDS_NODE),
+        pytest.param(_by_node("pay_v1.mjs"), id="x402-fetch-v1", marks=NEEDS_NODE),
+    ],
+)
 @pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])
 def test_official_clients_pay_to_the_unit(
-    chain: Chain, serve: Serve, payee: str, with_node: bool, client: Callable[[list[str]], list[dict[str, Any]]],
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    with_node: bool,
+    client: Callable[[list[str]], list[dict[str, Any]]],
 ) -> None:
     served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
     before = chain.balance(BUYER)
@@ -166,7 +179,9 @@ def test_twelve_buyers_at_once_are_charged_once_each(chain: Chain, serve: Serve,
     served = serve(EMDS_RPC_URL=chain.url)
     signed = [payment(served) for _ in range(12)]
     statuses: list[int] = []
-    threads = [threading.Thread(target=lambda each=each: statuses.append(get(served, each).status_code)) for each in signed]
+    threads = [
+        threading.Thread(target=lambda each=each: statuses.append(get(served, each).status_code)) for each in signed
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -181,7 +196,9 @@ def test_fifty_copies_over_workers_are_charged_once(chain: Chain, serve: Serve, 
     signed = payment(served)
     statuses: list[int] = []
     path = PATHS[0] + "?sleep=0.3"
-    threads = [threading.Thread(target=lambda: statuses.append(get(served, signed, path).status_code)) for _ in range(50)]
+    threads = [
+        threading.Thread(target=lambda: statuses.append(get(served, signed, path).status_code)) for _ in range(50)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -192,7 +209,11 @@ def test_fifty_copies_over_workers_are_charged_once(chain: Chain, serve: Serve, 
 
 
 def test_the_chain_settles_a_doubt_within_the_call(
-    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
+    tmp_path: Path,
 ) -> None:
     served = serve(EMDS_RPC_URL=chain.url)
     faults: tuple[Fault, ...] = ("done-drop", "done-500", "done-html")
@@ -207,7 +228,11 @@ def test_the_chain_settles_a_doubt_within_the_call(
 
 
 def test_a_lie_is_found_out_and_serves_nothing(
-    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
+    tmp_path: Path,
 ) -> None:
     served = serve(EMDS_RPC_URL=chain.url)
     facilitators[0].faults["settle"] = "lie"
@@ -222,7 +247,10 @@ def test_a_lie_is_found_out_and_serves_nothing(
 
 
 def test_without_a_node_a_spent_authorization_is_seen_by_asking_to_verify(
-    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator],
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
 ) -> None:
     served = serve()
     for version, name, pay in ((2, "PAYMENT-SIGNATURE", buyer.pay_v2), (1, "X-PAYMENT", buyer.pay_v1)):
@@ -251,7 +279,11 @@ class Meanwhile:
 
 
 def test_a_payer_who_cancels_meanwhile_gets_nothing(
-    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
+    tmp_path: Path,
 ) -> None:
     served = serve(EMDS_RPC_URL=chain.url)
     nonce = "0x" + os.urandom(32).hex()
@@ -267,11 +299,16 @@ def _cancel(chain: Chain, nonce: str) -> None:
     types = {"CancelAuthorization": [{"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"}]}
     message = encode_typed_data(buyer.domain(), types, {"authorizer": BUYER, "nonce": nonce})
     signed = Account.sign_message(message, KEYS[2])
-    chain.send("5a049a70" + BUYER[2:].lower().rjust(64, "0") + nonce[2:] + f"{signed.v:064x}{signed.r:064x}{signed.s:064x}")
+    chain.send(
+        "5a049a70" + BUYER[2:].lower().rjust(64, "0") + nonce[2:] + f"{signed.v:064x}{signed.r:064x}{signed.s:064x}"
+    )
 
 
 def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
-    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator],
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
 ) -> None:
     served = serve(EMDS_RPC_URL=chain.url)
     wallet = Account.create()
@@ -290,7 +327,12 @@ def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
 
 @pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])
 def test_workers_killed_while_settling_lose_and_double_nothing(
-    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path, with_node: bool,
+    chain: Chain,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
+    tmp_path: Path,
+    with_node: bool,
 ) -> None:
     served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
     facilitators[0].faults["settle"] = "done-hang"
@@ -322,7 +364,10 @@ def test_workers_killed_while_settling_lose_and_double_nothing(
 
 
 def test_a_doubt_ends_when_the_chain_passes_its_date(
-    serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path,
+    serve: Serve,
+    payee: str,
+    facilitators: list[Facilitator],
+    tmp_path: Path,
 ) -> None:
     chain = Chain()  # one of its own: its clock is moved
     chain.mint(BUYER, 1_000_000)
@@ -334,7 +379,10 @@ def test_a_doubt_ends_when_the_chain_passes_its_date(
     chain.rpc("evm_increaseTime", [300])
     chain.rpc("evm_mine", [])
     refused = get(served, signed)
-    assert (refused.status_code, refused.json()["error"]) == (402, "invalid_exact_evm_payload_authorization_valid_before")
+    assert (refused.status_code, refused.json()["error"]) == (
+        402,
+        "invalid_exact_evm_payload_authorization_valid_before",
+    )
     assert (states(tmp_path), chain.balance(payee)) == (["failed"], 0)
     chain.close()
 
@@ -352,7 +400,9 @@ def test_large_payment_headers_are_read_and_larger_ones_refused(serve: Serve, ch
 
 @NEEDS_NODE
 def test_the_tokens_code_is_its_sources() -> None:
-    ended = subprocess.run(["node", "compile.mjs", "../rig/usdc.sol"], cwd=NODE, capture_output=True, text=True, timeout=60, check=True)
+    ended = subprocess.run(
+        ["node", "compile.mjs", "../rig/usdc.sol"], cwd=NODE, capture_output=True, text=True, timeout=60, check=True
+    )
     assert ended.stdout.strip() == (ROOT / "tests" / "rig" / "usdc.hex").read_text().strip()
 
 
@@ -369,7 +419,9 @@ def test_the_rig_runs_for_owners() -> None:
     told = [running.stdout.readline() for _ in range(4)]
     settings = dict(word.split("=", 1) for word in told[1].split()[1:])
     assert set(settings) == {"EMDS_PAY_TO", "EMDS_FACILITATOR_URLS", "EMDS_RPC_URL"}
-    node = requests.post(settings["EMDS_RPC_URL"], json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}, timeout=10)
+    node = requests.post(
+        settings["EMDS_RPC_URL"], json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}, timeout=10
+    )
     assert int(node.json()["result"], 16) == 8453
     for url in settings["EMDS_FACILITATOR_URLS"].split(","):
         kinds = requests.get(url + "/supported", timeout=10).json()["kinds"]

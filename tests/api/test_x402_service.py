@@ -24,14 +24,24 @@ from tests.rig.official import Official
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
 
 PAID = {
-    "snapshot": "/v1/map/snapshot", "brief": "/v1/brief/GB", "latest": "/v1/latest/GB", "demand": "/v1/demand/GB",
-    "generation": "/v1/generation/GB", "price": "/v1/price/GB?format=csv", "carbon-intensity": "/v1/carbon-intensity/GB?limit=5",
-    "interchange": "/v1/interchange/GB?by=border", "capacity": "/v1/capacity/DE-LU",
+    "snapshot": "/v1/map/snapshot",
+    "brief": "/v1/brief/GB",
+    "latest": "/v1/latest/GB",
+    "demand": "/v1/demand/GB",
+    "generation": "/v1/generation/GB",
+    "price": "/v1/price/GB?format=csv",
+    "carbon-intensity": "/v1/carbon-intensity/GB?limit=5",
+    "interchange": "/v1/interchange/GB?by=border",
+    "capacity": "/v1/capacity/DE-LU",
 }
 COSTS_NOTHING = {
-    "/v1/latest/XX": 404, "/v1/capacity/GB": 404, "/v1/price/GB?limit=0": 400, "/v1/price/GB?unknown=1": 400,
+    "/v1/latest/XX": 404,
+    "/v1/capacity/GB": 404,
+    "/v1/price/GB?limit=0": 400,
+    "/v1/price/GB?unknown=1": 400,
     "/v1/price/GB?start=1000&end=2000": 200,  # nothing was measured then
-    "/v1/latest/GB?sample=true": 200, "/v1/zones": 200,
+    "/v1/latest/GB?sample=true": 200,
+    "/v1/zones": 200,
 }
 
 
@@ -59,7 +69,11 @@ def session() -> Iterator[requests.Session]:
 
 
 def test_every_paid_path_costs_its_price_and_nothing_else_does(
-    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, session: requests.Session,
+    everywhere: Any,
+    serve: Callable[..., Any],
+    chain: Chain,
+    facilitator: Facilitator,
+    session: requests.Session,
 ) -> None:
     payee = str(Account.create().address)
     served = serve(everywhere, EMDS_PAY_TO=payee, EMDS_FACILITATOR_URLS=facilitator.url, EMDS_RPC_URL=chain.url)
@@ -78,7 +92,9 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
     assert chain.balance(payee) == total
     assert len(chain.transfers(payee)) == len(PRICES)
     with sqlite3.connect(everywhere.home / "accounts.sqlite") as ledger:
-        rows = ledger.execute("SELECT state, sum(amount), count(*) FROM payments GROUP BY state ORDER BY state").fetchall()
+        rows = ledger.execute(
+            "SELECT state, sum(amount), count(*) FROM payments GROUP BY state ORDER BY state"
+        ).fetchall()
     ledger.close()
     assert rows == [("released", 10_000, 1), ("settled", total, len(PRICES))]
     told = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
@@ -86,7 +102,11 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
 
 
 def test_a_simulated_warehouse_sells_on_loopback_only(
-    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, session: requests.Session,
+    everywhere: Any,
+    serve: Callable[..., Any],
+    chain: Chain,
+    facilitator: Facilitator,
+    session: requests.Session,
 ) -> None:
     everywhere.mode = "simulated"
     everywhere.publish()

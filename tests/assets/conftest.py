@@ -16,10 +16,23 @@ from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
 
-def _feed(product: str, metric: Metric, resolution: str, publication: Publication, zones: tuple[str, ...], tz: str = "UTC") -> Feed:
+def _feed(
+    product: str, metric: Metric, resolution: str, publication: Publication, zones: tuple[str, ...], tz: str = "UTC"
+) -> Feed:
     return Feed(
-        f"toy.{product}", product, zones, (metric,), 1, resolution, "start", tz, date(2020, 1, 1), publication,
-        lambda days: [], lambda body, request: Rows(), 5,
+        f"toy.{product}",
+        product,
+        zones,
+        (metric,),
+        1,
+        resolution,
+        "start",
+        tz,
+        date(2020, 1, 1),
+        publication,
+        lambda days: [],
+        lambda body, request: Rows(),
+        5,
     )
 
 
@@ -39,8 +52,18 @@ def toy() -> Source:
         _feed("carbon", Metric.CARBON_INTENSITY, "30m", ROLLING, ("GB",)),
         _feed("mix", Metric.GENERATION, "30m", ROLLING, ("GB", "US-CAISO")),
     )
-    return Source("toy", "Toy Grid", "https://toy.example", ("toy.example",), 60, "Toy-1.0", "https://toy.example/licence",
-                  "Data: Toy Grid", "yes", feeds)
+    return Source(
+        "toy",
+        "Toy Grid",
+        "https://toy.example",
+        ("toy.example",),
+        60,
+        "Toy-1.0",
+        "https://toy.example/licence",
+        "Data: Toy Grid",
+        "yes",
+        feeds,
+    )
 
 
 @dataclass
@@ -50,7 +73,17 @@ class World:
     storage: Folder
     source: Source
 
-    def fold(self, zone: str, metric: str, start: int, values, resolution: str = "1h", known_at: int = 1, feed: str = "", **key) -> None:
+    def fold(
+        self,
+        zone: str,
+        metric: str,
+        start: int,
+        values,
+        resolution: str = "1h",
+        known_at: int = 1,
+        feed: str = "",
+        **key,
+    ) -> None:
         """Consecutive values from `start` on; None leaves a hole."""
         step = RESOLUTIONS[resolution]
         told = [(start + i * step, v) for i, v in enumerate(values) if v is not None]

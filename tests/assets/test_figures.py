@@ -30,7 +30,9 @@ def test_the_soonest_feed_of_a_metric_owes_its_next_value_whichever_brought_the_
     with_slow_feed(world, "AU-SA", Metric.PRICE)
     world.fold("AU-SA", "price", START, [40 + i % 24 for i in range(721)], feed="toy.settled")
     publish(world.storage, NOW + 60)
-    assert artefact.load(world.storage, "latest/AU-SA.json")["metrics"]["price"]["expected_by"] == NOW + 2 * HOUR + 30 * 60
+    assert (
+        artefact.load(world.storage, "latest/AU-SA.json")["metrics"]["price"]["expected_by"] == NOW + 2 * HOUR + 30 * 60
+    )
     publish(world.storage, NOW + 20 * HOUR)
     brief = artefact.load(world.storage, "brief/AU-SA.json")
     assert brief["valid_until"] == NOW + 2 * HOUR + 30 * 60
@@ -42,13 +44,18 @@ def test_the_soonest_feed_owes_the_next_mix_too(world):
     with_slow_feed(world, "US-CAISO", Metric.GENERATION)
     world.fold("US-CAISO", "generation", NOW, [30], "30m", feed="toy.settled", fuel="gas")
     publish(world.storage, NOW + 60)
-    assert artefact.load(world.storage, "latest/US-CAISO.json")["generation_mix"]["expected_by"] == NOW + 2 * 1800 + 30 * 60
+    assert (
+        artefact.load(world.storage, "latest/US-CAISO.json")["generation_mix"]["expected_by"]
+        == NOW + 2 * 1800 + 30 * 60
+    )
 
 
 @pytest.mark.parametrize(("withheld", "configured"), [(True, ("toy", "slow")), (False, ("slow",))])
 def test_a_feed_that_is_withheld_or_lacks_credentials_promises_nothing(world, withheld, configured):
     """Hourly rows of a slow publisher are not overdue because a fast one, that nobody may ask or show, would have newer ones."""
-    steady = replace(next(f for f in world.source.feeds if f.id == "toy.demand"), id="slow.demand", rank=9, publication=SETTLED)
+    steady = replace(
+        next(f for f in world.source.feeds if f.id == "toy.demand"), id="slow.demand", rank=9, publication=SETTLED
+    )
     slow = replace(world.source, code="slow", feeds=(steady,))
     sources = {"toy": replace(world.source, withheld=withheld), "slow": slow}
     catalogue.publish(world.storage, sources, "live", (), configured, 0)

@@ -40,8 +40,20 @@ def one_a_day(days: Sequence[MarketDay]) -> list[Request]:
 
 
 FEED = Feed(
-    "test.demand", "half-hourly demand", ("GB",), (Metric.DEMAND,), 1, "30m", "start", "Europe/London", date(2020, 1, 1),
-    Publication(lag_minutes=0, grace_minutes=30), one_a_day, parse, 30, revised_days=2,
+    "test.demand",
+    "half-hourly demand",
+    ("GB",),
+    (Metric.DEMAND,),
+    1,
+    "30m",
+    "start",
+    "Europe/London",
+    date(2020, 1, 1),
+    Publication(lag_minutes=0, grace_minutes=30),
+    one_a_day,
+    parse,
+    30,
+    revised_days=2,
 )
 SOURCE = Source("test", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
 
@@ -72,7 +84,14 @@ def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
 def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> line.House:
     source = replace(SOURCE, feeds=(feed,))
     return line.House(
-        Folder(tmp_path), "simulated", {"test": source}, (), {feed.id: 1}, {"test"}, Publisher(answers), lambda f, d: f.requests(d),
+        Folder(tmp_path),
+        "simulated",
+        {"test": source},
+        (),
+        {feed.id: 1},
+        {"test"},
+        Publisher(answers),
+        lambda f, d: f.requests(d),
     )
 
 
@@ -83,7 +102,10 @@ def run(of: line.House, *days: date) -> RunReport:
 
 def held(of: line.House) -> dict[int, float]:
     found = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
-    return {(t - START) // 1800: v for t, v in zip(found.column("ts").to_pylist(), found.column("value").to_pylist(), strict=True)}
+    return {
+        (t - START) // 1800: v
+        for t, v in zip(found.column("ts").to_pylist(), found.column("value").to_pylist(), strict=True)
+    }
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -104,7 +126,9 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
 
     def two(body: bytes, request: Request) -> Rows:
         rows = parse(body, request)
-        rows.extend(Key("GB", Metric.PRICE_DAY_AHEAD, "GBP/MWh", "1h"), [START + i * 3600 for i in range(24)], [50.0] * 24)
+        rows.extend(
+            Key("GB", Metric.PRICE_DAY_AHEAD, "GBP/MWh", "1h"), [START + i * 3600 for i in range(24)], [50.0] * 24
+        )
         flow = Key("GB", Metric.INTERCHANGE, "MW", "30m")
         rows.extend(flow, [START + i * 1800 for i in range(10)], [5.0] * 10)
         rows.extend(flow._replace(counterparty="FR"), [START + i * 1800 for i in range(30)], [5.0] * 30)
@@ -115,7 +139,10 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
     (noted,) = health.load(Folder(tmp_path), "test")
     assert noted.data_until == START + 24 * 3600
     assert noted.reached == {
-        "demand": START + 30 * 1800, "price_day_ahead": START + 24 * 3600, "interchange": START + 10 * 1800, "price": 0,
+        "demand": START + 30 * 1800,
+        "price_day_ahead": START + 24 * 3600,
+        "interchange": START + 10 * 1800,
+        "price": 0,
     }
 
 
@@ -123,9 +150,11 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
 def test_the_same_bytes_again_change_no_file_but_health(tmp_path: Path) -> None:
     of = house(tmp_path, {DAY: whole(0, 30)})
     run(of)
-    before = {k: of.storage.stat(k) for k in of.storage.keys("")if not k.startswith(("published/health", "locks"))}
+    before = {k: of.storage.stat(k) for k in of.storage.keys("") if not k.startswith(("published/health", "locks"))}
     assert run(of).zones == set()
-    assert before == {k: of.storage.stat(k) for k in of.storage.keys("") if not k.startswith(("published/health", "locks"))}
+    assert before == {
+        k: of.storage.stat(k) for k in of.storage.keys("") if not k.startswith(("published/health", "locks"))
+    }
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -142,7 +171,9 @@ def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not
     coarse = replace(FEED, parse=_hourly)
     of_hours = house(tmp_path, {yesterday: full.encode()}, coarse)
     assert sum(f.evicted for f in run(of_hours, yesterday).folded) == 48
-    assert set(series.read(of.storage, "GB", "demand", Window(START - 86400, START)).column("resolution").to_pylist()) == {"1h"}
+    assert set(
+        series.read(of.storage, "GB", "demand", Window(START - 86400, START)).column("resolution").to_pylist()
+    ) == {"1h"}
 
 
 def _hourly(body: bytes, request: Request) -> Rows:
@@ -165,10 +196,13 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
 
 
 @pytest.mark.usefixtures("at_noon")
-@pytest.mark.parametrize(("error", "reason"), [
-    (FeedUnavailable("example.org answers 503"), "example.org answers 503"),
-    (CredentialsMissing(("X_KEY",), refused=True), "refused by the publisher: check X_KEY"),
-])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FeedUnavailable("example.org answers 503"), "example.org answers 503"),
+        (CredentialsMissing(("X_KEY",), refused=True), "refused by the publisher: check X_KEY"),
+    ],
+)
 def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: str) -> None:
     of = house(tmp_path, {DAY: error})
     report = run(of)
@@ -184,7 +218,9 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
     def keyed(days: Sequence[MarketDay]) -> list[Request]:
         secrets = (Secret("query", "key", ("X_KEY",)),)
         open_to_all = Request("test.demand", "https://example.org/open", days=(DAY,), zone="GB")
-        return [replace(r, zone=zone, secrets=secrets) for zone in ("GB", "FR") for r in one_a_day(days)] + [open_to_all]
+        return [replace(r, zone=zone, secrets=secrets) for zone in ("GB", "FR") for r in one_a_day(days)] + [
+            open_to_all
+        ]
 
     yesterday = date(2026, 6, 9)
     feed = replace(FEED, zones=("GB", "FR"), requests=keyed)
@@ -193,7 +229,9 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
     assert of.session.asked == 2  # type: ignore[attr-defined]
     assert {(d.status, d.reason) for d in report.days} == {("not configured", "not configured: set X_KEY")}
     assert report.failed == []
-    assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {(z, "not configured: set X_KEY") for z in ("GB", "FR")}
+    assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {
+        (z, "not configured: set X_KEY") for z in ("GB", "FR")
+    }
     assert len(held(of)) == 30
 
 
@@ -269,7 +307,9 @@ def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: 
     assert again.bytes < first.bytes
 
 
-def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One body states two days; the second day was corrected since by a body of its own."""
     first, second = date(2026, 6, 7), date(2026, 6, 9)
     both = FEED.id, "https://example.org/two", tuple[tuple[str, str], ...](), (first, date(2026, 6, 8), second)
@@ -285,7 +325,9 @@ def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(tmp_path: Pa
     assert held(of)[-1] == corrected
 
 
-def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EMDS_NOW", str(NOON))
     run(house(tmp_path, {DAY: whole(-10, 30)}))
     of = house(tmp_path, {})
@@ -322,7 +364,9 @@ def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
         (whole_day,) = one_a_day(days)
         return [whole_day, replace(whole_day, part="b", days=(date(2026, 6, 1), DAY))]
 
-    of = house(tmp_path, {DAY: whole(0, 30), date(2026, 6, 1): FeedUnavailable("gone")}, replace(FEED, requests=two_parts))
+    of = house(
+        tmp_path, {DAY: whole(0, 30), date(2026, 6, 1): FeedUnavailable("gone")}, replace(FEED, requests=two_parts)
+    )
     (day,) = run(of).days
     assert (day.status, day.rows, day.finished) == ("failed", 30, False)
 
@@ -342,7 +386,13 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
         return rows
 
     feed = replace(
-        FEED, zones=("FR",), metrics=(Metric.CAPACITY,), resolution="1y", tz="Europe/Brussels", yearly=True, parse=yearly,
+        FEED,
+        zones=("FR",),
+        metrics=(Metric.CAPACITY,),
+        resolution="1y",
+        tz="Europe/Brussels",
+        yearly=True,
+        parse=yearly,
         publication=Publication(daily_at=time(), day_offset=180),
     )
     year = date(2025, 1, 1)

@@ -40,13 +40,29 @@ VALUE = {"value": float, "unit": str, "ts": int, "resolution": str}
 LATEST = {"zone": str, "metrics": dict, "attribution": str, "license": str, "updated": int}
 CURRENT = {"value": float, "unit": str, "ts": int}
 BRIEF = {
-    "zone": str, "zone_name": str, "as_of": int, "current": dict, "context": dict, "context_window_requested_days": int,
-    "trend_24h": dict, "generation_mix": dict, "generation_mix_unit": str, "summary": str, "coverage_note": str,
-    "attribution": str, "license": str,
+    "zone": str,
+    "zone_name": str,
+    "as_of": int,
+    "current": dict,
+    "context": dict,
+    "context_window_requested_days": int,
+    "trend_24h": dict,
+    "generation_mix": dict,
+    "generation_mix_unit": str,
+    "summary": str,
+    "coverage_note": str,
+    "attribution": str,
+    "license": str,
 }
 CONTEXT = {
-    "percentile": int, "vs_median_pct": float, "median": float, "min": float, "max": float, "sample_count": int,
-    "window_days_actual": float, "unit": str,
+    "percentile": int,
+    "vs_median_pct": float,
+    "median": float,
+    "min": float,
+    "max": float,
+    "sample_count": int,
+    "window_days_actual": float,
+    "unit": str,
 }
 TREND = {"direction": str, "change_pct": float, "from_value": float}
 
@@ -75,7 +91,10 @@ def test_the_specifications_fields_and_types(world):
         assert brief["method"] == "brief/1"
     assert document(world, "latest/GB.json")["generation_mix"]["fuels"] == {"gas": 31, "wind": 31}
     assert document(world, "brief/GB.json")["generation_mix"] == {"gas": 31, "wind": 31}
-    assert (document(world, "brief/FR.json")["generation_mix"], document(world, "brief/FR.json")["generation_mix_unit"]) == ({}, "")
+    assert (
+        document(world, "brief/FR.json")["generation_mix"],
+        document(world, "brief/FR.json")["generation_mix_unit"],
+    ) == ({}, "")
     snapshot = document(world, SNAPSHOT)
     check(snapshot, {"generated": int, "zones": dict})
     assert list(snapshot["zones"]) == list(ZONES)
@@ -294,7 +313,8 @@ def contradictions(brief, now) -> list[str]:
     for metric, trend in brief["trend_24h"].items():
         flat = abs(trend["change"]) <= trend["flat_threshold"]
         agree |= {
-            f"{metric} direction": trend["direction"] == ("flat" if flat else "rising" if trend["change"] > 0 else "falling"),
+            f"{metric} direction": trend["direction"]
+            == ("flat" if flat else "rising" if trend["change"] > 0 else "falling"),
             f"{metric} share": trend["change_pct"] is None or sign(trend["change_pct"]) == sign(trend["change"]),
             f"{metric} change": sign(trend["change"]) == sign(brief["current"][metric]["value"] - trend["from_value"]),
         }
@@ -342,7 +362,9 @@ def test_many_instants_without_contradiction(world, monkeypatch, count):
         for name, body in read:
             assert b"NaN" not in body
             assert b"Infinity" not in body
-            assert b"null" not in body.replace(b'_pct":null', b"").replace(b'percentile":null', b"").replace(b'hour":null', b"")
+            assert b"null" not in body.replace(b'_pct":null', b"").replace(b'percentile":null', b"").replace(
+                b'hour":null', b""
+            )
             if name.startswith("brief"):
                 brief = orjson.loads(body)
                 assert said_only(brief) == set(), brief["summary"]
@@ -379,7 +401,9 @@ def test_a_publisher_that_read_less_never_sets_a_zone_back(world, monkeypatch):
     late.join(30)
     assert sorted(done[0].newer) == ["brief/FR.json", "latest/FR.json"]
     assert document(world, "latest/FR.json")["metrics"]["demand"]["value"] == 31000
-    assert document(world, SNAPSHOT)["zones"]["FR"] == {k: v for k, v in document(world, "latest/FR.json").items() if k != "zone"}
+    assert document(world, SNAPSHOT)["zones"]["FR"] == {
+        k: v for k, v in document(world, "latest/FR.json").items() if k != "zone"
+    }
     assert document(world, SNAPSHOT)["zones"]["GB"]["updated"] == NOW + 62
 
 
@@ -456,5 +480,14 @@ def test_the_method_page_names_every_member(world):
     brief = document(world, "brief/FR.json")
     page = (Path(__file__).parents[2] / "docs" / "brief.md").read_text()
     blocks = [*brief["context"]["price"], *brief["trend_24h"]["price"], "vs_median_pct_reason", "change_pct_reason"]
-    said = {"too_few_samples", "coverage_below_50_pct", "no_rows", "withheld_by_terms", "no_value_24h_ago", brief["method"]}
-    assert [name for name in (*blocks, *said, "summary_figures", "summary_parts", "valid_until") if f"`{name}`" not in page] == []
+    said = {
+        "too_few_samples",
+        "coverage_below_50_pct",
+        "no_rows",
+        "withheld_by_terms",
+        "no_value_24h_ago",
+        brief["method"],
+    }
+    assert [
+        name for name in (*blocks, *said, "summary_figures", "summary_parts", "valid_until") if f"`{name}`" not in page
+    ] == []

@@ -42,7 +42,19 @@ def one_a_day(days: Sequence[MarketDay]) -> list[Request]:
 
 
 FEED = Feed(
-    "neso.test", "hourly demand", ("GB",), (Metric.DEMAND,), 1, "1h", "start", "UTC", FIRST, Publication(), one_a_day, parse, 60,
+    "neso.test",
+    "hourly demand",
+    ("GB",),
+    (Metric.DEMAND,),
+    1,
+    "1h",
+    "start",
+    "UTC",
+    FIRST,
+    Publication(),
+    one_a_day,
+    parse,
+    60,
 )
 SOURCE = Source("neso", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
 
@@ -51,7 +63,10 @@ class Publisher:
     """Every day, but for what `failures` says of some."""
 
     def __init__(self, **failures: bytes | FeedError) -> None:
-        self.failures, self.asked = {date.fromisoformat(day[1:].replace("_", "-")): told for day, told in failures.items()}, 0
+        self.failures, self.asked = (
+            {date.fromisoformat(day[1:].replace("_", "-")): told for day, told in failures.items()},
+            0,
+        )
 
     def ask(self, request: Request) -> Answer:
         self.asked += 1
@@ -65,14 +80,18 @@ class Publisher:
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
     monkeypatch.setenv("EMDS_NOW", "2026-02-11T12:00:00Z")
     storage = Folder(tmp_path)
-    return line.House(storage, "simulated", {"neso": SOURCE}, (), {FEED.id: 1}, {"neso"}, Publisher(), lambda f, d: f.requests(d))
+    return line.House(
+        storage, "simulated", {"neso": SOURCE}, (), {FEED.id: 1}, {"neso"}, Publisher(), lambda f, d: f.requests(d)
+    )
 
 
 def materialise(house: line.House, instance: dg.DagsterInstance, **tags: str) -> dg.ExecuteInProcessResult:
     """One run over all days, as a backfill of the UI is."""
     span = {"dagster/asset_partition_range_start": str(FIRST), "dagster/asset_partition_range_end": str(LAST)}
     asset = series_asset(SOURCE, FEED)
-    return dg.materialize([asset], instance=instance, resources={"house": house}, tags=span | tags, raise_on_error=False)
+    return dg.materialize(
+        [asset], instance=instance, resources={"house": house}, tags=span | tags, raise_on_error=False
+    )
 
 
 def test_every_day_is_told_and_published(house: line.House) -> None:
@@ -86,7 +105,9 @@ def test_every_day_is_told_and_published(house: line.House) -> None:
         pictures = [event.partition for event in events if "plot" in event.materialization.metadata]
         assert pictures == ["2026-01-31", "2026-02-10"]
         assert {(check.check_name, check.passed) for check in result.get_asset_check_evaluations()} == {
-            ("believed", True), ("whole", True), ("steady", True),
+            ("believed", True),
+            ("whole", True),
+            ("steady", True),
         }
     assert series.read(house.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
     assert artefact.load(house.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0

@@ -41,35 +41,67 @@ def test_ordinary(world):
     )
 
 
-@pytest.mark.parametrize(("history", "now", "expected"), [
-    ([-11000 - i for i in range(720)], -11010,
-     "-11010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last 30 days, "
-     "+350 from the median of -11360. It is less export than a day earlier: the net import changed by +686."),
-    ([-1000 - i for i in range(720)], -1714,
-     "-1714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 days, "
-     "-354 from the median of -1360. It is much as a day earlier."),
-    ([-1000 - i for i in range(720)], -6795, "-6795 MW (net export), more export than at any time in the last 30 days: "
-     "-5435 from the median of -1360. It is more export"),
-    ([-1000 - i for i in range(720)], 0,
-     "0 MW (balanced), less export than at any time in the last 30 days: +1360 from the median of -1360. It is less export than"),
-    ([-1000 - i for i in range(720)], 200, "200 MW (net import), more import than at any time in the last 30 days: "
-     "+1560 from the median of -1360. A day earlier it was net export: the net import changed by +1896."),
-    ([1000 + i for i in range(720)], -200, "-200 MW (net export), more export than at any time in the last 30 days: "
-     "-1560 from the median of 1360. A day earlier it was net import: the net import changed by -1896."),
-    ([1000 + i for i in range(720)], 1010, "1010 MW (net import), unusually little import for this zone"),
-    ([1000 + i for i in range(720)], 1720, "1720 MW (net import), unusually high import for this zone"),
-    ([-10 - i for i in range(720)], -100, "-100 MW (net export), less export than usual for this zone"),
-])
+@pytest.mark.parametrize(
+    ("history", "now", "expected"),
+    [
+        (
+            [-11000 - i for i in range(720)],
+            -11010,
+            "-11010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last 30 days, "
+            "+350 from the median of -11360. It is less export than a day earlier: the net import changed by +686.",
+        ),
+        (
+            [-1000 - i for i in range(720)],
+            -1714,
+            "-1714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 days, "
+            "-354 from the median of -1360. It is much as a day earlier.",
+        ),
+        (
+            [-1000 - i for i in range(720)],
+            -6795,
+            "-6795 MW (net export), more export than at any time in the last 30 days: "
+            "-5435 from the median of -1360. It is more export",
+        ),
+        (
+            [-1000 - i for i in range(720)],
+            0,
+            "0 MW (balanced), less export than at any time in the last 30 days: +1360 from the median of -1360. It is less export than",
+        ),
+        (
+            [-1000 - i for i in range(720)],
+            200,
+            "200 MW (net import), more import than at any time in the last 30 days: "
+            "+1560 from the median of -1360. A day earlier it was net export: the net import changed by +1896.",
+        ),
+        (
+            [1000 + i for i in range(720)],
+            -200,
+            "-200 MW (net export), more export than at any time in the last 30 days: "
+            "-1560 from the median of 1360. A day earlier it was net import: the net import changed by -1896.",
+        ),
+        ([1000 + i for i in range(720)], 1010, "1010 MW (net import), unusually little import for this zone"),
+        ([1000 + i for i in range(720)], 1720, "1720 MW (net import), unusually high import for this zone"),
+        ([-10 - i for i in range(720)], -100, "-100 MW (net export), less export than usual for this zone"),
+    ],
+)
 def test_interchange_is_told_as_the_flow_that_runs(world, history, now, expected):
     world.fold("FR", "interchange", START, [*history, now])
     assert f"Interchange is {expected}" in text(world, "FR")
 
 
-@pytest.mark.parametrize(("value", "before", "direction", "expected"), [
-    (5, 2, "rising", "more import"), (2, 5, "falling", "less import"), (0, 5, "falling", "less import"), (5, 0, "rising", "more import"),
-    (-5, -2, "falling", "more export"), (-2, -5, "rising", "less export"), (0, -5, "rising", "less export"),
-    (-5, 0, "falling", "more export"),
-])
+@pytest.mark.parametrize(
+    ("value", "before", "direction", "expected"),
+    [
+        (5, 2, "rising", "more import"),
+        (2, 5, "falling", "less import"),
+        (0, 5, "falling", "less import"),
+        (5, 0, "rising", "more import"),
+        (-5, -2, "falling", "more export"),
+        (-2, -5, "rising", "less export"),
+        (0, -5, "rising", "less export"),
+        (-5, 0, "falling", "more export"),
+    ],
+)
 def test_a_flow_grows_or_shrinks(value, before, direction, expected):
     assert flow_words.moved("was", value, before, direction) == f"It was {expected} than a day earlier"
 
@@ -144,7 +176,9 @@ def test_each_time_is_said_where_metrics_differ(world):
 def test_a_short_window_says_how_long_it_is(world):
     world.fold("FR", "demand", NOW - 18 * DAY, [*range(18 * 24), 200])
     assert "of the last 18.0 days" in text(world, "FR")
-    assert coverage_note(told(world, "FR")).startswith("Only 0.6 of the window observed for demand (432 values): low confidence.")
+    assert coverage_note(told(world, "FR")).startswith(
+        "Only 0.6 of the window observed for demand (432 values): low confidence."
+    )
 
 
 def mix(world, ts):

@@ -15,7 +15,9 @@ from warehouse.storage import Folder
 
 def run(storage: Folder, assets: list[dg.AssetsDefinition]) -> dg.ExecuteInProcessResult:
     with dg.DagsterInstance.ephemeral() as instance:
-        return dg.materialize(assets, resources={"house": SimpleNamespace(storage=storage)}, instance=instance, raise_on_error=False)
+        return dg.materialize(
+            assets, resources={"house": SimpleNamespace(storage=storage)}, instance=instance, raise_on_error=False
+        )
 
 
 def test_one_asset_a_layer_in_the_geo_group() -> None:

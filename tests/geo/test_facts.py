@@ -10,7 +10,16 @@ import shapely
 
 from geo_data import records
 
-SAME = ("name", "pair", "type", "capacity_mw", "capacity_from_to_mw", "capacity_to_from_mw", "commissioning_year", "geometry_quality")
+SAME = (
+    "name",
+    "pair",
+    "type",
+    "capacity_mw",
+    "capacity_from_to_mw",
+    "capacity_to_from_mw",
+    "commissioning_year",
+    "geometry_quality",
+)
 
 
 def features(path: Path) -> dict[str, dict[str, object]]:
@@ -25,8 +34,11 @@ def test_every_plant_is_there_and_differs_only_by_a_mend(shared_geo: Path) -> No
     for name in set(given) & set(kept):
         told, plant = given[name]["properties"], kept[name]
         told |= dict(zip(("lon", "lat"), given[name]["geometry"]["coordinates"], strict=True))
-        differing = {f for f in ("name", "zone", "country", "fuel", "capacity_mw", "commissioning_year", "source", "lon", "lat")
-                     if told[f] != getattr(plant, f)}
+        differing = {
+            f
+            for f in ("name", "zone", "country", "fuel", "capacity_mw", "commissioning_year", "source", "lon", "lat")
+            if told[f] != getattr(plant, f)
+        }
         assert differing == {field for mended, field in mends if mended == name}, name
         assert (told["owner"] or "").replace(",", "").split() == (plant.owner or "").replace(",", "").split()
         if told["fuels"]:

@@ -36,7 +36,9 @@ def test_units_name_what_a_file_lacks(tmp_path: Path) -> None:
 
 def test_a_publishers_own_file_serves_where_no_packaged_copy_lies(tmp_path: Path) -> None:
     source = INPUTS["australia"]
-    frame = geopandas.GeoDataFrame({source.url_column: ["Victoria", "Texas"]}, geometry=[box(0, 0, 1, 1), box(3, 3, 4, 4)], crs="EPSG:4326")
+    frame = geopandas.GeoDataFrame(
+        {source.url_column: ["Victoria", "Texas"]}, geometry=[box(0, 0, 1, 1), box(3, 3, 4, 4)], crs="EPSG:4326"
+    )
     frame.to_file(tmp_path / "ne_10m_admin_1_states_provinces.shp")
     shapes = sorted(tmp_path.glob("*"))
     with zipfile.ZipFile(tmp_path / source.url.rsplit("/", 1)[1], "w") as bundle:
@@ -61,15 +63,26 @@ def test_a_cut_by_another_file_leaves_no_sliver() -> None:
     # The other file's coast lies a hair off: what it does not cover along the coast is no part of the zone.
     south = shapely.union_all([box(0.001, 0, 4, 2)])
     cut = Footprint("X", "countries", ("Land",), without=("italy", ("South",)))
-    found = footprints._footprint(cut, polygons(countries={"Land": [box(0, 0, 4, 2), box(0, 2, 4, 4)]}, italy={"South": [south]}))
-    assert [part.bounds for part in shapely.get_parts(found)] == [(0.0, 0.0, 4.0, 4.0)] or found.area == pytest.approx(8, abs=0.01)
+    found = footprints._footprint(
+        cut, polygons(countries={"Land": [box(0, 0, 4, 2), box(0, 2, 4, 4)]}, italy={"South": [south]})
+    )
+    assert [part.bounds for part in shapely.get_parts(found)] == [(0.0, 0.0, 4.0, 4.0)] or found.area == pytest.approx(
+        8, abs=0.01
+    )
 
 
 def test_within_and_also_and_without() -> None:
-    zone = Footprint("X", "countries", ("Land",), within="se_3", also=("sweden", ("County",)), without=("sweden", ("Corner",)))
-    found = footprints._footprint(zone, polygons(
-        countries={"Land": [box(0, 0, 10, 10)]}, se_3={"SE_3": [box(0, 0, 10, 4)]},
-        sweden={"County": [box(0, 4, 5, 6)], "Corner": [box(8, 0, 12, 4)]}))
+    zone = Footprint(
+        "X", "countries", ("Land",), within="se_3", also=("sweden", ("County",)), without=("sweden", ("Corner",))
+    )
+    found = footprints._footprint(
+        zone,
+        polygons(
+            countries={"Land": [box(0, 0, 10, 10)]},
+            se_3={"SE_3": [box(0, 0, 10, 4)]},
+            sweden={"County": [box(0, 4, 5, 6)], "Corner": [box(8, 0, 12, 4)]},
+        ),
+    )
     assert found.equals(shapely.union(box(0, 0, 8, 4), box(0, 4, 5, 6)))
 
 
@@ -95,7 +108,9 @@ def test_overlapping_inputs_give_each_face_one_owner() -> None:
     assert built["A"].area == pytest.approx(1, abs=0.01), "the first zone has what both claim"
 
 
-if PACKAGED := os.environ.get("EMDS_GEO_INPUTS"):  # the packages' files are 60 MB: this is for whoever rebuilds the layers
+if PACKAGED := os.environ.get(
+    "EMDS_GEO_INPUTS"
+):  # the packages' files are 60 MB: this is for whoever rebuilds the layers
 
     @pytest.mark.slow
     @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)

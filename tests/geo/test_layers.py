@@ -28,7 +28,11 @@ GEOJSON = ("geo/zones.low.geojson", "geo/zones.high.geojson", "geo/interconnecto
 
 
 def positions(coordinates: Any) -> list[list[float]]:
-    return [coordinates] if isinstance(coordinates[0], float | int) else [p for part in coordinates for p in positions(part)]
+    return (
+        [coordinates]
+        if isinstance(coordinates[0], float | int)
+        else [p for part in coordinates for p in positions(part)]
+    )
 
 
 @pytest.mark.parametrize("name", GEOJSON)
@@ -104,13 +108,17 @@ def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str
     assert parquet["owner"].isna().sum() == sum(p.owner is None for p in plants.values())
     rows = list(csv.DictReader(io.StringIO(documents["geo/plants.csv"].decode())))
     assert len(rows) == len(plants)
-    assert {r["id"] for r in rows if r["commissioning_year"] == ""} == {p.id for p in plants.values() if p.commissioning_year is None}
+    assert {r["id"] for r in rows if r["commissioning_year"] == ""} == {
+        p.id for p in plants.values() if p.commissioning_year is None
+    }
     assert float(rows[0]["lon"]) == plants[rows[0]["id"]].lon
     assert documents["geo/plants.csv"].count(b"\r\n") == len(plants) + 1
 
 
 def test_the_same_tables_give_the_same_bytes(documents: dict[str, bytes]) -> None:
-    assert geo_layers.documents("plants") == {name: body for name, body in documents.items() if name.startswith("geo/plants")}
+    assert geo_layers.documents("plants") == {
+        name: body for name, body in documents.items() if name.startswith("geo/plants")
+    }
 
 
 def test_layers_are_published_once_for_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +126,9 @@ def test_layers_are_published_once_for_the_same_tables(tmp_path: Path, monkeypat
     geo_layers.ensure(storage)
     first = artefact.identity(storage, "geo/plants.fgb")
     assert first is not None
-    assert first.version == getattr(artefact.identity(storage, "geo/plants.geojson"), "version", None), "one layer, one version"
+    assert first.version == getattr(artefact.identity(storage, "geo/plants.geojson"), "version", None), (
+        "one layer, one version"
+    )
     geo_layers.ensure(storage)
     assert artefact.identity(storage, "geo/plants.fgb") == first
     monkeypatch.setattr(geo_layers, "fingerprint", lambda: "other tables")

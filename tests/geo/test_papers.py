@@ -16,7 +16,11 @@ README = (Path(geo_data.__file__).parent / "README.md").read_text()
 def test_counts_are_those_of_the_tables() -> None:
     plants = records.plants()
     assert f"{len(plants):,} plants of 250 MW and above" in README
-    for source, heading in (("EIA-860", "U.S. EIA Form 860"), ("powerplantmatching", "powerplantmatching"), ("OpenNEM", "OpenElectricity")):
+    for source, heading in (
+        ("EIA-860", "U.S. EIA Form 860"),
+        ("powerplantmatching", "powerplantmatching"),
+        ("OpenNEM", "OpenElectricity"),
+    ):
         [row] = [line for line in README.splitlines() if line.startswith(f"| {heading}")]
         assert int(re.findall(r"\d+", row)[-1]) == sum(plant.source.startswith(source) for plant in plants)
     assert f"{len(records.mends())} corrections" in README

@@ -29,10 +29,15 @@ SITES = [
 ]
 UNITS = [
     # Plant Code, Generator ID, Technology, Nameplate Capacity (MW), Operating Year, Status
-    (6099, "1", "Nuclear", 1159.0, 1985, "OP"), (6099, "2", "Nuclear", 1164.0, 1986, "OP"),
-    (260, "A", "Natural Gas Fired Combined Cycle", 699.0, 2002, "OP"), (260, "B", "Natural Gas Fired Combined Cycle", 699.0, 2002, "SB"),
-    (260, "C", "Batteries", 400.0, 2021, "OP"), (260, "D", "Petroleum Liquids", 2.5, 1999, "OA"), (260, "E", "Batteries", 90.0, 2025, "RE"),
-    (7, "1", "Solar Photovoltaic", 249.9, 2015, "OP"), (8, "1", "Conventional Steam Coal", 900.0, 1980, "OP"),
+    (6099, "1", "Nuclear", 1159.0, 1985, "OP"),
+    (6099, "2", "Nuclear", 1164.0, 1986, "OP"),
+    (260, "A", "Natural Gas Fired Combined Cycle", 699.0, 2002, "OP"),
+    (260, "B", "Natural Gas Fired Combined Cycle", 699.0, 2002, "SB"),
+    (260, "C", "Batteries", 400.0, 2021, "OP"),
+    (260, "D", "Petroleum Liquids", 2.5, 1999, "OA"),
+    (260, "E", "Batteries", 90.0, 2025, "RE"),
+    (7, "1", "Solar Photovoltaic", 249.9, 2015, "OP"),
+    (8, "1", "Conventional Steam Coal", 900.0, 1980, "OP"),
     (9, "1", "Conventional Steam Coal", 900.0, 1980, "RE"),
 ]
 
@@ -49,9 +54,26 @@ def workbook(sheet: str, heading: list[str], rows: list[tuple[object, ...]]) -> 
     return body.getvalue()
 
 
-SITE_HEADING = ["Utility ID", "Utility Name", "Plant Code", "Plant Name", "State", "Latitude", "Longitude", "Balancing Authority Code"]
-UNIT_HEADING = ["Utility ID", "Utility Name", "Plant Code", "Generator ID", "Technology", "Nameplate Capacity (MW)", "Operating Year",
-                "Status"]
+SITE_HEADING = [
+    "Utility ID",
+    "Utility Name",
+    "Plant Code",
+    "Plant Name",
+    "State",
+    "Latitude",
+    "Longitude",
+    "Balancing Authority Code",
+]
+UNIT_HEADING = [
+    "Utility ID",
+    "Utility Name",
+    "Plant Code",
+    "Generator ID",
+    "Technology",
+    "Nameplate Capacity (MW)",
+    "Operating Year",
+    "Status",
+]
 
 
 def form(folder: Path, units: list[tuple[object, ...]] = UNITS) -> Path:
@@ -89,9 +111,15 @@ def test_another_bundle_is_refused(tmp_path: Path) -> None:
 
 def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
     moss, diablo = eia860.plants(form(tmp_path))
-    mends = [Mend("eia-260", "zone", "US-ERCOT", "why"), Mend("eia-260", "commissioning_year", "2002", "why"),
-             Mend("eia-6099", "drop", None, "why"), Mend("eia-1", "drop", None, "the source lists it no more")]
-    assert mending.mended([moss, diablo], mends) == [dataclasses.replace(moss, zone="US-ERCOT", commissioning_year=2002)]
+    mends = [
+        Mend("eia-260", "zone", "US-ERCOT", "why"),
+        Mend("eia-260", "commissioning_year", "2002", "why"),
+        Mend("eia-6099", "drop", None, "why"),
+        Mend("eia-1", "drop", None, "the source lists it no more"),
+    ]
+    assert mending.mended([moss, diablo], mends) == [
+        dataclasses.replace(moss, zone="US-ERCOT", commissioning_year=2002)
+    ]
     bare = dataclasses.replace(moss, commissioning_year=None)
     assert mending.mended([bare], mends[:2])[0].commissioning_year == 2002
 
@@ -124,15 +152,18 @@ def paluel() -> Plant:
     return next(p for p in records.plants() if p.name == "Paluel")
 
 
-@pytest.mark.parametrize(("rows", "said"), [
-    ([listed()], []),
-    ([listed(capacity_mw=5000.0)], []),
-    ([listed(capacity_mw=4000.0)], ["ppm-fr-paluel-nuclear (Paluel): 5320 MW, 4000 in the list"]),
-    ([listed(closes=2024.0)], ["ppm-fr-paluel-nuclear (Paluel): closed in 2024 by the list"]),
-    ([], ["ppm-fr-paluel-nuclear (Paluel): not in the list"]),
-    ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["Penly (FR, 5320 MW of nuclear): not in our table"]),
-    ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
-])
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([listed()], []),
+        ([listed(capacity_mw=5000.0)], []),
+        ([listed(capacity_mw=4000.0)], ["ppm-fr-paluel-nuclear (Paluel): 5320 MW, 4000 in the list"]),
+        ([listed(closes=2024.0)], ["ppm-fr-paluel-nuclear (Paluel): closed in 2024 by the list"]),
+        ([], ["ppm-fr-paluel-nuclear (Paluel): not in the list"]),
+        ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["Penly (FR, 5320 MW of nuclear): not in our table"]),
+        ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
+    ],
+)
 def test_differences_from_the_european_list(rows: list[Listed], said: list[str]) -> None:
     assert compare.differences([paluel()], rows, 2026) == said
 
@@ -143,7 +174,8 @@ def test_the_european_list_is_read_by_country_and_size(tmp_path: Path) -> None:
         "id,Name,Fueltype,Technology,Set,Country,Capacity,Efficiency,DateIn,DateRetrofit,DateOut,lat,lon,EIC\n"
         "0,Paluel,Nuclear,Steam Turbine,PP,France,5320.0,,1984.0,,,49.8582,0.6354,{}\n"
         "1,Small,Solar,Pv,PP,France,20.0,,2015.0,,,45.0,1.0,{}\n"
-        "2,Foreign,Hard Coal,Steam Turbine,PP,Czechia,900.0,,1980.0,,2030.0,50.0,14.0,{}\n")
+        "2,Foreign,Hard Coal,Steam Turbine,PP,Czechia,900.0,,1980.0,,2030.0,50.0,14.0,{}\n"
+    )
     assert compare.read(table) == [listed()]
 
 
@@ -166,7 +198,9 @@ def publisher() -> Iterator[str]:
     server.server_close()
 
 
-def test_files_are_fetched_whole_once_or_not_at_all(publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_fetched_whole_once_or_not_at_all(
+    publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fetch, "addresses", lambda year: [f"{publisher}/file.zip"])
     fetch.fetch(tmp_path, date(2026, 11, 20))
     assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000

@@ -72,7 +72,9 @@ def test_an_empty_cell_is_none_only_where_it_may_be(tmp_path: Path) -> None:
         records.read(KnownTotal, table)
 
 
-@pytest.mark.parametrize("name", ["plants.csv", "interconnectors.csv", "zones.csv", "plant_mends.csv", "plants_outside.csv"])
+@pytest.mark.parametrize(
+    "name", ["plants.csv", "interconnectors.csv", "zones.csv", "plant_mends.csv", "plants_outside.csv"]
+)
 def test_tables_hold_no_stray_blanks(name: str) -> None:
     text = (records.TABLES / name).read_text()
     assert "  " not in text
@@ -102,7 +104,10 @@ def test_checks_find_a_bowtie_and_a_repeated_vertex() -> None:
 def test_checks_find_rings_that_run_the_wrong_way() -> None:
     square = shapely.orient_polygons(shapely.from_wkt("POLYGON ((0 0, 9 0, 9 9, 0 9, 0 0), (2 2, 2 3, 3 3, 3 2, 2 2))"))
     assert checks.ring_order({"A": square}) == []
-    assert checks.ring_order({"A": shapely.reverse(square)}) == ["A: an exterior ring is clockwise", "A: a hole is counter-clockwise"]
+    assert checks.ring_order({"A": shapely.reverse(square)}) == [
+        "A: an exterior ring is clockwise",
+        "A: a hole is counter-clockwise",
+    ]
 
 
 def test_checks_find_overlaps_and_gaps_between_neighbours() -> None:
@@ -117,8 +122,14 @@ def test_checks_find_ids_twice_missing_and_unknown() -> None:
 
 
 def test_checks_find_foreign_words_and_small_plants() -> None:
-    wrong = [plant(), plant(zone="FI"), plant(fuel="uranium"), plant(fuel="imports"), plant(capacity_mw=249.9),
-             plant(fuel_2="gas", fuel_2_mw=5000.0)]
+    wrong = [
+        plant(),
+        plant(zone="FI"),
+        plant(fuel="uranium"),
+        plant(fuel="imports"),
+        plant(capacity_mw=249.9),
+        plant(fuel_2="gas", fuel_2_mw=5000.0),
+    ]
     assert len(checks.vocabulary(wrong)) == 5
     found = checks.pairs([line(), line(to_zone="FR"), line(to_zone="IE")])
     assert found == ["fr-ch-ac: FR_FR is not a pair of zones", "fr-ch-ac: FR_IE is not a pair of zones"]
@@ -165,7 +176,9 @@ def test_checks_find_a_plant_listed_twice_but_not_eias_own_pairs() -> None:
 def test_checks_find_totals_that_are_off() -> None:
     known = [KnownTotal("US-CAISO", "nuclear", 2323.0, 1.0, "a publisher")]
     assert checks.off_total([plant()], known) == []
-    assert checks.off_total([plant(capacity_mw=2400.0)], known) == ["US-CAISO nuclear: 2,400 MW against 2,323 (a publisher)"]
+    assert checks.off_total([plant(capacity_mw=2400.0)], known) == [
+        "US-CAISO nuclear: 2,400 MW against 2,323 (a publisher)"
+    ]
     assert checks.off_total([], known) != []
 
 

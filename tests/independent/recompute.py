@@ -47,7 +47,9 @@ class Api:
     def get(self, path: str, **query: object) -> Any:
         """The decoded body, numbers with a point as fractions; None for 404 and 503."""
         url = f"{self.base}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
-        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self.key}", "Accept": "application/json"})
+        request = urllib.request.Request(
+            url, headers={"Authorization": f"Bearer {self.key}", "Accept": "application/json"}
+        )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer, parse_float=Fraction)
@@ -76,7 +78,9 @@ def standing(rows: list[Row]) -> list[Row]:
     for step in sorted({SECONDS[r.resolution] for r in rows}):
         cells = {cell for r in kept for cell in range(r.ts // 300, -(-r.end // 300))}
         kept += [
-            r for r in rows if SECONDS[r.resolution] == step and not any(c in cells for c in range(r.ts // 300, -(-r.end // 300)))
+            r
+            for r in rows
+            if SECONDS[r.resolution] == step and not any(c in cells for c in range(r.ts // 300, -(-r.end // 300)))
         ]
     return sorted(kept)
 
@@ -159,13 +163,24 @@ def context(window: list[Row], now: Row, tz: ZoneInfo) -> tuple[dict[str, Any] |
     hour = datetime.fromtimestamp(now.ts, tz).hour
     same = sorted((r.value, min(r.end, now.ts) - r.ts) for r in window if datetime.fromtimestamp(r.ts, tz).hour == hour)
     block: dict[str, Any] = {
-        "percentile": percentile(pairs, x), "percentile_exact": half_up(rank(pairs, x), 2), "percentile_same_hour": None,
-        "band": band(x, pairs, threshold), "ties_pct": half_up(Fraction(100 * sum(w for v, w in pairs if v == x), total), 1),
-        "vs_median": number(x - median), "median": number(median), "p10": number(p10), "p90": number(p90),
-        "min": number(pairs[0][0]), "max": number(pairs[-1][0]), "sample_count": len(pairs),
-        "coverage": half_up(Fraction(total, WINDOW), 2), "confidence": "normal" if total * 10 >= WINDOW * 9 else "low",
-        "window_start": now.ts - WINDOW, "window_end": now.ts,
-        "window_days_actual": half_up(Fraction(now.ts - window[0].ts, DAY), 1), "unit": now.unit,
+        "percentile": percentile(pairs, x),
+        "percentile_exact": half_up(rank(pairs, x), 2),
+        "percentile_same_hour": None,
+        "band": band(x, pairs, threshold),
+        "ties_pct": half_up(Fraction(100 * sum(w for v, w in pairs if v == x), total), 1),
+        "vs_median": number(x - median),
+        "median": number(median),
+        "p10": number(p10),
+        "p90": number(p90),
+        "min": number(pairs[0][0]),
+        "max": number(pairs[-1][0]),
+        "sample_count": len(pairs),
+        "coverage": half_up(Fraction(total, WINDOW), 2),
+        "confidence": "normal" if total * 10 >= WINDOW * 9 else "low",
+        "window_start": now.ts - WINDOW,
+        "window_end": now.ts,
+        "window_days_actual": half_up(Fraction(now.ts - window[0].ts, DAY), 1),
+        "unit": now.unit,
     }
     percentage(x - median, median, threshold, "vs_median_pct", block, "median")
     reason = too_little(same, WINDOW // 24)
@@ -183,8 +198,12 @@ def trend(rows: list[Row], now: Row, threshold: Fraction) -> dict[str, Any] | st
     base, change = before[-1], now.value - before[-1].value
     direction = "flat" if abs(change) <= threshold else "rising" if change > 0 else "falling"
     block: dict[str, Any] = {
-        "direction": direction, "change": number(change), "from_value": number(base.value), "from_ts": base.ts,
-        "flat_threshold": number(threshold), "unit": now.unit,
+        "direction": direction,
+        "change": number(change),
+        "from_value": number(base.value),
+        "from_ts": base.ts,
+        "flat_threshold": number(threshold),
+        "unit": now.unit,
     }
     percentage(change, base.value, threshold, "change_pct", block, "from")
     return block
@@ -206,8 +225,11 @@ def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> 
     wrong = differences(metric, {k: stated[k] for k in ("value", "unit", "ts", "resolution")}, now._asdict())
     for kind, left_out, found in (("context", "context_omitted", block), ("trend_24h", "trend_omitted", moved)):
         if isinstance(found, str):
-            wrong += differences(f"{metric} {kind}", {left_out: brief[left_out].get(metric), kind: brief[kind].get(metric)},
-                                 {left_out: found, kind: None})
+            wrong += differences(
+                f"{metric} {kind}",
+                {left_out: brief[left_out].get(metric), kind: brief[kind].get(metric)},
+                {left_out: found, kind: None},
+            )
         else:
             wrong += differences(f"{metric} {kind}", brief[kind].get(metric) or {}, found)
     return wrong
@@ -216,7 +238,8 @@ def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> 
 def differences(where: str, published: dict[str, Any], computed: dict[str, Any]) -> list[str]:
     return [
         f"{where}.{name}: published {shown(published.get(name))}, computed {shown(computed.get(name))}"
-        for name in sorted({*published, *computed}) if published.get(name) != computed.get(name)
+        for name in sorted({*published, *computed})
+        if published.get(name) != computed.get(name)
     ]
 
 
@@ -231,7 +254,11 @@ def check_mix(api: Api, brief: dict[str, Any]) -> list[str]:
     ts = brief["generation_mix_ts"]
     rows = api.rows("generation", brief["zone"], ts, brief["as_of"] + 1, brief["as_of"])
     mix = {r["fuel"]: r["value"] for r in rows if r["ts"] == max(row["ts"] for row in rows)}
-    found = {"generation_mix": mix, "generation_mix_ts": max(r["ts"] for r in rows), "generation_mix_unit": rows[0]["unit"]}
+    found = {
+        "generation_mix": mix,
+        "generation_mix_ts": max(r["ts"] for r in rows),
+        "generation_mix_unit": rows[0]["unit"],
+    }
     return differences("mix", {name: brief[name] for name in found}, found)
 
 
@@ -255,7 +282,9 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
     for text in [*kept, *(text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text))]:
         summary = summary.replace(text, " ")
     lonely = {Fraction(n) for n in re.findall(r"[+-]?\d+(?:\.\d+)?", summary)} - numbers_in(others)
-    joined = [] if brief["summary"] == " ".join(brief["summary_parts"].values()) else ["summary: its parts say otherwise"]
+    joined = (
+        [] if brief["summary"] == " ".join(brief["summary_parts"].values()) else ["summary: its parts say otherwise"]
+    )
     return joined + [f"summary: {shown(n)} stands nowhere else" for n in sorted(lonely)]
 
 
@@ -267,7 +296,9 @@ def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
     wrong = differences("latest", published, current)
     for metric, value in latest["metrics"].items():
         block = brief["context"].get(metric)
-        wrong += differences(f"latest {metric}", {"percentile": value["percentile"]}, {"percentile": block and block["percentile"]})
+        wrong += differences(
+            f"latest {metric}", {"percentile": value["percentile"]}, {"percentile": block and block["percentile"]}
+        )
     return wrong
 
 
@@ -285,7 +316,9 @@ def main(argv: list[str]) -> int:
         wrong += check_mix(api, brief) + check_summary(brief) + check_latest(brief, latest)
         checked += 1
         failed += bool(wrong)
-        print(f"{zone}: {'differs' if wrong else 'equal'} ({len(brief['context'])} context blocks, {len(brief['trend_24h'])} trends)")
+        print(
+            f"{zone}: {'differs' if wrong else 'equal'} ({len(brief['context'])} context blocks, {len(brief['trend_24h'])} trends)"
+        )
         for line in wrong:
             print(f"  {line}")
     print(f"{checked} zones checked, {failed} differ")

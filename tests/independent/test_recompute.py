@@ -33,17 +33,42 @@ SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSI
 
 
 def feed(product: str, rank: int) -> Feed:
-    return Feed(f"rough.{product}", product, tuple(ZONES), tuple(Metric), rank, "5m", "start", "UTC", date(2020, 1, 1),
-                Publication(lag_minutes=5), lambda days: [], lambda body, request: Rows(), 5)
+    return Feed(
+        f"rough.{product}",
+        product,
+        tuple(ZONES),
+        tuple(Metric),
+        rank,
+        "5m",
+        "start",
+        "UTC",
+        date(2020, 1, 1),
+        Publication(lag_minutes=5),
+        lambda days: [],
+        lambda body, request: Rows(),
+        5,
+    )
 
 
-SOURCE = Source("rough", "Rough Grid", "https://rough.example", ("rough.example",), 60, "none", "", "Rough Grid", "yes",
-                (feed("fine", 1), feed("coarse", 9)))
+SOURCE = Source(
+    "rough",
+    "Rough Grid",
+    "https://rough.example",
+    ("rough.example",),
+    60,
+    "none",
+    "",
+    "Rough Grid",
+    "yes",
+    (feed("fine", 1), feed("coarse", 9)),
+)
 
 
 def rough(random, count):
     """Values with plateaus, zeros, negatives and holes, over a daily cycle."""
-    values = np.round(random.normal(5, 40, count).cumsum() % 300 - 80 + random.normal(0, 5, count), int(random.integers(0, 6)))
+    values = np.round(
+        random.normal(5, 40, count).cumsum() % 300 - 80 + random.normal(0, 5, count), int(random.integers(0, 6))
+    )
     values[random.random(count) < random.choice([0, 0.3])] = 0
     holes = random.random(count) < random.choice([0, 0.02, 0.4])
     return [None if hole else float(v) for v, hole in zip(values, holes, strict=True)]
@@ -85,8 +110,23 @@ def server(home):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environ = {**os.environ, "EMDS_HOME": str(home), "EMDS_NOW": STAMP, "WEB_CONCURRENCY": "1", "EMDS_BASE_URL": f"http://127.0.0.1:{port}"}
-    argv = [sys.executable, "-m", "gunicorn", "--config", "api/gunicorn.conf.py", "--bind", f"127.0.0.1:{port}", "api.wsgi:app"]
+    environ = {
+        **os.environ,
+        "EMDS_HOME": str(home),
+        "EMDS_NOW": STAMP,
+        "WEB_CONCURRENCY": "1",
+        "EMDS_BASE_URL": f"http://127.0.0.1:{port}",
+    }
+    argv = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "--config",
+        "api/gunicorn.conf.py",
+        "--bind",
+        f"127.0.0.1:{port}",
+        "api.wsgi:app",
+    ]
     with (home / "gunicorn.log").open("wb") as log:
         process = subprocess.Popen(argv, cwd=ROOT, env=environ, stdout=log, stderr=log)
     base = f"http://127.0.0.1:{port}"
@@ -113,7 +153,9 @@ def wait(base, process):
 
 
 def recompute(server, *zones):
-    return subprocess.run([sys.executable, str(SCRIPT), *server, *zones], capture_output=True, text=True, timeout=280, check=False)
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *server, *zones], capture_output=True, text=True, timeout=280, check=False
+    )
 
 
 @pytest.mark.slow

@@ -35,8 +35,11 @@ MODERN = "2026-07-28"
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
 VERSIONS = (*LEGACY, MODERN)
 BASE_URL = "http://emds.example"
-_META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientInfo": {"name": "Tests", "version": "1"},
-         "io.modelcontextprotocol/clientCapabilities": {}}
+_META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": {"name": "Tests", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 def _none(*_: object) -> Any:
@@ -44,31 +47,67 @@ def _none(*_: object) -> Any:
 
 
 def _feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str) -> Feed:
-    return Feed(name, name, zones, metrics, 1, resolution, "start", "UTC", date(2016, 1, 1), Publication(lag_minutes=60), _none, _none, 5)
+    return Feed(
+        name,
+        name,
+        zones,
+        metrics,
+        1,
+        resolution,
+        "start",
+        "UTC",
+        date(2016, 1, 1),
+        Publication(lag_minutes=60),
+        _none,
+        _none,
+        5,
+    )
 
 
 def _source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
-    return Source(code, f"{code.title()} Grid", f"https://{code}.example", (f"{code}.example",), 60.0, "CC BY 4.0",
-                  f"https://{code}.example/licence", f"© {code.title()} Grid", "no" if withheld else "yes", feeds, withheld)
+    return Source(
+        code,
+        f"{code.title()} Grid",
+        f"https://{code}.example",
+        (f"{code}.example",),
+        60.0,
+        "CC BY 4.0",
+        f"https://{code}.example/licence",
+        f"© {code.title()} Grid",
+        "no" if withheld else "yes",
+        feeds,
+        withheld,
+    )
 
 
 SOURCES = {
     source.code: source
     for source in (
-        _source("north", (
-            _feed("north.price", ("GB", "DE-LU", "AU-NSW"), (Metric.PRICE,), "30m"),
-            _feed("north.grid", ("GB", "DE-LU", "AU-NSW"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
-            _feed("north.mix", ("GB",), (Metric.GENERATION,), "30m"),
-            _feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
-            _feed("north.plants", ("DE-LU",), (Metric.CAPACITY,), "1y"),
-        )),
+        _source(
+            "north",
+            (
+                _feed("north.price", ("GB", "DE-LU", "AU-NSW"), (Metric.PRICE,), "30m"),
+                _feed("north.grid", ("GB", "DE-LU", "AU-NSW"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
+                _feed("north.mix", ("GB",), (Metric.GENERATION,), "30m"),
+                _feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
+                _feed("north.plants", ("DE-LU",), (Metric.CAPACITY,), "1y"),
+            ),
+        ),
         _source("shut", (_feed("shut.price", ("US-PJM",), (Metric.PRICE,), "5m"),), withheld=True),
     )
 }
 
 
 def _put(
-    storage: Folder, feed: str, zone: str, metric: str, start: int, count: int, value: Callable[[int], float], unit: str, **lane: Any,
+    storage: Folder,
+    feed: str,
+    zone: str,
+    metric: str,
+    start: int,
+    count: int,
+    value: Callable[[int], float],
+    unit: str,
+    **lane: Any,
 ) -> None:
     found = next(f for source in SOURCES.values() for f in source.feeds if f.id == feed)
     rows = Rows()
@@ -127,9 +166,15 @@ class Caller:
 
     def raw(self, body: bytes | str, method: str = "POST", **headers: str | None) -> TestResponse:
         """One HTTP request; a header of None is left out, `_` in names stands for `-`."""
-        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **self.headers,
-                **{name.replace("_", "-"): value for name, value in headers.items()}}
-        return self.app.test_client().open("/mcp", method=method, data=body, headers={n: v for n, v in sent.items() if v is not None})
+        sent = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            **self.headers,
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        return self.app.test_client().open(
+            "/mcp", method=method, data=body, headers={n: v for n, v in sent.items() if v is not None}
+        )
 
     def send(self, message: Any, version: str | None = None, **headers: str | None) -> TestResponse:
         """A message as a client of a version sends it: with its headers, and in 2026-07-28 with `_meta`."""
@@ -151,7 +196,9 @@ class Caller:
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params else {})}
         return self.send(message, version)
 
-    def call(self, tool: str, version: str = MODERN, meta: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+    def call(
+        self, tool: str, version: str = MODERN, meta: dict[str, Any] | None = None, **arguments: Any
+    ) -> dict[str, Any]:
         """The result of a tool call."""
         params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
         answer = self.ask(version, "tools/call", **params)
@@ -170,8 +217,15 @@ Make = Callable[..., Caller]
 
 
 def _settings(home: Path, folder: Path, **changes: Any) -> Settings:
-    given = {"home": str(home), "database_url": f"sqlite:///{folder / 'accounts.sqlite'}", "base_url": BASE_URL,
-             "free_calls_per_minute": 0, "sample_calls_per_day": 0, "signups_per_hour": 0, **changes}
+    given = {
+        "home": str(home),
+        "database_url": f"sqlite:///{folder / 'accounts.sqlite'}",
+        "base_url": BASE_URL,
+        "free_calls_per_minute": 0,
+        "sample_calls_per_day": 0,
+        "signups_per_hour": 0,
+        **changes,
+    }
     return Settings(**given)
 
 
@@ -231,7 +285,9 @@ class Programs:
         """Runs a program to its end; its exit status is the caller's business."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
         mine = {"HOME": str(self.home), "MCP_REMOTE_CONFIG_DIR": str(self.home), "NO_COLOR": "1", **environ}
-        return subprocess.run(command, cwd=self.home, env=kept | mine, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            command, cwd=self.home, env=kept | mine, capture_output=True, text=True, timeout=120, check=False
+        )
 
     def told(self, *command: str, **environ: str) -> Any:
         """What a program prints last, as JSON; it must have succeeded."""
@@ -261,7 +317,9 @@ class Service:
         return f"{self.url}/mcp"
 
     def new_key(self) -> str:
-        answer = requests.post(f"{self.url}/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"}, timeout=10)
+        answer = requests.post(
+            f"{self.url}/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"}, timeout=10
+        )
         return str(answer.json()["api_key"])
 
     def used(self, key: str) -> int:
@@ -275,8 +333,12 @@ def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """Two workers over the warehouse, with gunicorn's own configuration for production."""
     database = tmp_path_factory.mktemp("served") / "accounts.sqlite"
     environ = {
-        "EMDS_HOME": str(warehouse), "EMDS_NOW": "2026-03-30T12:10:00Z", "EMDS_DATABASE_URL": f"sqlite:///{database}",
-        "EMDS_FREE_CALLS_PER_MINUTE": "0", "EMDS_SAMPLE_CALLS_PER_DAY": "0", "EMDS_SIGNUPS_PER_HOUR": "0",
+        "EMDS_HOME": str(warehouse),
+        "EMDS_NOW": "2026-03-30T12:10:00Z",
+        "EMDS_DATABASE_URL": f"sqlite:///{database}",
+        "EMDS_FREE_CALLS_PER_MINUTE": "0",
+        "EMDS_SAMPLE_CALLS_PER_DAY": "0",
+        "EMDS_SIGNUPS_PER_HOUR": "0",
     }
     running = Served(environ, workers=2, threads=8, more=["-c", "api/gunicorn.conf.py"], app="api.wsgi:app")
     yield Service(running.url, database)

@@ -29,7 +29,9 @@ VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PRICES = {"get_latest": 1000, "get_zone_brief": 20_000, "get_map_snapshot": 2000, "get_history": 10_000}
 ASKED: dict[str, dict[str, Any]] = {
-    "get_latest": {"zone": "GB"}, "get_zone_brief": {"zone": "GB"}, "get_map_snapshot": {},
+    "get_latest": {"zone": "GB"},
+    "get_zone_brief": {"zone": "GB"},
+    "get_map_snapshot": {},
     "get_history": {"zone": "GB", "metric": "price"},
 }
 
@@ -87,13 +89,19 @@ def test_what_is_no_answer_of_a_data_tool_is_not_counted(mcp: Any, key: str) -> 
 
 def test_work_that_fails_gives_its_call_back(mcp: Any, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.reads.answer", lambda *_: 1 / 0)
-    answer = mcp.ask(MODERN, "tools/call", name="get_history", arguments={"zone": "GB", "metric": "price", "api_key": key})
+    answer = mcp.ask(
+        MODERN, "tools/call", name="get_history", arguments={"zone": "GB", "metric": "price", "api_key": key}
+    )
     assert answer.json["error"]["code"] == -32603
     assert used(mcp.app, key) == 0
 
 
 def test_calls_of_a_batch_are_counted_one_by_one(mcp: Any, key: str) -> None:
-    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB", "api_key": key}}}
+    call = {
+        "jsonrpc": "2.0",
+        "method": "tools/call",
+        "params": {"name": "get_latest", "arguments": {"zone": "GB", "api_key": key}},
+    }
     answer = mcp.send([{**call, "id": number} for number in range(20)])
     assert len(answer.json) == 20
     assert used(mcp.app, key) == 20
@@ -134,7 +142,12 @@ def test_five_hundred_calls_and_not_one_more_over_both_ways_and_workers(served: 
         if number % 3 == 0:
             return bool(http.get(f"{served.url}/v1/latest/GB", headers=bearer, timeout=30).status_code == 200)
         given = {"zone": "GB", "api_key": key} if number % 3 == 1 else {"zone": "GB"}
-        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "get_latest", "arguments": given}}
+        message = {
+            "jsonrpc": "2.0",
+            "id": number,
+            "method": "tools/call",
+            "params": {"name": "get_latest", "arguments": given},
+        }
         headers = {"MCP-Protocol-Version": "2025-11-25"} | (bearer if number % 3 == 2 else {})
         result = http.post(served.endpoint, json=message, headers=headers, timeout=30).json()["result"]
         return "sample" not in result.get("structuredContent", {"sample": True})
@@ -198,7 +211,10 @@ def test_samples_are_limited_by_address(make: Any) -> None:
 
 def test_free_tools_and_samples_are_limited_by_the_minute_and_listing_is_not(make: Any) -> None:
     mcp = make(free_calls_per_minute=2)
-    results = [mcp.call(tool, **given) for tool, given in (("list_zones", {}), ("get_latest", {"zone": "GB"}), ("get_status", {}))]
+    results = [
+        mcp.call(tool, **given)
+        for tool, given in (("list_zones", {}), ("get_latest", {"zone": "GB"}), ("get_status", {}))
+    ]
     assert ["isError" in result for result in results] == [False, False, True]
     assert mcp.ask(MODERN, "tools/list").status_code == 200
 
@@ -390,8 +406,12 @@ class ForX402:
 
     async def call_tool(self, params: dict[str, Any], **_: Any) -> SimpleNamespace:
         result = self.mcp.call(params["name"], MODERN, params.get("_meta"), **params["arguments"])
-        return SimpleNamespace(content=result["content"], isError=result.get("isError", False), _meta=result.get("_meta", {}),
-                               structuredContent=result.get("structuredContent"))
+        return SimpleNamespace(
+            content=result["content"],
+            isError=result.get("isError", False),
+            _meta=result.get("_meta", {}),
+            structuredContent=result.get("structuredContent"),
+        )
 
 
 def test_x402s_own_mcp_client_pays_once_a_quota_is_spent(trade: Trade) -> None:
@@ -412,7 +432,9 @@ def test_x402s_own_mcp_client_pays_once_a_quota_is_spent(trade: Trade) -> None:
     assert trade.paid == 1000
 
 
-def test_neither_key_nor_payment_is_logged(trade: Trade, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+def test_neither_key_nor_payment_is_logged(
+    trade: Trade, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
     payment = buyer.pay_v2(trade.offer())

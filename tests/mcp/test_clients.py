@@ -15,10 +15,14 @@ HERE = Path(__file__).parent
 NODE = ROOT / "tests" / "node"
 TOOLS = ["list_zones", "get_status", "get_latest", "get_zone_brief", "get_history", "get_map_snapshot"]
 CALLS: list[tuple[str, dict[str, Any]]] = [
-    ("list_zones", {}), ("get_status", {}), ("get_latest", {"zone": "GB"}), ("get_zone_brief", {"zone": "GB"}),
+    ("list_zones", {}),
+    ("get_status", {}),
+    ("get_latest", {"zone": "GB"}),
+    ("get_zone_brief", {"zone": "GB"}),
     ("get_history", {"zone": "GB", "metric": "demand"}),
     ("get_history", {"zone": "GB", "metric": "generation", "limit": 9, "order": "desc"}),
-    ("get_map_snapshot", {}), ("get_history", {"zone": "FR", "metric": "generation"}),
+    ("get_map_snapshot", {}),
+    ("get_history", {"zone": "FR", "metric": "generation"}),
 ]
 """The last one fails, which a client must be able to tell."""
 COUNTED = 5
@@ -42,43 +46,73 @@ def environ(key: str = "") -> dict[str, str]:
     return {"CALLS": json.dumps(CALLS), "KEY": key}
 
 
-@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")])
+@pytest.mark.parametrize(
+    ("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")]
+)
 def test_the_python_client(programs: Any, served: Any, mode: str, version: str) -> None:
     key = served.new_key()
-    check(programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, mode, **environ(key)), version, True)
+    check(
+        programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, mode, **environ(key)),
+        version,
+        True,
+    )
     assert served.used(key) == COUNTED
 
 
 def test_the_python_client_without_a_key_gets_samples(programs: Any, served: Any) -> None:
-    check(programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, "auto", **environ()), "2026-07-28", False)
+    check(
+        programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, "auto", **environ()),
+        "2026-07-28",
+        False,
+    )
 
 
-@pytest.mark.parametrize(("release", "version"), [("1.30.0", "2025-11-25"), ("1.13.0", "2025-06-18"), ("1.9.4", "2025-03-26")])
+@pytest.mark.parametrize(
+    ("release", "version"), [("1.30.0", "2025-11-25"), ("1.13.0", "2025-06-18"), ("1.9.4", "2025-03-26")]
+)
 def test_older_python_clients(programs: Any, served: Any, release: str, version: str) -> None:
     python = ROOT / ".venv" / "clients" / f"mcp=={release}" / "bin" / "python"
     if not python.exists():
         pytest.skip(f"mcp {release} is missing: run `make setup`")
     key = served.new_key()
-    check(programs.told(str(python), str(HERE / "programs" / "client_1.py"), served.endpoint, **environ(key)), version, True)
+    check(
+        programs.told(str(python), str(HERE / "programs" / "client_1.py"), served.endpoint, **environ(key)),
+        version,
+        True,
+    )
     assert served.used(key) == COUNTED
 
 
 def test_the_typescript_client_of_the_first_generation(programs: Any, served: Any) -> None:
     programs.path("@modelcontextprotocol/sdk/package.json")
     key = served.new_key()
-    check(programs.told(programs.node, str(NODE / "mcp_client_1.mjs"), served.endpoint, **environ(key)), "2025-11-25", True)
+    check(
+        programs.told(programs.node, str(NODE / "mcp_client_1.mjs"), served.endpoint, **environ(key)),
+        "2025-11-25",
+        True,
+    )
     assert served.used(key) == COUNTED
 
 
-@pytest.mark.parametrize(("options", "version"), [
-    ({}, "2025-11-25"), ({"versionNegotiation": {"mode": "auto"}}, "2026-07-28"),
-    ({"versionNegotiation": {"mode": {"pin": "2026-07-28"}}}, "2026-07-28"), ({"supportedProtocolVersions": ["2025-06-18"]}, "2025-06-18"),
-    ({"supportedProtocolVersions": ["2025-03-26"]}, "2025-03-26"),
-], ids=str)
-def test_the_typescript_client_of_the_second_generation(programs: Any, served: Any, options: dict[str, Any], version: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "version"),
+    [
+        ({}, "2025-11-25"),
+        ({"versionNegotiation": {"mode": "auto"}}, "2026-07-28"),
+        ({"versionNegotiation": {"mode": {"pin": "2026-07-28"}}}, "2026-07-28"),
+        ({"supportedProtocolVersions": ["2025-06-18"]}, "2025-06-18"),
+        ({"supportedProtocolVersions": ["2025-03-26"]}, "2025-03-26"),
+    ],
+    ids=str,
+)
+def test_the_typescript_client_of_the_second_generation(
+    programs: Any, served: Any, options: dict[str, Any], version: str
+) -> None:
     programs.path("@modelcontextprotocol/client/package.json")
     key = served.new_key()
-    told = programs.told(programs.node, str(NODE / "mcp_client_2.mjs"), served.endpoint, json.dumps(options), **environ(key))
+    told = programs.told(
+        programs.node, str(NODE / "mcp_client_2.mjs"), served.endpoint, json.dumps(options), **environ(key)
+    )
     check(told, version, True)
     assert served.used(key) == COUNTED
 
@@ -86,7 +120,9 @@ def test_the_typescript_client_of_the_second_generation(programs: Any, served: A
 def test_mcp_remote(programs: Any, served: Any) -> None:
     proxy = programs.path("mcp-remote/dist/proxy.js")
     key = served.new_key()
-    told = programs.told(sys.executable, str(HERE / "programs" / "remote.py"), served.endpoint, programs.node, proxy, **environ(key))
+    told = programs.told(
+        sys.executable, str(HERE / "programs" / "remote.py"), served.endpoint, programs.node, proxy, **environ(key)
+    )
     check(told, "2025-11-25", True)
     assert served.used(key) == COUNTED
 
@@ -97,8 +133,19 @@ INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 @pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
 def test_the_inspector_finds_nothing_wrong_with_the_list(programs: Any, served: Any, era: str) -> None:
     ended = programs.run(
-        programs.node, programs.path(INSPECTOR), "--cli", served.endpoint, "--transport", "http", "--protocol-era", era,
-        "--method", "tools/list", "--strict", "--format", "json",
+        programs.node,
+        programs.path(INSPECTOR),
+        "--cli",
+        served.endpoint,
+        "--transport",
+        "http",
+        "--protocol-era",
+        era,
+        "--method",
+        "tools/list",
+        "--strict",
+        "--format",
+        "json",
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
@@ -109,15 +156,37 @@ def test_the_inspector_finds_nothing_wrong_with_the_list(programs: Any, served: 
 def test_the_inspector_calls_every_tool(programs: Any, served: Any, tool: str, arguments: dict[str, Any]) -> None:
     given = ["--tool-arg", *(f"{name}={value}" for name, value in arguments.items())] if arguments else []
     ended = programs.run(
-        programs.node, programs.path(INSPECTOR), "--cli", served.endpoint, "--transport", "http", "--protocol-era", "modern",
-        "--method", "tools/call", "--tool-name", tool, *given, "--format", "json",
+        programs.node,
+        programs.path(INSPECTOR),
+        "--cli",
+        served.endpoint,
+        "--transport",
+        "http",
+        "--protocol-era",
+        "modern",
+        "--method",
+        "tools/call",
+        "--tool-name",
+        tool,
+        *given,
+        "--format",
+        "json",
     )
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["result"]["structuredContent"]
 
 
 def test_the_inspector_tells_an_error_of_a_tool(programs: Any, served: Any) -> None:
-    command = [programs.node, programs.path(INSPECTOR), "--cli", served.endpoint, "--transport", "http", "--method", "tools/call"]
+    command = [
+        programs.node,
+        programs.path(INSPECTOR),
+        "--cli",
+        served.endpoint,
+        "--transport",
+        "http",
+        "--method",
+        "tools/call",
+    ]
     ended = programs.run(*command, "--tool-name", "get_latest", "--tool-arg", "zone=XX")
     assert ended.returncode == 5
     assert "zones are US-CAISO" in ended.stdout

@@ -14,16 +14,32 @@ APPLICABLE = {
     "2025-03-26": ["server-session-lifecycle"],
     "2025-06-18": ["server-initialize", "ping", "tools-list", "server-session-lifecycle"],
     "2025-11-25": ["server-initialize", "ping", "tools-list", "server-session-lifecycle", "dns-rebinding-protection"],
-    "2026-07-28": ["server-stateless", "tools-list", "caching", "dns-rebinding-protection", "http-header-validation",
-                   "input-required-result-unsupported-methods", "server-sse-multiple-streams"],
+    "2026-07-28": [
+        "server-stateless",
+        "tools-list",
+        "caching",
+        "dns-rebinding-protection",
+        "http-header-validation",
+        "input-required-result-unsupported-methods",
+        "server-sse-multiple-streams",
+    ],
 }
 
 
 @pytest.mark.parametrize("version", APPLICABLE)
 def test_the_suite_passes_but_for_what_cannot_apply(programs: Any, served: Any, version: str) -> None:
     ended = programs.run(
-        programs.node, programs.path(SUITE), "server", "--url", served.endpoint, "--suite", "all", "--spec-version", version,
-        "--expected-failures", str(BASELINE),
+        programs.node,
+        programs.path(SUITE),
+        "server",
+        "--url",
+        served.endpoint,
+        "--suite",
+        "all",
+        "--spec-version",
+        version,
+        "--expected-failures",
+        str(BASELINE),
     )
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr
     assert "Baseline check passed" in ended.stdout

@@ -20,9 +20,17 @@ def code(answer: Any) -> tuple[int, int]:
 # Origin and Host
 
 
-@pytest.mark.parametrize("origin", [
-    "http://emds.example", "HTTP://EMDS.EXAMPLE", "http://localhost:6274", "http://127.0.0.1:3000", "https://[::1]:8443", "https://app.example.org",
-])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://emds.example",
+        "HTTP://EMDS.EXAMPLE",
+        "http://localhost:6274",
+        "http://127.0.0.1:3000",
+        "https://[::1]:8443",
+        "https://app.example.org",
+    ],
+)
 def test_pages_of_welcome_origins_may_call(make: Any, origin: str) -> None:
     answer = make(allowed_origins=("https://app.example.org",)).raw(BODY, Origin=origin)
     assert answer.status_code == 200
@@ -31,10 +39,20 @@ def test_pages_of_welcome_origins_may_call(make: Any, origin: str) -> None:
     assert "RateLimit" in answer.headers["Access-Control-Expose-Headers"]
 
 
-@pytest.mark.parametrize("origin", [
-    "http://evil.example.com", "https://emds.example", "http://emds.example.evil.com", "null", "http://emds.example:81", "file://localhost",
-    "http://localhost.evil.com", "http://[::1", "ftp://127.0.0.1",
-])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example.com",
+        "https://emds.example",
+        "http://emds.example.evil.com",
+        "null",
+        "http://emds.example:81",
+        "file://localhost",
+        "http://localhost.evil.com",
+        "http://[::1",
+        "ftp://127.0.0.1",
+    ],
+)
 def test_pages_of_other_origins_may_not(mcp: Any, origin: str) -> None:
     for method in ("POST", "GET", "OPTIONS"):
         answer = mcp.raw(BODY, method, Origin=origin)
@@ -42,9 +60,19 @@ def test_pages_of_other_origins_may_not(mcp: Any, origin: str) -> None:
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-@pytest.mark.parametrize("host", [
-    "emds.example", "EMDS.example:8000", "localhost", "localhost:9", "127.0.0.1:80", "[::1]:80", "10.1.2.3", None,
-])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "emds.example",
+        "EMDS.example:8000",
+        "localhost",
+        "localhost:9",
+        "127.0.0.1:80",
+        "[::1]:80",
+        "10.1.2.3",
+        None,
+    ],
+)
 def test_own_hosts_and_addresses_are_served(mcp: Any, host: str | None) -> None:
     assert mcp.raw(BODY, Host=host).status_code == 200
 
@@ -55,19 +83,32 @@ def test_the_owner_can_let_in_more_hosts(make: Any) -> None:
     assert mcp.raw(BODY, Host="other:8000").status_code == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example.com", "evil.example.com:80", "emds.example.evil.com", "localhost.evil.com", "[::1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example.com", "evil.example.com:80", "emds.example.evil.com", "localhost.evil.com", "[::1"]
+)
 def test_other_hosts_are_not(mcp: Any, host: str) -> None:
     assert code(mcp.raw(BODY, Host=host)) == (403, -32600)
 
 
 def test_a_browser_asks_first(mcp: Any) -> None:
-    asked = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "mcp-protocol-version,authorization"}
+    asked = {
+        "Access_Control_Request_Method": "POST",
+        "Access_Control_Request_Headers": "mcp-protocol-version,authorization",
+    }
     answer = mcp.raw(b"", "OPTIONS", Origin="http://localhost:6274", Content_Type=None, **asked)
     allowed = {name.strip().lower() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
     assert (answer.status_code, answer.data) == (204, b"")
     assert answer.headers["Access-Control-Allow-Origin"] == "http://localhost:6274"
     assert answer.headers["Access-Control-Allow-Methods"] == "POST"
-    assert {"authorization", "content-type", "accept", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"} <= allowed
+    assert {
+        "authorization",
+        "content-type",
+        "accept",
+        "mcp-protocol-version",
+        "mcp-method",
+        "mcp-name",
+        "mcp-session-id",
+    } <= allowed
     assert answer.headers.getlist("Allow") == ["POST"]
 
 
@@ -80,18 +121,34 @@ def test_errors_reach_pages_too(mcp: Any) -> None:
 # Bodies
 
 
-@pytest.mark.parametrize("body", ["", "{", "nonsense", '{"a":NaN}', "\ufeff{}", "[" * 40_000, '{"a":"\\ud800"}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "body", ["", "{", "nonsense", '{"a":NaN}', "\ufeff{}", "[" * 40_000, '{"a":"\\ud800"}', b"\xff\xfe"]
+)
 def test_what_is_no_json_is_a_parse_error_without_id(mcp: Any, body: str | bytes) -> None:
     answer = mcp.raw(body)
     assert code(answer) == (400, -32700)
     assert set(answer.json) == {"jsonrpc", "error"}
 
 
-@pytest.mark.parametrize("message", [
-    1, "a", None, True, {}, {"id": 1, "method": "ping"}, {**REQUEST, "jsonrpc": "1.0"}, {**REQUEST, "method": 1}, {**REQUEST, "params": []},
-    {**REQUEST, "params": None}, {"jsonrpc": "2.0"}, {"jsonrpc": "2.0", "id": 1}, {"jsonrpc": "2.0", "result": {}},
-    {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}},
-])
+@pytest.mark.parametrize(
+    "message",
+    [
+        1,
+        "a",
+        None,
+        True,
+        {},
+        {"id": 1, "method": "ping"},
+        {**REQUEST, "jsonrpc": "1.0"},
+        {**REQUEST, "method": 1},
+        {**REQUEST, "params": []},
+        {**REQUEST, "params": None},
+        {"jsonrpc": "2.0"},
+        {"jsonrpc": "2.0", "id": 1},
+        {"jsonrpc": "2.0", "result": {}},
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}},
+    ],
+)
 @pytest.mark.parametrize("version", [None, "2025-11-25", MODERN])
 def test_what_is_no_message_is_an_invalid_request(mcp: Any, message: Any, version: str | None) -> None:
     answer = mcp.raw(json.dumps(message), MCP_Protocol_Version=version)
@@ -104,7 +161,9 @@ def test_an_invalid_request_keeps_its_id_where_it_has_one(mcp: Any) -> None:
 
 
 def padded(size: int) -> str:
-    return json.dumps({**REQUEST, "params": {"pad": "x" * (size - len(json.dumps({**REQUEST, "params": {"pad": ""}})))}})
+    return json.dumps(
+        {**REQUEST, "params": {"pad": "x" * (size - len(json.dumps({**REQUEST, "params": {"pad": ""}})))}}
+    )
 
 
 def test_a_body_holds_64_kib(mcp: Any) -> None:
@@ -117,9 +176,14 @@ def test_a_body_holds_64_kib(mcp: Any) -> None:
 
 
 def test_a_body_that_breaks_off_is_no_failure_of_ours(mcp: Any, caplog: pytest.LogCaptureFixture) -> None:
-    answer = mcp.app.test_client().post("/mcp", environ_overrides={
-        "wsgi.input": io.BytesIO(b'{"jsonrpc"'), "CONTENT_LENGTH": "500", "CONTENT_TYPE": "application/json",
-    })
+    answer = mcp.app.test_client().post(
+        "/mcp",
+        environ_overrides={
+            "wsgi.input": io.BytesIO(b'{"jsonrpc"'),
+            "CONTENT_LENGTH": "500",
+            "CONTENT_TYPE": "application/json",
+        },
+    )
     assert code(answer) == (400, -32600)
     assert answer.headers["Connection"] == "close"
     assert caplog.text == ""
@@ -135,7 +199,11 @@ def test_a_body_beyond_what_the_whole_service_reads(mcp: Any) -> None:
 def test_each_check_comes_before_the_next(mcp: Any) -> None:
     """Takes away one fault after the other: the first left decides."""
     faults: list[tuple[dict[str, str], bytes, int]] = [
-        ({"Origin": "http://evil.example.com", "Content_Type": "text/plain", "Accept": "text/html"}, b"x" * 70_000, 403),
+        (
+            {"Origin": "http://evil.example.com", "Content_Type": "text/plain", "Accept": "text/html"},
+            b"x" * 70_000,
+            403,
+        ),
         ({"Content_Type": "text/plain", "Accept": "text/html"}, b"x" * 70_000, 415),
         ({"Accept": "text/html"}, b"x" * 70_000, 406),
         ({}, b"x" * 70_000, 413),
@@ -164,16 +232,24 @@ def test_each_check_of_a_modern_message_comes_before_the_next(mcp: Any) -> None:
 
 def test_a_notification_is_taken_before_its_headers_are_looked_at(mcp: Any) -> None:
     for header in (None, "2025-06-18", MODERN, "1999-01-01"):
-        answer = mcp.raw(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled"}), MCP_Protocol_Version=header)
+        answer = mcp.raw(
+            json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled"}), MCP_Protocol_Version=header
+        )
         assert (answer.status_code, answer.data) == (202, b"")
 
 
 # Failures of ours
 
 
-def test_a_failure_of_ours_is_an_answer_to_its_request(mcp: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_of_ours_is_an_answer_to_its_request(
+    mcp: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("api.catalogue.status", lambda *_: 1 / 0)
-    answer = mcp.send({**REQUEST, "id": "x", "method": "tools/call", "params": {"name": "get_status"}}, "2025-11-25", X_Request_Id="my-own")
+    answer = mcp.send(
+        {**REQUEST, "id": "x", "method": "tools/call", "params": {"name": "get_status"}},
+        "2025-11-25",
+        X_Request_Id="my-own",
+    )
     assert answer.status_code == 200
     assert answer.json["id"] == "x"
     assert answer.json["error"]["code"] == -32603
@@ -185,12 +261,21 @@ def test_a_failure_of_ours_is_an_answer_to_its_request(mcp: Any, monkeypatch: py
 def test_before_anything_is_published_tools_say_so(make: Any, tmp_path: Any) -> None:
     mcp = make(tmp_path / "empty")
     assert mcp.ask(MODERN, "tools/list").status_code == 200
-    for tool, given in (("list_zones", {}), ("get_latest", {"zone": "GB"}), ("get_history", {"zone": "GB", "metric": "price"})):
+    for tool, given in (
+        ("list_zones", {}),
+        ("get_latest", {"zone": "GB"}),
+        ("get_history", {"zone": "GB", "metric": "price"}),
+    ):
         result = mcp.call(tool, **given)
         assert result["isError"] is True
         assert "structuredContent" not in result
 
 
 def test_nobody_is_sent_to_an_authorization_server(app: Any) -> None:
-    for path in ("oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server", "openid-configuration"):
+    for path in (
+        "oauth-protected-resource",
+        "oauth-protected-resource/mcp",
+        "oauth-authorization-server",
+        "openid-configuration",
+    ):
         assert app.test_client().get(f"/.well-known/{path}").status_code == 404

@@ -15,15 +15,36 @@ from api._mcp_tools import TOOLS
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
 )
-HEADERS = st.none() | st.sampled_from([*SUPPORTED, "1999-01-01", "tools/list", "tools/call", "get_latest", ""]) | st.text(max_size=6)
-METHODS = st.sampled_from(["initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/initialized", "x"])
-META = st.just({"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}) | VALUES
-PARAMS = st.fixed_dictionaries({}, optional={"_meta": META, "name": VALUES, "protocolVersion": VALUES, "arguments": VALUES}) | VALUES
-MESSAGES = st.fixed_dictionaries({}, optional={
-    "jsonrpc": st.just("2.0") | VALUES, "id": VALUES, "method": METHODS | VALUES, "params": PARAMS, "result": VALUES, "error": VALUES,
-})
+HEADERS = (
+    st.none()
+    | st.sampled_from([*SUPPORTED, "1999-01-01", "tools/list", "tools/call", "get_latest", ""])
+    | st.text(max_size=6)
+)
+METHODS = st.sampled_from(
+    ["initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/initialized", "x"]
+)
+META = (
+    st.just({"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}})
+    | VALUES
+)
+PARAMS = (
+    st.fixed_dictionaries({}, optional={"_meta": META, "name": VALUES, "protocolVersion": VALUES, "arguments": VALUES})
+    | VALUES
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | VALUES,
+        "id": VALUES,
+        "method": METHODS | VALUES,
+        "params": PARAMS,
+        "result": VALUES,
+        "error": VALUES,
+    },
+)
 CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
@@ -37,7 +58,9 @@ def perform(ask: Ask) -> bytes:
 
 @given(st.one_of(MESSAGES, VALUES, st.lists(MESSAGES, max_size=4)), HEADERS, HEADERS, HEADERS)
 @settings(max_examples=300, deadline=None)
-def test_every_body_gets_an_answer_of_the_protocol(message: Any, version: str | None, method: str | None, name: str | None) -> None:
+def test_every_body_gets_an_answer_of_the_protocol(
+    message: Any, version: str | None, method: str | None, name: str | None
+) -> None:
     reply = exchange(json.dumps(message).encode(), Shown(version, method, name), perform)
     assert reply.status in (200, 202, 400, 404)
     assert (reply.body == b"") == (reply.status == 202)
@@ -60,7 +83,9 @@ def test_every_string_of_bytes_gets_an_answer_of_the_protocol(body: bytes) -> No
     assert exchange(body, Shown(), perform).status in (200, 202, 400)
 
 
-GUESSES = VALUES | st.sampled_from(["GB", "de_lu", "XX", "price", "carbon-intensity", "asc", "1h", "2026-03-30T00:00:00Z", 0, 200, 10**20])
+GUESSES = VALUES | st.sampled_from(
+    ["GB", "de_lu", "XX", "price", "carbon-intensity", "asc", "1h", "2026-03-30T00:00:00Z", 0, 200, 10**20]
+)
 NAMES = st.sampled_from(["zone", "metric", "start", "end", "limit", "order", "interval"])
 
 

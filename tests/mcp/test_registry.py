@@ -14,26 +14,41 @@ from api import openapi
 ROOT = Path(__file__).parents[2]
 ENTRY = json.loads((ROOT / "server.json").read_text())
 INPUT = {
-    "type": "object", "additionalProperties": False,
-    "properties": {"name": {"type": "string"}, "description": {"type": "string"}, "placeholder": {"type": "string"},
-                   "isRequired": {"type": "boolean"}, "isSecret": {"type": "boolean"}},
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string"},
+        "description": {"type": "string"},
+        "placeholder": {"type": "string"},
+        "isRequired": {"type": "boolean"},
+        "isSecret": {"type": "boolean"},
+    },
 }
 SCHEMA = {
-    "type": "object", "additionalProperties": False, "required": ["$schema", "name", "description", "version", "remotes"],
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["$schema", "name", "description", "version", "remotes"],
     "properties": {
         "$schema": {"const": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"},
         "name": {"type": "string", "pattern": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$", "minLength": 3, "maxLength": 200},
         "title": {"type": "string", "minLength": 1, "maxLength": 100},
         "description": {"type": "string", "minLength": 1, "maxLength": 100},
         "version": {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"},
-        "remotes": {"type": "array", "minItems": 1, "items": {
-            "type": "object", "additionalProperties": False, "required": ["type", "url"],
-            "properties": {
-                "type": {"const": "streamable-http"}, "url": {"type": "string", "pattern": r"^https?://[^\s]+$"},
-                "variables": {"type": "object", "additionalProperties": INPUT},
-                "headers": {"type": "array", "items": {**INPUT, "required": ["name"]}},
+        "remotes": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["type", "url"],
+                "properties": {
+                    "type": {"const": "streamable-http"},
+                    "url": {"type": "string", "pattern": r"^https?://[^\s]+$"},
+                    "variables": {"type": "object", "additionalProperties": INPUT},
+                    "headers": {"type": "array", "items": {**INPUT, "required": ["name"]}},
+                },
             },
-        }},
+        },
     },
 }
 """What the registry's schema says of the members used here."""

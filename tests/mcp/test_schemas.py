@@ -13,13 +13,26 @@ pytestmark = pytest.mark.slow
 NODE = Path(__file__).parents[1] / "node"
 MODERN = "2026-07-28"
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
-RESULTS = {"initialize": "InitializeResult", "ping": "EmptyResult", "tools/list": "ListToolsResult", "tools/call": "CallToolResult",
-           "server/discover": "DiscoverResult"}
+RESULTS = {
+    "initialize": "InitializeResult",
+    "ping": "EmptyResult",
+    "tools/list": "ListToolsResult",
+    "tools/call": "CallToolResult",
+    "server/discover": "DiscoverResult",
+}
 CALLS: list[tuple[str, dict[str, Any]]] = [
-    ("list_zones", {}), ("get_status", {}), ("get_latest", {"zone": "GB"}), ("get_zone_brief", {"zone": "GB"}), ("get_map_snapshot", {}),
-    ("get_history", {"zone": "GB", "metric": "demand"}), ("get_history", {"zone": "GB", "metric": "price", "limit": 3}),
-    ("get_history", {"zone": "FR", "metric": "generation"}), ("get_latest", {"zone": "XX"}), ("get_latest", {"zone": "FR"}),
-    ("get_latest", {"zone": "GB", "api_key": "emds_wrong"}), ("nope", {}),
+    ("list_zones", {}),
+    ("get_status", {}),
+    ("get_latest", {"zone": "GB"}),
+    ("get_zone_brief", {"zone": "GB"}),
+    ("get_map_snapshot", {}),
+    ("get_history", {"zone": "GB", "metric": "demand"}),
+    ("get_history", {"zone": "GB", "metric": "price", "limit": 3}),
+    ("get_history", {"zone": "FR", "metric": "generation"}),
+    ("get_latest", {"zone": "XX"}),
+    ("get_latest", {"zone": "FR"}),
+    ("get_latest", {"zone": "GB", "api_key": "emds_wrong"}),
+    ("nope", {}),
 ]
 
 
@@ -54,7 +67,10 @@ class Official:
 def official(programs: Any) -> dict[str, Official]:
     """By version."""
     programs.path("@modelcontextprotocol/conformance/package.json")
-    return {version: Official(schema) for version, schema in programs.told(programs.node, str(NODE / "mcp_schemas.mjs")).items()}
+    return {
+        version: Official(schema)
+        for version, schema in programs.told(programs.node, str(NODE / "mcp_schemas.mjs")).items()
+    }
 
 
 def converse(mcp: Any, version: str, key: str) -> None:
@@ -67,7 +83,9 @@ def converse(mcp: Any, version: str, key: str) -> None:
     for tool, arguments in CALLS:
         mcp.ask(version, "tools/call", name=tool, arguments=arguments)
         mcp.ask(version, "tools/call", name=tool, arguments={"api_key": key, **arguments})
-    mcp.ask(version, "tools/call", name="get_latest", arguments={"zone": "GB"}, _meta={"x402/payment": {"x402Version": 2}})
+    mcp.ask(
+        version, "tools/call", name="get_latest", arguments={"zone": "GB"}, _meta={"x402/payment": {"x402Version": 2}}
+    )
     mcp.send({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, None if version == MODERN else version)
     mcp.send({"jsonrpc": "2.0", "id": "", "method": "tools/list"}, version, MCP_Protocol_Version="1999-01-01")
     if version == MODERN:
@@ -100,11 +118,21 @@ def test_an_answer_to_a_batch_validates(mcp: Any, official: dict[str, Official])
     official["2025-03-26"].check("JSONRPCBatchResponse", answer.json)
 
 
-@pytest.mark.parametrize(("body", "headers"), [
-    ("{", {}), ("1", {}), ("[]", {}), ("{}", {"Origin": "http://evil.example.com"}), ("{}", {"Accept": "text/html"}),
-])
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        ("{", {}),
+        ("1", {}),
+        ("[]", {}),
+        ("{}", {"Origin": "http://evil.example.com"}),
+        ("{}", {"Accept": "text/html"}),
+    ],
+)
 def test_an_error_without_id_validates_where_the_schema_knows_such(
-    mcp: Any, official: dict[str, Official], body: str, headers: dict[str, str],
+    mcp: Any,
+    official: dict[str, Official],
+    body: str,
+    headers: dict[str, str],
 ) -> None:
     """The two older schemas want an id that there is not; null is valid in none."""
     answer = mcp.raw(body, **headers).json

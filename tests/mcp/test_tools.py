@@ -16,7 +16,9 @@ from warehouse import clock
 MODERN = "2026-07-28"
 FREE = ["list_zones", "get_status"]
 DATA = {
-    "get_latest": {"zone": "GB"}, "get_zone_brief": {"zone": "GB"}, "get_history": {"zone": "GB", "metric": "price"},
+    "get_latest": {"zone": "GB"},
+    "get_zone_brief": {"zone": "GB"},
+    "get_history": {"zone": "GB", "metric": "price"},
     "get_map_snapshot": {},
 }
 SERIES = ["price", "demand", "interchange", "generation", "carbon_intensity", "carbon-intensity"]
@@ -40,7 +42,9 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
     if isinstance(schema, dict):
         yield schema
         for name, part in schema.items():
-            yield from (found for member in part.values() for found in parts(member)) if name == "properties" else parts(part)
+            yield from (
+                (found for member in part.values() for found in parts(member)) if name == "properties" else parts(part)
+            )
     elif isinstance(schema, list):
         for member in schema:
             yield from parts(member)
@@ -54,7 +58,11 @@ def test_descriptions_and_names_are_such_as_directories_take(tools: dict[str, An
         assert re.fullmatch(r"[a-z_]{1,64}", name)
         assert 60 < len(tool["description"]) < 800
         assert tool["annotations"] == {
-            "title": tool["title"], "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False,
+            "title": tool["title"],
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
         }
         assert "icons" not in tool
         assert "execution" not in tool
@@ -103,12 +111,24 @@ def test_the_list_is_small_enough_to_stand_in_every_prompt(mcp: Any) -> None:
 # Answers
 
 
-@pytest.mark.parametrize("arguments", [
-    {"limit": 10}, {"limit": 100}, {"limit": 101}, {"limit": 1000}, {"order": "desc"}, {"interval": "1h"}, {"start": 0, "end": 10},
-    {"interval": "1d", "start": "2026-03-01T00:00:00Z"},
-], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"limit": 10},
+        {"limit": 100},
+        {"limit": 101},
+        {"limit": 1000},
+        {"order": "desc"},
+        {"interval": "1h"},
+        {"start": 0, "end": 10},
+        {"interval": "1d", "start": "2026-03-01T00:00:00Z"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("metric", SERIES)
-def test_history_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any], metric: str, arguments: dict[str, Any]) -> None:
+def test_history_is_true_to_its_output_schema(
+    keyed: Any, tools: dict[str, Any], metric: str, arguments: dict[str, Any]
+) -> None:
     for caller in ({}, {"Authorization": keyed.headers["Authorization"]}):
         keyed.headers = caller
         result = keyed.call("get_history", zone="GB", metric=metric, **arguments)
@@ -126,16 +146,35 @@ def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, 
             jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
 
 
-@pytest.mark.parametrize(("tool", "arguments", "path"), [
-    ("list_zones", {}, "/v1/zones"), ("get_status", {}, "/v1/status"), ("get_latest", {"zone": "GB"}, "/v1/latest/GB"),
-    ("get_zone_brief", {"zone": "DE-LU"}, "/v1/brief/DE-LU"), ("get_map_snapshot", {}, "/v1/map/snapshot"),
-    ("get_history", {"zone": "GB", "metric": "carbon-intensity", "limit": 100}, "/v1/carbon-intensity/GB?limit=100"),
-    ("get_history", {"zone": "GB", "metric": "generation", "limit": 60, "order": "desc"}, "/v1/generation/GB?limit=60&order=desc"),
-    ("get_history", {"zone": "GB", "metric": "demand", "interval": "1h"}, "/v1/demand/GB?interval=1h"),
-    ("get_history", {"zone": "DE-LU", "metric": "capacity"}, "/v1/capacity/DE-LU"),
-], ids=str)
-def test_structured_content_is_the_body_of_the_rest_path(keyed: Any, tool: str, arguments: dict[str, Any], path: str) -> None:
-    sampled = "" if tool in FREE else ("&" if "?" in path else "?") + "sample=true"  # what is free needs no key to be whole
+@pytest.mark.parametrize(
+    ("tool", "arguments", "path"),
+    [
+        ("list_zones", {}, "/v1/zones"),
+        ("get_status", {}, "/v1/status"),
+        ("get_latest", {"zone": "GB"}, "/v1/latest/GB"),
+        ("get_zone_brief", {"zone": "DE-LU"}, "/v1/brief/DE-LU"),
+        ("get_map_snapshot", {}, "/v1/map/snapshot"),
+        (
+            "get_history",
+            {"zone": "GB", "metric": "carbon-intensity", "limit": 100},
+            "/v1/carbon-intensity/GB?limit=100",
+        ),
+        (
+            "get_history",
+            {"zone": "GB", "metric": "generation", "limit": 60, "order": "desc"},
+            "/v1/generation/GB?limit=60&order=desc",
+        ),
+        ("get_history", {"zone": "GB", "metric": "demand", "interval": "1h"}, "/v1/demand/GB?interval=1h"),
+        ("get_history", {"zone": "DE-LU", "metric": "capacity"}, "/v1/capacity/DE-LU"),
+    ],
+    ids=str,
+)
+def test_structured_content_is_the_body_of_the_rest_path(
+    keyed: Any, tool: str, arguments: dict[str, Any], path: str
+) -> None:
+    sampled = (
+        "" if tool in FREE else ("&" if "?" in path else "?") + "sample=true"
+    )  # what is free needs no key to be whole
     for headers, sample in ((keyed.headers, ""), ({}, sampled)):
         rest = keyed.app.test_client().get(path + sample, headers=headers).json
         result = Headed(keyed, headers).call(tool, **arguments)["structuredContent"]
@@ -163,7 +202,9 @@ def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
     if "data" in answer:
         return list(answer["data"])
     columns = answer["columns"]
-    return [answer["constant"] | {name: column[row] for name, column in columns.items()} for row in range(answer["count"])]
+    return [
+        answer["constant"] | {name: column[row] for name, column in columns.items()} for row in range(answer["count"])
+    ]
 
 
 @pytest.mark.parametrize("metric", SERIES)
@@ -232,16 +273,26 @@ def test_zones_are_taken_as_people_write_them(mcp: Any, zone: str) -> None:
     assert mcp.call("get_latest", zone="de_lu")["structuredContent"]["zone"] == "DE-LU"
 
 
-@pytest.mark.parametrize("start", [
-    "2026-03-30T00:00:00Z", "2026-03-30T02:00:00+02:00", 1774828800, "1774828800", 1774828800.0, " 1774828800 ",
-])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "2026-03-30T00:00:00Z",
+        "2026-03-30T02:00:00+02:00",
+        1774828800,
+        "1774828800",
+        1774828800.0,
+        " 1774828800 ",
+    ],
+)
 def test_instants_are_taken_as_seconds_and_as_text(keyed: Any, start: Any) -> None:
     assert keyed.call("get_history", zone="GB", metric="price", start=start)["structuredContent"]["start"] == 1774828800
 
 
 def test_null_is_an_argument_left_out(mcp: Any) -> None:
     arguments = {"start": None, "end": None, "limit": None, "order": None, "interval": None, "api_key": None}
-    assert mcp.call("get_history", zone="GB", metric="price", **arguments) == mcp.call("get_history", zone="GB", metric="price")
+    assert mcp.call("get_history", zone="GB", metric="price", **arguments) == mcp.call(
+        "get_history", zone="GB", metric="price"
+    )
     assert mcp.ask(MODERN, "tools/call", name="get_status", arguments=None).status_code == 200
     assert mcp.ask(MODERN, "tools/call", name="get_status").status_code == 200
 
@@ -249,19 +300,34 @@ def test_null_is_an_argument_left_out(mcp: Any) -> None:
 GB_PRICE = {"zone": "GB", "metric": "price"}
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    ({}, "zone: required"), ({"zone": "GB"}, "metric: required"), ({"zone": None, "metric": "price"}, "zone: required"),
-    ({"zone": 5, "metric": "price"}, "zones are US-CAISO"), ({"zone": "GB", "metric": "frequency"}, "metrics are"),
-    ({**GB_PRICE, "limit": 0}, "from 1 to 1000"), ({**GB_PRICE, "limit": 1001}, "from 1 to 1000"),
-    ({**GB_PRICE, "limit": True}, "from 1 to 1000"), ({**GB_PRICE, "limit": "10"}, "from 1 to 1000"),
-    ({**GB_PRICE, "limit": 2.5}, "from 1 to 1000"), ({**GB_PRICE, "order": "up"}, "asc or desc"),
-    ({**GB_PRICE, "interval": "5m"}, "1h or 1d"), ({**GB_PRICE, "start": "yesterday"}, "RFC 3339"),
-    ({**GB_PRICE, "start": "2026-03-30T00:00:00"}, "with an offset"), ({**GB_PRICE, "start": -1}, "1970"),
-    ({**GB_PRICE, "start": True}, "RFC 3339"), ({**GB_PRICE, "start": []}, "RFC 3339"),
-    ({**GB_PRICE, "end": 10**18}, "9999"), ({**GB_PRICE, "start": 20, "end": 10}, "start 20"),
-    ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"), ({**GB_PRICE, "api_key": 5}, "api_key"),
-    ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "zone: required"),
+        ({"zone": "GB"}, "metric: required"),
+        ({"zone": None, "metric": "price"}, "zone: required"),
+        ({"zone": 5, "metric": "price"}, "zones are US-CAISO"),
+        ({"zone": "GB", "metric": "frequency"}, "metrics are"),
+        ({**GB_PRICE, "limit": 0}, "from 1 to 1000"),
+        ({**GB_PRICE, "limit": 1001}, "from 1 to 1000"),
+        ({**GB_PRICE, "limit": True}, "from 1 to 1000"),
+        ({**GB_PRICE, "limit": "10"}, "from 1 to 1000"),
+        ({**GB_PRICE, "limit": 2.5}, "from 1 to 1000"),
+        ({**GB_PRICE, "order": "up"}, "asc or desc"),
+        ({**GB_PRICE, "interval": "5m"}, "1h or 1d"),
+        ({**GB_PRICE, "start": "yesterday"}, "RFC 3339"),
+        ({**GB_PRICE, "start": "2026-03-30T00:00:00"}, "with an offset"),
+        ({**GB_PRICE, "start": -1}, "1970"),
+        ({**GB_PRICE, "start": True}, "RFC 3339"),
+        ({**GB_PRICE, "start": []}, "RFC 3339"),
+        ({**GB_PRICE, "end": 10**18}, "9999"),
+        ({**GB_PRICE, "start": 20, "end": 10}, "start 20"),
+        ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"),
+        ({**GB_PRICE, "api_key": 5}, "api_key"),
+        ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
+    ],
+    ids=str,
+)
 def test_arguments_that_do_not_fit_are_named_with_what_fits(mcp: Any, arguments: dict[str, Any], said: str) -> None:
     result = mcp.call("get_history", **arguments)
     assert result["isError"] is True
@@ -277,13 +343,19 @@ def test_tools_without_arguments_take_none(mcp: Any) -> None:
 # What the zone cannot answer
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    ({"zone": "FR", "metric": "generation"}, "Zones that publish it: US-CAISO, GB"),
-    ({"zone": "DE-LU", "metric": "carbon_intensity"}, "Zones that publish it: GB"),
-    ({"zone": "US-PJM", "metric": "price"}, "shut, whose terms do not allow passing it on"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"zone": "FR", "metric": "generation"}, "Zones that publish it: US-CAISO, GB"),
+        ({"zone": "DE-LU", "metric": "carbon_intensity"}, "Zones that publish it: GB"),
+        ({"zone": "US-PJM", "metric": "price"}, "shut, whose terms do not allow passing it on"),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", MODERN])
-def test_what_a_zone_does_not_have_is_an_error_of_the_tool(mcp: Any, version: str, arguments: dict[str, Any], said: str) -> None:
+def test_what_a_zone_does_not_have_is_an_error_of_the_tool(
+    mcp: Any, version: str, arguments: dict[str, Any], said: str
+) -> None:
     result = mcp.call("get_history", version, **arguments)
     assert result["isError"] is True
     assert said in result["content"][0]["text"]
@@ -338,7 +410,10 @@ def test_figures_in_the_text_are_those_of_the_answer(keyed: Any) -> None:
     assert "wind 41.5, gas 33.25, nuclear 25.25" in latest["content"][0]["text"]
     history = keyed.call("get_history", zone="GB", metric="demand", limit=1000, order="desc")["content"][0]["text"]
     assert "288 rows in [2026-03-29T12:10:00Z, 2026-03-30T12:10:00Z)" in history
-    assert "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at 2026-03-30T12:05:00Z" in history
+    assert (
+        "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at 2026-03-30T12:05:00Z"
+        in history
+    )
     brief = keyed.call("get_zone_brief", zone="GB")
     assert brief["structuredContent"]["summary"] in brief["content"][0]["text"]
     zones = keyed.call("list_zones")["content"][0]["text"]
@@ -351,7 +426,9 @@ def test_stale_figures_are_said_to_be_stale(keyed: Any, monkeypatch: pytest.Monk
         assert "STALE" not in keyed.call(tool, **DATA[tool])["content"][0]["text"]
     monkeypatch.setenv("EMDS_NOW", "2026-04-02T00:00:00Z")
     for tool in ("get_latest", "get_zone_brief", "get_map_snapshot"):
-        assert keyed.call(tool, **DATA[tool])["content"][0]["text"].startswith("STALE: newer figures were due at 2026-03-")
+        assert keyed.call(tool, **DATA[tool])["content"][0]["text"].startswith(
+            "STALE: newer figures were due at 2026-03-"
+        )
 
 
 def test_simulated_figures_are_said_to_be_simulated(make: Any, simulated: Path) -> None:

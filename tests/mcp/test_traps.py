@@ -18,7 +18,12 @@ from api._mcp_protocol import Shown, exchange
 MODERN = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}}
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "get_latest", "arguments": {"zone": "GB"}},
+}
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
@@ -53,7 +58,10 @@ def test_03_the_oldest_version_is_known_by_the_header_that_it_does_not_send(mcp:
 
 def test_04_a_client_that_forgets_the_header_is_served_as_the_oldest(mcp: Any) -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    assert mcp.send({**LISTING, "method": "initialize", "params": opening}).json["result"]["protocolVersion"] == "2025-06-18"
+    assert (
+        mcp.send({**LISTING, "method": "initialize", "params": opening}).json["result"]["protocolVersion"]
+        == "2025-06-18"
+    )
     assert len(mcp.send(CALL).json["result"]["content"]) == 2
     assert len(mcp.send(CALL, "2025-06-18").json["result"]["content"]) == 1
 
@@ -65,7 +73,7 @@ def test_05_what_is_no_id(mcp: Any, id_: Any) -> None:
     assert "id" not in answer.json
 
 
-@pytest.mark.parametrize("id_", [0, "", -1, "a", 2**63 - 1, "é\"\\"])
+@pytest.mark.parametrize("id_", [0, "", -1, "a", 2**63 - 1, 'é"\\'])
 def test_05_what_is_one_comes_back_as_it_was(mcp: Any, id_: Any) -> None:
     for version in ("2025-03-26", MODERN):
         found = mcp.send({**LISTING, "id": id_}, version).json["id"]
@@ -74,7 +82,9 @@ def test_05_what_is_one_comes_back_as_it_was(mcp: Any, id_: Any) -> None:
         assert mcp.send({**LISTING, "id": id_, "method": "nonsense"}, version).json["id"] == id_
 
 
-@pytest.mark.parametrize("body", ['{"id":NaN}', '{"id":Infinity}', '{"id":-Infinity}', '{"id":1e999}', "[" * 60_000, '{"a":' * 12_000])
+@pytest.mark.parametrize(
+    "body", ['{"id":NaN}', '{"id":Infinity}', '{"id":-Infinity}', '{"id":1e999}', "[" * 60_000, '{"a":' * 12_000]
+)
 def test_06_what_python_takes_for_json_and_is_none(mcp: Any, body: str) -> None:
     answer = mcp.raw(body)
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32700)
@@ -94,11 +104,16 @@ def test_07_header_values_are_stripped_and_case_matters_in_them_alone(mcp: Any) 
 @pytest.mark.slow
 def test_07_a_doubled_header_is_no_header(served: Any) -> None:
     """gunicorn joins them with a comma."""
+
     def send(methods: list[str]) -> tuple[int, Any]:
         body = json.dumps({**LISTING, "params": {"_meta": META}}).encode()
         connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=10)
         connection.putrequest("POST", "/mcp")
-        headers = [("Content-Type", "application/json"), ("MCP-Protocol-Version", MODERN), ("Content-Length", str(len(body)))]
+        headers = [
+            ("Content-Type", "application/json"),
+            ("MCP-Protocol-Version", MODERN),
+            ("Content-Length", str(len(body))),
+        ]
         for name, value in [*headers, *(("Mcp-Method", method) for method in methods)]:
             connection.putheader(name, value)
         connection.endheaders(body)
@@ -121,14 +136,18 @@ def test_08_what_proxies_must_pass_is_told_to_their_owners() -> None:
 def test_09_browsers_of_welcome_origins_get_cors_and_others_403(make: Any) -> None:
     mcp = make(allowed_origins=("https://inspector.example",))
     assert mcp.send(LISTING, MODERN, Origin="https://evil.example").status_code == 403
-    answer = mcp.raw(b"", "OPTIONS", Origin="https://inspector.example", Access_Control_Request_Method="POST", Content_Type=None)
+    answer = mcp.raw(
+        b"", "OPTIONS", Origin="https://inspector.example", Access_Control_Request_Method="POST", Content_Type=None
+    )
     assert answer.headers["Access-Control-Allow-Origin"] == "https://inspector.example"
     for name in ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Authorization", "Content-Type"):
         assert name in answer.headers["Access-Control-Allow-Headers"]
 
 
 def test_10_modern_notifications_need_no_headers(mcp: Any) -> None:
-    answer = mcp.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}, MODERN, Mcp_Method=None)
+    answer = mcp.send(
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}, MODERN, Mcp_Method=None
+    )
     assert (answer.status_code, answer.data) == (202, b"")
 
 
@@ -143,7 +162,7 @@ def test_11_the_suite_is_pinned_to_a_release_that_knows_the_newest_version() -> 
 def test_12_a_chunked_body_is_bounded_too(served: Any, size: int, status: int) -> None:
     pad = json.dumps({**LISTING, "params": {"pad": "x" * size}}).encode()
     connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=10)
-    chunks = (pad[at:at + 8192] for at in range(0, len(pad), 8192))
+    chunks = (pad[at : at + 8192] for at in range(0, len(pad), 8192))
     found = 0
     with closing(connection), suppress(BrokenPipeError, ConnectionResetError):
         connection.request("POST", "/mcp", chunks, {"Content-Type": "application/json"}, encode_chunked=True)

@@ -25,10 +25,18 @@ def opening(version: str) -> dict[str, Any]:
 # Opening
 
 
-@pytest.mark.parametrize(("asked", "answered"), [
-    *((version, version) for version in LEGACY), (MODERN, "2025-11-25"), ("2024-11-05", "2025-11-25"), ("1999-01-01", "2025-11-25"),
-])
-def test_initialize_answers_the_version_asked_for_or_the_newest_with_a_handshake(mcp: Any, asked: str, answered: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        *((version, version) for version in LEGACY),
+        (MODERN, "2025-11-25"),
+        ("2024-11-05", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ],
+)
+def test_initialize_answers_the_version_asked_for_or_the_newest_with_a_handshake(
+    mcp: Any, asked: str, answered: str
+) -> None:
     answer = mcp.ask("2025-03-26", "initialize", **opening(asked))
     result = answer.json["result"]
     assert answer.status_code == 200
@@ -39,11 +47,17 @@ def test_initialize_answers_the_version_asked_for_or_the_newest_with_a_handshake
     assert "resultType" not in result
 
 
-@pytest.mark.parametrize(("version", "members"), [
-    ("2025-03-26", {"name", "version"}), ("2025-06-18", {"name", "version", "title"}),
-    ("2025-11-25", {"name", "version", "title", "description", "websiteUrl"}),
-])
-def test_initialize_says_who_we_are_in_the_members_that_the_version_knows(mcp: Any, version: str, members: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("version", "members"),
+    [
+        ("2025-03-26", {"name", "version"}),
+        ("2025-06-18", {"name", "version", "title"}),
+        ("2025-11-25", {"name", "version", "title", "description", "websiteUrl"}),
+    ],
+)
+def test_initialize_says_who_we_are_in_the_members_that_the_version_knows(
+    mcp: Any, version: str, members: set[str]
+) -> None:
     assert set(mcp.ask("2025-03-26", "initialize", **opening(version)).json["result"]["serverInfo"]) == members
 
 
@@ -67,7 +81,10 @@ def test_discover_tells_everything_that_a_handshake_did(mcp: Any) -> None:
     assert result["capabilities"] == {"tools": {}}
     assert (result["resultType"], result["ttlMs"], result["cacheScope"]) == ("complete", 3_600_000, "public")
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "emds"
-    assert result["instructions"] == mcp.ask("2025-03-26", "initialize", **opening("2025-11-25")).json["result"]["instructions"]
+    assert (
+        result["instructions"]
+        == mcp.ask("2025-03-26", "initialize", **opening("2025-11-25")).json["result"]["instructions"]
+    )
 
 
 # Methods
@@ -78,9 +95,17 @@ def test_ping_answers_an_empty_object(mcp: Any, version: str) -> None:
     assert mcp.ask(version, "ping").json["result"] == {}
 
 
-@pytest.mark.parametrize("method", [
-    "initialize", "ping", "logging/setLevel", "resources/subscribe", "subscriptions/listen", "resources/list",
-])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "subscriptions/listen",
+        "resources/list",
+    ],
+)
 def test_the_modern_version_does_not_know_methods_of_the_handshake_era(mcp: Any, method: str) -> None:
     answer = mcp.ask(MODERN, method)
     assert (answer.status_code, answer.json["error"]["code"]) == (404, -32601)
@@ -115,7 +140,9 @@ def test_a_cursor_was_never_given_out(mcp: Any, version: str) -> None:
 
 @every_version
 def test_tools_have_the_members_that_the_version_knows(mcp: Any, version: str) -> None:
-    known = {"name", "description", "inputSchema", "annotations"} | (set() if version == "2025-03-26" else {"title", "outputSchema"})
+    known = {"name", "description", "inputSchema", "annotations"} | (
+        set() if version == "2025-03-26" else {"title", "outputSchema"}
+    )
     for tool in mcp.ask(version, "tools/list").json["result"]["tools"]:
         assert set(tool) == known
         assert tool["annotations"]["title"] == tool.get("title", tool["annotations"]["title"])
@@ -188,9 +215,16 @@ def test_a_posted_response_is_no_part_of_the_modern_version(mcp: Any) -> None:
 
 def test_a_batch_is_answered_in_the_one_version_that_has_them(mcp: Any) -> None:
     batch = [
-        {"jsonrpc": "2.0", "id": 3, "method": "ping"}, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}},
-        {"jsonrpc": "2.0", "id": "4", "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}},
-        {"jsonrpc": "2.0", "id": 9, "result": {}}, {"jsonrpc": "2.0", "id": 5, "method": "nonsense"},
+        {"jsonrpc": "2.0", "id": 3, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}},
+        {
+            "jsonrpc": "2.0",
+            "id": "4",
+            "method": "tools/call",
+            "params": {"name": "get_latest", "arguments": {"zone": "GB"}},
+        },
+        {"jsonrpc": "2.0", "id": 9, "result": {}},
+        {"jsonrpc": "2.0", "id": 5, "method": "nonsense"},
     ]
     for headers in ({}, {"MCP_Protocol_Version": "2025-03-26"}):
         answer = mcp.send(batch, None, **headers)
@@ -207,9 +241,18 @@ def test_later_versions_have_no_batches(mcp: Any, version: str) -> None:
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32600)
 
 
-@pytest.mark.parametrize("batch", [
-    [], [REQUEST] * 21, [REQUEST, {**REQUEST, "method": "initialize", "params": opening("2025-03-26")}], [1], [REQUEST, None], [[REQUEST]],
-], ids=["empty", "too long", "initialize", "number", "null", "nested"])
+@pytest.mark.parametrize(
+    "batch",
+    [
+        [],
+        [REQUEST] * 21,
+        [REQUEST, {**REQUEST, "method": "initialize", "params": opening("2025-03-26")}],
+        [1],
+        [REQUEST, None],
+        [[REQUEST]],
+    ],
+    ids=["empty", "too long", "initialize", "number", "null", "nested"],
+)
 def test_a_batch_that_is_none_is_refused_whole(mcp: Any, batch: list[Any]) -> None:
     answer = mcp.send(batch)
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32600)
@@ -233,7 +276,9 @@ def test_only_post_is_allowed(mcp: Any, version: str, method: str) -> None:
 
 
 @every_version
-@pytest.mark.parametrize("accept", [None, "", "application/json", "*/*", "application/*", "text/event-stream, application/json;q=0.1"])
+@pytest.mark.parametrize(
+    "accept", [None, "", "application/json", "*/*", "application/*", "text/event-stream, application/json;q=0.1"]
+)
 def test_whoever_takes_json_gets_json(mcp: Any, version: str, accept: str | None) -> None:
     answer = mcp.send(REQUEST, version, Accept=accept)
     assert (answer.status_code, answer.content_type) == (200, "application/json")
@@ -260,24 +305,42 @@ def test_an_absent_version_header_means_the_oldest_version(mcp: Any) -> None:
 def test_an_unknown_version_header_is_refused_with_those_there_are(mcp: Any, header: str) -> None:
     answer = mcp.send({**REQUEST, "id": 5}, None, MCP_Protocol_Version=header)
     assert answer.status_code == 400
-    assert answer.json == {"jsonrpc": "2.0", "id": 5, "error": {
-        "code": -32022, "message": "Unsupported protocol version",
-        "data": {"supported": [MODERN, "2025-11-25", "2025-06-18", "2025-03-26"], "requested": header}}}
+    assert answer.json == {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "error": {
+            "code": -32022,
+            "message": "Unsupported protocol version",
+            "data": {"supported": [MODERN, "2025-11-25", "2025-06-18", "2025-03-26"], "requested": header},
+        },
+    }
 
 
 def test_a_version_that_both_places_state_and_nobody_knows_is_unsupported(mcp: Any) -> None:
     meta = {**META, "io.modelcontextprotocol/protocolVersion": "1900-01-01"}
-    answer = mcp.send({**REQUEST, "params": {"_meta": meta}}, None, MCP_Protocol_Version="1900-01-01", Mcp_Method="tools/list")
+    answer = mcp.send(
+        {**REQUEST, "params": {"_meta": meta}}, None, MCP_Protocol_Version="1900-01-01", Mcp_Method="tools/list"
+    )
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32022)
     assert answer.json["error"]["data"]["requested"] == "1900-01-01"
 
 
-@pytest.mark.parametrize(("header", "stated"), [
-    (None, MODERN), ("2025-11-25", MODERN), (MODERN, "2025-11-25"), (None, "2025-11-25"), ("1999-01-01", MODERN), (MODERN, "1999-01-01"),
-])
+@pytest.mark.parametrize(
+    ("header", "stated"),
+    [
+        (None, MODERN),
+        ("2025-11-25", MODERN),
+        (MODERN, "2025-11-25"),
+        (None, "2025-11-25"),
+        ("1999-01-01", MODERN),
+        (MODERN, "1999-01-01"),
+    ],
+)
 def test_versions_that_disagree_are_refused(mcp: Any, header: str | None, stated: str) -> None:
     meta = {**META, "io.modelcontextprotocol/protocolVersion": stated}
-    answer = mcp.send({**REQUEST, "params": {"_meta": meta}}, None, MCP_Protocol_Version=header, Mcp_Method="tools/list")
+    answer = mcp.send(
+        {**REQUEST, "params": {"_meta": meta}}, None, MCP_Protocol_Version=header, Mcp_Method="tools/list"
+    )
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32020)
 
 
@@ -288,10 +351,18 @@ def test_a_legacy_client_may_repeat_its_version(mcp: Any) -> None:
     assert "ttlMs" not in answer.json["result"]
 
 
-@pytest.mark.parametrize("meta", [
-    None, {}, [], {"io.modelcontextprotocol/protocolVersion": MODERN}, {"io.modelcontextprotocol/clientCapabilities": {}},
-    {**META, "io.modelcontextprotocol/protocolVersion": 5}, {**META, "io.modelcontextprotocol/clientCapabilities": None},
-])
+@pytest.mark.parametrize(
+    "meta",
+    [
+        None,
+        {},
+        [],
+        {"io.modelcontextprotocol/protocolVersion": MODERN},
+        {"io.modelcontextprotocol/clientCapabilities": {}},
+        {**META, "io.modelcontextprotocol/protocolVersion": 5},
+        {**META, "io.modelcontextprotocol/clientCapabilities": None},
+    ],
+)
 def test_the_modern_version_wants_its_envelope(mcp: Any, meta: Any) -> None:
     params = {} if meta is None else {"_meta": meta}
     answer = mcp.send({**REQUEST, "params": params}, None, MCP_Protocol_Version=MODERN, Mcp_Method="tools/list")
@@ -299,7 +370,9 @@ def test_the_modern_version_wants_its_envelope(mcp: Any, meta: Any) -> None:
 
 
 def test_the_modern_version_wants_no_client_name(mcp: Any) -> None:
-    answer = mcp.send({**REQUEST, "params": {"_meta": META}}, None, MCP_Protocol_Version=MODERN, Mcp_Method="tools/list")
+    answer = mcp.send(
+        {**REQUEST, "params": {"_meta": META}}, None, MCP_Protocol_Version=MODERN, Mcp_Method="tools/list"
+    )
     assert answer.status_code == 200
 
 
@@ -312,9 +385,19 @@ def test_the_method_header_repeats_the_body(mcp: Any, method: str | None) -> Non
 LATEST = {**REQUEST, "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}}
 
 
-@pytest.mark.parametrize("name", [
-    None, "", "foo", "GET_LATEST", "=?base64?Zm9v?=", "=?base64?!!?=", "=?base64?/w==?=", "=?BASE64?Z2V0X2xhdGVzdA==?=",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        None,
+        "",
+        "foo",
+        "GET_LATEST",
+        "=?base64?Zm9v?=",
+        "=?base64?!!?=",
+        "=?base64?/w==?=",
+        "=?BASE64?Z2V0X2xhdGVzdA==?=",
+    ],
+)
 def test_the_name_header_repeats_the_body(mcp: Any, name: str | None) -> None:
     answer = mcp.send(LATEST, MODERN, Mcp_Name=name)
     assert (answer.status_code, answer.json["error"]["code"]) == (400, -32020)
@@ -325,8 +408,12 @@ def test_the_name_header_may_be_padded_or_encoded(mcp: Any, name: str) -> None:
     assert mcp.send(LATEST, MODERN, Mcp_Name=name).status_code == 200
 
 
-@pytest.mark.parametrize(("method", "params", "name"), [("prompts/get", {"name": "a"}, "b"), ("resources/read", {"uri": "x:a"}, "x:b")])
-def test_the_name_header_is_compared_before_the_method_is_looked_up(mcp: Any, method: str, params: dict[str, Any], name: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "params", "name"), [("prompts/get", {"name": "a"}, "b"), ("resources/read", {"uri": "x:a"}, "x:b")]
+)
+def test_the_name_header_is_compared_before_the_method_is_looked_up(
+    mcp: Any, method: str, params: dict[str, Any], name: str
+) -> None:
     wrong = mcp.send({**REQUEST, "method": method, "params": params}, MODERN, Mcp_Name=name)
     right = mcp.send({**REQUEST, "method": method, "params": params}, MODERN, Mcp_Name=next(iter(params.values())))
     assert (wrong.status_code, wrong.json["error"]["code"]) == (400, -32020)
@@ -342,7 +429,9 @@ def test_sessions_are_neither_given_nor_looked_at(mcp: Any, version: str) -> Non
 
 @every_version
 def test_headers_of_the_modern_version_mean_nothing_to_the_others(mcp: Any, version: str) -> None:
-    answer = mcp.send(REQUEST, version, **({} if version == MODERN else {"Mcp_Method": "nonsense", "Mcp_Name": "nonsense"}))
+    answer = mcp.send(
+        REQUEST, version, **({} if version == MODERN else {"Mcp_Method": "nonsense", "Mcp_Name": "nonsense"})
+    )
     assert answer.status_code == 200
 
 

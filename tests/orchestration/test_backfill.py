@@ -126,8 +126,13 @@ def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Folder, "put", put)
     tasks = backfill.plan([FEED, feeds()["neso.carbon_intensity"]], date(2026, 11, 19), date(2026, 11, 19))
-    told = {task.feed: [(day.status, day.reason) for day in report.days] for task, report in backfill.run(tasks, workers=1)}
-    assert told == {"neso.generation": [("failed", "another writer has held it for 120 s")], "neso.carbon_intensity": [("done", "")]}
+    told = {
+        task.feed: [(day.status, day.reason) for day in report.days] for task, report in backfill.run(tasks, workers=1)
+    }
+    assert told == {
+        "neso.generation": [("failed", "another writer has held it for 120 s")],
+        "neso.carbon_intensity": [("done", "")],
+    }
 
 
 def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:

@@ -21,9 +21,16 @@ from warehouse.storage import Folder
 
 MIX = {
     "data": [
-        {"from": f"2026-10-25T{h:02d}:{m:02d}Z", "to": "", "generationmix": [
-            {"fuel": fuel, "perc": 11.1} for fuel in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")]}
-        for h in range(24) for m in (0, 30)
+        {
+            "from": f"2026-10-25T{h:02d}:{m:02d}Z",
+            "to": "",
+            "generationmix": [
+                {"fuel": fuel, "perc": 11.1}
+                for fuel in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
+            ],
+        }
+        for h in range(24)
+        for m in (0, 30)
     ]
 }
 for entry in MIX["data"]:
@@ -39,11 +46,21 @@ def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "mix.json").write_text(json.dumps(MIX))
     (folder / "denied.html").write_text("<html>denied</html>")
-    (folder / "MANIFEST.json").write_text(json.dumps([
-        {"file": "mix.json", "feed": "neso.generation", "zone": "GB", "day": "2026-10-25", "http_status": 200},
-        {"file": "denied.html", "feed": "neso.carbon_intensity", "zone": "GB", "day": "2026-10-25", "http_status": 503},
-        {"file": "mix.json", "feed": "nobody.knows", "zone": None, "day": None, "http_status": 200},
-    ]))
+    (folder / "MANIFEST.json").write_text(
+        json.dumps(
+            [
+                {"file": "mix.json", "feed": "neso.generation", "zone": "GB", "day": "2026-10-25", "http_status": 200},
+                {
+                    "file": "denied.html",
+                    "feed": "neso.carbon_intensity",
+                    "zone": "GB",
+                    "day": "2026-10-25",
+                    "http_status": 503,
+                },
+                {"file": "mix.json", "feed": "nobody.knows", "zone": None, "day": None, "http_status": 200},
+            ]
+        )
+    )
     monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("EMDS_NOW", "2026-10-26T12:00:00Z")
     monkeypatch.setenv("DAGSTER_HOME", "")
@@ -52,7 +69,9 @@ def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
-def test_replay_fills_a_recorded_warehouse_and_tells_dagster(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_fills_a_recorded_warehouse_and_tells_dagster(
+    recordings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["replay", str(recordings)]) == 0
     told = capsys.readouterr().out
     assert "neso.generation" in told
@@ -74,7 +93,9 @@ def test_replay_fills_a_recorded_warehouse_and_tells_dagster(recordings: Path, c
 
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
-def test_a_warehouse_keeps_its_mode(recordings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warehouse_keeps_its_mode(
+    recordings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["replay", str(recordings)]) == 0
     monkeypatch.setenv("EMDS_FEEDS", "live")
     assert main(["publish"]) == 1
@@ -98,10 +119,19 @@ def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pyte
     assert [word in told for word in ("notes.txt: no month file", "1-aaaaaaaa", "2-bbbbbbbb", "3 broken")] == [True] * 4
 
 
-@pytest.mark.parametrize("argv", [
-    [], ["fly"], ["backfill"], ["backfill", "--days", "0"], ["backfill", "--start", "yesterday"],
-    ["backfill", "--start", "2026-02-02", "--end", "2026-02-01"], ["ingest", "--feed", "neso.nothing"], ["replay", "/nowhere"],
-])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["fly"],
+        ["backfill"],
+        ["backfill", "--days", "0"],
+        ["backfill", "--start", "yesterday"],
+        ["backfill", "--start", "2026-02-02", "--end", "2026-02-01"],
+        ["ingest", "--feed", "neso.nothing"],
+        ["replay", "/nowhere"],
+    ],
+)
 def test_wrong_use_is_2(argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     try:
@@ -111,7 +141,9 @@ def test_wrong_use_is_2(argv: list[str], tmp_path: Path, monkeypatch: pytest.Mon
     assert code == 2
 
 
-def test_an_unknown_right_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_right_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_RIGHTS", "pjm,everything")
     assert main(["publish"]) == 1
@@ -119,7 +151,9 @@ def test_an_unknown_right_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("days", ["a week", "-1", "１"])
-def test_a_setting_that_is_no_number_is_told_at_the_start(days: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_is_no_number_is_told_at_the_start(
+    days: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_RAW_DAYS", days)
     assert main(["publish"]) == 1

@@ -35,8 +35,14 @@ def test_every_feed_is_an_asset_in_its_sources_group(definitions: dg.Definitions
         assert {"source", "rank", "resolution"} <= set(spec.tags)
     extra = {key.to_user_string() for key in specs} - {asset_key(f).to_user_string() for f in feeds().values()}
     assert extra == {
-        "published/catalogue", "published/latest", "published/brief", "published/snapshot", "analyst/warehouse_duckdb",
-        "geo/zones", "geo/interconnectors", "geo/plants",
+        "published/catalogue",
+        "published/latest",
+        "published/brief",
+        "published/snapshot",
+        "analyst/warehouse_duckdb",
+        "geo/zones",
+        "geo/interconnectors",
+        "geo/plants",
     }
 
 
@@ -77,7 +83,9 @@ def test_a_look_back_asks_for_revised_days_and_for_tomorrow() -> None:
     assert look_back_keys([ahead], date(2026, 11, 1)) == ("2026-10-30", "2026-11-02")
 
 
-@pytest.mark.parametrize(("minutes", "line"), [(5, "2-59/5 * * * *"), (60, "7 */1 * * *"), (720, "7 */12 * * *"), (1440, "7 13 * * *")])
+@pytest.mark.parametrize(
+    ("minutes", "line"), [(5, "2-59/5 * * * *"), (60, "7 */1 * * *"), (720, "7 */12 * * *"), (1440, "7 13 * * *")]
+)
 def test_cron_lines_keep_the_rhythm(minutes: int, line: str) -> None:
     assert cron(minutes, 7) == line
 

@@ -20,7 +20,10 @@ from warehouse.clock import HOUR, iso
 pytestmark = pytest.mark.slow
 
 BEGIN = clock.instant("2026-11-18T00:00:00Z")
-FEEDS = [feed(name) for name in ("neso.generation", "elexon.demand", "nyiso.load", "caiso.demand", "caiso.fuelsource", "eia.demand")]
+FEEDS = [
+    feed(name)
+    for name in ("neso.generation", "elexon.demand", "nyiso.load", "caiso.demand", "caiso.fuelsource", "eia.demand")
+]
 FAULTS = {
     "neso": ("503", "api.carbonintensity.org.uk answers 503", 6, 14),
     "nyiso": ("timeout", "timed out (simulated)", 8, 12),
@@ -30,7 +33,9 @@ FAULTS = {
 
 
 def settings_of(begin: int) -> str:
-    return ",".join(f"{s}:{kind}@{iso(begin + a * HOUR)}/{iso(begin + b * HOUR)}" for s, (kind, _, a, b) in FAULTS.items())
+    return ",".join(
+        f"{s}:{kind}@{iso(begin + a * HOUR)}/{iso(begin + b * HOUR)}" for s, (kind, _, a, b) in FAULTS.items()
+    )
 
 
 @pytest.fixture
@@ -57,7 +62,9 @@ def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
 
 
 def test_faults_are_told_and_healed(house: line.House, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = create_app(Settings.from_environ({"EMDS_HOME": str(house.storage.root), "EMDS_FREE_CALLS_PER_MINUTE": "0"})).test_client()
+    client = create_app(
+        Settings.from_environ({"EMDS_HOME": str(house.storage.root), "EMDS_FREE_CALLS_PER_MINUTE": "0"})
+    ).test_client()
     seen: dict[str, set[str]] = {code: set() for code in FAULTS}
     for hour in range(25):
         monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR))
@@ -83,4 +90,6 @@ def _fine(house: line.House, code: str) -> bool:
     now = clock.now()
     mine = [f for f in FEEDS if f.source == code]
     known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
-    return all(health.state(known[f.id, z], f.publication, f.tz, f.resolution, now) == "ok" for f in mine for z in f.zones)
+    return all(
+        health.state(known[f.id, z], f.publication, f.tz, f.resolution, now) == "ok" for f in mine for z in f.zones
+    )

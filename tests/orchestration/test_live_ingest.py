@@ -24,7 +24,13 @@ from warehouse.storage import Folder
 
 Script = Callable[[BaseHTTPRequestHandler], None]
 CREDENTIALS = (
-    "ENTSOE_API_TOKEN", "EIA_API_KEY", "PJM_API_KEY", "ISONE_USERNAME", "ISONE_PASSWORD", "ERCOT_API_KEY", "ERCOT_USERNAME",
+    "ENTSOE_API_TOKEN",
+    "EIA_API_KEY",
+    "PJM_API_KEY",
+    "ISONE_USERNAME",
+    "ISONE_PASSWORD",
+    "ERCOT_API_KEY",
+    "ERCOT_USERNAME",
     "ERCOT_PASSWORD",
 )
 FAKE = "no-real-credential"
@@ -88,7 +94,10 @@ def failing(serve: Callable[..., str]) -> dict[str, tuple[str, str]]:
         (serve(replies(429, Retry_After="600")), "answers 429"),
         (serve(replies(503, b"<html>busy</html>")), "answers 503"),
         (serve(replies(200, b'{"data": [', Content_Length="4000")), "the answer broke off"),
-        (serve(replies(302, Location="https://elsewhere.example/login")), "redirects to elsewhere.example, which is not its own"),
+        (
+            serve(replies(302, Location="https://elsewhere.example/login")),
+            "redirects to elsewhere.example, which is not its own",
+        ),
     ]
     hosts = sorted(host for one in sources().values() for host in one.hosts)
     return {host: ways[i % len(ways)] for i, host in enumerate(hosts)}
@@ -96,7 +105,10 @@ def failing(serve: Callable[..., str]) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.slow
 def test_every_failure_is_told_and_nothing_is_written(
-    failing: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    failing: dict[str, tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "EMDS_NOW"):
         monkeypatch.delenv(name, raising=False)

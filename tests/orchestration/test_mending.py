@@ -53,5 +53,8 @@ def test_the_sensor_is_loaded_and_runs(house: line.House) -> None:
     sensor = mending.mending(KNOWN, jobs, "simulated")
     assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert mending.mending(KNOWN, jobs, "recorded").default_status is dg.DefaultSensorStatus.STOPPED
-    with dg.DagsterInstance.ephemeral() as instance, dg.build_sensor_context(instance, resources={"house": house}) as context:
+    with (
+        dg.DagsterInstance.ephemeral() as instance,
+        dg.build_sensor_context(instance, resources={"house": house}) as context,
+    ):
         assert len(list(sensor(context) or ())) == 2

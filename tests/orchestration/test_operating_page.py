@@ -29,7 +29,11 @@ def test_every_verb_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_setting_is_told_and_read_by_the_doctor() -> None:
     assert set(re.findall(r"EMDS_[A-Z_]+", PAGE)) == set(doctor.SETTINGS)
-    code = "".join(path.read_text() for room in ("api", "assets", "orchestration", "warehouse") for path in (ROOT / room).rglob("*.py"))
+    code = "".join(
+        path.read_text()
+        for room in ("api", "assets", "orchestration", "warehouse")
+        for path in (ROOT / room).rglob("*.py")
+    )
     assert set(re.findall(r"[\"'](EMDS_[A-Z_]+)[\"']", code)) == set(doctor.SETTINGS)
 
 

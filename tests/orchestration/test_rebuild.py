@@ -38,7 +38,9 @@ def mix(storage: Folder) -> list[tuple[int, str, float]]:
 
 
 def test_what_is_served_is_made_again_from_the_kept_bytes(
-    storage: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    storage: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before = mix(storage)
     assert len(before) > 2 * 48 * 9
@@ -75,7 +77,9 @@ def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
 
 
 def test_the_doctor_tells_states_and_no_secret(
-    storage: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    storage: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("EMDS_METRICS_TOKEN", "s3cret-token")
     assert main(["doctor"]) == 0
@@ -91,7 +95,9 @@ def test_the_doctor_tells_states_and_no_secret(
 
 
 def test_the_doctor_names_the_credentials_that_a_live_warehouse_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_FEEDS", "live")

@@ -48,7 +48,9 @@ def told_of(step: dg.OpDefinition) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         run = failing.execute_in_process(instance=instance, raise_on_error=False)
         (event,) = [e for e in run.all_events if e.event_type is dg.DagsterEventType.RUN_FAILURE]
-        context = dg.build_run_status_sensor_context("tell_failures", event, instance, run.dagster_run).for_run_failure()
+        context = dg.build_run_status_sensor_context(
+            "tell_failures", event, instance, run.dagster_run
+        ).for_run_failure()
         failure_sensor(context)
 
 
@@ -67,9 +69,14 @@ def broken() -> None:
     raise KeyError("zone")
 
 
-@pytest.mark.parametrize(("step", "reason"), [
-    (changed, CHANGED), (silent, "2026-01-02: FeedUnavailable: no answer in time"), (broken, "KeyError: 'zone'"),
-])
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (changed, CHANGED),
+        (silent, "2026-01-02: FeedUnavailable: no answer in time"),
+        (broken, "KeyError: 'zone'"),
+    ],
+)
 def test_the_reason_is_told(heard: list[dict[str, object]], step: dg.OpDefinition, reason: str) -> None:
     told_of(step)
     (message,) = heard

@@ -62,7 +62,12 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environ = {**os.environ, "EMDS_HOME": str(home), "EMDS_FAULTS": f"caiso.demand#{BROKEN}:changed", "DAGSTER_DISABLE_TELEMETRY": "1"}
+    environ = {
+        **os.environ,
+        "EMDS_HOME": str(home),
+        "EMDS_FAULTS": f"caiso.demand#{BROKEN}:changed",
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
     for name in ("EMDS_NOW", "EMDS_FEEDS"):
         environ.pop(name, None)
     with pytest.MonkeyPatch.context() as patch:
@@ -121,7 +126,9 @@ def _partitions(ui: Ui) -> dict[str, set[str]]:
 
 
 def test_the_ui_lists_every_feed(ui: Ui) -> None:
-    nodes = ui.ask("{ assetNodes { assetKey { path } groupName owners { ... on TeamAssetOwner { team } } kinds } }")["assetNodes"]
+    nodes = ui.ask("{ assetNodes { assetKey { path } groupName owners { ... on TeamAssetOwner { team } } kinds } }")[
+        "assetNodes"
+    ]
     told = {"/".join(n["assetKey"]["path"]): n for n in nodes}
     assert told["caiso/demand"]["groupName"] == "caiso"
     assert told["caiso/demand"]["owners"] == [{"team": "market-feeds"}]
@@ -132,33 +139,46 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
     day = str(TODAY - timedelta(days=3))
     mutation = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename
         ... on LaunchRunSuccess { run { id } } ... on PythonError { message } } }"""
-    launched = ui.ask(mutation, p={
-        "selector": {**SELECTOR, "jobName": "__ASSET_JOB", "assetSelection": [{"path": ASSET}]}, "mode": "default", "runConfigData": {},
-        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": day}]},
-    })["launchRun"]
+    launched = ui.ask(
+        mutation,
+        p={
+            "selector": {**SELECTOR, "jobName": "__ASSET_JOB", "assetSelection": [{"path": ASSET}]},
+            "mode": "default",
+            "runConfigData": {},
+            "executionMetadata": {"tags": [{"key": "dagster/partition", "value": day}]},
+        },
+    )["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
     run = launched["run"]["id"]
     query = "query($r: ID!) { runOrError(runId: $r) { ... on Run { status } } }"
     status = ui.until(lambda: ui.ask(query, r=run)["runOrError"]["status"], lambda s: s in ("SUCCESS", "FAILURE"))
     assert status == "SUCCESS"
     assert day in _partitions(ui)["MATERIALIZED"]
-    rows = series.read(Folder(ui.home), "US-CAISO", "demand", MarketDay(date.fromisoformat(day), "America/Los_Angeles").window)
+    rows = series.read(
+        Folder(ui.home), "US-CAISO", "demand", MarketDay(date.fromisoformat(day), "America/Los_Angeles").window
+    )
     assert rows.num_rows in (276, 288, 300)
 
 
 def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None:
     mutation = """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) { __typename
         ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
-    launched = ui.ask(mutation, p={"assetSelection": [{"path": ASSET}], "partitionNames": [str(d) for d in DAYS], "tags": []})
+    launched = ui.ask(
+        mutation, p={"assetSelection": [{"path": ASSET}], "partitionNames": [str(d) for d in DAYS], "tags": []}
+    )
     backfill = launched["launchPartitionBackfill"]
     assert backfill["__typename"] == "LaunchBackfillSuccess", backfill
     query = "query($b: String!) { partitionBackfillOrError(backfillId: $b) { ... on PartitionBackfill { status } } }"
     ended = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
-    status = ui.until(lambda: ui.ask(query, b=backfill["backfillId"])["partitionBackfillOrError"]["status"], lambda s: s in ended)
+    status = ui.until(
+        lambda: ui.ask(query, b=backfill["backfillId"])["partitionBackfillOrError"]["status"], lambda s: s in ended
+    )
     assert status == "COMPLETED_FAILED"
     told = _partitions(ui)
     assert {str(d) for d in DAYS} - told["MATERIALIZED"] == {str(BROKEN)}
     assert str(BROKEN) in told["FAILED"]
     query = "query($f: RunsFilter!) { runsOrError(filter: $f) { ... on Runs { results { status } } } }"
-    runs = ui.ask(query, f={"tags": [{"key": "dagster/backfill", "value": backfill["backfillId"]}]})["runsOrError"]["results"]
+    runs = ui.ask(query, f={"tags": [{"key": "dagster/backfill", "value": backfill["backfillId"]}]})["runsOrError"][
+        "results"
+    ]
     assert len(runs) == 1

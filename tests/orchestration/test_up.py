@@ -30,13 +30,33 @@ def free_port() -> int:
 def up(home: Path, *options: str) -> Iterator[tuple[str, str, float]]:
     """What it printed once all was up, the API's address, and the seconds it took; stopped as Ctrl-C stops it."""
     ports = free_port(), free_port()
-    environ = {k: v for k, v in os.environ.items() if k not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")}
+    environ = {
+        k: v for k, v in os.environ.items() if k not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")
+    }
     log = home.with_suffix(".log")
-    argv = [sys.executable, "-u", "-m", "orchestration.run", "up", "--home", str(home), "--port", str(ports[0]), "--ui-port", str(ports[1])]
+    argv = [
+        sys.executable,
+        "-u",
+        "-m",
+        "orchestration.run",
+        "up",
+        "--home",
+        str(home),
+        "--port",
+        str(ports[0]),
+        "--ui-port",
+        str(ports[1]),
+    ]
     with log.open("ab") as out:
         begun, at = time.monotonic(), log.stat().st_size
-        child = subprocess.Popen([*argv, *options], env={**environ, "DAGSTER_HOME": ""}, stdout=out, stderr=subprocess.STDOUT,
-                                 cwd=Path(__file__).resolve().parents[2], start_new_session=True)
+        child = subprocess.Popen(
+            [*argv, *options],
+            env={**environ, "DAGSTER_HOME": ""},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=Path(__file__).resolve().parents[2],
+            start_new_session=True,
+        )
         try:
             while b"stops everything" not in log.read_bytes()[at:]:
                 assert child.poll() is None, log.read_text()[-3000:]
@@ -84,7 +104,12 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        done = subprocess.run([sys.executable, "-m", "orchestration.run", "up", "--home", str(tmp_path / "h"), "--port", port],
-                              capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-m", "orchestration.run", "up", "--home", str(tmp_path / "h"), "--port", port],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
     assert done.returncode == 1
     assert f"port {port} is taken" in done.stderr

@@ -118,7 +118,9 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
         ports = str(one.getsockname()[1]), str(other.getsockname()[1])
     screen, terminal = os.openpty()
     argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
-    with subprocess.Popen(argv, cwd=up.ROOT, stdout=terminal, stderr=terminal, env={**os.environ, "EMDS_HOME": str(tmp_path)}) as process:
+    with subprocess.Popen(
+        argv, cwd=up.ROOT, stdout=terminal, stderr=terminal, env={**os.environ, "EMDS_HOME": str(tmp_path)}
+    ) as process:
         os.close(terminal)
         try:
             told = ""
@@ -134,7 +136,9 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
             os.kill(int(Path(f"/proc/{(tmp_path / 'ui').read_text()}/stat").read_text().split()[3]), signal.SIGKILL)
             while "a server ended by itself" not in told:
                 told += os.read(screen, 1000).decode()
-            assert "the daemon" in told.partition("stops everything")[2], "what the servers said last is told when one ends"
+            assert "the daemon" in told.partition("stops everything")[2], (
+                "what the servers said last is told when one ends"
+            )
             assert "the daemon" not in told.partition("stops everything")[0]
             assert process.wait(30) == 1
         finally:

@@ -32,11 +32,15 @@ def materialise(instance: dg.DagsterInstance, *days: str) -> str:
 
 
 def daily(days: tuple[str, ...] = (), version: str = "1") -> dg.AssetsDefinition:
-    @dg.asset(key=KEY, partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), output_required=False, code_version=version)
+    @dg.asset(
+        key=KEY, partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), output_required=False, code_version=version
+    )
     def days_told(context: dg.AssetExecutionContext) -> Iterator[None]:
         for day in days:
             told = {"dagster/partition_row_count": 48}
-            context.log_event(dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: version}))
+            context.log_event(
+                dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: version})
+            )
         yield from ()
 
     return days_told
@@ -59,7 +63,9 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
     assert instance.get_runs() == []
     assert not list(files.glob(f"{first}.db*")) + list(files.glob(f"{second}.db*"))
     assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02", "2026-01-03"}
-    kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY, asset_partitions=["2026-01-01"]), limit=5).records
+    kept = instance.fetch_materializations(
+        dg.AssetRecordsFilter(asset_key=KEY, asset_partitions=["2026-01-01"]), limit=5
+    ).records
     assert [r.asset_materialization.metadata["dagster/partition_row_count"].value for r in kept] == [48]
     assert stale(instance, "1") == ["FRESH"] * 3
     assert stale(instance, "2") == ["STALE"] * 3
@@ -69,14 +75,17 @@ def test_of_events_told_without_a_run_the_newest_of_each_partition_stays(instanc
     for count in (1, 2, 3):
         for day in ("2026-01-01", "2026-01-02"):
             told = {"dagster/partition_row_count": count}
-            instance.report_runless_asset_event(dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: "1"}))
+            instance.report_runless_asset_event(
+                dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: "1"})
+            )
     materialise(instance, "2026-01-02")
     assert upkeep.purge_told(instance) == 5
     assert upkeep.purge_told(instance) == 0
     assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02"}
     kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY), limit=9).records
     assert [(r.partition_key, r.asset_materialization.metadata["dagster/partition_row_count"].value) for r in kept] == [
-        ("2026-01-02", 48), ("2026-01-01", 3),
+        ("2026-01-02", 48),
+        ("2026-01-01", 3),
     ]
     assert stale(instance, "1")[:2] == ["FRESH"] * 2
 

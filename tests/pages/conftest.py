@@ -31,35 +31,97 @@ from warehouse.zones import ZONES, zones_with
 
 NOW = "2026-11-20T14:10:00Z"
 SIZES_MW = {
-    "US-CAISO": 26000, "US-ERCOT": 52000, "US-PJM": 91000, "US-MISO": 75000, "US-NYISO": 17500, "US-ISONE": 13200, "US-SPP": 31000,
-    "GB": 32000, "AU-NSW": 8200, "AU-QLD": 6900, "AU-VIC": 5600, "AU-SA": 1500, "AU-TAS": 1150, "DE-LU": 58000, "FR": 56000, "ES": 28000,
-    "IT-NO": 18500, "NL": 13500, "BE": 9800, "PL": 20500, "SE-3": 10400, "NO-2": 4300, "DK-1": 2700, "AT": 7400, "CH": 7600,
+    "US-CAISO": 26000,
+    "US-ERCOT": 52000,
+    "US-PJM": 91000,
+    "US-MISO": 75000,
+    "US-NYISO": 17500,
+    "US-ISONE": 13200,
+    "US-SPP": 31000,
+    "GB": 32000,
+    "AU-NSW": 8200,
+    "AU-QLD": 6900,
+    "AU-VIC": 5600,
+    "AU-SA": 1500,
+    "AU-TAS": 1150,
+    "DE-LU": 58000,
+    "FR": 56000,
+    "ES": 28000,
+    "IT-NO": 18500,
+    "NL": 13500,
+    "BE": 9800,
+    "PL": 20500,
+    "SE-3": 10400,
+    "NO-2": 4300,
+    "DK-1": 2700,
+    "AT": 7400,
+    "CH": 7600,
 }
 NO_PRICE = ("US-PJM", "US-MISO")
 """As if their publishers withheld it."""
-MIX = {"gas": 31.4, "wind": 28.2, "nuclear": 14.9, "imports": 11.3, "biomass": 6.8, "solar": 4.1, "hydro": 2.1, "coal": 0.0, "other": 1.2}
+MIX = {
+    "gas": 31.4,
+    "wind": 28.2,
+    "nuclear": 14.9,
+    "imports": 11.3,
+    "biomass": 6.8,
+    "solar": 4.1,
+    "hydro": 2.1,
+    "coal": 0.0,
+    "other": 1.2,
+}
 
 
 def _feed(name: str, metric: Metric, zones: tuple[str, ...], resolution: str) -> Feed:
-    return Feed(name, name, zones, (metric,), 1, resolution, "start", "UTC", date(2020, 1, 1),
-                Publication(lag_minutes=10, grace_minutes=120), lambda days: [], lambda body, request: Rows(), 60)
+    return Feed(
+        name,
+        name,
+        zones,
+        (metric,),
+        1,
+        resolution,
+        "start",
+        "UTC",
+        date(2020, 1, 1),
+        Publication(lag_minutes=10, grace_minutes=120),
+        lambda days: [],
+        lambda body, request: Rows(),
+        60,
+    )
 
 
 def sources() -> dict[str, Source]:
     """One that is on time, and one that is late."""
     priced = tuple(z for z in ZONES if z not in NO_PRICE)
-    return {"toy": _source("toy", (
-        _feed("toy.price", Metric.PRICE, priced, "1h"), _feed("toy.demand", Metric.DEMAND, tuple(ZONES), "1h"),
-        _feed("toy.carbon", Metric.CARBON_INTENSITY, zones_with(Metric.CARBON_INTENSITY), "30m"),
-        _feed("toy.mix", Metric.GENERATION, ("GB",), "30m"),
-    )), "ties": _source("ties", (
-        _feed("ties.flows", Metric.INTERCHANGE, tuple(z for z in ZONES if z != "AU-TAS"), "1h"),
-    ))}
+    return {
+        "toy": _source(
+            "toy",
+            (
+                _feed("toy.price", Metric.PRICE, priced, "1h"),
+                _feed("toy.demand", Metric.DEMAND, tuple(ZONES), "1h"),
+                _feed("toy.carbon", Metric.CARBON_INTENSITY, zones_with(Metric.CARBON_INTENSITY), "30m"),
+                _feed("toy.mix", Metric.GENERATION, ("GB",), "30m"),
+            ),
+        ),
+        "ties": _source(
+            "ties", (_feed("ties.flows", Metric.INTERCHANGE, tuple(z for z in ZONES if z != "AU-TAS"), "1h"),)
+        ),
+    }
 
 
 def _source(code: str, feeds: tuple[Feed, ...]) -> Source:
-    return Source(code, f"{code.title()} Grid", f"https://{code}.example", (f"{code}.example",), 60, f"{code.title()}-1.0",
-                  f"https://{code}.example/licence", f"Data: {code.title()} Grid.", "yes", feeds)
+    return Source(
+        code,
+        f"{code.title()} Grid",
+        f"https://{code}.example",
+        (f"{code}.example",),
+        60,
+        f"{code.title()}-1.0",
+        f"https://{code}.example/licence",
+        f"Data: {code.title()} Grid.",
+        "yes",
+        feeds,
+    )
 
 
 def wave(zone: str, metric: str, ts: int) -> float:
@@ -97,11 +159,17 @@ def build(home: Path, mode: str = "live") -> None:
 
 def _health(feed: str, zone: str, now: int, last: int) -> Health:
     late = (feed, zone) == ("ties.flows", "GB")
-    return Health(feed, zone, now - 300, "the publisher answered 503" if late else "", now - 60, last - 4 * HOUR if late else last)
+    return Health(
+        feed, zone, now - 300, "the publisher answered 503" if late else "", now - 60, last - 4 * HOUR if late else last
+    )
 
 
 def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
-    unit = {Metric.PRICE: f"{ZONES[zone].currency}/MWh", Metric.CARBON_INTENSITY: "gCO2/kWh", Metric.GENERATION: "%"}.get(metric, "MW")
+    unit = {
+        Metric.PRICE: f"{ZONES[zone].currency}/MWh",
+        Metric.CARBON_INTENSITY: "gCO2/kWh",
+        Metric.GENERATION: "%",
+    }.get(metric, "MW")
     if metric is Metric.GENERATION:
         for fuel, share in MIX.items():
             rows.extend(Key(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(48)], [share] * 48)
@@ -111,7 +179,9 @@ def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
     if zone == "FR":
         # Three hours that nobody measured: the page must not draw across them.
         stamps = [ts for ts in stamps if not last - 20 * HOUR <= ts < last - 17 * HOUR]
-    rows.extend(Key(zone, metric, unit, "30m" if step == 1800 else "1h"), stamps, [wave(zone, metric, ts) for ts in stamps])
+    rows.extend(
+        Key(zone, metric, unit, "30m" if step == 1800 else "1h"), stamps, [wave(zone, metric, ts) for ts in stamps]
+    )
     if metric is Metric.INTERCHANGE:
         _borders(rows, zone, last)
 

@@ -17,9 +17,21 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium")
 AXE = Path(__file__).resolve().parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
-ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
 
 METRICS = ("price", "demand", "interchange", "carbon_intensity")
 STOPS = [(0, (44, 123, 182)), (25, (171, 217, 233)), (50, (255, 255, 191)), (75, (253, 174, 97)), (100, (215, 25, 28))]
@@ -38,11 +50,17 @@ def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
     """Opens the page in a fresh profile; fails where the console had an error or another host was asked."""
     contexts, faults, hosts = [], [], set()
 
-    def open_page(path: str = "/", flows: bool = False, before: Callable[[Any], None] | None = None, **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options})
+    def open_page(
+        path: str = "/", flows: bool = False, before: Callable[[Any], None] | None = None, **options: Any
+    ) -> Any:
+        context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options}
+        )
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
         if before:
@@ -90,7 +108,9 @@ def test_fill_colours_follow_from_the_api(visit: Callable[..., Any], address: st
     page.check(f'input[value="{metric}"]', force=True)
     page.wait_for_selector(f'body[data-metric="{metric}"]')
     told = api(address, f"/v1/map/snapshot?sample=true&metric={metric}")["zones"]
-    painted = dict(page.eval_on_selector_all("path.zone", "paths => paths.map(p => [p.dataset.zone, p.getAttribute('fill')])"))
+    painted = dict(
+        page.eval_on_selector_all("path.zone", "paths => paths.map(p => [p.dataset.zone, p.getAttribute('fill')])")
+    )
     assert set(painted) == set(told)
     ranks = {name: member["metrics"].get(metric, {}).get("percentile") for name, member in told.items()}
     wanted = {name: "url(#hatch)" if rank is None else colour(rank) for name, rank in ranks.items()}
@@ -107,7 +127,9 @@ def test_labels_and_names_tell_value_and_unit(visit: Callable[..., Any], address
     assert "local currency per MWh" in page.inner_text("#legend-text")
 
 
-def test_a_click_shows_the_brief_with_its_rank_and_a_line_that_breaks_at_gaps(visit: Callable[..., Any], address: str) -> None:
+def test_a_click_shows_the_brief_with_its_rank_and_a_line_that_breaks_at_gaps(
+    visit: Callable[..., Any], address: str
+) -> None:
     page = visit()
     touch(page, "FR")
     told = api(address, "/v1/brief/FR?sample=true")
@@ -132,7 +154,9 @@ def test_a_brief_of_a_metric_that_is_not_published_says_so(visit: Callable[..., 
 
 def test_lines_point_the_way_the_power_flows(visit: Callable[..., Any], address: str) -> None:
     page = visit(flows=True)
-    drawn = dict(page.eval_on_selector_all("path.flow", "paths => paths.map(p => [p.dataset.line, p.dataset.to ?? null])"))
+    drawn = dict(
+        page.eval_on_selector_all("path.flow", "paths => paths.map(p => [p.dataset.line, p.dataset.to ?? null])")
+    )
     lines = {f["id"]: f["properties"] for f in api(address, "/v1/geo/interconnectors")["features"]}
     assert set(drawn) == set(lines)
     assert drawn["au-sa-nsw-pec"] is None, "no flow is published for it"
@@ -190,7 +214,10 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
     assert told["zone"] == "GB"
     assert "sample" not in told
     page.click("#sign-up-done [data-close]")
-    for shown in ("#new-key", "#example"):  # its close event follows in a task of its own; a key left on the page times out
+    for shown in (
+        "#new-key",
+        "#example",
+    ):  # its close event follows in a task of its own; a key left on the page times out
         page.wait_for_selector(f"{shown}:empty", state="attached")
 
 
@@ -205,7 +232,12 @@ def test_a_refused_sign_up_says_why(visit: Callable[..., Any]) -> None:
 
 
 def test_spent_calls_are_told_and_the_map_stays(visit: Callable[..., Any]) -> None:
-    refusal = {"status": 429, "headers": {"Retry-After": "1800"}, "content_type": "application/problem+json", "body": '{"detail": "no"}'}
+    refusal = {
+        "status": 429,
+        "headers": {"Retry-After": "1800"},
+        "content_type": "application/problem+json",
+        "body": '{"detail": "no"}',
+    }
     page = visit(before=lambda page: page.route("**/v1/map/snapshot*", lambda route: route.fulfill(**refusal)))
     assert "more in 30 minutes" in page.inner_text("#zones-note")
     assert page.locator("path.zone").count() == 25
@@ -257,7 +289,9 @@ def test_axe_finds_nothing_serious(visit: Callable[..., Any], scheme: str, width
 
     def violations() -> list[str]:
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
-        return [f"{v['id']}: {n['html'][:120]}" for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]]
+        return [
+            f"{v['id']}: {n['html'][:120]}" for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]
+        ]
 
     assert violations() == []
     touch(page, "GB")
@@ -320,7 +354,9 @@ def test_weight_and_speed(browser: Any, address: str) -> None:
         session = context.new_cdp_session(page)
         session.send("Network.enable")
         received: list[float] = []
-        session.on("Network.loadingFinished", lambda event, received=received: received.append(event["encodedDataLength"]))
+        session.on(
+            "Network.loadingFinished", lambda event, received=received: received.append(event["encodedDataLength"])
+        )
         page.goto(address)
         page.wait_for_selector("body[data-ready=true]")
         ready.append(page.evaluate("performance.getEntriesByName('ready')[0].startTime"))

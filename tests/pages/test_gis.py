@@ -14,12 +14,20 @@ import pytest
 
 NODE = Path(__file__).resolve().parents[1] / "node"
 gdal = pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
-validator = pytest.mark.skipif(not (NODE / "node_modules" / "@placemarkio").is_dir(), reason="npm install in tests/node was not run")
+validator = pytest.mark.skipif(
+    not (NODE / "node_modules" / "@placemarkio").is_dir(), reason="npm install in tests/node was not run"
+)
 pytestmark = pytest.mark.slow
 
 QUERIES = [
-    "zones", "zones.geojson?detail=high", "zones?bbox=-11,35,25,62", "interconnectors", "interconnectors.geojson?zone=GB,FR",
-    "interconnectors?bbox=110,-50,160,-5", "plants", "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000",
+    "zones",
+    "zones.geojson?detail=high",
+    "zones?bbox=-11,35,25,62",
+    "interconnectors",
+    "interconnectors.geojson?zone=GB,FR",
+    "interconnectors?bbox=110,-50,160,-5",
+    "plants",
+    "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000",
     "plants?bbox=-11,35,25,62&fuel=solar",
 ]
 
@@ -38,19 +46,25 @@ def extent(text: str) -> list[float]:
 @gdal
 @pytest.mark.parametrize("query", QUERIES)
 def test_ogrinfo_counts_and_places_what_geopandas_does(address: str, query: str) -> None:
-    said = subprocess.run(["ogrinfo", "-so", "-al", f"{address}/v1/geo/{query}"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["ogrinfo", "-so", "-al", f"{address}/v1/geo/{query}"], capture_output=True, text=True, check=True
+    ).stdout
     frame = told(address, query)
     assert f"Feature Count: {len(frame)}\n" in said
     assert extent(said) == pytest.approx(frame.total_bounds, abs=1e-6)
     assert f"Layer name: {query.split('.')[0].split('?')[0]}" in said
-    assert {"zones": "Multi Polygon", "interconnectors": "Line String", "plants": "Point"}[re.split(r"[.?]", query)[0]] in said
+    assert {"zones": "Multi Polygon", "interconnectors": "Line String", "plants": "Point"}[
+        re.split(r"[.?]", query)[0]
+    ] in said
 
 
 @gdal
 def test_ogr2ogr_turns_every_layer_into_a_geopackage(address: str, tmp_path: Path) -> None:
     for layer, count in (("zones", 25), ("interconnectors", 48), ("plants", len(told(address, "plants")))):
         target = tmp_path / f"{layer}.gpkg"
-        subprocess.run(["ogr2ogr", "-f", "GPKG", str(target), f"{address}/v1/geo/{layer}.geojson"], check=True, capture_output=True)
+        subprocess.run(
+            ["ogr2ogr", "-f", "GPKG", str(target), f"{address}/v1/geo/{layer}.geojson"], check=True, capture_output=True
+        )
         kept = geopandas.read_file(target)
         assert len(kept) == count
         assert not [name for name in kept.columns if "{" in str(kept[name].iloc[0])], "no property became a JSON string"
@@ -87,4 +101,7 @@ def test_a_validator_finds_nothing_wrong(address: str, query: str) -> None:
 @validator
 def test_the_validator_would_find_an_open_ring() -> None:
     open_ring = b'{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}'
-    assert subprocess.run(["node", "geojson.mjs"], input=open_ring, capture_output=True, cwd=NODE, timeout=60).returncode == 1
+    assert (
+        subprocess.run(["node", "geojson.mjs"], input=open_ring, capture_output=True, cwd=NODE, timeout=60).returncode
+        == 1
+    )

@@ -20,7 +20,9 @@ def main() -> None:
     facilitators = [Facilitator(Official(chain.url, key)) for key in KEYS[:2]]
     chain.mint(BUYER, 1_000_000_000)
     print("# a service that takes payments here:")
-    print(f"export EMDS_PAY_TO={PAY_TO} EMDS_FACILITATOR_URLS={','.join(f.url for f in facilitators)} EMDS_RPC_URL={chain.url}")
+    print(
+        f"export EMDS_PAY_TO={PAY_TO} EMDS_FACILITATOR_URLS={','.join(f.url for f in facilitators)} EMDS_RPC_URL={chain.url}"
+    )
     print(f"# a buyer with 1000 USDC, {BUYER}:")
     print(f"export BUYER_KEY={KEYS[2]}", flush=True)
     ended = threading.Event()

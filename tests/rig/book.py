@@ -43,10 +43,16 @@ class Book:
         tests = (
             (signer_of(signed, payload["signature"]) == signed["from"].lower(), "invalid_exact_evm_payload_signature"),
             (signed["to"].lower() == wanted["payTo"].lower(), "invalid_exact_evm_payload_recipient_mismatch"),
-            (signed["value"] == wanted.get("amount", wanted.get("maxAmountRequired")), "invalid_exact_evm_payload_authorization_value"),
+            (
+                signed["value"] == wanted.get("amount", wanted.get("maxAmountRequired")),
+                "invalid_exact_evm_payload_authorization_value",
+            ),
             (int(signed["validAfter"]) < time.time(), "invalid_exact_evm_payload_authorization_valid_after"),
             (int(signed["validBefore"]) > time.time(), "invalid_exact_evm_payload_authorization_valid_before"),
             (signed["nonce"] not in self.spent, "invalid_exact_evm_nonce_already_used"),
-            (self.balances.get(signed["from"].lower(), 0) >= int(signed["value"]), "invalid_exact_evm_insufficient_balance"),
+            (
+                self.balances.get(signed["from"].lower(), 0) >= int(signed["value"]),
+                "invalid_exact_evm_insufficient_balance",
+            ),
         )
         return signed, next((reason for fits, reason in tests if not fits), "")

@@ -16,8 +16,12 @@ from tests.rig.chain import BUYER, KEYS, USDC
 
 _TYPES = {
     "TransferWithAuthorization": [
-        {"name": "from", "type": "address"}, {"name": "to", "type": "address"}, {"name": "value", "type": "uint256"},
-        {"name": "validAfter", "type": "uint256"}, {"name": "validBefore", "type": "uint256"}, {"name": "nonce", "type": "bytes32"},
+        {"name": "from", "type": "address"},
+        {"name": "to", "type": "address"},
+        {"name": "value", "type": "uint256"},
+        {"name": "validAfter", "type": "uint256"},
+        {"name": "validBefore", "type": "uint256"},
+        {"name": "nonce", "type": "bytes32"},
     ],
 }
 
@@ -31,21 +35,30 @@ def authorization(offer: dict[str, Any], **other: Any) -> dict[str, str]:
     """What is signed for an element of `accepts`, as SDKs fill it in, with parts replaced."""
     now = int(time.time())
     return {
-        "from": BUYER, "to": offer["payTo"], "value": offer.get("amount") or offer["maxAmountRequired"], "validAfter": "0",
-        "validBefore": str(now + offer["maxTimeoutSeconds"]), "nonce": "0x" + secrets.token_hex(32), **other,
+        "from": BUYER,
+        "to": offer["payTo"],
+        "value": offer.get("amount") or offer["maxAmountRequired"],
+        "validAfter": "0",
+        "validBefore": str(now + offer["maxTimeoutSeconds"]),
+        "nonce": "0x" + secrets.token_hex(32),
+        **other,
     }
 
 
 def sign(signed: dict[str, str], key: str = KEYS[2], **other: Any) -> str:
     """The signature of an authorization under the domain, with parts of that replaced."""
-    message = {name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()}
+    message = {
+        name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()
+    }
     digest = encode_typed_data(domain(**other), _TYPES, message)
     return "0x" + Account.sign_message(digest, key).signature.hex().removeprefix("0x")
 
 
 def signer_of(signed: dict[str, str], signature: str) -> str:
     """Who signed an authorization for USDC on Base, in lower case; empty where nobody can have."""
-    message = {name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()}
+    message = {
+        name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()
+    }
     try:
         return str(Account.recover_message(encode_typed_data(domain(), _TYPES, message), signature=signature)).lower()
     except (ValueError, BadSignature):
@@ -55,7 +68,11 @@ def signer_of(signed: dict[str, str], signature: str) -> str:
 def pay_v2(offer: dict[str, Any], signed: dict[str, str] | None = None, signature: str = "") -> dict[str, Any]:
     """The document of a PAYMENT-SIGNATURE header."""
     signed = signed or authorization(offer)
-    return {"x402Version": 2, "payload": {"authorization": signed, "signature": signature or sign(signed)}, "accepted": offer}
+    return {
+        "x402Version": 2,
+        "payload": {"authorization": signed, "signature": signature or sign(signed)},
+        "accepted": offer,
+    }
 
 
 def pay_v1(offer: dict[str, Any], signed: dict[str, str] | None = None, signature: str = "") -> dict[str, Any]:

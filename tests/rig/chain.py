@@ -87,7 +87,9 @@ class Chain:
     def transfers(self, payee: str) -> list[str]:
         """The hashes of all transfers to an address."""
         topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-        logs = self.rpc("eth_getLogs", [{"address": USDC, "fromBlock": "0x0", "topics": [topic, None, "0x" + _word(payee)]}])
+        logs = self.rpc(
+            "eth_getLogs", [{"address": USDC, "fromBlock": "0x0", "topics": [topic, None, "0x" + _word(payee)]}]
+        )
         return [log["transactionHash"] for log in logs]
 
     def close(self) -> None:

@@ -15,12 +15,24 @@ from typing import Any, Literal, Protocol
 
 Fault = Literal[
     "",  # none
-    "500", "429", "html",  # answers nonsense, does nothing
-    "hang", "drop",  # does nothing, answers nothing
-    "done-hang", "done-drop", "done-500", "done-500-told", "done-html",  # does it, then fails; `told`: with the body beside the 500
+    "500",
+    "429",
+    "html",  # answers nonsense, does nothing
+    "hang",
+    "drop",  # does nothing, answers nothing
+    "done-hang",
+    "done-drop",
+    "done-500",
+    "done-500-told",
+    "done-html",  # does it, then fails; `told`: with the body beside the 500
     "drip",  # does it, then sends its answer a byte at a time
-    "trouble", "pending", "pending-once", "screened",  # refuses by its own account
-    "lie", "lie-payer", "lie-network",  # says done and does nothing, or says it of somebody else
+    "trouble",
+    "pending",
+    "pending-once",
+    "screened",  # refuses by its own account
+    "lie",
+    "lie-payer",
+    "lie-network",  # says done and does nothing, or says it of somebody else
     "raw",  # refuses with an internal text as its reason
 ]
 
@@ -76,13 +88,29 @@ class Facilitator:
             return self.core.verify(question) if verb == "verify" else self.core.settle(question)
 
 
-_UNDONE = frozenset({
-    "500", "429", "html", "hang", "drop", "trouble", "pending", "pending-once", "screened", "lie", "lie-payer", "lie-network", "raw",
-})
+_UNDONE = frozenset(
+    {
+        "500",
+        "429",
+        "html",
+        "hang",
+        "drop",
+        "trouble",
+        "pending",
+        "pending-once",
+        "screened",
+        "lie",
+        "lie-payer",
+        "lie-network",
+        "raw",
+    }
+)
 _HANG_S = 30.0
 
 
-def _failing(fault: Fault, told: dict[str, Any] | None, question: dict[str, Any], server: Facilitator) -> tuple[int, dict[str, Any] | None]:
+def _failing(
+    fault: Fault, told: dict[str, Any] | None, question: dict[str, Any], server: Facilitator
+) -> tuple[int, dict[str, Any] | None]:
     payer = question["paymentPayload"]["payload"]["authorization"]["from"]
     network = "base" if question["x402Version"] == 1 else "eip155:8453"
     lie = {"isValid": True, "success": True, "payer": payer, "network": network, "transaction": "0x" + "ab" * 32}
@@ -93,14 +121,24 @@ def _failing(fault: Fault, told: dict[str, Any] | None, question: dict[str, Any]
     if fault in ("drop", "done-drop"):
         raise ConnectionAbortedError
     table: dict[str, tuple[int, dict[str, Any] | None]] = {
-        "500": (500, {"error": "boom at 10.0.0.7"}), "done-500": (500, {"error": "boom at 10.0.0.7"}), "done-500-told": (500, told),
-        "429": (429, {"error": "slow down"}), "html": (200, None), "done-html": (200, None),
+        "500": (500, {"error": "boom at 10.0.0.7"}),
+        "done-500": (500, {"error": "boom at 10.0.0.7"}),
+        "done-500-told": (500, told),
+        "429": (429, {"error": "slow down"}),
+        "html": (200, None),
+        "done-html": (200, None),
         "trouble": (200, refusal | {"invalidReason": "unexpected_verify_error", "errorReason": "transaction_failed"}),
         "pending": (500, refusal | {"errorReason": "settlement_pending", "transaction": "0x" + "cd" * 32}),
         "pending-once": (500, refusal | {"errorReason": "settlement_pending", "transaction": "0x" + "cd" * 32}),
         "screened": (200, refusal | {"invalidReason": "kyt_risk_detected", "errorReason": "kyt_risk_detected"}),
-        "raw": (400, refusal | {"invalidReason": "execution reverted: 0x08c379a0 at db-7", "errorReason": "execution reverted: at db-7"}),
-        "lie": (200, lie), "lie-payer": (200, lie | {"payer": "0x" + "11" * 20}), "lie-network": (200, lie | {"network": "eip155:1"}),
+        "raw": (
+            400,
+            refusal
+            | {"invalidReason": "execution reverted: 0x08c379a0 at db-7", "errorReason": "execution reverted: at db-7"},
+        ),
+        "lie": (200, lie),
+        "lie-payer": (200, lie | {"payer": "0x" + "11" * 20}),
+        "lie-network": (200, lie | {"network": "eip155:1"}),
     }
     return table.get(fault, (200, told))
 
@@ -131,7 +169,7 @@ def _handler(facilitator: Facilitator) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             for start in range(0, len(body), 1 if drip else len(body)):
-                self.wfile.write(body[start:start + (1 if drip else len(body))])
+                self.wfile.write(body[start : start + (1 if drip else len(body))])
                 if drip:
                     facilitator.wait(0.2)
 

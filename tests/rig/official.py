@@ -26,4 +26,6 @@ class Official:
 
 def _parsed(question: dict[str, Any]) -> tuple[Any, Any]:
     version = question["x402Version"]
-    return parse_payment_payload(question["paymentPayload"]), parse_payment_requirements(version, question["paymentRequirements"])
+    return parse_payment_payload(question["paymentPayload"]), parse_payment_requirements(
+        version, question["paymentRequirements"]
+    )

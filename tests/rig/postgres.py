@@ -35,7 +35,19 @@ class Postgres:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self._run("initdb", "-D", str(self._root / "pg"), "-U", "emds", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+        self._run(
+            "initdb",
+            "-D",
+            str(self._root / "pg"),
+            "-U",
+            "emds",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+        )
         self.start()
         self.url = f"postgresql+psycopg://emds@127.0.0.1:{self.port}/postgres"
 

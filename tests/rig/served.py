@@ -20,7 +20,11 @@ class Served:
     """A running gunicorn; its settings come as in production, by the environment."""
 
     def __init__(
-        self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, more: Sequence[str] = (),
+        self,
+        environ: Mapping[str, str],
+        workers: int = 4,
+        threads: int = 4,
+        more: Sequence[str] = (),
         app: str = "tests.rig.shop:served()",
     ) -> None:
         with socket.socket() as probe:
@@ -28,8 +32,23 @@ class Served:
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = [
-            sys.executable, "-m", "gunicorn", app, "-b", f"127.0.0.1:{self.port}", "-w", str(workers),
-            "--threads", str(threads), "--limit-request-field_size", "16380", "--log-level", "error", "--graceful-timeout", "10", *more,
+            sys.executable,
+            "-m",
+            "gunicorn",
+            app,
+            "-b",
+            f"127.0.0.1:{self.port}",
+            "-w",
+            str(workers),
+            "--threads",
+            str(threads),
+            "--limit-request-field_size",
+            "16380",
+            "--log-level",
+            "error",
+            "--graceful-timeout",
+            "10",
+            *more,
         ]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
         self._environ = inherited | {"EMDS_BASE_URL": self.url, **environ}
@@ -38,7 +57,9 @@ class Served:
     def start(self, **changed: str) -> None:
         """Starts it, again, with the settings that changed meanwhile."""
         self._environ |= changed
-        self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environ, stdout=subprocess.DEVNULL, start_new_session=True)
+        self._process = subprocess.Popen(
+            self._command, cwd=ROOT, env=self._environ, stdout=subprocess.DEVNULL, start_new_session=True
+        )
         self._wait(listening=True)
         try:  # it listens before its first worker works
             urllib.request.urlopen(self.url + "/open/GB", timeout=30).close()

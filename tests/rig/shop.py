@@ -54,7 +54,13 @@ def _made(zone: str, entry: Pass | None) -> tuple[Response, int]:
     if "raise" in request.args:
         raise RuntimeError("the work failed")
     rows = request.args.get("rows", 1, int)
-    body = {"zone": zone, "door": entry.door if entry else "open", "rows": rows, "made": time.time_ns(), "more": "x" * _SIZE}
+    body = {
+        "zone": zone,
+        "door": entry.door if entry else "open",
+        "rows": rows,
+        "made": time.time_ns(),
+        "more": "x" * _SIZE,
+    }
     response = Response(orjson.dumps(body), request.args.get("status", 200, int), content_type="application/json")
     response.headers["ETag"] = '"tag"'
     if request.headers.get("If-None-Match") == '"tag"':

@@ -52,7 +52,11 @@ def inside() -> Callable[..., list[Row]]:
     """The net rows of a zone's metric (borders left out) that lie in a market day, ascending."""
 
     def rows_of(rows: Rows, day: MarketDay, metric: str, zone: str) -> list[Row]:
-        return [r for r in rows.sorted() if (r.metric, r.zone) == (metric, zone) and r.counterparty is None and r.ts in day.window]
+        return [
+            r
+            for r in rows.sorted()
+            if (r.metric, r.zone) == (metric, zone) and r.counterparty is None and r.ts in day.window
+        ]
 
     return rows_of
 

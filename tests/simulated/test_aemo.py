@@ -70,7 +70,8 @@ def check_ties(rows, day):
 
 
 NOWS = {
-    "single reports": lambda day: day.next().start + 7200, "bundles": lambda day: day.next(20).start + 7200,
+    "single reports": lambda day: day.next().start + 7200,
+    "bundles": lambda day: day.next(20).start + 7200,
     "monthly archive": lambda day: day.next(50).start,
 }
 
@@ -136,16 +137,23 @@ def test_the_running_intervals_report_is_out_within_seconds(ask):
     assert max(r.ts for r in ask("aemo.five_minute", [TODAY], NOON)[0]) == instant("2026-11-21T11:55:00+10:00")
     rows, _ = ask("aemo.price_and_demand", [TODAY], NOON)
     assert max(r.ts for r in rows) == TODAY.start - 300
-    assert max(r.ts for r in ask("aemo.price_and_demand", [TODAY], "2026-11-21T04:59:00+10:00")[0]) == TODAY.next(-1).start - 300
+    assert (
+        max(r.ts for r in ask("aemo.price_and_demand", [TODAY], "2026-11-21T04:59:00+10:00")[0])
+        == TODAY.next(-1).start - 300
+    )
 
 
 def test_names_never_change():
-    early, late = (names(answered("/Reports/Current/DispatchIS_Reports/", now).body) for now in (NOON, "2026-11-22T00:02:00+10:00"))
+    early, late = (
+        names(answered("/Reports/Current/DispatchIS_Reports/", now).body) for now in (NOON, "2026-11-22T00:02:00+10:00")
+    )
     assert len(early) == len(late) == 577
     assert early[-1].startswith("PUBLIC_DISPATCHIS_202611211205_")
     assert early[144:] == late[:-144]
     assert early == sorted(early)
-    once, again = (answered(f"/{folder}/DispatchIS_Reports/{early[-1]}") for folder in ("Reports/Current", "REPORTS/CURRENT"))
+    once, again = (
+        answered(f"/{folder}/DispatchIS_Reports/{early[-1]}") for folder in ("Reports/Current", "REPORTS/CURRENT")
+    )
     assert once.status == 200
     assert once.body == again.body
 
@@ -155,11 +163,16 @@ def test_a_file_that_is_not_there_is_not_found():
     tomorrow = current[-1].replace("20261121", "20261122")
     other_number = re.sub(r"\d\.zip", "x.zip", current[-1])
     for path in (
-        f"/Reports/Current/DispatchIS_Reports/{tomorrow}", f"/Reports/Current/DispatchIS_Reports/{other_number}",
-        "/Reports/Current/DispatchIS_Reports/PUBLIC_DISPATCHIS_202613991205_0000000000000001.zip", "/Reports/Current/Nothing/",
-        "/Reports/ARCHIVE/DispatchIS_Reports/PUBLIC_DISPATCHIS_20261121.zip", "/Reports/OLD/DispatchIS_Reports/",
-        "/Reports/ARCHIVE/DispatchIS_Reports/PUBLIC_DISPATCHIS_20240101.zip", monthly_url("DISPATCHPRICE", 2026, 11),
-        monthly_url("DISPATCHPRICE", 2026, 10).replace("DISPATCHPRICE", "NONE"), "https://aemo.com.au/",
+        f"/Reports/Current/DispatchIS_Reports/{tomorrow}",
+        f"/Reports/Current/DispatchIS_Reports/{other_number}",
+        "/Reports/Current/DispatchIS_Reports/PUBLIC_DISPATCHIS_202613991205_0000000000000001.zip",
+        "/Reports/Current/Nothing/",
+        "/Reports/ARCHIVE/DispatchIS_Reports/PUBLIC_DISPATCHIS_20261121.zip",
+        "/Reports/OLD/DispatchIS_Reports/",
+        "/Reports/ARCHIVE/DispatchIS_Reports/PUBLIC_DISPATCHIS_20240101.zip",
+        monthly_url("DISPATCHPRICE", 2026, 11),
+        monthly_url("DISPATCHPRICE", 2026, 10).replace("DISPATCHPRICE", "NONE"),
+        "https://aemo.com.au/",
         "https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_202612_NSW1.csv",
         "https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_199811_NSW1.csv",
         "https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_202610_WA1.csv",
@@ -214,14 +227,21 @@ def test_a_trading_report_is_written_as_recorded(recordings):
     prices = {cells(line)[6]: float(cells(line)[8]) for line in lines if line.startswith("D,TRADING,PRICE")}
     end = instant("2023-08-30T18:00:00+10:00")
     flow, metered = ({name: np.array([float(told[place])]) for name, told in ties.items()} for place in (9, 8))
-    part = Block(np.array([end]), 300, {region: np.array([price]) for region, price in prices.items()}, {}, {}, flow, metered)
-    filled = [(table, next(reports.lines_of(table, part, '"'))) for table in (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE)]
+    part = Block(
+        np.array([end]), 300, {region: np.array([price]) for region, price in prices.items()}, {}, {}, flow, metered
+    )
+    filled = [
+        (table, next(reports.lines_of(table, part, '"')))
+        for table in (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE)
+    ]
     made = reports.render_report("TRADINGIS", end - 300 + 8, 395916754, filled).decode().split("\r\n")
-    told = [re.sub(r'17:55:0\d', "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in lines)]
-    ours = [re.sub(r'17:55:0\d', "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in made)]
+    told = [re.sub(r"17:55:0\d", "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in lines)]
+    ours = [re.sub(r"17:55:0\d", "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in made)]
     losses = re.compile(r"^(D,TRADING,INTERCONNECTORRES,.*),[-\d.]+,(\"[^\"]*\")$")
     # Losses and ancillary services are not among the expected rows.
-    assert [losses.sub(r"\1,\2", line).split(",262.4,132")[0] for line in ours][:9] == [losses.sub(r"\1,\2", line) for line in told][:9]
+    assert [losses.sub(r"\1,\2", line).split(",262.4,132")[0] for line in ours][:9] == [
+        losses.sub(r"\1,\2", line) for line in told
+    ][:9]
     assert [line.split(",")[:13] for line in ours[9:]] == [line.split(",")[:13] for line in told[9:]]
     assert [line.count(",") for line in made] == [line.count(",") for line in lines]
     assert [line for line in made if line[:1] in "IC"][1:] == [line for line in lines if line[:1] in "IC"][1:]
@@ -229,11 +249,18 @@ def test_a_trading_report_is_written_as_recorded(recordings):
     assert name == "PUBLIC_TRADINGIS_202308301800_0000000395916754.CSV"
 
 
-@pytest.mark.parametrize(("file", "table", "key"), [
-    ("mmsdm_DISPATCHPRICE_2026-04_filtered.zip", tables.PRICE, "RRP"),
-    ("mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip", tables.REGIONSUM, "TOTALDEMAND NETINTERCHANGE"),
-    ("mmsdm_DISPATCHINTERCONNECTORRES_2026-04_filtered.zip", tables.INTERCONNECTORRES, "METEREDMWFLOW MWFLOW EXPORTLIMIT IMPORTLIMIT"),
-])
+@pytest.mark.parametrize(
+    ("file", "table", "key"),
+    [
+        ("mmsdm_DISPATCHPRICE_2026-04_filtered.zip", tables.PRICE, "RRP"),
+        ("mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip", tables.REGIONSUM, "TOTALDEMAND NETINTERCHANGE"),
+        (
+            "mmsdm_DISPATCHINTERCONNECTORRES_2026-04_filtered.zip",
+            tables.INTERCONNECTORRES,
+            "METEREDMWFLOW MWFLOW EXPORTLIMIT IMPORTLIMIT",
+        ),
+    ],
+)
 def test_monthly_tables_are_written_as_recorded(file, table, key, recordings):
     name, body = recorded_report(recordings, file)
     first, header, *rows, last = body.decode().split("\n")
@@ -245,9 +272,13 @@ def test_monthly_tables_are_written_as_recorded(file, table, key, recordings):
     for row, ours in zip(told, made, strict=True):
         mine = dict(zip(columns, ours.split(","), strict=True))
         wanted = ("D", "SETTLEMENTDATE", "RUNNO", table.key, "DISPATCHINTERVAL", "INTERVENTION", *key.split())
-        assert [mine[column] for column in wanted if column in mine] == [row[column] for column in wanted if column in row]
+        assert [mine[column] for column in wanted if column in mine] == [
+            row[column] for column in wanted if column in row
+        ]
     document = reports.render_monthly(table, instant("2026-05-08T11:24:36+10:00"), made).decode().split("\n")
-    assert document[0] == re.sub(r",\d\d:\d\d:\d\d,\d{12}\d{3},(.*),\d{15}$", r",11:24:36,001778203476799,\1,001778203476799", first)
+    assert document[0] == re.sub(
+        r",\d\d:\d\d:\d\d,\d{12}\d{3},(.*),\d{15}$", r",11:24:36,001778203476799,\1,001778203476799", first
+    )
     assert document[-1] == f'C,"END OF REPORT",{len(document)}'
     assert last.rpartition(",")[0] == document[-1].rpartition(",")[0]
 
@@ -255,7 +286,9 @@ def test_monthly_tables_are_written_as_recorded(file, table, key, recordings):
 def test_stamps_and_numbers_of_intervals_are_those_of_the_recorded_table(recordings):
     _, body = recorded_report(recordings, "mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip")
     rows = [line.split(",") for line in body.decode().split("\n")[2:-1]]
-    told = {(row[4], row[7]) for row in rows if row[6] == "SA1"}  # half of the lines were left out by who passed them on
+    told = {
+        (row[4], row[7]) for row in rows if row[6] == "SA1"
+    }  # half of the lines were left out by who passed them on
     month = block(instant("2026-04-01T00:00:00+10:00"), instant("2026-05-01T00:00:00+10:00"))
     ours = [(reports.stamp(end), reports.dispatch_interval(end)) for end in month.ends.tolist()]
     assert len(told & set(ours)) == len(told) == 1440
@@ -266,7 +299,9 @@ def test_stamps_and_numbers_of_intervals_are_those_of_the_recorded_table(recordi
 def test_price_and_demand_are_written_as_recorded(recorded):
     body, rows = recorded("aemo/PRICE_AND_DEMAND_202608_NSW1_slice.csv")
     ts = sorted({r.ts for r in rows})
-    demand, price = ([next(r.value for r in rows if (r.ts, r.metric) == (at, metric)) for at in ts] for metric in ("demand", "price"))
+    demand, price = (
+        [next(r.value for r in rows if (r.ts, r.metric) == (at, metric)) for at in ts] for metric in ("demand", "price")
+    )
     made = reports.render_price_and_demand("NSW1", [at + 300 for at in ts], demand, price)
 
     def trimmed(text):  # the recorded prices keep some of their last noughts
@@ -279,21 +314,35 @@ def test_the_dashboard_is_written_as_recorded(recordings):
     body = (recordings / "aemo/visualisations_5MIN_2021-10-06.json").read_bytes()
     names = ("RRP", "TOTALDEMAND", "NETINTERCHANGE", "SCHEDULEDGENERATION", "SEMISCHEDULEDGENERATION")
     entries = json.loads(body)["5MIN"]
-    rows = [(instant(entry["SETTLEMENTDATE"] + "+10:00"), entry["REGIONID"], *(entry[name] for name in names)) for entry in entries]
+    rows = [
+        (instant(entry["SETTLEMENTDATE"] + "+10:00"), entry["REGIONID"], *(entry[name] for name in names))
+        for entry in entries
+    ]
     assert reports.render_five_minute(rows) == body.strip()
-    ours = json.loads(answered("https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN", method="POST").body)["5MIN"]
+    ours = json.loads(answered("https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN", method="POST").body)[
+        "5MIN"
+    ]
     assert [entry["REGIONID"] for entry in ours] == [entry["REGIONID"] for entry in entries]
 
 
-@pytest.mark.parametrize(("file", "path", "host"), [
-    ("dirlisting_TradingIS_ARCHIVE_2023-09.html", "/Reports/ARCHIVE/TradingIS_Reports/", "nemweb.com.au"),
-    ("dirlisting_Dispatch_SCADA_2021-09.html", "/Reports/CURRENT/Dispatch_SCADA/", "www.nemweb.com.au"),
-])
+@pytest.mark.parametrize(
+    ("file", "path", "host"),
+    [
+        ("dirlisting_TradingIS_ARCHIVE_2023-09.html", "/Reports/ARCHIVE/TradingIS_Reports/", "nemweb.com.au"),
+        ("dirlisting_Dispatch_SCADA_2021-09.html", "/Reports/CURRENT/Dispatch_SCADA/", "www.nemweb.com.au"),
+    ],
+)
 def test_directories_are_written_as_recorded(file, path, host, recordings):
     body = (recordings / "aemo" / file).read_bytes()
-    told = re.findall(r"(\w+day, \w+ \d+, \d+ +\d+:\d+ [AP]M) +(\d+|&lt;dir&gt;) <A HREF=\"[^\"]*\">([^<]*)</A>", body.decode())
+    told = re.findall(
+        r"(\w+day, \w+ \d+, \d+ +\d+:\d+ [AP]M) +(\d+|&lt;dir&gt;) <A HREF=\"[^\"]*\">([^<]*)</A>", body.decode()
+    )
     entries = [
-        (int(datetime.strptime(f"{when} +1000", "%A, %B %d, %Y %I:%M %p %z").timestamp()), name, int(size) if size.isdigit() else 0)
+        (
+            int(datetime.strptime(f"{when} +1000", "%A, %B %d, %Y %I:%M %p %z").timestamp()),
+            name,
+            int(size) if size.isdigit() else 0,
+        )
         for when, size, name in told
     ]
     assert len(entries) > 50

@@ -60,16 +60,22 @@ def test_generation_and_interchange_are_the_grids(day, ask, inside):
     assert [r.ts for r in found] == told(day).tolist()
     assert [r.value for r in found] == grid.interchange(ZONE, told(day)).round().tolist()
     mix = {fuel: truth.round().tolist() for fuel, truth in grid.generation(ZONE, told(day)).items()}
-    by_fuel = {fuel: [r.value for r in inside(rows, day, "generation", ZONE) if r.fuel == fuel] for fuel in set(FUELS.values())}
+    by_fuel = {
+        fuel: [r.value for r in inside(rows, day, "generation", ZONE) if r.fuel == fuel] for fuel in set(FUELS.values())
+    }
     assert by_fuel == mix
     assert not refused
 
 
 def test_a_running_day_says_what_is_out(ask):
     day, now = MarketDay(date(2026, 11, 20), TZ), "2026-11-20T12:07:30-08:00"
-    newest = {name: max(r.ts for r in ask(f"caiso.{name}", [day], now)[0]) for name in ("lmp_rt", "demand", "fuelsource")}
+    newest = {
+        name: max(r.ts for r in ask(f"caiso.{name}", [day], now)[0]) for name in ("lmp_rt", "demand", "fuelsource")
+    }
     assert {name: iso(ts) for name, ts in newest.items()} == {
-        "lmp_rt": "2026-11-20T19:55:00Z", "demand": "2026-11-20T19:55:00Z", "fuelsource": "2026-11-20T19:55:00Z",
+        "lmp_rt": "2026-11-20T19:55:00Z",
+        "demand": "2026-11-20T19:55:00Z",
+        "fuelsource": "2026-11-20T19:55:00Z",
     }
 
 
@@ -97,8 +103,14 @@ def test_a_month_is_one_answer(ask):
 
 def oasis(now="2026-11-20T12:00:00Z", **params):
     asked = {
-        "resultformat": "6", "queryname": "PRC_LMP", "version": "12", "market_run_id": "DAM", "node": HUB,
-        "startdatetime": "20261101T07:00-0000", "enddatetime": "20261102T08:00-0000", **params,
+        "resultformat": "6",
+        "queryname": "PRC_LMP",
+        "version": "12",
+        "market_run_id": "DAM",
+        "node": HUB,
+        "startdatetime": "20261101T07:00-0000",
+        "enddatetime": "20261102T08:00-0000",
+        **params,
     }
     answer = caiso.answer(Request("caiso.lmp_da", OASIS, tuple(asked.items())), instant(now))
     assert answer.status == 200
@@ -107,12 +119,17 @@ def oasis(now="2026-11-20T12:00:00Z", **params):
         return name, archive.read(name).decode()
 
 
-@pytest.mark.parametrize(("code", "params"), [
-    ("1000", {"node": "NO_SUCH_NODE"}), ("1000", {"queryname": "PRC_RTPD_LMP"}), ("1000", {"startdatetime": "yesterday"}),
-    ("1000", {"startdatetime": "20261125T08:00-0000", "enddatetime": "20261126T08:00-0000"}),
-    ("1004", {"startdatetime": "20260901T07:00-0000"}),
-    ("1000", {"startdatetime": "20230701T07:00-0000", "enddatetime": "20230702T07:00-0000"}),
-])
+@pytest.mark.parametrize(
+    ("code", "params"),
+    [
+        ("1000", {"node": "NO_SUCH_NODE"}),
+        ("1000", {"queryname": "PRC_RTPD_LMP"}),
+        ("1000", {"startdatetime": "yesterday"}),
+        ("1000", {"startdatetime": "20261125T08:00-0000", "enddatetime": "20261126T08:00-0000"}),
+        ("1004", {"startdatetime": "20260901T07:00-0000"}),
+        ("1000", {"startdatetime": "20230701T07:00-0000", "enddatetime": "20230702T07:00-0000"}),
+    ],
+)
 def test_what_oasis_does_not_have_is_an_error_in_a_zip(code, params):
     name, text = oasis(**params)
     assert name.endswith(".xml")
@@ -134,15 +151,24 @@ def test_components_add_up_to_the_price():
     assert sum(parts[kind] for kind in ("MCE", "MCC", "MCL", "MGHG")) == pytest.approx(parts["LMP"], abs=1e-9)
 
 
-@pytest.mark.parametrize("path", [
-    "current/co2.csv", "history/20261399/demand.csv", "history/20261122/demand.csv", "history/20180409/demand.csv", "demand.csv",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "current/co2.csv",
+        "history/20261399/demand.csv",
+        "history/20261122/demand.csv",
+        "history/20180409/demand.csv",
+        "demand.csv",
+    ],
+)
 def test_other_files_are_not_there(path):
     assert caiso.answer(Request("caiso.demand", f"{OUTLOOK}/{path}"), instant("2026-11-20T12:00:00Z")).status == 404
 
 
 def outlook(file, day, now=None):
-    answer = caiso.answer(Request("caiso.demand", f"{OUTLOOK}/history/{day.day:%Y%m%d}/{file}.csv"), now or day.end + DAY)
+    answer = caiso.answer(
+        Request("caiso.demand", f"{OUTLOOK}/history/{day.day:%Y%m%d}/{file}.csv"), now or day.end + DAY
+    )
     return [line.split(",") for line in answer.body.decode().removesuffix("\r\n").split("\r\n")]
 
 
@@ -176,9 +202,13 @@ def columns_of(body):
     return {name: [int(line[i]) if line[i] else None for line in lines] for i, name in enumerate(header) if i}
 
 
-@pytest.mark.parametrize(("file", "day", "midnight"), [
-    ("fuelsource_20230101.csv", date(2023, 1, 1), False), ("netdemand_20190310.csv", date(2019, 3, 10), True),
-])
+@pytest.mark.parametrize(
+    ("file", "day", "midnight"),
+    [
+        ("fuelsource_20230101.csv", date(2023, 1, 1), False),
+        ("netdemand_20190310.csv", date(2019, 3, 10), True),
+    ],
+)
 def test_outlook_writes_the_recorded_bodies(file, day, midnight, recordings):
     body = (recordings / "caiso" / file).read_bytes()
     assert caiso.render_outlook(day, columns_of(body), midnight) == body
@@ -194,9 +224,13 @@ def test_skipped_labels_are_blank_where_the_recorded_ones_are(recordings):
     assert [ts is None for ts in caiso.labels(date(2019, 3, 10))[1]] == [value is None for value in recorded]
 
 
-@pytest.mark.parametrize("file", [
-    "20191012_20191106_PRC_LMP_DAM_20200511_15_31_06_v1.csv", "20200510_20200511_PRC_LMP_DAM_20200510_10_49_47_v1.csv",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "20191012_20191106_PRC_LMP_DAM_20200511_15_31_06_v1.csv",
+        "20200510_20200511_PRC_LMP_DAM_20200510_10_49_47_v1.csv",
+    ],
+)
 def test_day_ahead_prices_are_the_recorded_ones_in_their_groups(file, recordings):
     """Of another node and without its greenhouse-gas part; within a group the order means nothing."""
     body = (recordings / "caiso" / file).read_text()

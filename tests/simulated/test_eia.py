@@ -34,8 +34,10 @@ def test_demand_and_interchange_are_the_grids(day, zone, ask, inside):
     found = inside(rows, day, "interchange", zone)
     assert [r.ts for r in found] == starts(day).tolist()
     areas = grid.neighbours(zone)
-    assert [r.value for r in found] == [sum(round(mw) for mw in column) for column in zip(
-        *(grid.border(zone, area, starts(day), HOUR).tolist() for area in areas), strict=True)]
+    assert [r.value for r in found] == [
+        sum(round(mw) for mw in column)
+        for column in zip(*(grid.border(zone, area, starts(day), HOUR).tolist() for area in areas), strict=True)
+    ]
     told = {r.counterparty for r in rows if r.zone == zone and r.counterparty}
     assert len(told) == len(areas)
     assert told & set(ZONES) == set(areas) & set(ZONES)
@@ -45,7 +47,10 @@ def test_demand_and_interchange_are_the_grids(day, zone, ask, inside):
 def test_the_mix_is_the_grids(day, ask):
     rows, _ = ask("eia.generation", [day], LATER)
     mix = grid.generation("US-CAISO", starts(day), HOUR)
-    told = {fuel: [r.value for r in rows.sorted() if r.fuel == fuel and r.ts in day.window] for fuel in {r.fuel for r in rows}}
+    told = {
+        fuel: [r.value for r in rows.sorted() if r.fuel == fuel and r.ts in day.window]
+        for fuel in {r.fuel for r in rows}
+    }
     expected = {**mix, "other": mix["other"] + mix["biomass"], "oil": np.zeros(24)}
     del expected["biomass"]
     assert told.keys() == expected.keys()
@@ -67,7 +72,9 @@ def test_hours_are_null_until_their_authority_reports(ask):
 
 def test_yesterdays_values_are_revised(ask, inside):
     day = DAYS[0]
-    first, settled = (inside(ask("eia.demand", [day], now)[0], day, "demand", "US-PJM") for now in ("2026-11-21T06:00:00Z", LATER))
+    first, settled = (
+        inside(ask("eia.demand", [day], now)[0], day, "demand", "US-PJM") for now in ("2026-11-21T06:00:00Z", LATER)
+    )
     assert [r.ts for r in first] == [r.ts for r in settled]
     changed = [abs(a.value - b.value) for a, b in zip(first, settled, strict=True) if a.value != b.value]
     assert len(changed) > 12
@@ -106,7 +113,9 @@ def test_borders_look_like_the_recorded_ones(recorded):
     ours = json.loads(page)
     assert list(ours) == list(there)
     assert members(ours) == members(there)
-    assert [list(ours[name]) for name in ("response", "request")] == [list(there[name]) for name in ("response", "request")]
+    assert [list(ours[name]) for name in ("response", "request")] == [
+        list(there[name]) for name in ("response", "request")
+    ]
     assert list(ours["request"]["params"]) == list(there["request"]["params"])
     assert {**ours["response"], "data": 0} == {**there["response"], "data": 0}
     start = body.index(b'"request"')
@@ -118,10 +127,21 @@ def test_demand_and_fuels_look_like_the_recorded_ones(recorded):
     codes = {zone: code for code, zone in RESPONDENTS.items()}
     made = [eia.region_row(codes[r.zone], "D", r.ts + HOUR, r.value) for r in rows]
     there = [row for row in json.loads(body)["response"]["data"] if row["respondent"] in RESPONDENTS]
-    assert sorted(made, key=str) == sorted(({**row, "value": str(row["value"])} for row in there), key=str), "texts since 2024"
+    assert sorted(made, key=str) == sorted(({**row, "value": str(row["value"])} for row in there), key=str), (
+        "texts since 2024"
+    )
     body, rows = recorded("eia/fuel-type-data_20230101_offset0.json")
     there = [row for row in json.loads(body)["response"]["data"] if row["respondent"] == "CISO"]
-    names = {"gas": "NG", "coal": "COL", "oil": "OIL", "nuclear": "NUC", "hydro": "WAT", "solar": "SUN", "wind": "WND", "other": "OTH"}
+    names = {
+        "gas": "NG",
+        "coal": "COL",
+        "oil": "OIL",
+        "nuclear": "NUC",
+        "hydro": "WAT",
+        "solar": "SUN",
+        "wind": "WND",
+        "other": "OTH",
+    }
     made = [eia.fuel_row("CISO", names[r.fuel], r.ts + HOUR, r.value) for r in rows]
     assert sorted(made, key=str) == sorted(({**row, "value": str(row["value"])} for row in there), key=str)
     assert [list(row) for row in made[:1]] == [list(row) for row in there[:1]]

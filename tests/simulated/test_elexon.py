@@ -14,7 +14,11 @@ from warehouse.clock import MarketDay, instant
 from warehouse.market import Request
 
 LONDON = "Europe/London"
-DAYS = [MarketDay(date(2026, 11, 18), LONDON), MarketDay(date(2026, 3, 29), LONDON), MarketDay(date(2026, 10, 25), LONDON)]
+DAYS = [
+    MarketDay(date(2026, 11, 18), LONDON),
+    MarketDay(date(2026, 3, 29), LONDON),
+    MarketDay(date(2026, 10, 25), LONDON),
+]
 LATER = "2026-11-21T12:00:00Z"
 DAY = MarketDay(date(2026, 11, 21), LONDON)
 
@@ -59,9 +63,13 @@ def test_every_interconnector_and_the_net_are_the_grids(day, ask, inside):
 
 def test_what_is_out_at_an_instant(ask):
     now = "2026-11-21T12:20:00Z"
-    last = {feed: max(r.ts for r in ask(feed, [DAY], now)[0]) for feed in ("elexon.price", "elexon.demand", "elexon.interconnectors")}
+    last = {
+        feed: max(r.ts for r in ask(feed, [DAY], now)[0])
+        for feed in ("elexon.price", "elexon.demand", "elexon.interconnectors")
+    }
     assert last == {
-        "elexon.price": instant("2026-11-21T11:00:00Z"), "elexon.demand": instant("2026-11-21T11:30:00Z"),
+        "elexon.price": instant("2026-11-21T11:00:00Z"),
+        "elexon.demand": instant("2026-11-21T11:30:00Z"),
         "elexon.interconnectors": instant("2026-11-21T11:30:00Z"),
     }
     rows, refused = ask("elexon.demand", [DAY.next()], now)
@@ -81,7 +89,9 @@ def test_periods_count_from_london_midnight():
 def test_the_second_index_is_zero_and_bounds_are_included():
     _, found = answered("balancing/pricing/market-index", **{"from": "2026-11-18T10:00Z", "to": "2026-11-18T10:30Z"})
     told = [(row["startTime"], row["dataProvider"]) for row in found["data"]]
-    assert told == [(start, who) for start in ("2026-11-18T10:30:00Z", "2026-11-18T10:00:00Z") for who in ("APXMIDP", "N2EXMIDP")]
+    assert told == [
+        (start, who) for start in ("2026-11-18T10:30:00Z", "2026-11-18T10:00:00Z") for who in ("APXMIDP", "N2EXMIDP")
+    ]
     assert {(row["price"], row["volume"]) for row in found["data"] if row["dataProvider"] == "N2EXMIDP"} == {(0.0, 0.0)}
     assert all(row["volume"] > 0 for row in found["data"] if row["dataProvider"] == "APXMIDP")
 

@@ -66,17 +66,25 @@ def test_zones_that_are_not_free_say_so(name):
         feed("energy_charts.price").parse(json.dumps(found).encode(), Request("", "", zone="FR"))
 
 
-@pytest.mark.parametrize(("params", "status"), [
-    ({"bzn": "XX", "start": "2026-11-18", "end": "2026-11-18"}, 404), ({"bzn": "FR", "start": "18.11.2026", "end": "2026-11-18"}, 400),
-    ({"bzn": "FR"}, 400), ({"bzn": "FR", "start": "2026-11-18", "end": "2026-11-17"}, 400),
-    ({"bzn": "FR", "start": "2027-11-18", "end": "2027-11-18"}, 404),
-])
+@pytest.mark.parametrize(
+    ("params", "status"),
+    [
+        ({"bzn": "XX", "start": "2026-11-18", "end": "2026-11-18"}, 404),
+        ({"bzn": "FR", "start": "18.11.2026", "end": "2026-11-18"}, 400),
+        ({"bzn": "FR"}, 400),
+        ({"bzn": "FR", "start": "2026-11-18", "end": "2026-11-17"}, 400),
+        ({"bzn": "FR", "start": "2027-11-18", "end": "2027-11-18"}, 404),
+    ],
+)
 def test_refusals(params, status):
     assert answered(**params)[0] == status
 
 
 def test_other_addresses_are_not_there():
-    assert energy_charts.answer(Request("", "https://api.energy-charts.info/", (("bzn", "FR"),)), instant(LATER)).status == 404
+    assert (
+        energy_charts.answer(Request("", "https://api.energy-charts.info/", (("bzn", "FR"),)), instant(LATER)).status
+        == 404
+    )
 
 
 # Held to reality
@@ -86,7 +94,9 @@ def test_prices_are_written_as_recorded(recordings):
     body = (recordings / "energy_charts/price_DE-LU_2026-05-01_negative.json").read_bytes()
     expected = (recordings / "energy_charts/price_DE-LU_2026-05-01_negative.expected.csv").read_text().splitlines()[1:]
     rows = [line.split(",") for line in expected]
-    made = energy_charts.render_prices(energy_charts.FREE, [int(row[3]) for row in rows], [float(row[4]) for row in rows])
+    made = energy_charts.render_prices(
+        energy_charts.FREE, [int(row[3]) for row in rows], [float(row[4]) for row in rows]
+    )
     assert made == body.strip()
 
 

@@ -30,7 +30,10 @@ def starts(day, step=900):
 
 
 def answered(now=LATER, **params):
-    names = {"position": "classificationSequence_AttributeInstanceComponent.position", "contract": "contract_MarketAgreement.type"}
+    names = {
+        "position": "classificationSequence_AttributeInstanceComponent.position",
+        "contract": "contract_MarketAgreement.type",
+    }
     asked = tuple((names.get(name, name), value) for name, value in params.items())
     return entsoe.answer(Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", asked), instant(now))
 
@@ -48,7 +51,9 @@ def test_prices_are_the_grids(day, ask, inside):
         step = 3600 if zone == "CH" else 900
         found = inside(rows, day, "price", zone)
         assert [r.ts for r in found] == starts(day, step).tolist()
-        assert [r.value for r in found] == pytest.approx(grid.price(zone, starts(day, step), step, "day_ahead"), abs=0.00501)
+        assert [r.value for r in found] == pytest.approx(
+            grid.price(zone, starts(day, step), step, "day_ahead"), abs=0.00501
+        )
     assert not rows.dropped
 
 
@@ -73,16 +78,22 @@ def test_borders_and_nets_are_the_grids(day, ask, inside):
         truth = grid.interchange(zone, starts(day, 3600), 3600)
         assert [r.value for r in net] == pytest.approx(truth, abs=0.0101 * len(borders))
         for border in borders:
-            found = sorted((r for r in rows if (r.zone, r.counterparty) == (zone, border.neighbour)), key=lambda r: r.ts)
+            found = sorted(
+                (r for r in rows if (r.zone, r.counterparty) == (zone, border.neighbour)), key=lambda r: r.ts
+            )
             step = {"15m": 900, "1h": 3600}[found[0].resolution]
             assert [r.ts for r in found] == starts(day, step).tolist()
-            assert [r.value for r in found] == pytest.approx(grid.border(zone, border.neighbour, starts(day, step), step), abs=0.0101)
+            assert [r.value for r in found] == pytest.approx(
+                grid.border(zone, border.neighbour, starts(day, step), step), abs=0.0101
+            )
 
 
 def test_a_border_of_several_lines_may_flow_both_ways_at_once():
     found = [entsoe.one_way("FR", "GB", inwards, DAYS[0].start, DAYS[0].end, 3600) for inwards in (True, False)]
     assert min(flow.min() for flow in found) == 0.0
-    always = [entsoe.one_way("FR", "GB", inwards, DAYS[0].start - 30 * 86400, DAYS[0].end, 3600) for inwards in (True, False)]
+    always = [
+        entsoe.one_way("FR", "GB", inwards, DAYS[0].start - 30 * 86400, DAYS[0].end, 3600) for inwards in (True, False)
+    ]
     assert ((always[0] > 0) & (always[1] > 0)).any()
 
 
@@ -170,13 +181,22 @@ def test_a_cable_has_no_flow_before_it_was_laid():
 GB = "10YGB----------A"
 
 
-@pytest.mark.parametrize(("params", "words"), [
-    ({"documentType": "A65", "processType": "A16", "outBiddingZone_Domain": "none"}, b"[6.1.A] (none) and interval 2026-11-17T23:00:00Z/"),
-    ({"documentType": "A65", "processType": "A01", "outBiddingZone_Domain": EIC["FR"]}, b"No matching data found"),
-    ({"documentType": "A44", "in_Domain": GB, "out_Domain": GB}, b"ENERGY_PRICES [12.1.D] (10YGB----------A, 10YGB----------A)"),
-    ({"documentType": "A11", "in_Domain": EIC["FR"], "out_Domain": EIC["PL"]}, b"No matching data found"),
-    ({"documentType": "A68", "processType": "A33", "in_Domain": EIC["SE-3"]}, b"No matching data found"),
-])
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        (
+            {"documentType": "A65", "processType": "A16", "outBiddingZone_Domain": "none"},
+            b"[6.1.A] (none) and interval 2026-11-17T23:00:00Z/",
+        ),
+        ({"documentType": "A65", "processType": "A01", "outBiddingZone_Domain": EIC["FR"]}, b"No matching data found"),
+        (
+            {"documentType": "A44", "in_Domain": GB, "out_Domain": GB},
+            b"ENERGY_PRICES [12.1.D] (10YGB----------A, 10YGB----------A)",
+        ),
+        ({"documentType": "A11", "in_Domain": EIC["FR"], "out_Domain": EIC["PL"]}, b"No matching data found"),
+        ({"documentType": "A68", "processType": "A33", "in_Domain": EIC["SE-3"]}, b"No matching data found"),
+    ],
+)
 def test_what_is_not_there_is_acknowledged(params, words):
     found = answered(**params, **window(DAYS[0]))
     assert found.status == 200
@@ -185,11 +205,17 @@ def test_what_is_not_there_is_acknowledged(params, words):
         feed("entsoe.demand").parse(found.body, Request("entsoe.demand", ""))
 
 
-@pytest.mark.parametrize(("params", "words"), [
-    ({"documentType": "A65", "outBiddingZone_Domain": EIC["FR"], **window(DAYS[1], DAYS[0])}, b"maximum allowed period 'P1M'"),
-    ({"documentType": "A99", **window(DAYS[0])}, b"not valid"),
-    ({"documentType": "A65", "periodStart": "yesterday", "periodEnd": "today"}, b"not valid"),
-])
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        (
+            {"documentType": "A65", "outBiddingZone_Domain": EIC["FR"], **window(DAYS[1], DAYS[0])},
+            b"maximum allowed period 'P1M'",
+        ),
+        ({"documentType": "A99", **window(DAYS[0])}, b"not valid"),
+        ({"documentType": "A65", "periodStart": "yesterday", "periodEnd": "today"}, b"not valid"),
+    ],
+)
 def test_what_cannot_be_asked_is_refused(params, words):
     found = answered(**params)
     assert found.status == 400
@@ -204,7 +230,10 @@ def test_a_curve_without_gaps_may_be_asked_for():
     params = {"documentType": "A11", "in_Domain": EIC["NL"], "out_Domain": EIC["DE-LU"], **window(DAYS[0])}
     gaps, whole = (answered(**params, curveType=curve).body for curve in ("A03", "A01"))
     assert whole.count(b"<Point>") == 96
-    assert feed("entsoe.flows").parse(gaps, Request("", "")).sorted() == feed("entsoe.flows").parse(whole, Request("", "")).sorted()
+    assert (
+        feed("entsoe.flows").parse(gaps, Request("", "")).sorted()
+        == feed("entsoe.flows").parse(whole, Request("", "")).sorted()
+    )
 
 
 # Held to reality
@@ -228,23 +257,36 @@ def periods(series, value):
         yield documents.Period(found.start, found.end, found.resolution, values)
 
 
-@pytest.mark.parametrize("file", [
-    "a44_NL_2024-09-02_pt60m_a03.xml", "a44_BE_2024-10-08_pt60m.xml", "a44_AT_2024-07-28_seq1_pt60m.xml", "a44_CH_2025-11-26_pt60m.xml",
-    "a44_DE-LU_2024-10-06_two-auctions_no-position.xml",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "a44_NL_2024-09-02_pt60m_a03.xml",
+        "a44_BE_2024-10-08_pt60m.xml",
+        "a44_AT_2024-07-28_seq1_pt60m.xml",
+        "a44_CH_2025-11-26_pt60m.xml",
+        "a44_DE-LU_2024-10-06_two-auctions_no-position.xml",
+    ],
+)
 def test_prices_are_written_as_recorded(file, recordings):
     body = (recordings / "entsoe" / file).read_bytes()
     name = "classificationSequence_AttributeInstanceComponent.position"
-    auctions = [(series.texts.get(name, ""), list(periods(series, "price.amount"))) for series in series_of(body, "A44")]
+    auctions = [
+        (series.texts.get(name, ""), list(periods(series, "price.amount"))) for series in series_of(body, "A44")
+    ]
     made = documents.render_price(envelope(body), EIC[file.split("_")[1]], auctions)
     # Until 2024 the platform wrote a value one blank further left.
     told = body.rstrip(b"\n").replace(b"\n" + b" " * 17 + b"<price", b"\n" + b" " * 18 + b"<price")
     assert made.split(b"\n") == told.split(b"\n")
 
 
-@pytest.mark.parametrize("file", [
-    "a65_NL_2024-09-02_pt15m.xml", "a65_BE_2024-01-15_week_pt15m.xml", "a65_FR_2021-01-01_recorded-2025_a03.xml",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "a65_NL_2024-09-02_pt15m.xml",
+        "a65_BE_2024-01-15_week_pt15m.xml",
+        "a65_FR_2021-01-01_recorded-2025_a03.xml",
+    ],
+)
 def test_load_is_written_as_recorded(file, recorded):
     body, rows = recorded(f"entsoe/{file}")
     said = envelope(body)
@@ -253,14 +295,21 @@ def test_load_is_written_as_recorded(file, recorded):
     assert documents.render_load(said, EIC[file.split("_")[1]], period) == body
 
 
-@pytest.mark.parametrize("file", [
-    "a11_DE-LU_to_NL_2024-09-02_week_a03gaps.xml", "a11_NL_to_DE-LU_2024-09-02_week_a03gaps.xml", "a11_SE-4_to_DE-LU_2021-01-01.xml",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "a11_DE-LU_to_NL_2024-09-02_week_a03gaps.xml",
+        "a11_NL_to_DE-LU_2024-09-02_week_a03gaps.xml",
+        "a11_SE-4_to_DE-LU_2021-01-01.xml",
+    ],
+)
 def test_flows_are_written_as_recorded(file, recordings):
     body = (recordings / "entsoe" / file).read_bytes()
     [series] = series_of(body, "A11")
     [period] = periods(series, "quantity")
-    made = documents.render_flow(envelope(body), series.texts["in_Domain.mRID"], series.texts["out_Domain.mRID"], period)
+    made = documents.render_flow(
+        envelope(body), series.texts["in_Domain.mRID"], series.texts["out_Domain.mRID"], period
+    )
     assert made.split(b"\n") == body.split(b"\n")
 
 
@@ -270,11 +319,18 @@ def test_capacity_is_written_as_recorded(recordings):
     assert documents.render_capacity(envelope(body), EIC["NL"], kinds).split(b"\n") == body.split(b"\n")
 
 
-@pytest.mark.parametrize("file", [
-    "ack_a44_nodata_DE-LU_http200.xml", "ack_a65_nodata_FR_2050_http200.xml", "ack_a65_nodata_bad-domain_http200.xml",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "ack_a44_nodata_DE-LU_http200.xml",
+        "ack_a65_nodata_FR_2050_http200.xml",
+        "ack_a65_nodata_bad-domain_http200.xml",
+    ],
+)
 def test_acknowledgements_are_written_as_recorded(file, recordings):
     body = (recordings / "entsoe" / file).read_bytes()
     text = body.decode()
-    created, mrid, reason = (re.search(rf"<{name}>([^<]*)</{name}>", text)[1] for name in ("createdDateTime", "mRID", "text"))
+    created, mrid, reason = (
+        re.search(rf"<{name}>([^<]*)</{name}>", text)[1] for name in ("createdDateTime", "mRID", "text")
+    )
     assert documents.acknowledgement(mrid, instant(created), reason.replace("&amp;", "&")) == body

@@ -43,7 +43,9 @@ def test_prices_are_the_grids_from_listings_and_from_the_keyed_api(day, later, a
     same(inside(rows, day, "price", ZONE), day, 900, grid.price(ZONE, starts(day, 900), 900), 2)
     assert len(rows) == len(starts(day, 900))
     rows, more = ask("ercot.spp_da", [day], now)
-    same(inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), 2)
+    same(
+        inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), 2
+    )
     assert not refused + more
 
 
@@ -51,7 +53,9 @@ def test_prices_are_the_grids_from_listings_and_from_the_keyed_api(day, later, a
 def test_a_whole_day_of_dashboards_is_the_grids(day, ask, inside):
     rows, _ = ask("ercot.system_wide_prices", [day], iso(day.end + 5 * 60))
     same(inside(rows, day, "price", ZONE), day, 900, grid.price(ZONE, starts(day, 900), 900), 2)
-    same(inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), 2)
+    same(
+        inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), 2
+    )
     rows, _ = ask("ercot.load", [day], iso(day.end - 60))
     rows.merge(ask("ercot.load", [day.next()], iso(day.end + 5 * 60))[0])
     same(inside(rows, day, "demand", ZONE), day, 300, grid.demand(ZONE, starts(day, 300)), 0)
@@ -71,12 +75,22 @@ def test_ties_and_their_net_are_the_grids(day, ask, inside):
 
 def test_a_running_day_says_what_is_out(ask):
     now = "2026-11-20T12:07:30-06:00"
-    newest = {name: max(r.ts for r in ask(f"ercot.{name}", [ORDINARY], now)[0] if r.metric != "price_day_ahead") for name in (
-        "spp_rt", "system_wide_prices", "load", "load_hourly", "dc_ties",
-    )}
+    newest = {
+        name: max(r.ts for r in ask(f"ercot.{name}", [ORDINARY], now)[0] if r.metric != "price_day_ahead")
+        for name in (
+            "spp_rt",
+            "system_wide_prices",
+            "load",
+            "load_hourly",
+            "dc_ties",
+        )
+    }
     assert {name: iso(ts) for name, ts in newest.items()} == {
-        "spp_rt": "2026-11-20T17:45:00Z", "system_wide_prices": "2026-11-20T17:45:00Z", "load": "2026-11-20T18:00:00Z",
-        "load_hourly": "2026-11-20T16:00:00Z", "dc_ties": "2026-11-20T18:05:00Z",
+        "spp_rt": "2026-11-20T17:45:00Z",
+        "system_wide_prices": "2026-11-20T17:45:00Z",
+        "load": "2026-11-20T18:00:00Z",
+        "load_hourly": "2026-11-20T16:00:00Z",
+        "dc_ties": "2026-11-20T18:05:00Z",
     }
 
 
@@ -103,12 +117,18 @@ def test_the_auction_is_out_half_past_noon_of_the_day_before(later, monkeypatch,
 
 
 def documents(now, number="12301"):
-    body = ercot.answer(Request("ercot.spp_rt", "https://www.ercot.com/misapp/servlets/IceDocListJsonWS", (("reportTypeId", number),)), now)
+    body = ercot.answer(
+        Request("ercot.spp_rt", "https://www.ercot.com/misapp/servlets/IceDocListJsonWS", (("reportTypeId", number),)),
+        now,
+    )
     return [entry["Document"] for entry in json.loads(body.body)["ListDocsByRptTypeRes"]["DocumentList"]]
 
 
 def fetch(number, now):
-    return ercot.answer(Request("ercot.spp_rt", "https://www.ercot.com/misdownload/servlets/mirDownload", (("doclookupId", number),)), now)
+    return ercot.answer(
+        Request("ercot.spp_rt", "https://www.ercot.com/misdownload/servlets/mirDownload", (("doclookupId", number),)),
+        now,
+    )
 
 
 def test_a_listing_keeps_31_days_and_its_documents_their_names_and_numbers():
@@ -119,18 +139,38 @@ def test_a_listing_keeps_31_days_and_its_documents_their_names_and_numbers():
     assert [d["PublishDate"] for d in first] == sorted((d["PublishDate"] for d in first), key=instant, reverse=True)
     oldest, newest = first[-1], first[0]
     assert (oldest["PublishDate"], newest["PublishDate"]) == ("2026-10-20T00:02:01-05:00", "2026-11-20T12:02:01-06:00")
-    assert (oldest["ExpiredDate"], newest["FriendlyName"]) == ("2026-11-20T23:59:59-06:00", "SPPHLZNP6905_20261120_1200_csv")
+    assert (oldest["ExpiredDate"], newest["FriendlyName"]) == (
+        "2026-11-20T23:59:59-06:00",
+        "SPPHLZNP6905_20261120_1200_csv",
+    )
     kept = {d["DocID"]: d["FriendlyName"] for d in later if d["DocID"] in names}
     assert len(kept) > 29 * 192
     assert kept.items() <= names.items()
 
 
 def test_names_of_the_repeated_hour_tell_its_passes_apart():
-    stamps = [d.name.split("_", 1)[1] for d in _ercot_documents.documents(_ercot_prices.REAL_TIME, AUTUMN.day) if d.name.endswith("csv")]
+    stamps = [
+        d.name.split("_", 1)[1]
+        for d in _ercot_documents.documents(_ercot_prices.REAL_TIME, AUTUMN.day)
+        if d.name.endswith("csv")
+    ]
     stamps = [stamp.removesuffix("_csv") for stamp in stamps if "retry" not in stamp]
-    assert stamps[3:14] == [f"20261101_{clock}" for clock in (
-        "0045", "0100", "0115", "0130", "0145", "0100xhr", "0115xhr", "0130xhr", "0145xhr", "0200", "0215",
-    )]
+    assert stamps[3:14] == [
+        f"20261101_{clock}"
+        for clock in (
+            "0045",
+            "0100",
+            "0115",
+            "0130",
+            "0145",
+            "0100xhr",
+            "0115xhr",
+            "0130xhr",
+            "0145xhr",
+            "0200",
+            "0215",
+        )
+    ]
     assert len(set(stamps)) == 100
 
 
@@ -179,16 +219,30 @@ def test_a_document_is_there_from_its_hour_until_it_expires():
 
 
 def test_other_addresses_are_not_there():
-    for path in ("/", "/api/1/services/read/dashboards/fuel-mix.json", "/api/public-reports/np6-345-cd/act_sys_load_by_wzn"):
-        assert ercot.answer(Request("ercot.load", f"https://www.ercot.com{path}"), instant("2026-11-20T12:00:00Z")).status == 404
+    for path in (
+        "/",
+        "/api/1/services/read/dashboards/fuel-mix.json",
+        "/api/public-reports/np6-345-cd/act_sys_load_by_wzn",
+    ):
+        assert (
+            ercot.answer(Request("ercot.load", f"https://www.ercot.com{path}"), instant("2026-11-20T12:00:00Z")).status
+            == 404
+        )
     assert documents(instant("2026-11-20T12:00:00Z"), "13060") == []
     assert ercot.answer(Request("ercot.spp_da", f"https://api.ercot.com{next(iter(ercot.KEYED))}"), 0).status == 400
 
 
 def test_pages_of_the_keyed_api_follow_each_other():
-    request = Request("ercot.spp_da", f"https://api.ercot.com{next(iter(ercot.KEYED))}", (
-        ("deliveryDateFrom", "2026-09-01"), ("deliveryDateTo", "2026-09-03"), ("settlementPoint", "HB_HUBAVG"), ("size", "50"),
-    ))
+    request = Request(
+        "ercot.spp_da",
+        f"https://api.ercot.com{next(iter(ercot.KEYED))}",
+        (
+            ("deliveryDateFrom", "2026-09-01"),
+            ("deliveryDateTo", "2026-09-03"),
+            ("settlementPoint", "HB_HUBAVG"),
+            ("size", "50"),
+        ),
+    )
     pages, queue = [], [request]
     while queue:
         pages.append(ercot.answer(queue[0], instant("2026-11-20T12:00:00Z")).body)
@@ -214,18 +268,25 @@ def test_of_the_repeated_hour_the_keyed_api_lists_the_second_pass_first():
     hours = range(AUTUMN.start + HOUR, AUTUMN.start + 3 * HOUR, HOUR)
     stated = [(_ercot_prices.label(ts), "HB_HUBAVG", 48.25) for ts in hours]
     body = json.loads(_ercot_prices.render_keyed(_ercot_prices.DAY_AHEAD, {}, stated, 1, 100))
-    assert body["data"] == [["2026-11-01", "02:00", "HB_HUBAVG", 48.25, True], ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, False]]
+    assert body["data"] == [
+        ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, True],
+        ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, False],
+    ]
 
 
 def test_the_auctions_csv_is_the_recorded_one(recordings):
     body = (recordings / "ercot/dam_spp_12331_20260823_EXCERPT.csv").read_bytes()
     start = MarketDay(date(2026, 8, 23), TZ).start
-    made = _ercot_prices.render_day_ahead([start, start + HOUR], {"HB_NORTH": [30.98, 26.93], "HB_HUBAVG": [31.63, 27.53]})
+    made = _ercot_prices.render_day_ahead(
+        [start, start + HOUR], {"HB_NORTH": [30.98, 26.93], "HB_HUBAVG": [31.63, 27.53]}
+    )
     assert made == body
 
 
 def test_listings_look_like_the_recorded_one(recordings):
-    listed = json.loads((recordings / "ercot/mis_doclist_12331.json").read_bytes())["ListDocsByRptTypeRes"]["DocumentList"]
+    listed = json.loads((recordings / "ercot/mis_doclist_12331.json").read_bytes())["ListDocsByRptTypeRes"][
+        "DocumentList"
+    ]
     ours = documents(instant("2026-10-03T13:00:00-05:00"), "12331")[:4]
     for mine, theirs in zip(ours, (entry["Document"] for entry in listed), strict=True):
         assert list(mine) == list(theirs)
@@ -241,10 +302,15 @@ def test_the_page_of_prices_is_the_recorded_one(recordings):
     body = json.loads((recordings / "ercot/system-wide-prices_20260905_EXCERPT.json").read_bytes())
     names = {name: point for point, name in _ercot_dashboards.IN_PAGE.items()}
     stated = {
-        part: ([row["interval"] // 1000 for row in body[part]], {p: [row[n] for row in body[part]] for n, p in names.items()})
+        part: (
+            [row["interval"] // 1000 for row in body[part]],
+            {p: [row[n] for row in body[part]] for n, p in names.items()},
+        )
         for part in ("rtSppData", "damSppData")
     }
-    made = _ercot_dashboards.render_prices(instant("2026-09-05T20:02:00-05:00"), stated["rtSppData"], stated["damSppData"])
+    made = _ercot_dashboards.render_prices(
+        instant("2026-09-05T20:02:00-05:00"), stated["rtSppData"], stated["damSppData"]
+    )
     assert json.dumps(json.loads(made)) == json.dumps(body)
 
 
@@ -254,7 +320,9 @@ def test_the_page_of_ties_is_the_recorded_one(recordings):
     flows = {name: [row[name] for row in rows] for name in ("dcE", "dcN", "dcL", "dcR")}
     assert list(_ercot_dashboards.LINES) == list(flows)
     made = _ercot_dashboards.render_dc_ties(
-        [row["epoch"] // 1000 for row in rows], flows, [row["currentFrequency"] for row in rows],
+        [row["epoch"] // 1000 for row in rows],
+        flows,
+        [row["currentFrequency"] for row in rows],
         [row["currentSystemInertia"] for row in rows],
     )
     assert json.dumps(json.loads(made)) == json.dumps(body)
@@ -264,8 +332,12 @@ def test_the_page_of_hourly_demand_is_the_recorded_one_but_for_what_came_later(r
     """Since 2024 stamps have an offset and stand in every row too; `lastUpdate` became `lastUpdated`."""
     body = json.loads((recordings / "ercot/loadForecastVsActual_20230201.json").read_bytes())
     stated = {
-        name: [{"end": row["epoch"] // 1000} | {k: v for k, v in row.items() if k not in ("hourEnding", "dstFlag", "epoch")} for row in
-               body[name]["data"]] for name in ("previousDay", "currentDay", "nextDay")
+        name: [
+            {"end": row["epoch"] // 1000}
+            | {k: v for k, v in row.items() if k not in ("hourEnding", "dstFlag", "epoch")}
+            for row in body[name]["data"]
+        ]
+        for name in ("previousDay", "currentDay", "nextDay")
     }
     made = json.loads(_ercot_dashboards.render_hourly_demand(instant("2023-02-02T04:15:06-06:00"), stated))
     assert made.pop("lastUpdated") == body.pop("lastUpdate") + "-0600"
@@ -287,10 +359,16 @@ def test_the_page_of_supply_and_demand_has_readings_then_forecasts():
     assert list(first) == ["capacity", "demand", "forecast", "dstFlag", "interval", "hourEnding", "timestamp", "epoch"]
     assert list(last) == [*list(first)[:6], "available", *list(first)[6:]]
     assert [(r["hourEnding"], r["interval"], r["timestamp"], r["epoch"]) for r in (first, last)] == [
-        (0, 0, "2026-09-05 00:00:00-0500", 1788584400000), (24, 0, "2026-09-06 00:00:00-0500", 1788670800000),
+        (0, 0, "2026-09-05 00:00:00-0500", 1788584400000),
+        (24, 0, "2026-09-06 00:00:00-0500", 1788670800000),
     ]
     del hour["availCapGen"], hour["forecastedDemand"]
     assert hour == {
-        "deliveryDate": "2026-09-11", "dstFlag": "N", "hourEnding": 24, "deliveryDateHrBegin": "2026-09-11 23:00:00",
-        "deliveryDateHrEnd": "2026-09-12 00:00:00", "timestamp": "2026-09-12 00:00:00-0500", "epoch": 1789189200000,
+        "deliveryDate": "2026-09-11",
+        "dstFlag": "N",
+        "hourEnding": 24,
+        "deliveryDateHrBegin": "2026-09-11 23:00:00",
+        "deliveryDateHrEnd": "2026-09-12 00:00:00",
+        "timestamp": "2026-09-12 00:00:00-0500",
+        "epoch": 1789189200000,
     }

@@ -24,7 +24,8 @@ def answer(request: Request, now: int) -> Answer:
 def test_a_setting_names_faults() -> None:
     assert parse("") == ()
     assert parse(" eia:503 , aemo.dispatch#2026-11-20:late=120@2026-11-21T10:00:00Z/2026-11-21T12:00:00Z") == (
-        Fault("eia", "503"), Fault("aemo.dispatch", "late", 120, 1795255200, 1795262400, "2026-11-20"),
+        Fault("eia", "503"),
+        Fault("aemo.dispatch", "late", 120, 1795255200, 1795262400, "2026-11-20"),
     )
 
 
@@ -55,10 +56,15 @@ def test_a_time_out_is_raised() -> None:
         carried(Fault("aemo", "timeout"), QUESTION, 100, answer)
 
 
-@pytest.mark.parametrize(("fault", "body"), [
-    (Fault("aemo", "truncated"), b"time,value"), (Fault("aemo", "changed"), b"time_V2,value_V2\n100000,1\n"),
-    (Fault("aemo", "frozen", start=7), b"time,value\n7,1\n"), (Fault("aemo", "late", 10), b"time,value\n99400,1\n"),
-])
+@pytest.mark.parametrize(
+    ("fault", "body"),
+    [
+        (Fault("aemo", "truncated"), b"time,value"),
+        (Fault("aemo", "changed"), b"time_V2,value_V2\n100000,1\n"),
+        (Fault("aemo", "frozen", start=7), b"time,value\n7,1\n"),
+        (Fault("aemo", "late", 10), b"time,value\n99400,1\n"),
+    ],
+)
 def test_a_body_is_cut_renamed_frozen_or_late(fault: Fault, body: bytes) -> None:
     assert carried(fault, QUESTION, 100_000, answer).body == body
 

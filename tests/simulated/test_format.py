@@ -15,7 +15,7 @@ def test_no_decimal_that_says_nothing_and_no_exponent():
     assert shorts(np.array([0.00001, 0.00012, -0.00009]), 5) == ["0.00001", "0.00012", "-0.00009"]
 
 
-@given(st.lists(st.integers(-10**9, 10**9)), st.sampled_from([0, 1, 2, 5]))
+@given(st.lists(st.integers(-(10**9), 10**9)), st.sampled_from([0, 1, 2, 5]))
 def test_a_column_is_spelled_as_its_values(numerators, digits):
     values = [numerator / 10**digits for numerator in numerators]
     assert shorts(np.array(values), digits) == [short(value, digits) for value in values]

@@ -27,12 +27,24 @@ YEAR = np.arange(START, START + 365 * DAY, 300)
 QUARTERS = YEAR[::3]
 ZONE_IDS = list(ZONES)
 CLOCK_CHANGES = (
-    "2026-03-08T10:00Z", "2026-03-29T01:00Z", "2026-04-04T16:00Z", "2026-10-03T16:00Z", "2026-10-25T01:00Z", "2026-11-01T07:00Z",
+    "2026-03-08T10:00Z",
+    "2026-03-29T01:00Z",
+    "2026-04-04T16:00Z",
+    "2026-10-03T16:00Z",
+    "2026-10-25T01:00Z",
+    "2026-11-01T07:00Z",
 )
 
 
 def everything(zone, ts):
-    return np.stack([grid.demand(zone, ts), grid.price(zone, ts), grid.price(zone, ts, HOUR, "day_ahead"), grid.interchange(zone, ts)])
+    return np.stack(
+        [
+            grid.demand(zone, ts),
+            grid.price(zone, ts),
+            grid.price(zone, ts, HOUR, "day_ahead"),
+            grid.interchange(zone, ts),
+        ]
+    )
 
 
 @pytest.mark.parametrize("zone", ZONE_IDS)
@@ -52,7 +64,13 @@ def test_another_process_sees_the_same_grid():
     )
     root = Path(__file__).resolve().parents[2]
     first, second = (
-        subprocess.run([sys.executable, "-c", code], cwd=root, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        )
         for seed in ("1", "2")
     )
     assert first.stdout == second.stdout
@@ -93,7 +111,10 @@ def test_prices_have_a_level_spikes_and_the_day_ahead_shape(zone):
 
 
 def test_some_zones_have_negative_hours_and_some_have_none():
-    share = {zone: float(np.mean(grid.price(zone, QUARTERS[::4], HOUR, "day_ahead") < 0)) for zone in ("DE-LU", "AU-SA", "DK-1", "US-PJM")}
+    share = {
+        zone: float(np.mean(grid.price(zone, QUARTERS[::4], HOUR, "day_ahead") < 0))
+        for zone in ("DE-LU", "AU-SA", "DK-1", "US-PJM")
+    }
     assert 0.01 < share["DE-LU"] < 0.12
     assert 0.1 < share["AU-SA"] < 0.35
     assert share["US-PJM"] == 0.0

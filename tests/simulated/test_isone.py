@@ -111,7 +111,9 @@ def forms(entries):
 @pytest.mark.parametrize("name", ["20240309", "20240310", "current"])
 def test_loads_look_like_the_recorded_ones(name, recorded):
     body, rows = recorded(f"isone/hourlysysload_{name}.json")
-    made = isone.render("HourlySystemLoads", "HourlySystemLoad", isone.loads_of([r.ts for r in rows], [r.value for r in rows], "Load"))
+    made = isone.render(
+        "HourlySystemLoads", "HourlySystemLoad", isone.loads_of([r.ts for r in rows], [r.value for r in rows], "Load")
+    )
     ours, there = (json.loads(text)["HourlySystemLoads"]["HourlySystemLoad"] for text in (made, body))
     assert type(ours) is type(there)
     ours, there = ([entries] if isinstance(entries, dict) else entries for entries in (ours, there))

@@ -32,7 +32,9 @@ def same(found, day, step, truth, digits):
 @days
 def test_prices_of_daily_reports_are_the_grids(day, ask, inside):
     rows, refused = ask("miso.lmp_da", [day], iso(day.end))
-    same(inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), 2)
+    same(
+        inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), 2
+    )
     rows, more = ask("miso.lmp_rt_daily", [day], iso(day.end + 5 * DAY))
     same(inside(rows, day, "price", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR), 2)
     assert not refused + more
@@ -40,7 +42,10 @@ def test_prices_of_daily_reports_are_the_grids(day, ask, inside):
 
 @days
 def test_preliminary_prices_are_first_estimates_that_stand_until_the_final_ones(day, ask, inside):
-    first, later = (inside(ask("miso.lmp_rt_daily", [day], iso(day.end + t))[0], day, "price", ZONE) for t in (11 * HOUR, 4 * DAY - 1))
+    first, later = (
+        inside(ask("miso.lmp_rt_daily", [day], iso(day.end + t))[0], day, "price", ZONE)
+        for t in (11 * HOUR, 4 * DAY - 1)
+    )
     truth = grid.price(ZONE, starts(day, HOUR), HOUR)
     assert first == later
     assert [r.ts for r in first] == starts(day, HOUR).tolist()
@@ -65,7 +70,9 @@ def test_live_load_and_interchange_are_the_grids(day, ask, inside):
     for name, area in miso.BORDERS.items():
         found = [r.value for r in rows if r.counterparty == NEIGHBOURS[name][0]]
         assert found == grid.border(ZONE, area, starts(day)).round().tolist()
-    sums = np.sum([[r.value for r in rows if r.counterparty == counterparty] for counterparty, _ in NEIGHBOURS.values()], axis=0)
+    sums = np.sum(
+        [[r.value for r in rows if r.counterparty == counterparty] for counterparty, _ in NEIGHBOURS.values()], axis=0
+    )
     apart = np.abs(sums - [r.value for r in rows if r.counterparty is None])
     assert 50 < apart.min() < apart.max() < 170, "neighbours do not add up to MISO's own figure"
 
@@ -81,7 +88,9 @@ def test_a_running_day_says_what_is_out(ask):
     day, now = MarketDay(date(2026, 11, 20), TZ), "2026-11-20T12:07:30-05:00"
     newest = {name: max(r.ts for r in ask(f"miso.{name}", [day], now)[0]) for name in ("lmp_rt", "load", "nsi")}
     assert {name: iso(ts) for name, ts in newest.items()} == {
-        "lmp_rt": "2026-11-20T17:00:00Z", "load": "2026-11-20T17:05:00Z", "nsi": "2026-11-20T17:05:00Z",
+        "lmp_rt": "2026-11-20T17:00:00Z",
+        "load": "2026-11-20T17:05:00Z",
+        "nsi": "2026-11-20T17:05:00Z",
     }
     assert {r.ts for r in ask("miso.load", [day], iso(day.start + 149))[0]} == set(starts(day.next(-1)).tolist())
     assert {r.ts for r in ask("miso.load", [day], iso(day.start + 150))[0]} == {day.start}
@@ -91,12 +100,15 @@ def get(path, now, host=REPORTS):
     return miso.answer(Request("miso.lmp_da", f"{host}/{path}"), instant(now))
 
 
-@pytest.mark.parametrize(("path", "before", "out"), [
-    ("20261121_da_expost_lmp.csv", "2026-11-20T13:44:59-05:00", "2026-11-20T13:45:00-05:00"),
-    ("20261119_rt_lmp_prelim.csv", "2026-11-20T10:29:59-05:00", "2026-11-20T10:30:00-05:00"),
-    ("20261115_rt_lmp_final.csv", "2026-11-19T11:59:59-05:00", "2026-11-19T12:00:00-05:00"),
-    ("20261120_df_al.xls", "2026-11-20T00:19:59-05:00", "2026-11-20T00:20:00-05:00"),
-])
+@pytest.mark.parametrize(
+    ("path", "before", "out"),
+    [
+        ("20261121_da_expost_lmp.csv", "2026-11-20T13:44:59-05:00", "2026-11-20T13:45:00-05:00"),
+        ("20261119_rt_lmp_prelim.csv", "2026-11-20T10:29:59-05:00", "2026-11-20T10:30:00-05:00"),
+        ("20261115_rt_lmp_final.csv", "2026-11-19T11:59:59-05:00", "2026-11-19T12:00:00-05:00"),
+        ("20261120_df_al.xls", "2026-11-20T00:19:59-05:00", "2026-11-20T00:20:00-05:00"),
+    ],
+)
 def test_reports_are_there_from_their_hour_on(path, before, out):
     assert (get(path, before).status, get(path, out).status) == (404, 200)
 
@@ -120,7 +132,10 @@ def test_another_live_address_is_not_there():
 
 
 def test_the_blank_line_and_the_zeros_of_the_date_come_and_go():
-    heads = {get(f"202610{day:02d}_da_expost_lmp.csv", "2026-11-20T00:00:00Z").body.decode().partition("Node")[0] for day in range(1, 10)}
+    heads = {
+        get(f"202610{day:02d}_da_expost_lmp.csv", "2026-11-20T00:00:00Z").body.decode().partition("Node")[0]
+        for day in range(1, 10)
+    }
     assert any("/2026\n\n" in head for head in heads)
     assert any("/2026\n," in head for head in heads)
     assert any("\n10/0" in head for head in heads)
@@ -129,9 +144,13 @@ def test_the_blank_line_and_the_zeros_of_the_date_come_and_go():
 
 def test_workbooks_have_had_two_forms(ask, inside):
     first = MarketDay(_miso_reports.SPREAD_SINCE, TZ)
-    old, new = (xlrd.open_workbook(file_contents=get(f"{day.day:%Y%m%d}_df_al.xls", iso(day.end)).body).sheet_by_index(0) for day in (
-        first.next(-1), first,
-    ))
+    old, new = (
+        xlrd.open_workbook(file_contents=get(f"{day.day:%Y%m%d}_df_al.xls", iso(day.end)).body).sheet_by_index(0)
+        for day in (
+            first.next(-1),
+            first,
+        )
+    )
     assert [sheet.col_values(0).index("Market Day") for sheet in (old, new)] == [4, 6]
     assert (old.ncols, new.ncols) == (16, 24)
     for day in (first.next(-2), first.next(-1)):
@@ -175,7 +194,8 @@ def test_load_is_the_recorded_one(recordings):
     told = json.loads(body)["LoadInfo"]
     stamps = [instant(f"2026-10-02T{entry['Load']['Time']}:00-05:00") for entry in told["FiveMinTotalLoad"]]
     made = miso.render_load(
-        stamps, [int(entry["Load"]["Value"]) for entry in told["FiveMinTotalLoad"]],
+        stamps,
+        [int(entry["Load"]["Value"]) for entry in told["FiveMinTotalLoad"]],
         [int(entry["ClearedMWHourly"]["Value"]) for entry in told["ClearedMW"]],
         [int(entry["Forecast"]["LoadForecast"]) for entry in told["MediumTermLoadForecast"]],
     )
@@ -195,7 +215,9 @@ def test_a_workbook_has_the_recorded_cells(recordings):
     sheet = xlrd.open_workbook(recordings / "miso/df_al_20250310.xls").sheet_by_index(0)
     first = date(2025, 3, 9)
     figures = {
-        first + timedelta(days=i): [[value if value != "" else None for value in sheet.row_values(row)[2:]] for row in range(top, top + 24)]
+        first + timedelta(days=i): [
+            [value if value != "" else None for value in sheet.row_values(row)[2:]] for row in range(top, top + 24)
+        ]
         for i, top in enumerate(range(6, 187, 26))
     }
     body = _miso_reports.render_load(first + timedelta(days=1), figures, spread=False)
@@ -210,8 +232,13 @@ def test_a_workbook_has_the_recorded_cells(recordings):
 
 @pytest.mark.parametrize("count", [1, 300, 9000])
 def test_workbooks_of_any_size_open(count):
-    sheet = xlrd.open_workbook(file_contents=workbook([[i, f"line {i}", None, date(2026, 3, 9)] for i in range(count)])).sheet_by_index(0)
+    sheet = xlrd.open_workbook(
+        file_contents=workbook([[i, f"line {i}", None, date(2026, 3, 9)] for i in range(count)])
+    ).sheet_by_index(0)
     assert sheet.nrows == count
     assert [(c.ctype, c.value) for c in sheet.row(count - 1)] == [
-        (xlrd.XL_CELL_NUMBER, count - 1), (xlrd.XL_CELL_TEXT, f"line {count - 1}"), (xlrd.XL_CELL_EMPTY, ""), (xlrd.XL_CELL_DATE, 46090.0),
+        (xlrd.XL_CELL_NUMBER, count - 1),
+        (xlrd.XL_CELL_TEXT, f"line {count - 1}"),
+        (xlrd.XL_CELL_EMPTY, ""),
+        (xlrd.XL_CELL_DATE, 46090.0),
     ]

@@ -50,12 +50,18 @@ def test_the_half_hour_before_comes_too_and_what_runs_has_no_actual(ask):
     _, answer = answered("/intensity/2026-11-21T11:00Z/2026-11-21T13:00Z", "2026-11-21T12:13:00Z")
     told = [(entry["from"], entry["intensity"]["actual"] is None) for entry in answer["data"]]
     assert told == [
-        ("2026-11-21T10:30Z", False), ("2026-11-21T11:00Z", False), ("2026-11-21T11:30Z", False),
-        ("2026-11-21T12:00Z", True), ("2026-11-21T12:30Z", True),
+        ("2026-11-21T10:30Z", False),
+        ("2026-11-21T11:00Z", False),
+        ("2026-11-21T11:30Z", False),
+        ("2026-11-21T12:00Z", True),
+        ("2026-11-21T12:30Z", True),
     ]
     assert all(isinstance(entry["intensity"]["forecast"], int) for entry in answer["data"])
     today = [MarketDay(date(2026, 11, 21), "UTC")]
-    for now, last in (("2026-11-21T12:13:00Z", "2026-11-21T11:30:00Z"), ("2026-11-21T12:11:00Z", "2026-11-21T11:00:00Z")):
+    for now, last in (
+        ("2026-11-21T12:13:00Z", "2026-11-21T11:30:00Z"),
+        ("2026-11-21T12:11:00Z", "2026-11-21T11:00:00Z"),
+    ):
         for product in ("neso.carbon_intensity", "neso.generation"):
             assert max(r.ts for r in ask(product, today, now)[0]) == instant(last)
 
@@ -65,10 +71,14 @@ def test_forecasts_end_after_two_days():
     assert answer["data"][-1]["to"] == "2026-11-23T12:00Z"
 
 
-@pytest.mark.parametrize("path", [
-    "/intensity/today/2026-11-21T13:00Z", "/intensity/2026-11-21T13:00Z/2026-11-20T13:00Z",
-    "/generation/2026-01-01T00:00Z/2026-03-01T00:00Z",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/intensity/today/2026-11-21T13:00Z",
+        "/intensity/2026-11-21T13:00Z/2026-11-20T13:00Z",
+        "/generation/2026-01-01T00:00Z/2026-03-01T00:00Z",
+    ],
+)
 def test_a_range_that_does_not_read_is_refused(path):
     status, answer = answered(path)
     assert (status, answer["error"]["code"]) == (400, "400 Bad Request")
@@ -85,7 +95,9 @@ def test_intensity_is_written_as_recorded(recordings):
     recorded = json.loads((recordings / "neso/intensity_2026-08-01T00_03.json").read_bytes())
     told = [entry["intensity"] for entry in recorded["data"]]
     made = neso.render_intensity(
-        [instant(entry["from"]) for entry in recorded["data"]], [t["forecast"] for t in told], [t["actual"] for t in told],
+        [instant(entry["from"]) for entry in recorded["data"]],
+        [t["forecast"] for t in told],
+        [t["actual"] for t in told],
     )
     assert made == json.dumps(recorded, separators=(",", ":")).encode()
 

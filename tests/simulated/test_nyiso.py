@@ -86,9 +86,14 @@ def test_old_real_time_prices_come_as_monthly_zips(ask, inside):
     assert len(rows) == (31 * 24 - 24 + 1) * 12, "a zip holds its month"
 
 
-@pytest.mark.parametrize("path", ["/NO_SUCH/CSV/2026/11/20/x-20261120.csv", "/RT_LBMP_ZONE/CSV/2025/12/05/realtime_zone-20251205.csv", "/"])
+@pytest.mark.parametrize(
+    "path", ["/NO_SUCH/CSV/2026/11/20/x-20261120.csv", "/RT_LBMP_ZONE/CSV/2025/12/05/realtime_zone-20251205.csv", "/"]
+)
 def test_other_addresses_are_not_there(path):
-    assert nyiso.answer(Request("nyiso.load", f"https://oasis-postings.prod.nysdi.com{path}"), instant(LATER)).status == 404
+    assert (
+        nyiso.answer(Request("nyiso.load", f"https://oasis-postings.prod.nysdi.com{path}"), instant(LATER)).status
+        == 404
+    )
 
 
 # Held to reality
@@ -109,7 +114,9 @@ def test_prices_look_like_the_recorded_ones(recorded):
     assert [line[:3] for line in table(made)] == [line[:3] for line in table(body)]
     hub = [line[:4] for line in table(made) if line[1] == "N.Y.C."]
     assert hub == [line[:4] for line in table(body) if line[1] == "N.Y.C."]
-    assert {number_form(line[4].lstrip("-")) for line in table(made)[1:]} == {number_form(line[4].lstrip("-")) for line in table(body)[1:]}
+    assert {number_form(line[4].lstrip("-")) for line in table(made)[1:]} == {
+        number_form(line[4].lstrip("-")) for line in table(body)[1:]
+    }
     assert made.endswith(b"\r\n")
     assert body.endswith(b"\r\n")
 
@@ -145,4 +152,6 @@ def test_flows_look_like_the_recorded_ones(recorded):
     regular = [line for line in table(body) if line[0][-1] in "p05"]
     assert [line[:3] for line in table(made)] == [line[:3] for line in regular]
     assert [line[3] for line in table(made) if line[1] in TIES] == [line[3] for line in regular if line[1] in TIES]
-    assert {line[1]: line[5] for line in table(made) if "9999" in line[5]} == {line[1]: line[5] for line in regular if "9999" in line[5]}
+    assert {line[1]: line[5] for line in table(made) if "9999" in line[5]} == {
+        line[1]: line[5] for line in regular if "9999" in line[5]
+    }

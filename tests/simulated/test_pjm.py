@@ -44,7 +44,9 @@ def test_day_ahead_prices_are_the_grids(day, ask, inside):
 
 @days
 def test_unverified_prices_are_first_estimates_that_stand_until_they_go(day, ask, inside):
-    first, later = (inside(ask("pjm.lmp_rt", [day], iso(day.end + after))[0], day, "price", ZONE) for after in (HOUR, 6 * DAY))
+    first, later = (
+        inside(ask("pjm.lmp_rt", [day], iso(day.end + after))[0], day, "price", ZONE) for after in (HOUR, 6 * DAY)
+    )
     truth = grid.price(ZONE, starts(day))
     assert [r.ts for r in first] == starts(day).tolist()
     assert first == later
@@ -78,16 +80,24 @@ def test_unverified_prices_go_and_verified_ones_come_on_business_days():
     assert total("rt_unverified_fivemin_lmps", november, "2026-11-20T12:00:00-05:00") == 15 * 288 + 144 - 1
     friday, weekend = "2026-11-13 00:00to2026-11-13 23:59", "2026-11-13 00:00to2026-11-15 23:59"
     for now, of_friday, of_weekend in (
-        ("2026-11-14T16:00:00-05:00", 0, 0), ("2026-11-16T14:59:00-05:00", 0, 0), ("2026-11-16T15:00:00-05:00", 288, 3 * 288),
+        ("2026-11-14T16:00:00-05:00", 0, 0),
+        ("2026-11-16T14:59:00-05:00", 0, 0),
+        ("2026-11-16T15:00:00-05:00", 288, 3 * 288),
     ):
         assert total("rt_fivemin_hrl_lmps", friday, now) == of_friday
         assert total("rt_fivemin_hrl_lmps", weekend, now) == of_weekend
 
 
-@pytest.mark.parametrize(("span", "count"), [
-    ("2026-11-01 00:00to2026-11-01 23:59", 25), ("2026-03-08 00:00to2026-03-08 23:59", 23), ("2026-11-10 01:00to2026-11-10 01:00", 1),
-    ("2026-11-10 01:01to2026-11-10 02:59", 1), ("2026-11-01 01:00to2026-11-01 01:59", 2),
-])
+@pytest.mark.parametrize(
+    ("span", "count"),
+    [
+        ("2026-11-01 00:00to2026-11-01 23:59", 25),
+        ("2026-03-08 00:00to2026-03-08 23:59", 23),
+        ("2026-11-10 01:00to2026-11-10 01:00", 1),
+        ("2026-11-10 01:01to2026-11-10 02:59", 1),
+        ("2026-11-01 01:00to2026-11-01 01:59", 2),
+    ],
+)
 def test_a_ranges_end_is_included(span, count):
     assert total("da_hrl_lmps", span, "2026-11-20T17:00:00Z") == count
 
@@ -103,14 +113,21 @@ def test_pages_follow_each_other_and_repeat_the_question(monkeypatch):
         assert body["searchSpecification"]["startRow"] == int(dict(asked.params)["startRow"])
         sizes.append((len(body["items"]), body["totalRows"], [link["rel"] for link in body["links"]]))
         queue = feed("pjm.lmp_da").follow(json.dumps(body).encode(), asked)
-    assert sizes == [(40, 96, ["self", "next", "metadata"]), (40, 96, ["self", "next", "metadata"]), (16, 96, ["self", "metadata"])]
+    assert sizes == [
+        (40, 96, ["self", "next", "metadata"]),
+        (40, 96, ["self", "next", "metadata"]),
+        (16, 96, ["self", "metadata"]),
+    ]
 
 
 def test_what_is_not_known_is_refused():
     assert page("inst_load").status == 404
     assert page("da_hrl_lmps").status == 400
     assert page("da_hrl_lmps", datetime_beginning_ept="yesterday").status == 400
-    assert page("da_hrl_lmps", fields="total_lmp_rt", datetime_beginning_ept="2026-11-01 00:00to2026-11-01 23:59").status == 400
+    assert (
+        page("da_hrl_lmps", fields="total_lmp_rt", datetime_beginning_ept="2026-11-01 00:00to2026-11-01 23:59").status
+        == 400
+    )
     assert total("da_hrl_lmps", "2026-11-25 00:00to2026-11-25 23:59", "2026-11-20T17:00:00Z") == 0
 
 
@@ -121,12 +138,17 @@ def test_a_page_is_the_recorded_one(recordings):
     body = json.loads((recordings / "pjm/da_hrl_lmps_zones_20260609.json").read_bytes())
     fields = "datetime_beginning_utc,pnode_id,pnode_name,type,total_lmp_da"
     params = (
-        ("rowCount", "600"), ("startRow", "1"), ("fields", fields), ("type", "ZONE"),
+        ("rowCount", "600"),
+        ("startRow", "1"),
+        ("fields", fields),
+        ("type", "ZONE"),
         ("datetime_beginning_ept", "2026-06-09 00:00to2026-06-09 23:59"),
     )
     made = pjm.render_page("da_hrl_lmps", params, body["items"])
     assert json.dumps(json.loads(made)) == json.dumps(body)
-    ours = json.loads(pjm.answer(Request("pjm.lmp_da", f"{API}/da_hrl_lmps", params), instant("2026-11-20T17:00:00Z")).body)
+    ours = json.loads(
+        pjm.answer(Request("pjm.lmp_da", f"{API}/da_hrl_lmps", params), instant("2026-11-20T17:00:00Z")).body
+    )
     assert [list(item) for item in ours["items"]] == [list(item) for item in body["items"]]
     for mine, theirs in zip(ours["items"], body["items"], strict=True):
         assert {**mine, "total_lmp_da": 0} == {**theirs, "total_lmp_da": 0}

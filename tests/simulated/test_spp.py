@@ -100,13 +100,18 @@ def test_spellings_change_from_day_to_day():
     assert len(dates) > 1
 
 
-@pytest.mark.parametrize(("product", "path"), [
-    ("historical-tie-flow", "/TieFlows_Feb2014x.csv"), ("historical-tie-flow", "/TieFlows_SPP_Dec2026.csv"),
-    ("rtbm-lmp-by-location", "/x.csv"),
-    ("mtlf-vs-actual", "/2026/11/20/OP-MTLF-202611200030.csv"), ("da-lmp-by-settlement-location", "/2026/11/By_Day/DA-LMP-SL-202611210100"),
-    ("hourly-load", "/2026/DAILY_HOURLY_LOAD-20261120.csv"),
-    ("rtbm-lmp-by-location", "/2026/11/By_Interval/20/RTBM-LMP-SL-202611200107.csv"),
-])
+@pytest.mark.parametrize(
+    ("product", "path"),
+    [
+        ("historical-tie-flow", "/TieFlows_Feb2014x.csv"),
+        ("historical-tie-flow", "/TieFlows_SPP_Dec2026.csv"),
+        ("rtbm-lmp-by-location", "/x.csv"),
+        ("mtlf-vs-actual", "/2026/11/20/OP-MTLF-202611200030.csv"),
+        ("da-lmp-by-settlement-location", "/2026/11/By_Day/DA-LMP-SL-202611210100"),
+        ("hourly-load", "/2026/DAILY_HOURLY_LOAD-20261120.csv"),
+        ("rtbm-lmp-by-location", "/2026/11/By_Interval/20/RTBM-LMP-SL-202611200107.csv"),
+    ],
+)
 def test_what_is_not_there_answers_404_with_an_empty_body(product, path):
     request = Request("spp.load", f"https://portal.spp.org/file-browser-api/download/{product}", (("path", path),))
     reply = spp.answer(request, instant("2026-11-20T18:00:00Z"))
@@ -125,7 +130,9 @@ def test_prices_look_like_the_recorded_ones(name, recorded, monkeypatch):
     body, rows = recorded(f"spp/DA-LMP-SL-{name}_TRIMMED.csv")
     there = [line for line in table(body) if "SPPSOUTH_HUB" in line]
     monkeypatch.setattr(spp, "choice", lambda what, day, count: 0 if there[0][0][0] in "01" else 1)
-    made = spp.render_prices([r.ts + HOUR for r in rows], [r.value for r in rows], date(int(name[:4]), int(name[4:6]), int(name[6:8])))
+    made = spp.render_prices(
+        [r.ts + HOUR for r in rows], [r.value for r in rows], date(int(name[:4]), int(name[4:6]), int(name[6:8]))
+    )
     ours = [line for line in table(made) if "SPPSOUTH_HUB" in line]
     assert made.split(b"\n")[0] == body.split(b"\n")[0].rstrip(b"\r")
     last = there[0].index("SPPSOUTH_H") + 2

@@ -117,13 +117,19 @@ def recorded_samples() -> list[Sample]:
     shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "recordings"
     if not (shared / "MANIFEST.json").exists():
         return []
-    entries = [e for e in json.loads((shared / "MANIFEST.json").read_bytes()) if e.get("expected_rows") and e["feed"] in feeds()]
+    entries = [
+        e
+        for e in json.loads((shared / "MANIFEST.json").read_bytes())
+        if e.get("expected_rows") and e["feed"] in feeds()
+    ]
     return [_recorded(entry, shared) for entry in entries]
 
 
 def _recorded(entry: dict[str, Any], shared: Path) -> Sample:
     path = shared / entry["file"]
-    request = Request(entry["feed"], "", days=days_of(entry["day"]) if entry["day"] else (), zone=entry["zone"], ext=path.suffix[1:])
+    request = Request(
+        entry["feed"], "", days=days_of(entry["day"]) if entry["day"] else (), zone=entry["zone"], ext=path.suffix[1:]
+    )
     return Sample(entry["file"], feed(entry["feed"]), request, path.read_bytes())
 
 

@@ -56,11 +56,18 @@ def values(rows):
     return {(r.zone, r.metric, r.ts): r.value for r in rows if r.counterparty is None}
 
 
-@pytest.mark.parametrize("file", [
-    "PRICE_AND_DEMAND_202608_NSW1_slice.csv", "PUBLIC_DISPATCH_202403151945_20240315194011_LEGACY.zip",
-    "PUBLIC_TRADINGIS_202308301800_0000000395916754.zip", "mmsdm_DISPATCHINTERCONNECTORRES_2026-04_filtered.zip",
-    "mmsdm_DISPATCHPRICE_2026-04_filtered.zip", "mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip", "visualisations_5MIN_2021-10-06.json",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "PRICE_AND_DEMAND_202608_NSW1_slice.csv",
+        "PUBLIC_DISPATCH_202403151945_20240315194011_LEGACY.zip",
+        "PUBLIC_TRADINGIS_202308301800_0000000395916754.zip",
+        "mmsdm_DISPATCHINTERCONNECTORRES_2026-04_filtered.zip",
+        "mmsdm_DISPATCHPRICE_2026-04_filtered.zip",
+        "mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip",
+        "visualisations_5MIN_2021-10-06.json",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(f"aemo/{file}")) == expected(f"aemo/{file}")
 
@@ -70,7 +77,9 @@ def test_a_recorded_report_gives_each_tie_a_row_on_both_sides(parsed):
     ties = {(r.zone, r.link): r.value for r in rows if r.counterparty}
     assert len(ties) == 12
     assert ties["AU-TAS", "au-tas-vic-basslink"] == -ties["AU-VIC", "au-tas-vic-basslink"]
-    tasmania = next(r.value for r in rows if r.zone == "AU-TAS" and r.metric == "interchange" and r.counterparty is None)
+    tasmania = next(
+        r.value for r in rows if r.zone == "AU-TAS" and r.metric == "interchange" and r.counterparty is None
+    )
     assert tasmania == pytest.approx(ties["AU-TAS", "au-tas-vic-basslink"], abs=1)
 
 
@@ -88,22 +97,32 @@ def test_columns_are_found_by_the_latest_header_of_the_table():
 
 def test_tables_may_be_interleaved_and_others_are_passed_over():
     body = report(
-        PRICE, REGION, "I,DISPATCH,CONSTRAINT,3,SETTLEMENTDATE,RHS", price("QLD1", 60),
-        f'D,DISPATCH,CONSTRAINT,3,"{NOON}",five', f"D,DISPATCH,REGIONSUM,9,{NOON},1,QLD1,0,7000.5,-120.25", price("VIC1", 61),
+        PRICE,
+        REGION,
+        "I,DISPATCH,CONSTRAINT,3,SETTLEMENTDATE,RHS",
+        price("QLD1", 60),
+        f'D,DISPATCH,CONSTRAINT,3,"{NOON}",five',
+        f"D,DISPATCH,REGIONSUM,9,{NOON},1,QLD1,0,7000.5,-120.25",
+        price("VIC1", 61),
     )
     assert values(read(DISPATCH, body)) == {
-        ("AU-QLD", "price", START): 60.0, ("AU-VIC", "price", START): 61.0,
-        ("AU-QLD", "demand", START): 7000.5, ("AU-QLD", "interchange", START): 120.25,
+        ("AU-QLD", "price", START): 60.0,
+        ("AU-VIC", "price", START): 61.0,
+        ("AU-QLD", "demand", START): 7000.5,
+        ("AU-QLD", "interchange", START): 120.25,
     }
 
 
 def test_the_second_name_may_be_empty():
     body = report(
         "I,DREGION,,3,SETTLEMENTDATE,RUNNO,REGIONID,INTERVENTION,RRP,TOTALDEMAND,NETINTERCHANGE",
-        f'D,DREGION,,3,"{NOON}",1,TAS1,0,55.1,1200,441', name="DISPATCH",
+        f'D,DREGION,,3,"{NOON}",1,TAS1,0,55.1,1200,441',
+        name="DISPATCH",
     )
     assert values(read(DISPATCH, body)) == {
-        ("AU-TAS", "price", START): 55.1, ("AU-TAS", "demand", START): 1200.0, ("AU-TAS", "interchange", START): -441.0,
+        ("AU-TAS", "price", START): 55.1,
+        ("AU-TAS", "demand", START): 1200.0,
+        ("AU-TAS", "interchange", START): -441.0,
     }
 
 
@@ -120,7 +139,8 @@ def test_a_balanced_region_has_no_negative_zero():
 def test_a_tie_runs_from_its_first_region_to_its_second():
     rows = read(DISPATCH, report(TIE, tie("VIC1-NSW1", 300.5)))
     assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {
-        ("AU-NSW", "AU-VIC", "au-vic-nsw-vni", 300.5), ("AU-VIC", "AU-NSW", "au-vic-nsw-vni", -300.5),
+        ("AU-NSW", "AU-VIC", "au-vic-nsw-vni", 300.5),
+        ("AU-VIC", "AU-NSW", "au-vic-nsw-vni", -300.5),
     }
 
 
@@ -155,12 +175,16 @@ def test_the_region_abolished_in_2008_is_left_out():
 def test_trading_was_half_hourly_until_october_2021():
     header = "I,TRADING,PRICE,2,SETTLEMENTDATE,RUNNO,REGIONID,PERIODID,RRP"
     body = report(
-        header, *(f"D,TRADING,PRICE,2,{stamp},1,NSW1,1,{rrp}" for stamp, rrp in (
-            ("2021/09/30 23:30:00", 40), ("2021/10/01 00:00:00", 41), ("2021/10/01 00:05:00", 42))),
+        header,
+        *(
+            f"D,TRADING,PRICE,2,{stamp},1,NSW1,1,{rrp}"
+            for stamp, rrp in (("2021/09/30 23:30:00", 40), ("2021/10/01 00:00:00", 41), ("2021/10/01 00:05:00", 42))
+        ),
         name="TRADINGIS",
     )
     assert [(r.ts, r.value, r.resolution) for r in read(TRADING, body).sorted()] == [
-        (instant("2021-09-30T13:00:00Z"), 40.0, "30m"), (instant("2021-09-30T13:30:00Z"), 41.0, "30m"),
+        (instant("2021-09-30T13:00:00Z"), 40.0, "30m"),
+        (instant("2021-09-30T13:30:00Z"), 41.0, "30m"),
         (instant("2021-09-30T14:00:00Z"), 42.0, "5m"),
     ]
 
@@ -189,26 +213,29 @@ def test_a_report_cut_anywhere_is_refused(cut):
         read(DISPATCH, WHOLE[:cut])
 
 
-@pytest.mark.parametrize("body", [
-    report(PRICE, price("NSW1", 81.5), count=5),
-    WHOLE.replace(b"\r\nI,DISPATCH,PRICE", b"\r\nI,DISPATCH,PRICES", 1),
-    report(PRICE, price("NSW1", 81.5, version=6)),
-    report(PRICE.replace("RRP", "RRP2"), price("NSW1", 81.5)),
-    report(PRICE, price("NSW9", 81.5)),
-    report(PRICE, price("NSW1", "81,5")).replace(b"81,5", b"8_1"),
-    report(PRICE, price("NSW1", "n/a")),
-    report(PRICE, price("NSW1", "inf")),
-    report(PRICE, price("NSW1", 81.5, "2026/11/20 24:00:00")),
-    report(PRICE, price("NSW1", 81.5, "20/11/2026 12:00")),
-    report(PRICE, price("NSW1", 81.5, intervention=2)),
-    report(PRICE, "D,DISPATCH,PRICE,5,2026/11/20"),
-    report("I,DISPATCH", price("NSW1", 81.5)),
-    report(PRICE, "X,1,2,3"),
-    b"<html><body>403 Forbidden</body></html>",
-    b"PK\x03\x04 and no more",
-    zipped(),
-    zipped(a=b"REGION,SETTLEMENTDATE\r\n"),
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        report(PRICE, price("NSW1", 81.5), count=5),
+        WHOLE.replace(b"\r\nI,DISPATCH,PRICE", b"\r\nI,DISPATCH,PRICES", 1),
+        report(PRICE, price("NSW1", 81.5, version=6)),
+        report(PRICE.replace("RRP", "RRP2"), price("NSW1", 81.5)),
+        report(PRICE, price("NSW9", 81.5)),
+        report(PRICE, price("NSW1", "81,5")).replace(b"81,5", b"8_1"),
+        report(PRICE, price("NSW1", "n/a")),
+        report(PRICE, price("NSW1", "inf")),
+        report(PRICE, price("NSW1", 81.5, "2026/11/20 24:00:00")),
+        report(PRICE, price("NSW1", 81.5, "20/11/2026 12:00")),
+        report(PRICE, price("NSW1", 81.5, intervention=2)),
+        report(PRICE, "D,DISPATCH,PRICE,5,2026/11/20"),
+        report("I,DISPATCH", price("NSW1", 81.5)),
+        report(PRICE, "X,1,2,3"),
+        b"<html><body>403 Forbidden</body></html>",
+        b"PK\x03\x04 and no more",
+        zipped(),
+        zipped(a=b"REGION,SETTLEMENTDATE\r\n"),
+    ],
+)
 def test_what_is_no_dispatch_report_fails_by_type(body):
     with pytest.raises(FeedChanged):
         read(DISPATCH, body)
@@ -221,7 +248,9 @@ def test_an_empty_body_is_not_published(found):
 
 
 def test_monthly_archives_are_read_though_their_rows_were_filtered():
-    body = WHOLE.replace(b"NEMP.WORLD,DISPATCHIS", b"SETP.WORLD,DVD_DISPATCHPRICE").replace(b'REPORT",7', b'REPORT",43203')
+    body = WHOLE.replace(b"NEMP.WORLD,DISPATCHIS", b"SETP.WORLD,DVD_DISPATCHPRICE").replace(
+        b'REPORT",7', b'REPORT",43203'
+    )
     assert len(read(DISPATCH, body)) == 4
     with pytest.raises(FeedChanged):
         read(DISPATCH, body[: body.rindex(b"C,")])
@@ -237,7 +266,9 @@ def monthly(*lines):
 
 
 def test_a_month_ends_with_the_first_midnight_of_the_next():
-    rows = read(MONTHLY, monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE", "SA1,2026/09/01 00:00:00,1499,80.70,TRADE"), "AU-SA")
+    rows = read(
+        MONTHLY, monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE", "SA1,2026/09/01 00:00:00,1499,80.70,TRADE"), "AU-SA"
+    )
     assert {r.ts for r in rows} == {instant("2026-08-31T13:50:00Z"), instant("2026-08-31T13:55:00Z")}
 
 
@@ -245,26 +276,32 @@ def test_a_month_ends_with_the_first_midnight_of_the_next():
 def test_old_months_are_half_hourly_and_write_dates_in_several_ways(stamp):
     rows = read(MONTHLY, monthly(f"NSW1,{stamp},6000,20.1,TRADE"))
     assert {(r.metric, r.ts, r.resolution) for r in rows} == {
-        ("price", instant("1999-01-04T14:00:00Z"), "30m"), ("demand", instant("1999-01-04T14:00:00Z"), "30m"),
+        ("price", instant("1999-01-04T14:00:00Z"), "30m"),
+        ("demand", instant("1999-01-04T14:00:00Z"), "30m"),
     }
 
 
 def test_forecasts_in_the_monthly_file_are_left_out():
-    rows = read(MONTHLY, monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE", "SA1,2026/09/01 00:00:00,1499,80.70,FORECAST"))
+    rows = read(
+        MONTHLY, monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE", "SA1,2026/09/01 00:00:00,1499,80.70,FORECAST")
+    )
     assert len(rows) == 2
     assert rows.dropped == {"forecast": 1}
 
 
-@pytest.mark.parametrize(("body", "failure"), [
-    (monthly(), NotPublished),
-    (monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE")[:-8], FeedChanged),
-    (monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE")[:-20], FeedChanged),
-    (monthly("SA1,2026/07/31 23:55:00,1500.5,86,TRADE", "SA1,2026/08/31 23:55:00,1500.5,86,TRADE"), FeedChanged),
-    (monthly("NSW1,2026/08/31 23:55:00,1500.5,86,TRADE"), FeedChanged),
-    (monthly("SA1,2026/08/31 23:55:00,1500.5,n/a,TRADE"), FeedChanged),
-    (monthly("SA1,31.08.2026 23:55,1500.5,86,TRADE"), FeedChanged),
-    (b"REGION,SETTLEMENTDATE,TOTALDEMAND,PRICE,PERIODTYPE\r\n", FeedChanged),
-])
+@pytest.mark.parametrize(
+    ("body", "failure"),
+    [
+        (monthly(), NotPublished),
+        (monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE")[:-8], FeedChanged),
+        (monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE")[:-20], FeedChanged),
+        (monthly("SA1,2026/07/31 23:55:00,1500.5,86,TRADE", "SA1,2026/08/31 23:55:00,1500.5,86,TRADE"), FeedChanged),
+        (monthly("NSW1,2026/08/31 23:55:00,1500.5,86,TRADE"), FeedChanged),
+        (monthly("SA1,2026/08/31 23:55:00,1500.5,n/a,TRADE"), FeedChanged),
+        (monthly("SA1,31.08.2026 23:55,1500.5,86,TRADE"), FeedChanged),
+        (b"REGION,SETTLEMENTDATE,TOTALDEMAND,PRICE,PERIODTYPE\r\n", FeedChanged),
+    ],
+)
 def test_what_is_no_month_of_that_region_fails_by_type(body, failure):
     with pytest.raises(failure):
         read(MONTHLY, body, "AU-SA")
@@ -275,24 +312,46 @@ def test_what_is_no_month_of_that_region_fails_by_type(body, failure):
 
 def entry(**changes):
     return {
-        "SETTLEMENTDATE": "2026-11-20T12:00:00", "REGIONID": "NSW1", "RRP": 0.0001, "TOTALDEMAND": 5768.91, "PERIODTYPE": "ACTUAL",
-        "NETINTERCHANGE": -47.63, **changes,
+        "SETTLEMENTDATE": "2026-11-20T12:00:00",
+        "REGIONID": "NSW1",
+        "RRP": 0.0001,
+        "TOTALDEMAND": 5768.91,
+        "PERIODTYPE": "ACTUAL",
+        "NETINTERCHANGE": -47.63,
+        **changes,
     }
 
 
 def test_the_dashboard_states_actuals_and_its_forecasts_are_left_out():
-    rows = read(DASHBOARD, json.dumps({"5MIN": [entry(), entry(PERIODTYPE="FORECAST", RRP=300), entry(REGIONID="SA1", RRP=None)]}).encode())
+    rows = read(
+        DASHBOARD,
+        json.dumps(
+            {"5MIN": [entry(), entry(PERIODTYPE="FORECAST", RRP=300), entry(REGIONID="SA1", RRP=None)]}
+        ).encode(),
+    )
     assert values(rows) == {
-        ("AU-NSW", "price", START): 0.0001, ("AU-NSW", "demand", START): 5768.91, ("AU-NSW", "interchange", START): 47.63,
-        ("AU-SA", "demand", START): 5768.91, ("AU-SA", "interchange", START): 47.63,
+        ("AU-NSW", "price", START): 0.0001,
+        ("AU-NSW", "demand", START): 5768.91,
+        ("AU-NSW", "interchange", START): 47.63,
+        ("AU-SA", "demand", START): 5768.91,
+        ("AU-SA", "interchange", START): 47.63,
     }
     assert rows.dropped == {"forecast": 1}
 
 
-@pytest.mark.parametrize("document", [
-    {"30MIN": []}, {"5MIN": {}}, {"5MIN": [entry(PERIODTYPE="TREND")]}, {"5MIN": [entry(REGIONID="NZ1")]}, {"5MIN": [entry(RRP="cheap")]},
-    {"5MIN": [entry(SETTLEMENTDATE="2026-11-20T12:00:00+10:00")]}, {"5MIN": [{"REGIONID": "NSW1"}]}, {"5MIN": ["NSW1"]},
-])
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"30MIN": []},
+        {"5MIN": {}},
+        {"5MIN": [entry(PERIODTYPE="TREND")]},
+        {"5MIN": [entry(REGIONID="NZ1")]},
+        {"5MIN": [entry(RRP="cheap")]},
+        {"5MIN": [entry(SETTLEMENTDATE="2026-11-20T12:00:00+10:00")]},
+        {"5MIN": [{"REGIONID": "NSW1"}]},
+        {"5MIN": ["NSW1"]},
+    ],
+)
 def test_what_is_no_dashboard_fails_by_type(document):
     with pytest.raises(FeedChanged):
         read(DASHBOARD, json.dumps(document).encode())
@@ -341,7 +400,10 @@ def test_every_day_and_month_of_the_year_is_alike_in_market_time():
 def test_the_monthly_archive_renamed_its_files_in_august_2024():
     archive = "https://nemweb.com.au/Data_Archive/Wholesale_Electricity/MMSDM"
     folder = "MMSDM_Historical_Data_SQLLoader/DATA"
-    assert ask(DISPATCH, date(2024, 7, 3))[0].url == f"{archive}/2024/MMSDM_2024_07/{folder}/PUBLIC_DVD_DISPATCHPRICE_202407010000.zip"
+    assert (
+        ask(DISPATCH, date(2024, 7, 3))[0].url
+        == f"{archive}/2024/MMSDM_2024_07/{folder}/PUBLIC_DVD_DISPATCHPRICE_202407010000.zip"
+    )
     assert ask(DISPATCH, date(2024, 8, 3))[1].url == (
         f"{archive}/2024/MMSDM_2024_08/{folder}/PUBLIC_ARCHIVE%2523DISPATCHREGIONSUM%2523FILE01%2523202408010000.zip"
     )
@@ -357,7 +419,8 @@ def test_a_recorded_month_was_asked_for_as_we_do(recorded):
 def test_trading_weeks_are_found_by_their_listing():
     requests = ask(TRADING, date(2026, 11, 3))
     assert [r.url for r in requests] == [
-        "https://nemweb.com.au/Reports/ARCHIVE/TradingIS_Reports/", "https://nemweb.com.au/Reports/Current/TradingIS_Reports/",
+        "https://nemweb.com.au/Reports/ARCHIVE/TradingIS_Reports/",
+        "https://nemweb.com.au/Reports/Current/TradingIS_Reports/",
     ]
     assert [r.part for r in ask(TRADING, date(2021, 10, 1))] == ["TRADINGPRICE"]
 
@@ -381,17 +444,29 @@ def page(*names, href="/Reports/Current/DispatchIS_Reports/"):
     return f"<html><head><title>nemweb.com.au</title></head><body><pre>{folder}<br>{links}</pre></body></html>\r\n".encode()
 
 
-LISTING = Request("aemo.dispatch", "https://nemweb.com.au/Reports/Current/DispatchIS_Reports/", days=(date(2026, 11, 20),), kind="listing")
+LISTING = Request(
+    "aemo.dispatch",
+    "https://nemweb.com.au/Reports/Current/DispatchIS_Reports/",
+    days=(date(2026, 11, 20),),
+    kind="listing",
+)
 
 
 def test_of_a_listing_the_files_of_the_day_are_followed_the_newer_of_two():
-    found = DISPATCH.follow(page(
-        "PUBLIC_DISPATCHIS_202611200000_0000000000000001.zip", "PUBLIC_DISPATCHIS_202611200005_0000000000000002.zip",
-        "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip", "PUBLIC_DISPATCHIS_202611201200_0000000000000003.zip",
-        "PUBLIC_DISPATCHIS_202611210000_0000000000000005.ZIP", "PUBLIC_DISPATCHIS_202611210005_0000000000000006.zip",
-    ), LISTING)
+    found = DISPATCH.follow(
+        page(
+            "PUBLIC_DISPATCHIS_202611200000_0000000000000001.zip",
+            "PUBLIC_DISPATCHIS_202611200005_0000000000000002.zip",
+            "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip",
+            "PUBLIC_DISPATCHIS_202611201200_0000000000000003.zip",
+            "PUBLIC_DISPATCHIS_202611210000_0000000000000005.ZIP",
+            "PUBLIC_DISPATCHIS_202611210005_0000000000000006.zip",
+        ),
+        LISTING,
+    )
     assert [r.url.rsplit("/", 1)[1] for r in found] == [
-        "PUBLIC_DISPATCHIS_202611200005_0000000000000002.zip", "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip",
+        "PUBLIC_DISPATCHIS_202611200005_0000000000000002.zip",
+        "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip",
         "PUBLIC_DISPATCHIS_202611210000_0000000000000005.ZIP",
     ]
     assert {r.days for r in found} == {(date(2026, 11, 20),)}
@@ -399,13 +474,20 @@ def test_of_a_listing_the_files_of_the_day_are_followed_the_newer_of_two():
 
 
 def test_files_are_asked_for_at_the_publisher_wherever_the_listing_points():
-    (request,) = DISPATCH.follow(page("PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip", href="http://elsewhere.example/"), LISTING)
+    (request,) = DISPATCH.follow(
+        page("PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip", href="http://elsewhere.example/"), LISTING
+    )
     assert request.url == LISTING.url + "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip"
 
 
-@pytest.mark.parametrize("body", [
-    b"<html><body>503</body></html>", page("PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip")[:-40], page(),
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html><body>503</body></html>",
+        page("PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip")[:-40],
+        page(),
+    ],
+)
 def test_what_is_no_listing_is_refused(body):
     with pytest.raises(FeedChanged):
         DISPATCH.follow(body, LISTING)

@@ -48,7 +48,9 @@ def stamp(ts: int) -> str:
 
 def dam(start: int, price: str, kind: str = "LMP", node: str = HUB, run: str = "DAM", seconds: int = 3600) -> str:
     end = stamp(start + seconds)
-    return f"{stamp(start)},{end},2026-05-10,7,0,{node},{node},{node},{run},{kind},LMP_PRC,{node},ALL_APNODES,1,{price},1"
+    return (
+        f"{stamp(start)},{end},2026-05-10,7,0,{node},{node},{node},{run},{kind},LMP_PRC,{node},ALL_APNODES,1,{price},1"
+    )
 
 
 def rtm(start: int, price: str, kind: str = "LMP") -> str:
@@ -77,9 +79,14 @@ def error(code: str, words: str) -> str:
 T = instant("2026-05-10T07:00:00Z")
 
 
-@pytest.mark.parametrize("file", [
-    "caiso/fuelsource_20230101.csv", "caiso/netdemand_20190310.csv", "caiso/oasis_PRC_INTVL_LMP_EXCERPT_20250718.csv",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "caiso/fuelsource_20230101.csv",
+        "caiso/netdemand_20190310.csv",
+        "caiso/oasis_PRC_INTVL_LMP_EXCERPT_20250718.csv",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -94,7 +101,9 @@ def test_a_recorded_autumn_day_of_another_node_has_25_hours(recordings):
     assert not len(read(LMP_DA, body)), "the hub is not in it"
 
 
-@pytest.mark.parametrize(("found", "columns", "line", "step"), [(LMP_DA, DAM_COLUMNS, dam, 3600), (LMP_RT, RTM_COLUMNS, rtm, 300)])
+@pytest.mark.parametrize(
+    ("found", "columns", "line", "step"), [(LMP_DA, DAM_COLUMNS, dam, 3600), (LMP_RT, RTM_COLUMNS, rtm, 300)]
+)
 def test_lmp_rows_only_out_of_a_zip_in_any_order(found, columns, line, step):
     text = csv(columns, [line(T + step, "-3.5"), line(T, "1.0", "MCE"), line(T, "29.18319"), line(T, "28.0", "MCC")])
     rows = read(found, zipped(a_dot_csv=text))
@@ -125,14 +134,20 @@ def test_days_of_clock_changes_are_whole(day, hours):
     assert len(rows) == hours
 
 
-@pytest.mark.parametrize(("text", "failure"), [
-    (error("1000", "No data returned for the specified selection"), NotPublished),
-    (error("1015", "GroupZip in Processing"), FeedUnavailable),
-    (error("1004", "Date range exceeds 31 days"), FeedChanged),
-    ("<m:OASISReport xmlns:m='x'/>", FeedChanged),
-    ("<html><body>Sorry</body></html>", FeedChanged),
-    ("<html><body><p>CAISO Acceptable Use Policy Violation. Please retry your request after 5 seconds.</p></body></html>", FeedUnavailable),
-])
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        (error("1000", "No data returned for the specified selection"), NotPublished),
+        (error("1015", "GroupZip in Processing"), FeedUnavailable),
+        (error("1004", "Date range exceeds 31 days"), FeedChanged),
+        ("<m:OASISReport xmlns:m='x'/>", FeedChanged),
+        ("<html><body>Sorry</body></html>", FeedChanged),
+        (
+            "<html><body><p>CAISO Acceptable Use Policy Violation. Please retry your request after 5 seconds.</p></body></html>",
+            FeedUnavailable,
+        ),
+    ],
+)
 def test_errors_come_as_xml_in_a_zip_with_status_200(text, failure):
     for body in (zipped(error_dot_xml=text), text.encode()):
         with pytest.raises(FeedError) as caught:
@@ -141,29 +156,41 @@ def test_errors_come_as_xml_in_a_zip_with_status_200(text, failure):
     assert "Acceptable" not in text or caught.value.retry_after == 5.0
 
 
-@pytest.mark.parametrize("text", [
-    csv(DAM_COLUMNS, [dam(T, "1", run="RTM")]),
-    csv(DAM_COLUMNS, [dam(T, "1", seconds=900)]),
-    csv(DAM_COLUMNS, [dam(T + 60, "1")]),
-    csv(DAM_COLUMNS, [dam(T, "")]),
-    csv(DAM_COLUMNS.replace("LMP_TYPE", "TYPE"), []),
-    csv(DAM_COLUMNS, [dam(T, "1")])[:-40],
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        csv(DAM_COLUMNS, [dam(T, "1", run="RTM")]),
+        csv(DAM_COLUMNS, [dam(T, "1", seconds=900)]),
+        csv(DAM_COLUMNS, [dam(T + 60, "1")]),
+        csv(DAM_COLUMNS, [dam(T, "")]),
+        csv(DAM_COLUMNS.replace("LMP_TYPE", "TYPE"), []),
+        csv(DAM_COLUMNS, [dam(T, "1")])[:-40],
+    ],
+)
 def test_another_market_run_interval_or_column_is_a_changed_feed(text):
     with pytest.raises(FeedChanged):
         read(LMP_DA, text)
 
 
-@pytest.mark.parametrize(("found", "first", "last", "spans"), [
-    (LMP_RT, date(2026, 3, 8), date(2026, 3, 8), [("20260308T08:00-0000", "20260309T07:00-0000")]),
-    (LMP_RT, date(2026, 11, 1), date(2026, 11, 1), [("20261101T07:00-0000", "20261102T08:00-0000")]),
-    (LMP_DA, date(2026, 7, 14), date(2026, 7, 14), [("20260714T07:00-0000", "20260715T07:00-0000")]),
-    (LMP_DA, date(2026, 10, 1), date(2026, 10, 31), [("20261001T07:00-0000", "20261101T07:00-0000")]),
-    # With its repeated hour this span is longer than the 31 days that OASIS answers.
-    (LMP_RT, date(2026, 10, 15), date(2026, 11, 14), [
-        ("20261015T07:00-0000", "20261114T08:00-0000"), ("20261114T08:00-0000", "20261115T08:00-0000"),
-    ]),
-])
+@pytest.mark.parametrize(
+    ("found", "first", "last", "spans"),
+    [
+        (LMP_RT, date(2026, 3, 8), date(2026, 3, 8), [("20260308T08:00-0000", "20260309T07:00-0000")]),
+        (LMP_RT, date(2026, 11, 1), date(2026, 11, 1), [("20261101T07:00-0000", "20261102T08:00-0000")]),
+        (LMP_DA, date(2026, 7, 14), date(2026, 7, 14), [("20260714T07:00-0000", "20260715T07:00-0000")]),
+        (LMP_DA, date(2026, 10, 1), date(2026, 10, 31), [("20261001T07:00-0000", "20261101T07:00-0000")]),
+        # With its repeated hour this span is longer than the 31 days that OASIS answers.
+        (
+            LMP_RT,
+            date(2026, 10, 15),
+            date(2026, 11, 14),
+            [
+                ("20261015T07:00-0000", "20261114T08:00-0000"),
+                ("20261114T08:00-0000", "20261115T08:00-0000"),
+            ],
+        ),
+    ],
+)
 def test_oasis_is_asked_for_spans_of_at_most_31_days(found, first, last, spans):
     requests = found.requests(market_days(first, last, found.tz))
     assert [(r.params[-2][1], r.params[-1][1]) for r in requests] == spans
@@ -178,7 +205,8 @@ def test_oasis_is_asked_for_spans_of_at_most_31_days(found, first, last, spans):
 @pytest.mark.parametrize(("found", "file"), [(DEMAND, "demand.csv"), (FUELSOURCE, "fuelsource.csv")])
 def test_outlook_is_asked_for_a_file_a_day_with_a_cache_buster(found, file):
     past, spring, today = (
-        found.requests(market_days(day, day, found.tz))[0] for day in (date(2026, 11, 1), date(2026, 3, 8), date(2026, 11, 20))
+        found.requests(market_days(day, day, found.tz))[0]
+        for day in (date(2026, 11, 1), date(2026, 3, 8), date(2026, 11, 20))
     )
     assert past.url == f"https://www.caiso.com/outlook/history/20261101/{file}"
     assert spring.url == f"https://www.caiso.com/outlook/history/20260308/{file}"
@@ -189,11 +217,21 @@ def test_outlook_is_asked_for_a_file_a_day_with_a_cache_buster(found, file):
 
 
 def test_fuels_are_summed_and_imports_are_interchange():
-    rows = read(FUELSOURCE, OUTLOOK + "00:00,-37,3193,905,287,212,191,4,2245,8225,1477,-200,-6129,0\r\n", date(2023, 1, 1))
+    rows = read(
+        FUELSOURCE, OUTLOOK + "00:00,-37,3193,905,287,212,191,4,2245,8225,1477,-200,-6129,0\r\n", date(2023, 1, 1)
+    )
     assert {(r.metric, r.fuel, r.value) for r in rows} == {
-        ("interchange", None, -6129.0), ("generation", "solar", -37.0), ("generation", "wind", 3193.0), ("generation", "geothermal", 905.0),
-        ("generation", "biomass", 499.0), ("generation", "hydro", 1668.0), ("generation", "coal", 4.0), ("generation", "nuclear", 2245.0),
-        ("generation", "gas", 8225.0), ("generation", "battery", -200.0), ("generation", "other", 0.0),
+        ("interchange", None, -6129.0),
+        ("generation", "solar", -37.0),
+        ("generation", "wind", 3193.0),
+        ("generation", "geothermal", 905.0),
+        ("generation", "biomass", 499.0),
+        ("generation", "hydro", 1668.0),
+        ("generation", "coal", 4.0),
+        ("generation", "nuclear", 2245.0),
+        ("generation", "gas", 8225.0),
+        ("generation", "battery", -200.0),
+        ("generation", "other", 0.0),
     }
     assert {r.ts for r in rows} == {instant("2023-01-01T08:00:00Z")}
 
@@ -204,28 +242,45 @@ def test_half_a_sum_is_none():
     assert [r.value for r in rows if r.fuel == "gas"] == [6.0]
 
 
-@pytest.mark.parametrize("header", [
-    OUTLOOK.replace("Small hydro", "Small Hydro").replace("Natural Gas", "Natural gas"), OUTLOOK.upper(),
-])
+@pytest.mark.parametrize(
+    "header",
+    [
+        OUTLOOK.replace("Small hydro", "Small Hydro").replace("Natural Gas", "Natural gas"),
+        OUTLOOK.upper(),
+    ],
+)
 def test_case_of_the_header_varies(header):
     assert len(read(FUELSOURCE, header + "00:00,1,1,1,1,1,1,1,1,1,1,1,1,1\r\n", date(2023, 1, 1))) == 11
 
 
-@pytest.mark.parametrize("header", [
-    OUTLOOK.replace("Coal", "Fusion"), OUTLOOK.replace("Imports,", ""), OUTLOOK.replace("Biogas,", ""), OUTLOOK.replace("Time", "When"),
-    OUTLOOK.replace("Coal", "Wind"), "Time,Current demand,Net demand\r\n",
-])
+@pytest.mark.parametrize(
+    "header",
+    [
+        OUTLOOK.replace("Coal", "Fusion"),
+        OUTLOOK.replace("Imports,", ""),
+        OUTLOOK.replace("Biogas,", ""),
+        OUTLOOK.replace("Time", "When"),
+        OUTLOOK.replace("Coal", "Wind"),
+        "Time,Current demand,Net demand\r\n",
+    ],
+)
 def test_unknown_and_missing_columns_are_a_changed_feed(header):
     with pytest.raises(FeedChanged):
         read(FUELSOURCE, header + "00:00" + ",1" * header.count(",") + "\r\n", date(2023, 1, 1))
 
 
 def demand(*lines: tuple[str, object]) -> str:
-    return "Time,Day ahead forecast,Hour ahead forecast,Current demand\r\n" + "".join(f"{t},1,2,{v}\r\n" for t, v in lines)
+    return "Time,Day ahead forecast,Hour ahead forecast,Current demand\r\n" + "".join(
+        f"{t},1,2,{v}\r\n" for t, v in lines
+    )
 
 
 def test_the_next_days_first_label_at_the_end_is_dropped_and_blanks_are_no_rows():
-    rows = read(DEMAND, demand(("00:00", 10), ("00:05", 11), ("12:00", ""), ("23:55", 12), ("00:00", 13), ("", "")), date(2026, 7, 14))
+    rows = read(
+        DEMAND,
+        demand(("00:00", 10), ("00:05", 11), ("12:00", ""), ("23:55", 12), ("00:00", 13), ("", "")),
+        date(2026, 7, 14),
+    )
     midnight = instant("2026-07-14T07:00:00Z")
     assert [(r.ts, r.value) for r in rows] == [(midnight, 10.0), (midnight + 300, 11.0), (midnight + 86100, 12.0)]
     assert rows.dropped == {"next day": 1}

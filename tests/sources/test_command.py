@@ -12,8 +12,8 @@ import pytest
 
 from assets.sources.__main__ import main
 
-MIX = b'''{"data":[{"from":"2026-08-01T00:00Z","to":"2026-08-01T00:30Z",
- "generationmix":[{"fuel":"gas","perc":66.6},{"fuel":"wind","perc":33.4}]}]}'''
+MIX = b"""{"data":[{"from":"2026-08-01T00:00Z","to":"2026-08-01T00:30Z",
+ "generationmix":[{"fuel":"gas","perc":66.6},{"fuel":"wind","perc":33.4}]}]}"""
 
 
 @pytest.fixture
@@ -31,16 +31,21 @@ def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.Captur
     )
 
 
-@pytest.mark.parametrize(("arguments", "told"), [
-    (["parse", "neso.nothing", "{file}"], "CallerError: no feed 'neso.nothing'"),
-    (["parse", "nobody.generation", "{file}"], "CallerError: no feed 'nobody.generation'"),
-    (["parse", "neso", "{file}"], "CallerError: no feed 'neso'"),
-    (["parse", "neso.generation", "{file}", "--zone", "FR"], "CallerError: neso.generation carries GB, not FR"),
-    (["parse", "neso.generation", "{file}", "--day", "2026-13"], "BadWindow: '2026-13' is no YYYY"),
-    (["parse", "neso.generation", "{file}.gone"], "FileNotFoundError"),
-    (["parse", "neso.carbon_intensity", "{file}"], "FeedChanged: "),
-])
-def test_a_failure_is_one_line_and_exit_code_2(body: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["parse", "neso.nothing", "{file}"], "CallerError: no feed 'neso.nothing'"),
+        (["parse", "nobody.generation", "{file}"], "CallerError: no feed 'nobody.generation'"),
+        (["parse", "neso", "{file}"], "CallerError: no feed 'neso'"),
+        (["parse", "neso.generation", "{file}", "--zone", "FR"], "CallerError: neso.generation carries GB, not FR"),
+        (["parse", "neso.generation", "{file}", "--day", "2026-13"], "BadWindow: '2026-13' is no YYYY"),
+        (["parse", "neso.generation", "{file}.gone"], "FileNotFoundError"),
+        (["parse", "neso.carbon_intensity", "{file}"], "FeedChanged: "),
+    ],
+)
+def test_a_failure_is_one_line_and_exit_code_2(
+    body: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
     assert main([argument.format(file=body) for argument in arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -48,7 +53,9 @@ def test_a_failure_is_one_line_and_exit_code_2(body: Path, capsys: pytest.Captur
     assert printed.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["parse"], ["parse", "neso.generation"], ["nothing"], ["parse", "a", "b", "--zzz"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["parse"], ["parse", "neso.generation"], ["nothing"], ["parse", "a", "b", "--zzz"]]
+)
 def test_wrong_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

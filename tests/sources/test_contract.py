@@ -44,7 +44,10 @@ def spans_of(rows: Rows, feed: Feed) -> list[Window]:
     """The market days (or years) that rows lie in."""
     days = {MarketDay.at(row.ts, feed.tz).day for row in rows}
     if feed.yearly:
-        return [Window(*(local_midnight(date(y, 1, 1), feed.tz) for y in (year, year + 1))) for year in sorted({d.year for d in days})]
+        return [
+            Window(*(local_midnight(date(y, 1, 1), feed.tz) for y in (year, year + 1)))
+            for year in sorted({d.year for d in days})
+        ]
     return [MarketDay(day, feed.tz).window for day in sorted(days)]
 
 
@@ -115,7 +118,11 @@ def _spoilt_json(value: Any, records: Spoil, cells: Spoil) -> Any:
         return dict(cells([(name, _spoilt_json(inner, records, cells)) for name, inner in value.items()]))
     if isinstance(value, list):
         inner = [_spoilt_json(item, records, cells) for item in value]
-        return records(inner) if inner and all(isinstance(item, dict | list) for item in inner) and not _is_header(inner) else inner
+        return (
+            records(inner)
+            if inner and all(isinstance(item, dict | list) for item in inner) and not _is_header(inner)
+            else inner
+        )
     return value
 
 
@@ -214,9 +221,23 @@ def test_every_feed_has_a_body_of_its_own() -> None:
 def test_a_body_states_its_expected_rows(own: Any) -> None:
     expected = BODIES / f"{own.name.rpartition('.')[0]}.expected.csv"
     with expected.open() as file:
-        rows = [(r["metric"], r["zone"], r["fuel"], r["counterparty"], int(r["ts"]), float(r["value"]), r["unit"], r["resolution"])
-                for r in csv.DictReader(file)]
-    stated = [(r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution) for r in own.parse().sorted()]
+        rows = [
+            (
+                r["metric"],
+                r["zone"],
+                r["fuel"],
+                r["counterparty"],
+                int(r["ts"]),
+                float(r["value"]),
+                r["unit"],
+                r["resolution"],
+            )
+            for r in csv.DictReader(file)
+        ]
+    stated = [
+        (r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution)
+        for r in own.parse().sorted()
+    ]
     assert stated == rows
     assert rows
 
@@ -236,8 +257,22 @@ def test_nothing_believed_is_set_aside(sample: Any) -> None:
 
 
 NOTHING = [
-    b"", b" \r\n", b"\xef\xbb\xbf", b"\x00" * 64, b"\xff\xfe\xfd", b"null", b"[]", b"{}", b"0", b'""', b"<a/>", b",,,\n,,,\n", b'"',
-    b"PK\x03\x04", b"PK\x05\x06" + b"\x00" * 18, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600,
+    b"",
+    b" \r\n",
+    b"\xef\xbb\xbf",
+    b"\x00" * 64,
+    b"\xff\xfe\xfd",
+    b"null",
+    b"[]",
+    b"{}",
+    b"0",
+    b'""',
+    b"<a/>",
+    b",,,\n,,,\n",
+    b'"',
+    b"PK\x03\x04",
+    b"PK\x05\x06" + b"\x00" * 18,
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600,
 ]
 
 
@@ -246,12 +281,18 @@ def test_a_body_of_nothing_gives_nothing(own: Any, body: bytes) -> None:
     assert not verdict(own, body)
 
 
-@pytest.mark.parametrize("page", [
-    b"<!DOCTYPE html>\r\n<html><head><title>503</title></head><body>Service Unavailable</body></html>",
-    b"<html><body><h1>Maintenance</h1></body></html>", b"\n\n<HTML lang='en'><p>Acceptable Use Policy Violation", b"Service Unavailable",
-    b'<?xml version="1.0"?><Error><Code>BlobNotFound</Code></Error>', b'{"error": {"code": 500, "message": "Internal"}}',
-    b'{"statusCode": 429, "message": "Rate limit is exceeded."}',
-])
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<!DOCTYPE html>\r\n<html><head><title>503</title></head><body>Service Unavailable</body></html>",
+        b"<html><body><h1>Maintenance</h1></body></html>",
+        b"\n\n<HTML lang='en'><p>Acceptable Use Policy Violation",
+        b"Service Unavailable",
+        b'<?xml version="1.0"?><Error><Code>BlobNotFound</Code></Error>',
+        b'{"error": {"code": 500, "message": "Internal"}}',
+        b'{"statusCode": 429, "message": "Rate limit is exceeded."}',
+    ],
+)
 def test_an_error_page_gives_nothing(own: Any, page: bytes) -> None:
     with pytest.raises(FeedError):
         own.parse(page)
@@ -262,8 +303,11 @@ def test_a_cut_body_gives_no_wrong_row(sample: Any) -> None:
         verdict(sample, part)
 
 
-@pytest.mark.parametrize(("records", "cells"), [(backwards, list), (list, backwards), (twice, list), (doubled, list), (halved, list)],
-                         ids=["rows backwards", "columns backwards", "rows twice", "an hour doubled", "an hour halved"])
+@pytest.mark.parametrize(
+    ("records", "cells"),
+    [(backwards, list), (list, backwards), (twice, list), (doubled, list), (halved, list)],
+    ids=["rows backwards", "columns backwards", "rows twice", "an hour doubled", "an hour halved"],
+)
 def test_a_spoilt_body_gives_no_wrong_row(sample: Any, records: Spoil, cells: Spoil) -> None:
     if records is halved and (b"A03" in sample.body or sample.feed.yearly):
         # On an A03 curve a missing point says "the last one again", a missing plant type "none": values may differ, not intervals.
@@ -317,7 +361,9 @@ def test_a_neighbour_of_our_series_gives_nothing(request: pytest.FixtureRequest)
                 continue
             zone = entry["zone"] if entry["zone"] in other.zones else other.zones[0]
             try:
-                rows = other.parse(body, Request(other.id, "", days=days_of(entry["day"]) if entry["day"] else (), zone=zone))
+                rows = other.parse(
+                    body, Request(other.id, "", days=days_of(entry["day"]) if entry["day"] else (), zone=zone)
+                )
             except FeedError:
                 continue
             assert not len(rows), f"{other.id} reads {len(rows)} rows in {entry['file']}"

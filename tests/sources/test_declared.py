@@ -16,8 +16,12 @@ from warehouse.zones import ZONES
 
 FEEDS = sorted(feeds().values(), key=lambda f: f.id)
 DAYS = {
-    "spring": [date(2026, 3, 8), date(2026, 3, 29)], "autumn": [date(2025, 10, 26), date(2025, 11, 2)], "ordinary": [date(2026, 6, 17)],
-    "month": [date(2026, 4, 1) + timedelta(days=i) for i in range(30)], "today": [date(2026, 11, 18)], "tomorrow": [date(2026, 11, 19)],
+    "spring": [date(2026, 3, 8), date(2026, 3, 29)],
+    "autumn": [date(2025, 10, 26), date(2025, 11, 2)],
+    "ordinary": [date(2026, 6, 17)],
+    "month": [date(2026, 4, 1) + timedelta(days=i) for i in range(30)],
+    "today": [date(2026, 11, 18)],
+    "tomorrow": [date(2026, 11, 19)],
 }
 
 
@@ -28,7 +32,19 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_thirteen_publishers_are_here() -> None:
     assert codes() == (
-        "aemo", "caiso", "eia", "elexon", "energy_charts", "entsoe", "ercot", "isone", "miso", "neso", "nyiso", "pjm", "spp",
+        "aemo",
+        "caiso",
+        "eia",
+        "elexon",
+        "energy_charts",
+        "entsoe",
+        "ercot",
+        "isone",
+        "miso",
+        "neso",
+        "nyiso",
+        "pjm",
+        "spp",
     )
     with pytest.raises(KeyError):
         source("nobody")
@@ -78,7 +94,9 @@ def test_every_series_of_the_specification_has_its_feeds_in_a_clear_order() -> N
             assert len(set(ranks)) == len(ranks), f"{zone.id} {metric}: two feeds of one rank"
 
 
-ASKED = [pytest.param(f, which, id=f"{f.id}-{which}") for f in FEEDS for which in DAYS if which != "tomorrow" or f.ahead_days]
+ASKED = [
+    pytest.param(f, which, id=f"{f.id}-{which}") for f in FEEDS for which in DAYS if which != "tomorrow" or f.ahead_days
+]
 
 
 @pytest.mark.parametrize(("one", "which"), ASKED)
@@ -97,7 +115,10 @@ def test_what_a_feed_asks_is_its_publishers_and_asked_once(one: Feed, which: str
         assert request.ext in ("csv", "json", "xml", "zip", "xls", "html", "txt")
         for secret in request.secrets:
             assert secret.name not in dict(request.params)
-            assert set(secret.env) <= {name for f in terms.feeds for name in names_of(f.secrets)} | set(terms.required_env) | ERCOT_KEYED
+            assert (
+                set(secret.env)
+                <= {name for f in terms.feeds for name in names_of(f.secrets)} | set(terms.required_env) | ERCOT_KEYED
+            )
 
 
 ERCOT_KEYED = {"ERCOT_API_KEY", "ERCOT_USERNAME", "ERCOT_PASSWORD"}

@@ -50,9 +50,14 @@ def stated(rows):
 MORNING = instant("2026-11-20T07:00Z")
 
 
-@pytest.mark.parametrize("file", [
-    "eia/region-data_D_20230101.json", "eia/interchange-data_CISO_20240101.json", "eia/fuel-type-data_20230101_offset0.json",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "eia/region-data_D_20230101.json",
+        "eia/interchange-data_CISO_20240101.json",
+        "eia/fuel-type-data_20230101_offset0.json",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -76,10 +81,15 @@ def test_other_authorities_types_and_empty_values_are_no_rows():
 
 
 def test_borders_turn_their_sign_and_add_up():
-    rows = [border("2026-11-20T08", "-300", "NEVP", name="Nevada Power Company"), border("2026-11-20T08", "100", "SWPP"),
-            border("2026-11-20T08", "5", "CISO", fromba="BANC")]
+    rows = [
+        border("2026-11-20T08", "-300", "NEVP", name="Nevada Power Company"),
+        border("2026-11-20T08", "100", "SWPP"),
+        border("2026-11-20T08", "5", "CISO", fromba="BANC"),
+    ]
     assert stated(read(INTERCHANGE, answer(rows))) == {
-        ("US-CAISO", "Nevada Power Company", MORNING): 300.0, ("US-CAISO", "US-SPP", MORNING): -100.0, ("US-CAISO", None, MORNING): 200.0,
+        ("US-CAISO", "Nevada Power Company", MORNING): 300.0,
+        ("US-CAISO", "US-SPP", MORNING): -100.0,
+        ("US-CAISO", None, MORNING): 200.0,
     }
 
 
@@ -110,8 +120,17 @@ def test_stated_totals_are_exports():
 
 def test_codes_of_one_fuel_are_added_where_none_is_lacking():
     at, later = "2026-11-20T08", "2026-11-20T09"
-    rows = [fuel(at, 100, "SUN"), fuel(at, 7, "SNB"), fuel(later, 90, "SUN"), fuel(at, -20, "BAT"), fuel(at, 5, "SUN", "PJM")]
-    assert stated(read(GENERATION, answer(rows))) == {("US-CAISO", "solar", MORNING): 107.0, ("US-CAISO", "battery", MORNING): -20.0}
+    rows = [
+        fuel(at, 100, "SUN"),
+        fuel(at, 7, "SNB"),
+        fuel(later, 90, "SUN"),
+        fuel(at, -20, "BAT"),
+        fuel(at, 5, "SUN", "PJM"),
+    ]
+    assert stated(read(GENERATION, answer(rows))) == {
+        ("US-CAISO", "solar", MORNING): 107.0,
+        ("US-CAISO", "battery", MORNING): -20.0,
+    }
 
 
 def test_rows_in_any_order_and_twice_are_the_same():
@@ -119,19 +138,29 @@ def test_rows_in_any_order_and_twice_are_the_same():
     assert stated(read(INTERCHANGE, answer(rows[::-1] + rows))) == stated(read(INTERCHANGE, answer(rows)))
 
 
-@pytest.mark.parametrize("rows", [
-    [fuel("2026-11-20T08", 1, "FUSION")], [fuel("2026-11-20T08", "x", "SUN")],
-    [{**fuel("2026-11-20T08", 1, "SUN"), "value-units": "gigawatthours"}],
-    [fuel("2026-11-20", 1, "SUN"), fuel("yesterday", 1, "SUN")], [region("2026-11-20T08", 1, "CISO")], ["row"],
-])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [fuel("2026-11-20T08", 1, "FUSION")],
+        [fuel("2026-11-20T08", "x", "SUN")],
+        [{**fuel("2026-11-20T08", 1, "SUN"), "value-units": "gigawatthours"}],
+        [fuel("2026-11-20", 1, "SUN"), fuel("yesterday", 1, "SUN")],
+        [region("2026-11-20T08", 1, "CISO")],
+        ["row"],
+    ],
+)
 def test_what_is_not_known_is_a_change(rows):
     with pytest.raises(FeedChanged):
         read(GENERATION, answer(rows))
 
 
 def test_another_products_rows_are_refused():
-    for found, rows in ((DEMAND, [fuel("2026-11-20T08", 1, "SUN")]), (DEMAND, [region("2026-11-20T08", 1, kind="TI")]),
-                        (INTERCHANGE, [region("2026-11-20T08", 1)]), (DEMAND, [border("2026-11-20T08", 1, "NEVP")])):
+    for found, rows in (
+        (DEMAND, [fuel("2026-11-20T08", 1, "SUN")]),
+        (DEMAND, [region("2026-11-20T08", 1, kind="TI")]),
+        (INTERCHANGE, [region("2026-11-20T08", 1)]),
+        (DEMAND, [border("2026-11-20T08", 1, "NEVP")]),
+    ):
         with pytest.raises(FeedChanged):
             read(found, answer(rows))
 
@@ -167,11 +196,14 @@ def test_the_recorded_cut_answer_leads_on(recordings):
     assert dict(further.params)["offset"] == "5000"
 
 
-@pytest.mark.parametrize(("found", "file", "day"), [
-    (DEMAND, "eia/region-data_D_20230101.json", date(2023, 1, 1)),
-    (INTERCHANGE, "eia/interchange-data_CISO_20240101.json", date(2024, 1, 1)),
-    (GENERATION, "eia/fuel-type-data_20230101_offset0.json", date(2023, 1, 1)),
-])
+@pytest.mark.parametrize(
+    ("found", "file", "day"),
+    [
+        (DEMAND, "eia/region-data_D_20230101.json", date(2023, 1, 1)),
+        (INTERCHANGE, "eia/interchange-data_CISO_20240101.json", date(2024, 1, 1)),
+        (GENERATION, "eia/fuel-type-data_20230101_offset0.json", date(2023, 1, 1)),
+    ],
+)
 def test_requests_agree_with_the_recorded_ones(found, file, day, recorded):
     (request,) = found.requests([MarketDay(day, "UTC")])
     told = urlsplit(recorded(file)["request_url"])
@@ -188,11 +220,22 @@ def test_a_day_is_asked_for_to_its_last_hours_end(day):
     params = dict(request.params)
     assert (params["start"], params["end"]) == (str(day), str(date.fromordinal(day.toordinal() + 1)))
     assert (params["facets[type][0]"], params["length"], params["frequency"]) == ("D", "5000", "hourly")
-    assert [params[f"facets[respondent][{i}]"] for i in range(7)] == ["CISO", "ERCO", "PJM", "MISO", "NYIS", "ISNE", "SWPP"]
+    assert [params[f"facets[respondent][{i}]"] for i in range(7)] == [
+        "CISO",
+        "ERCO",
+        "PJM",
+        "MISO",
+        "NYIS",
+        "ISNE",
+        "SWPP",
+    ]
 
 
 def test_a_month_is_asked_for_in_pieces_that_one_page_holds():
     month = market_days(date(2026, 10, 1), date(2026, 10, 31), "UTC")
-    assert [(len(r.days), dict(r.params)["start"]) for r in DEMAND.requests(month)] == [(28, "2026-10-01"), (3, "2026-10-29")]
+    assert [(len(r.days), dict(r.params)["start"]) for r in DEMAND.requests(month)] == [
+        (28, "2026-10-01"),
+        (3, "2026-10-29"),
+    ]
     assert [len(r.days) for r in INTERCHANGE.requests(month)] == [3] * 10 + [1]
     assert [len(r.days) for r in GENERATION.requests(month)] == [12, 12, 7]

@@ -24,19 +24,32 @@ def read(found, document):
 
 def index(provider="APXMIDP", price=106.83, volume=3310.45, start=AT):
     return {
-        "dataset": "MID", "startTime": start, "dataProvider": provider, "settlementDate": "2026-07-01", "settlementPeriod": 22,
-        "price": price, "volume": volume,
+        "dataset": "MID",
+        "startTime": start,
+        "dataProvider": provider,
+        "settlementDate": "2026-07-01",
+        "settlementPeriod": 22,
+        "price": price,
+        "volume": volume,
     }
 
 
 def flow(name, megawatts, start=AT):
-    return {"dataset": "INTOUTHH", "startTime": start, "settlementPeriod": 22, "interconnectorName": name, "generation": megawatts}
+    return {
+        "dataset": "INTOUTHH",
+        "startTime": start,
+        "settlementPeriod": 22,
+        "interconnectorName": name,
+        "generation": megawatts,
+    }
 
 
 ALL = [flow(name, 100) for name in TIES]
 
 
-@pytest.mark.parametrize("file", ["elexon/indo_2026-07-11_subset.json", "elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json"])
+@pytest.mark.parametrize(
+    "file", ["elexon/indo_2026-07-11_subset.json", "elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json"]
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -44,8 +57,10 @@ def test_recorded_answers_give_their_expected_rows(file, parsed, expected, state
 def test_a_recorded_part_of_the_ties_has_borders_and_no_net(parsed):
     rows = parsed("elexon/interconnectors_2026-07-11_subset.json")
     assert {(r.counterparty, r.link, r.value, r.ts) for r in rows} == {
-        ("FR", "gb-fr-eleclink", 980.0, 1783769400), ("Ireland", "INTEW", -274.0, 1783769400),
-        ("FR", "gb-fr-ifa", 1706.0, 1783769400), ("DK-1", "gb-dk1-viking", 1426.0, 1783769400),
+        ("FR", "gb-fr-eleclink", 980.0, 1783769400),
+        ("Ireland", "INTEW", -274.0, 1783769400),
+        ("FR", "gb-fr-ifa", 1706.0, 1783769400),
+        ("DK-1", "gb-dk1-viking", 1426.0, 1783769400),
     }
 
 
@@ -57,7 +72,9 @@ def test_neighbours_of_the_series_are_refused(file, found, recordings):
 
 
 def test_dead_leg_and_index_without_volume_are_dropped_and_counted():
-    rows = read(PRICE, {"data": [index("N2EXMIDP", 0, 0), index(), index(price=0, volume=0, start="2026-07-01T10:00:00Z")]})
+    rows = read(
+        PRICE, {"data": [index("N2EXMIDP", 0, 0), index(), index(price=0, volume=0, start="2026-07-01T10:00:00Z")]}
+    )
     assert [(r.ts, r.value, r.unit) for r in rows] == [(instant(AT), 106.83, "GBP/MWh")]
     assert rows.dropped == {"N2EX leg": 1, "no volume": 1}
 
@@ -67,25 +84,40 @@ def test_a_price_of_zero_or_below_with_volume_is_a_price():
     assert [r.value for r in rows] == [0.0, -12.5]
 
 
-@pytest.mark.parametrize("envelope", [
-    lambda data: {"data": data}, lambda data: {"metadata": {"datasets": ["MID"]}, "data": data}, lambda data: data,
-], ids=["data", "metadata", "stream"])
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        lambda data: {"data": data},
+        lambda data: {"metadata": {"datasets": ["MID"]}, "data": data},
+        lambda data: data,
+    ],
+    ids=["data", "metadata", "stream"],
+)
 def test_each_envelope_is_read(envelope):
     assert len(read(PRICE, envelope([index()]))) == 1
 
 
 def test_the_same_demand_has_another_name_on_each_endpoint():
     times = {"startTime": AT, "settlementDate": "2026-07-01", "settlementPeriod": 22}
-    outturn = {"metadata": {"datasets": ["INDO", "ITSDO"]}, "data": [
-        {**times, "initialDemandOutturn": 22748, "initialTransmissionSystemDemandOutturn": 24258}]}
+    outturn = {
+        "metadata": {"datasets": ["INDO", "ITSDO"]},
+        "data": [{**times, "initialDemandOutturn": 22748, "initialTransmissionSystemDemandOutturn": 24258}],
+    }
     dataset = {"data": [{**times, "dataset": "INDO", "demand": 22748}]}
     assert list(read(DEMAND, outturn)) == list(read(DEMAND, dataset))
     assert [(r.ts, r.value, r.resolution) for r in read(DEMAND, outturn)] == [(instant(AT), 22748.0, "30m")]
 
 
 def test_demand_of_zero_or_null_is_missing():
-    rows = read(DEMAND, {"data": [
-        {"startTime": AT, "initialDemandOutturn": 0}, {"startTime": "2026-07-01T10:00:00Z", "initialDemandOutturn": None}]})
+    rows = read(
+        DEMAND,
+        {
+            "data": [
+                {"startTime": AT, "initialDemandOutturn": 0},
+                {"startTime": "2026-07-01T10:00:00Z", "initialDemandOutturn": None},
+            ]
+        },
+    )
     assert len(rows) == 0
     assert rows.dropped == {"demand of 0": 1}
 
@@ -116,9 +148,18 @@ def test_a_tie_that_says_two_things_has_no_net():
     assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 100)]})) == {instant(AT): 1000.0}
 
 
-@pytest.mark.parametrize(("day", "count"), [
-    ("2018-12-31", 4), ("2019-01-01", 5), ("2021-01-01", 6), ("2021-10-01", 7), ("2022-05-01", 8), ("2023-12-01", 9), ("2025-01-01", 10),
-])
+@pytest.mark.parametrize(
+    ("day", "count"),
+    [
+        ("2018-12-31", 4),
+        ("2019-01-01", 5),
+        ("2021-01-01", 6),
+        ("2021-10-01", 7),
+        ("2022-05-01", 8),
+        ("2023-12-01", 9),
+        ("2025-01-01", 10),
+    ],
+)
 def test_the_ties_of_the_era_are_needed_and_no_more(day, count):
     start = f"{day}T12:00:00Z"
     ties = [flow(name, 10, start) for name in TIES]
@@ -131,7 +172,11 @@ def test_a_tie_under_test_before_its_era_is_needed_where_the_answer_knows_it():
     ties = [name for name, tie in TIES.items() if tie.link not in ("gb-fr-eleclink", "gb-dk1-viking", "INTGRNL")]
     data = [flow(name, 10, start) for name in ties for start in (early, later)]
     assert nets(read(TIES_FEED, {"data": data})) == {instant(early): 70.0, instant(later): 70.0}
-    missing = [entry for entry in data if entry["interconnectorName"] != "North Sea Link (INTNSL)" or entry["startTime"] == early]
+    missing = [
+        entry
+        for entry in data
+        if entry["interconnectorName"] != "North Sea Link (INTNSL)" or entry["startTime"] == early
+    ]
     assert nets(read(TIES_FEED, {"data": missing})) == {instant(early): 70.0}
 
 
@@ -141,26 +186,36 @@ def test_blanks_in_a_name_do_not_matter_and_an_unknown_name_is_a_change():
         read(TIES_FEED, {"data": [*ALL, flow("Germany (NeuConnect)", 5)]})
 
 
-@pytest.mark.parametrize(("document", "failure"), [
-    (b"", NotPublished),
-    ({"data": []}, NotPublished),
-    (b'{"data":[{"dataset":"MID","startTime":"2026-07-01T09:30:00Z","dataProv', FeedChanged),
-    (b"<html>Gateway</html>", FeedChanged),
-    ({"data": [index("EPEX")]}, FeedChanged),
-    ({"data": [{**index(), "startTime": "2026-07-01"}]}, FeedChanged),
-    ({"data": [{**index(), "startTime": "2026-07-01T09:40:00Z"}]}, FeedChanged),
-    ({"data": [{**index(), "startTime": 1782898200}]}, FeedChanged),
-    ({"data": [{**index(), "price": "n/a"}]}, FeedChanged),
-    ({"data": [{**index(), "dataset": "DISEBSP"}]}, FeedChanged),
-    ({"data": {"price": 1}}, FeedChanged),
-    ({"data": ["MID"]}, FeedChanged),
-    ({"metadata": {"datasets": ["DISEBSP"]}, "data": [index()]}, FeedChanged),
-    ({"metadata": 5, "data": [index()]}, FeedChanged),
-    ("MID", FeedChanged),
-    ({"type": "https://tools.ietf.org/html/rfc7231", "title": "One or more validation errors occurred.", "status": 400}, FeedChanged),
-    ({"statusCode": 429, "message": "Rate limit is exceeded. Try again in 10 seconds."}, FeedUnavailable),
-    ({"title": "Internal error", "status": 500}, FeedUnavailable),
-])
+@pytest.mark.parametrize(
+    ("document", "failure"),
+    [
+        (b"", NotPublished),
+        ({"data": []}, NotPublished),
+        (b'{"data":[{"dataset":"MID","startTime":"2026-07-01T09:30:00Z","dataProv', FeedChanged),
+        (b"<html>Gateway</html>", FeedChanged),
+        ({"data": [index("EPEX")]}, FeedChanged),
+        ({"data": [{**index(), "startTime": "2026-07-01"}]}, FeedChanged),
+        ({"data": [{**index(), "startTime": "2026-07-01T09:40:00Z"}]}, FeedChanged),
+        ({"data": [{**index(), "startTime": 1782898200}]}, FeedChanged),
+        ({"data": [{**index(), "price": "n/a"}]}, FeedChanged),
+        ({"data": [{**index(), "dataset": "DISEBSP"}]}, FeedChanged),
+        ({"data": {"price": 1}}, FeedChanged),
+        ({"data": ["MID"]}, FeedChanged),
+        ({"metadata": {"datasets": ["DISEBSP"]}, "data": [index()]}, FeedChanged),
+        ({"metadata": 5, "data": [index()]}, FeedChanged),
+        ("MID", FeedChanged),
+        (
+            {
+                "type": "https://tools.ietf.org/html/rfc7231",
+                "title": "One or more validation errors occurred.",
+                "status": 400,
+            },
+            FeedChanged,
+        ),
+        ({"statusCode": 429, "message": "Rate limit is exceeded. Try again in 10 seconds."}, FeedUnavailable),
+        ({"title": "Internal error", "status": 500}, FeedUnavailable),
+    ],
+)
 def test_what_is_no_market_index_fails_by_type(document, failure):
     with pytest.raises(failure):
         read(PRICE, document)
@@ -170,12 +225,15 @@ def ask(found, first, last=None):
     return found.requests(market_days(first, last or first, found.tz))
 
 
-@pytest.mark.parametrize(("day", "start", "end"), [
-    (date(2026, 11, 20), "2026-11-20T00:00Z", "2026-11-21T00:00Z"),
-    (date(2026, 7, 1), "2026-06-30T23:00Z", "2026-07-01T23:00Z"),
-    (date(2026, 3, 29), "2026-03-29T00:00Z", "2026-03-29T23:00Z"),
-    (date(2026, 10, 25), "2026-10-24T23:00Z", "2026-10-26T00:00Z"),
-])
+@pytest.mark.parametrize(
+    ("day", "start", "end"),
+    [
+        (date(2026, 11, 20), "2026-11-20T00:00Z", "2026-11-21T00:00Z"),
+        (date(2026, 7, 1), "2026-06-30T23:00Z", "2026-07-01T23:00Z"),
+        (date(2026, 3, 29), "2026-03-29T00:00Z", "2026-03-29T23:00Z"),
+        (date(2026, 10, 25), "2026-10-24T23:00Z", "2026-10-26T00:00Z"),
+    ],
+)
 def test_the_index_is_asked_for_from_london_midnight_to_midnight(day, start, end):
     (request,) = ask(PRICE, day)
     assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/balancing/pricing/market-index"
@@ -185,13 +243,19 @@ def test_the_index_is_asked_for_from_london_midnight_to_midnight(day, start, end
 def test_days_are_asked_for_by_settlement_date():
     (request,) = ask(DEMAND, date(2026, 10, 25))
     assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/demand/outturn"
-    assert request.params == (("settlementDateFrom", "2026-10-25"), ("settlementDateTo", "2026-10-25"), ("format", "json"))
+    assert request.params == (
+        ("settlementDateFrom", "2026-10-25"),
+        ("settlementDateTo", "2026-10-25"),
+        ("format", "json"),
+    )
     (request,) = ask(TIES_FEED, date(2026, 7, 11))
     assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/generation/outturn/interconnectors"
     assert request.params[0] == ("settlementDateFrom", "2026-07-11")
 
 
-@pytest.mark.parametrize(("found", "count"), [(PRICE, 5), (DEMAND, 2), (TIES_FEED, 5)], ids=lambda x: getattr(x, "id", str(x)))
+@pytest.mark.parametrize(
+    ("found", "count"), [(PRICE, 5), (DEMAND, 2), (TIES_FEED, 5)], ids=lambda x: getattr(x, "id", str(x))
+)
 def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(found, count):
     requests = ask(found, date(2026, 10, 1), date(2026, 10, 31))
     assert len(requests) == count

@@ -19,7 +19,14 @@ RESTRICTED = "The data provided herein is for private and internal use only."
 
 def answer(stamps, prices=None, **changes):
     prices = [float(i) for i in range(len(stamps))] if prices is None else prices
-    return {"license_info": CC_BY, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh", "deprecated": False, **changes}
+    return {
+        "license_info": CC_BY,
+        "unix_seconds": stamps,
+        "price": prices,
+        "unit": "EUR / MWh",
+        "deprecated": False,
+        **changes,
+    }
 
 
 def day(first, step, last=None):
@@ -103,24 +110,27 @@ def test_an_answer_that_does_not_say_its_licence_is_not_licensed():
 NOON = instant("2026-05-01T12:00:00Z")
 
 
-@pytest.mark.parametrize(("document", "failure"), [
-    (b"", NotPublished),
-    (answer([]), NotPublished),
-    ({"detail": "No content found for this request"}, NotPublished),
-    ({"detail": [{"loc": ["query", "start"], "msg": "invalid date"}]}, FeedChanged),
-    (json.dumps(answer([NOON, NOON + 900])).encode()[:-40], FeedChanged),
-    (b"<html>502</html>", FeedChanged),
-    (answer([NOON, NOON + 900], [1.0]), FeedChanged),
-    (answer([NOON, NOON + 600]), FeedChanged),
-    (answer([NOON + 60, NOON + 960]), FeedChanged),
-    (answer([NOON, NOON + 900], [1.0, "dear"]), FeedChanged),
-    (answer([NOON, NOON + 900], unit="GBP / MWh"), FeedChanged),
-    (answer([NOON, float(NOON + 900)]), FeedChanged),
-    (answer([NOON, True]), FeedChanged),
-    (answer([NOON, NOON * 1000]), FeedChanged),
-    (answer({}), FeedChanged),
-    ([1], FeedChanged),
-])
+@pytest.mark.parametrize(
+    ("document", "failure"),
+    [
+        (b"", NotPublished),
+        (answer([]), NotPublished),
+        ({"detail": "No content found for this request"}, NotPublished),
+        ({"detail": [{"loc": ["query", "start"], "msg": "invalid date"}]}, FeedChanged),
+        (json.dumps(answer([NOON, NOON + 900])).encode()[:-40], FeedChanged),
+        (b"<html>502</html>", FeedChanged),
+        (answer([NOON, NOON + 900], [1.0]), FeedChanged),
+        (answer([NOON, NOON + 600]), FeedChanged),
+        (answer([NOON + 60, NOON + 960]), FeedChanged),
+        (answer([NOON, NOON + 900], [1.0, "dear"]), FeedChanged),
+        (answer([NOON, NOON + 900], unit="GBP / MWh"), FeedChanged),
+        (answer([NOON, float(NOON + 900)]), FeedChanged),
+        (answer([NOON, True]), FeedChanged),
+        (answer([NOON, NOON * 1000]), FeedChanged),
+        (answer({}), FeedChanged),
+        ([1], FeedChanged),
+    ],
+)
 def test_what_is_no_price_fails_by_type(document, failure):
     with pytest.raises(failure):
         read(document)
@@ -134,8 +144,16 @@ def test_without_a_zone_nothing_is_guessed():
 def test_zones_are_asked_for_by_local_days_both_included():
     requests = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz))
     assert {r.zone: r.params[0] for r in requests} == {
-        zone: ("bzn", name) for zone, name in [
-            ("DE-LU", "DE-LU"), ("FR", "FR"), ("NL", "NL"), ("BE", "BE"), ("PL", "PL"), ("NO-2", "NO2"), ("DK-1", "DK1"), ("AT", "AT"),
+        zone: ("bzn", name)
+        for zone, name in [
+            ("DE-LU", "DE-LU"),
+            ("FR", "FR"),
+            ("NL", "NL"),
+            ("BE", "BE"),
+            ("PL", "PL"),
+            ("NO-2", "NO2"),
+            ("DK-1", "DK1"),
+            ("AT", "AT"),
             ("CH", "CH"),
         ]
     }
@@ -149,9 +167,14 @@ def test_a_recorded_request_is_the_one_that_we_send(recorded):
     assert url == request.url + "?" + "&".join("=".join(pair) for pair in request.params)
 
 
-@pytest.mark.parametrize(("first", "last"), [
-    (date(2026, 3, 29), date(2026, 3, 29)), (date(2026, 10, 25), date(2026, 10, 25)), (date(2026, 10, 1), date(2026, 10, 31)),
-])
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (date(2026, 3, 29), date(2026, 3, 29)),
+        (date(2026, 10, 25), date(2026, 10, 25)),
+        (date(2026, 10, 1), date(2026, 10, 31)),
+    ],
+)
 def test_a_day_and_a_month_are_one_question_a_zone(first, last):
     requests = PRICE.requests(market_days(first, last, PRICE.tz))
     assert len(requests) == len(PRICE.zones)

@@ -31,19 +31,35 @@ def period(start, end, resolution, points, value="price.amount"):
 
 
 def series(*periods, curve="A03", **texts):
-    inner = "".join(f"<{name.replace('__', '.')}>{text}</{name.replace('__', '.')}>" for name, text in texts.items() if text is not None)
+    inner = "".join(
+        f"<{name.replace('__', '.')}>{text}</{name.replace('__', '.')}>"
+        for name, text in texts.items()
+        if text is not None
+    )
     return f"<TimeSeries><mRID>1</mRID>{inner}<curveType>{curve}</curveType>{''.join(periods)}</TimeSeries>"
 
 
-def document(kind, *parts, root="Publication_MarketDocument", ns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:3", process=None):
+def document(
+    kind,
+    *parts,
+    root="Publication_MarketDocument",
+    ns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:3",
+    process=None,
+):
     of = f"<process.processType>{process}</process.processType>" if process else ""
     return f'<?xml version="1.0" encoding="utf-8"?><{root} xmlns="{ns}"><type>{kind}</type>{of}{"".join(parts)}</{root}>'.encode()
 
 
 def auction(*periods, zone="NL", currency="EUR", contract="A01", position=None, curve="A03", out=None):
     return series(
-        *periods, curve=curve, in_Domain__mRID=EIC[zone], out_Domain__mRID=EIC[out or zone], contract_MarketAgreement__type=contract,
-        currency_Unit__name=currency, price_Measure_Unit__name="MWH", classificationSequence_AttributeInstanceComponent__position=position,
+        *periods,
+        curve=curve,
+        in_Domain__mRID=EIC[zone],
+        out_Domain__mRID=EIC[out or zone],
+        contract_MarketAgreement__type=contract,
+        currency_Unit__name=currency,
+        price_Measure_Unit__name="MWH",
+        classificationSequence_AttributeInstanceComponent__position=position,
     )
 
 
@@ -52,19 +68,28 @@ def prices(*parts, zone="NL", **more):
 
 
 def load(*periods, zone="NL", process="A16", unit="MAW", curve="A03"):
-    body = document("A65", series(*periods, curve=curve, outBiddingZone_Domain__mRID=EIC[zone], quantity_Measure_Unit__name=unit),
-                    root="GL_MarketDocument", process=process)
+    body = document(
+        "A65",
+        series(*periods, curve=curve, outBiddingZone_Domain__mRID=EIC[zone], quantity_Measure_Unit__name=unit),
+        root="GL_MarketDocument",
+        process=process,
+    )
     return DEMAND.parse(body, Request(DEMAND.id, "", zone="NL"))
 
 
 def installed(*typed, zone="NL"):
     """`typed`: (psrType, Period)."""
     parts = [
-        series(f"<MktPSRType><psrType>{kind}</psrType></MktPSRType>{years}", inBiddingZone_Domain__mRID=EIC[zone],
-               quantity_Measure_Unit__name="MAW")
+        series(
+            f"<MktPSRType><psrType>{kind}</psrType></MktPSRType>{years}",
+            inBiddingZone_Domain__mRID=EIC[zone],
+            quantity_Measure_Unit__name="MAW",
+        )
         for kind, years in typed
     ]
-    return CAPACITY.parse(document("A68", *parts, root="GL_MarketDocument", process="A33"), Request(CAPACITY.id, "", zone="NL"))
+    return CAPACITY.parse(
+        document("A68", *parts, root="GL_MarketDocument", process="A33"), Request(CAPACITY.id, "", zone="NL")
+    )
 
 
 def year(first, last, points):
@@ -72,18 +97,29 @@ def year(first, last, points):
 
 
 def refusal(code, text):
-    return document("", f"<Reason><code>{code}</code><text>{text}</text></Reason>", root="Acknowledgement_MarketDocument")
+    return document(
+        "", f"<Reason><code>{code}</code><text>{text}</text></Reason>", root="Acknowledgement_MarketDocument"
+    )
 
 
 def told(rows):
     return [(iso(r.ts)[5:16], r.value) for r in rows.sorted()]
 
 
-@pytest.mark.parametrize("file", [
-    "a44_AT_2024-07-28_seq1_pt60m", "a44_BE_2024-10-08_pt60m", "a44_CH_2025-11-26_pt60m", "a44_DE-LU_2024-10-06_two-auctions_no-position",
-    "a44_NL_2024-09-02_pt60m_a03", "a65_BE_2024-01-15_week_pt15m", "a65_FR_2021-01-01_recorded-2025_a03", "a65_NL_2024-09-02_pt15m",
-    "a68_NL_2024",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "a44_AT_2024-07-28_seq1_pt60m",
+        "a44_BE_2024-10-08_pt60m",
+        "a44_CH_2025-11-26_pt60m",
+        "a44_DE-LU_2024-10-06_two-auctions_no-position",
+        "a44_NL_2024-09-02_pt60m_a03",
+        "a65_BE_2024-01-15_week_pt15m",
+        "a65_FR_2021-01-01_recorded-2025_a03",
+        "a65_NL_2024-09-02_pt15m",
+        "a68_NL_2024",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(f"entsoe/{file}.xml")) == expected(f"entsoe/{file}.xml")
 
@@ -102,28 +138,36 @@ def test_nothing_is_filled_before_the_first_point():
 
 
 def test_a_point_without_neighbours_under_a01_is_alone():
-    assert told(prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))) == [("11-19T23:00", 50.0), ("11-20T01:00", 60.0)]
+    assert told(prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))) == [
+        ("11-19T23:00", 50.0),
+        ("11-20T01:00", 60.0),
+    ]
 
 
 def test_filling_stops_between_two_periods():
-    rows = prices(auction(
-        period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", {1: 50}),
-        period("2026-11-20T02:00Z", "2026-11-20T04:00Z", "PT60M", {1: 60}),
-    ))
+    rows = prices(
+        auction(
+            period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", {1: 50}),
+            period("2026-11-20T02:00Z", "2026-11-20T04:00Z", "PT60M", {1: 60}),
+        )
+    )
     assert told(rows) == [("11-19T23:00", 50.0), ("11-20T00:00", 50.0), ("11-20T02:00", 60.0), ("11-20T03:00", 60.0)]
 
 
 def test_points_in_another_order_and_repeated_are_the_same():
     assert told(prices(auction(period(*DAY, "PT60M", {20: 70, 1: 50, 3: 60})))) == told(
-        prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70}))))
+        prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
+    )
 
 
 def test_one_series_may_mix_resolutions():
-    rows = prices(auction(
-        period("2026-11-20T01:00Z", "2026-11-20T02:00Z", "PT15M", [1, 2, 3, 4]),
-        period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", [50, 60]),
-        period("2026-11-20T02:00Z", "2026-11-20T03:00Z", "PT30M", {1: 7}),
-    ))
+    rows = prices(
+        auction(
+            period("2026-11-20T01:00Z", "2026-11-20T02:00Z", "PT15M", [1, 2, 3, 4]),
+            period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", [50, 60]),
+            period("2026-11-20T02:00Z", "2026-11-20T03:00Z", "PT30M", {1: 7}),
+        )
+    )
     assert [r.resolution for r in rows.sorted()] == ["1h", "1h", "15m", "15m", "15m", "15m", "30m", "30m"]
 
 
@@ -133,9 +177,13 @@ def test_a_quarter_hourly_period_may_carry_an_hourly_product():
     assert {r.resolution for r in rows} == {"15m"}
 
 
-@pytest.mark.parametrize(("start", "end", "count"), [
-    ("2026-03-28T23:00Z", "2026-03-29T22:00Z", 92), ("2026-10-24T22:00Z", "2026-10-25T23:00Z", 100),
-])
+@pytest.mark.parametrize(
+    ("start", "end", "count"),
+    [
+        ("2026-03-28T23:00Z", "2026-03-29T22:00Z", 92),
+        ("2026-10-24T22:00Z", "2026-10-25T23:00Z", 100),
+    ],
+)
 def test_clock_changes_make_days_of_92_and_100_quarters(start, end, count):
     assert len(prices(auction(period(start, end, "PT15M", {1: 50})))) == count
 
@@ -158,19 +206,37 @@ def test_namespaces_do_not_matter(ns):
     assert len(prices(auction(period(*DAY, "PT60M", {1: 50})), ns=ns)) == 24
 
 
-@pytest.mark.parametrize("bad", [
-    period(*DAY, "PT60M", {25: 1}), period(*DAY, "PT60M", {0: 1}), period(*DAY, "PT60M", {"-1": 1}), period(*DAY, "PT60M", {"x": 1}),
-    period(*DAY, "PT60M", {"9" * 30: 1}), period(*DAY, "PT60M", {1: "n/a"}), period(*DAY, "PT60M", {1: ""}),
-    period(*DAY, "PT60M", {1: "NaN"}), period(*DAY, "PT60M", {1: "5_0"}),
-    period(*DAY, "PT60M", {1: 5}).replace("</Period>", "<Point><position>1</position><price.amount>6</price.amount></Point></Period>"),
-    period(*DAY, "PT60M", {1: 5, 2: 6}).replace("<position>2</position>", ""), period(*DAY, "PT60M", {1: 5}, "quantity"),
-    period(*DAY, "PT5M", {1: 5}), period(*DAY, "P1D", {1: 5}), period(*DAY, "", {1: 5}),
-    period(*reversed(DAY), "PT60M", {1: 5}), period(DAY[0], DAY[0], "PT60M", {1: 5}),
-    period("2026-11-19T23:00Z", "2026-11-20T22:30Z", "PT60M", {1: 5}), period("2026-11-19T23:10Z", "2026-11-20T23:10Z", "PT60M", {1: 5}),
-    period("2026-11-19T23:00Z", "2099-11-20T23:00Z", "PT15M", {1: 5}), period("2026-11-19T23:00Z", "9999-11-20T23:00Z", "PT15M", {1: 5}),
-    period("2026-11-19T23:00", "2026-11-20T23:00", "PT60M", {1: 5}), period("yesterday", "today", "PT60M", {1: 5}),
-    "<Period><resolution>PT60M</resolution></Period>",
-])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        period(*DAY, "PT60M", {25: 1}),
+        period(*DAY, "PT60M", {0: 1}),
+        period(*DAY, "PT60M", {"-1": 1}),
+        period(*DAY, "PT60M", {"x": 1}),
+        period(*DAY, "PT60M", {"9" * 30: 1}),
+        period(*DAY, "PT60M", {1: "n/a"}),
+        period(*DAY, "PT60M", {1: ""}),
+        period(*DAY, "PT60M", {1: "NaN"}),
+        period(*DAY, "PT60M", {1: "5_0"}),
+        period(*DAY, "PT60M", {1: 5}).replace(
+            "</Period>", "<Point><position>1</position><price.amount>6</price.amount></Point></Period>"
+        ),
+        period(*DAY, "PT60M", {1: 5, 2: 6}).replace("<position>2</position>", ""),
+        period(*DAY, "PT60M", {1: 5}, "quantity"),
+        period(*DAY, "PT5M", {1: 5}),
+        period(*DAY, "P1D", {1: 5}),
+        period(*DAY, "", {1: 5}),
+        period(*reversed(DAY), "PT60M", {1: 5}),
+        period(DAY[0], DAY[0], "PT60M", {1: 5}),
+        period("2026-11-19T23:00Z", "2026-11-20T22:30Z", "PT60M", {1: 5}),
+        period("2026-11-19T23:10Z", "2026-11-20T23:10Z", "PT60M", {1: 5}),
+        period("2026-11-19T23:00Z", "2099-11-20T23:00Z", "PT15M", {1: 5}),
+        period("2026-11-19T23:00Z", "9999-11-20T23:00Z", "PT15M", {1: 5}),
+        period("2026-11-19T23:00", "2026-11-20T23:00", "PT60M", {1: 5}),
+        period("yesterday", "today", "PT60M", {1: 5}),
+        "<Period><resolution>PT60M</resolution></Period>",
+    ],
+)
 def test_a_broken_period_is_a_change_of_the_feed(bad):
     with pytest.raises(FeedChanged):
         prices(auction(bad))
@@ -189,7 +255,10 @@ OCTOBER_2024 = "2024-10-05T22:00Z", "2024-10-06T22:00Z"
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_only_the_first_auction_is_the_price_in_either_order(order):
-    both = [auction(QUARTERLY, zone="DE-LU", position=1), auction(period(*DAY, "PT15M", {1: 7}), zone="DE-LU", position=2)][::order]
+    both = [
+        auction(QUARTERLY, zone="DE-LU", position=1),
+        auction(period(*DAY, "PT15M", {1: 7}), zone="DE-LU", position=2),
+    ][::order]
     rows = prices(*both, zone="DE-LU")
     assert {r.value for r in rows} == {99.0}
     assert rows.dropped == {"auction 2": 1}
@@ -202,7 +271,8 @@ def test_the_second_auction_never_stands_in():
 
 def test_without_positions_sdac_was_the_hourly_auction_before_october_2025():
     rows = prices(
-        auction(period(*OCTOBER_2024, "PT15M", {1: 99}), zone="DE-LU"), auction(period(*OCTOBER_2024, "PT60M", {1: 50}), zone="DE-LU"),
+        auction(period(*OCTOBER_2024, "PT15M", {1: 99}), zone="DE-LU"),
+        auction(period(*OCTOBER_2024, "PT60M", {1: 50}), zone="DE-LU"),
         zone="DE-LU",
     )
     assert {(r.value, r.resolution) for r in rows} == {(50.0, "1h")}
@@ -288,7 +358,9 @@ def test_types_of_one_fuel_are_added_up():
     types = {"B04": 100, "B03": 20, "B19": 7, "B15": 0}
     rows = installed(*((kind, year(2024, 2024, [value])) for kind, value in types.items()))
     assert {(r.fuel, r.value, r.unit, r.resolution) for r in rows} == {
-        ("gas", 120.0, "MW", "1y"), ("wind_onshore", 7.0, "MW", "1y"), ("other", 0.0, "MW", "1y"),
+        ("gas", 120.0, "MW", "1y"),
+        ("wind_onshore", 7.0, "MW", "1y"),
+        ("other", 0.0, "MW", "1y"),
     }
     assert {r.ts for r in rows} == {instant("2023-12-31T23:00:00Z")}
 
@@ -296,18 +368,24 @@ def test_types_of_one_fuel_are_added_up():
 def test_a_period_of_several_years_leaves_out_years_that_did_not_change():
     rows = installed(("B14", year(2021, 2025, {1: 486, 4: 500})))
     assert [(iso(r.ts), r.value) for r in rows.sorted()] == [
-        ("2020-12-31T23:00:00Z", 486.0), ("2021-12-31T23:00:00Z", 486.0), ("2022-12-31T23:00:00Z", 486.0),
-        ("2023-12-31T23:00:00Z", 500.0), ("2024-12-31T23:00:00Z", 500.0),
+        ("2020-12-31T23:00:00Z", 486.0),
+        ("2021-12-31T23:00:00Z", 486.0),
+        ("2022-12-31T23:00:00Z", 486.0),
+        ("2023-12-31T23:00:00Z", 500.0),
+        ("2024-12-31T23:00:00Z", 500.0),
     ]
 
 
-@pytest.mark.parametrize("typed", [
-    (("B26", year(2024, 2024, [1])),),
-    (("B04", year(2024, 2024, [1])), ("B04", year(2024, 2024, [2]))),
-    (("B04", period("2024-03-31T22:00Z", "2025-03-31T22:00Z", "P1Y", [1], "quantity")),),
-    (("B04", period("2023-12-31T23:00Z", "2024-12-31T23:00Z", "P1M", [1], "quantity")),),
-    (("B04", year(2024, 2024, {2: 1})),),
-])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        (("B26", year(2024, 2024, [1])),),
+        (("B04", year(2024, 2024, [1])), ("B04", year(2024, 2024, [2]))),
+        (("B04", period("2024-03-31T22:00Z", "2025-03-31T22:00Z", "P1Y", [1], "quantity")),),
+        (("B04", period("2023-12-31T23:00Z", "2024-12-31T23:00Z", "P1M", [1], "quantity")),),
+        (("B04", year(2024, 2024, {2: 1})),),
+    ],
+)
 def test_what_is_no_capacity_of_calendar_years_is_refused(typed):
     with pytest.raises(FeedChanged):
         installed(*typed)
@@ -320,9 +398,14 @@ def test_the_same_capacity_twice_is_counted_once():
 # Refusals.
 
 
-@pytest.mark.parametrize("file", [
-    "ack_a44_nodata_DE-LU_http200.xml", "ack_a65_nodata_FR_2050_http200.xml", "ack_a65_nodata_bad-domain_http200.xml",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "ack_a44_nodata_DE-LU_http200.xml",
+        "ack_a65_nodata_FR_2050_http200.xml",
+        "ack_a65_nodata_bad-domain_http200.xml",
+    ],
+)
 def test_recorded_acknowledgements_are_not_published(file, parsed):
     with pytest.raises(NotPublished, match="No matching data found"):
         parsed(f"entsoe/{file}")
@@ -333,18 +416,29 @@ def test_the_recorded_refusal_of_a_token_names_the_variable(parsed):
         parsed("entsoe/error_401_unauthorized.html")
 
 
-@pytest.mark.parametrize(("code", "text", "failure"), [
-    ("999", "No matching data found for Data item ENERGY_PRICES [12.1.D]", NotPublished),
-    ("999", "", NotPublished),
-    ("999", "Provided time interval (..) is larger than maximum allowed period 'P1M' for 'ACTUAL_TOTAL_LOAD_R3:XML' export.", FeedChanged),
-    ("999", "The number of instances (365) exceeds the allowed maximum (100) for data item ENERGY_PRICES", FeedChanged),
-    ("999", "The amount of requested data exceeds allowed limit", FeedChanged),
-    ("999", "In_Domain is not valid for this area", FeedChanged),
-    ("999", "check you request against dependency tables", FeedChanged),
-    ("999", "Max allowed requests per minute from each unique IP is max up to 400 only", FeedUnavailable),
-    ("999", "Service temporarily unavailable", FeedUnavailable),
-    ("A02", "", FeedChanged),
-])
+@pytest.mark.parametrize(
+    ("code", "text", "failure"),
+    [
+        ("999", "No matching data found for Data item ENERGY_PRICES [12.1.D]", NotPublished),
+        ("999", "", NotPublished),
+        (
+            "999",
+            "Provided time interval (..) is larger than maximum allowed period 'P1M' for 'ACTUAL_TOTAL_LOAD_R3:XML' export.",
+            FeedChanged,
+        ),
+        (
+            "999",
+            "The number of instances (365) exceeds the allowed maximum (100) for data item ENERGY_PRICES",
+            FeedChanged,
+        ),
+        ("999", "The amount of requested data exceeds allowed limit", FeedChanged),
+        ("999", "In_Domain is not valid for this area", FeedChanged),
+        ("999", "check you request against dependency tables", FeedChanged),
+        ("999", "Max allowed requests per minute from each unique IP is max up to 400 only", FeedUnavailable),
+        ("999", "Service temporarily unavailable", FeedUnavailable),
+        ("A02", "", FeedChanged),
+    ],
+)
 @pytest.mark.parametrize("found", SOURCE.feeds, ids=lambda found: found.id)
 def test_refusals_are_told_apart_by_their_text(found, code, text, failure):
     with pytest.raises(failure):
@@ -353,7 +447,10 @@ def test_refusals_are_told_apart_by_their_text(found, code, text, failure):
 
 def test_too_many_requests_are_banned_for_ten_minutes():
     with pytest.raises(FeedUnavailable) as caught:
-        PRICE.parse(refusal("999", "Max allowed requests per minute from each unique IP is max up to 400 only"), Request(PRICE.id, ""))
+        PRICE.parse(
+            refusal("999", "Max allowed requests per minute from each unique IP is max up to 400 only"),
+            Request(PRICE.id, ""),
+        )
     assert caught.value.retry_after == 600
 
 
@@ -366,15 +463,18 @@ def test_a_document_cut_anywhere_gives_nothing(cut):
         PRICE.parse(WHOLE[:cut], Request(PRICE.id, "", zone="NL"))
 
 
-@pytest.mark.parametrize(("body", "failure"), [
-    (b"", NotPublished),
-    (document("A44"), NotPublished),
-    (b"<html><body>502 Bad Gateway</body></html>", FeedChanged),
-    (b"{}", FeedChanged),
-    (b'<!DOCTYPE x [<!ENTITY a "b">]><Publication_MarketDocument/>', FeedChanged),
-    (document("A69", root="GL_MarketDocument"), FeedChanged),
-    (b"<Publication/>", FeedChanged),
-])
+@pytest.mark.parametrize(
+    ("body", "failure"),
+    [
+        (b"", NotPublished),
+        (document("A44"), NotPublished),
+        (b"<html><body>502 Bad Gateway</body></html>", FeedChanged),
+        (b"{}", FeedChanged),
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><Publication_MarketDocument/>', FeedChanged),
+        (document("A69", root="GL_MarketDocument"), FeedChanged),
+        (b"<Publication/>", FeedChanged),
+    ],
+)
 def test_what_is_no_document_fails_by_type(body, failure):
     with pytest.raises(failure):
         PRICE.parse(body, Request(PRICE.id, "", zone="NL"))
@@ -398,25 +498,31 @@ def params(url):
     return {k: v for k, v in parse_qsl(urlsplit(url).query) if k not in ("securityToken", "offset")}
 
 
-@pytest.mark.parametrize(("file", "first", "last", "zone"), [
-    ("a44_AT_2024-07-28_seq1_pt60m.xml", date(2024, 7, 28), None, "AT"),
-    ("a65_BE_2024-01-15_week_pt15m.xml", date(2024, 1, 15), date(2024, 1, 21), "BE"),
-    ("a65_NL_2024-09-02_pt15m.xml", date(2024, 9, 2), None, "NL"),
-    ("a68_NL_2024.xml", date(2024, 1, 1), None, "NL"),
-    ("a11_DE-LU_to_NL_2024-09-02_week_a03gaps.xml", date(2024, 9, 2), date(2024, 9, 8), "NL"),
-    ("a11_NL_to_DE-LU_2024-09-02_week_a03gaps.xml", date(2024, 9, 2), date(2024, 9, 8), "NL"),
-])
+@pytest.mark.parametrize(
+    ("file", "first", "last", "zone"),
+    [
+        ("a44_AT_2024-07-28_seq1_pt60m.xml", date(2024, 7, 28), None, "AT"),
+        ("a65_BE_2024-01-15_week_pt15m.xml", date(2024, 1, 15), date(2024, 1, 21), "BE"),
+        ("a65_NL_2024-09-02_pt15m.xml", date(2024, 9, 2), None, "NL"),
+        ("a68_NL_2024.xml", date(2024, 1, 1), None, "NL"),
+        ("a11_DE-LU_to_NL_2024-09-02_week_a03gaps.xml", date(2024, 9, 2), date(2024, 9, 8), "NL"),
+        ("a11_NL_to_DE-LU_2024-09-02_week_a03gaps.xml", date(2024, 9, 2), date(2024, 9, 8), "NL"),
+    ],
+)
 def test_recorded_requests_are_those_that_we_send(file, first, last, zone, recorded):
     entry = recorded(f"entsoe/{file}")
     mine = [dict(r.params) for r in ask(feed(entry["feed"]), first, last) if r.zone == zone]
     assert params(entry["request_url"]) in mine
 
 
-@pytest.mark.parametrize(("day", "start", "end"), [
-    (date(2026, 11, 20), "202611192300", "202611202300"),
-    (date(2026, 3, 29), "202603282300", "202603292200"),
-    (date(2026, 10, 25), "202610242200", "202610252300"),
-])
+@pytest.mark.parametrize(
+    ("day", "start", "end"),
+    [
+        (date(2026, 11, 20), "202611192300", "202611202300"),
+        (date(2026, 3, 29), "202603282300", "202603292200"),
+        (date(2026, 10, 25), "202610242200", "202610252300"),
+    ],
+)
 def test_a_day_is_asked_for_from_local_midnight_to_midnight(day, start, end):
     for found in (PRICE, DEMAND, FLOWS):
         assert {dict(r.params)["periodStart"] for r in ask(found, day)} == {start}
@@ -437,9 +543,15 @@ def test_the_token_is_never_part_of_a_request():
     assert "securityToken" not in request.url + json.dumps(request.params)
 
 
-@pytest.mark.parametrize(("found", "blocks"), [(PRICE, 5), (DEMAND, 2), (FLOWS, 2)], ids=lambda x: getattr(x, "id", str(x)))
+@pytest.mark.parametrize(
+    ("found", "blocks"), [(PRICE, 5), (DEMAND, 2), (FLOWS, 2)], ids=lambda x: getattr(x, "id", str(x))
+)
 def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(found, blocks):
-    requests = [r for r in ask(found, date(2026, 10, 1), date(2026, 10, 31)) if (r.zone, r.part) in (("NL", ""), ("NL", "BE>NL"))]
+    requests = [
+        r
+        for r in ask(found, date(2026, 10, 1), date(2026, 10, 31))
+        if (r.zone, r.part) in (("NL", ""), ("NL", "BE>NL"))
+    ]
     assert len(requests) == blocks
     assert [day for r in requests for day in r.days] == [date(2026, 10, i + 1) for i in range(31)]
 

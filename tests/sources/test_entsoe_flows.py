@@ -38,10 +38,14 @@ def gathered(*parts):
 
 def zone(name, into=100.0, out=30.0, at=NOON, resolution="1h", but=()):
     """Both directions of all borders of a zone, `but` some neighbours."""
-    return gathered(*(
-        one_way(border, way, {at: value}, resolution)
-        for border in BORDERS[name] if border.neighbour not in but for way, value in ((INTO, into), (OUT_OF, out))
-    ))
+    return gathered(
+        *(
+            one_way(border, way, {at: value}, resolution)
+            for border in BORDERS[name]
+            if border.neighbour not in but
+            for way, value in ((INTO, into), (OUT_OF, out))
+        )
+    )
 
 
 def net(rows):
@@ -79,8 +83,15 @@ def test_every_border_of_a_zone_is_needed_for_its_net(name):
 
 def test_the_net_is_there_for_the_intervals_that_all_borders_share():
     longer = {NOON: 100.0, NOON + HOUR: 100.0}
-    rows = FLOWS.combine(gathered(
-        *(one_way(b, way, longer if b.neighbour == "FR" else {NOON: 100.0}) for b in BORDERS["ES"] for way in (INTO, OUT_OF))))
+    rows = FLOWS.combine(
+        gathered(
+            *(
+                one_way(b, way, longer if b.neighbour == "FR" else {NOON: 100.0})
+                for b in BORDERS["ES"]
+                for way in (INTO, OUT_OF)
+            )
+        )
+    )
     assert over(rows, "FR") == {(NOON, "1h"): 0.0, (NOON + HOUR, "1h"): 0.0}
     assert net(rows) == {(NOON, "1h"): 0.0}
 
@@ -96,7 +107,10 @@ def quarters(*values):
 
 def test_finer_borders_are_brought_to_the_coarser_by_their_mean():
     fine = border("ES", "FR")
-    both = one_way(fine, INTO, quarters(10.0, 20.0, 30.0, 41.0), "15m"), one_way(fine, OUT_OF, quarters(0, 0, 0, 1.0), "15m")
+    both = (
+        one_way(fine, INTO, quarters(10.0, 20.0, 30.0, 41.0), "15m"),
+        one_way(fine, OUT_OF, quarters(0, 0, 0, 1.0), "15m"),
+    )
     rows = FLOWS.combine(gathered(zone("ES", but=("FR",)), *both))
     assert over(rows, "FR") == {(NOON + i * QUARTER, "15m"): v for i, v in enumerate((10.0, 20.0, 30.0, 40.0))}
     assert net(rows) == {(NOON, "1h"): 70.0 + 25.0}
@@ -104,26 +118,34 @@ def test_finer_borders_are_brought_to_the_coarser_by_their_mean():
 
 def test_a_border_whose_directions_differ_in_resolution_takes_the_coarser():
     one = border("ES", "FR")
-    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0})))
+    rows = FLOWS.combine(
+        gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0}))
+    )
     assert over(rows, "FR") == {(NOON, "1h"): 20.0}
 
 
 def test_half_hours_lie_between():
     one = border("ES", "FR")
     halves = {NOON: 1.0, NOON + 2 * QUARTER: 2.0}
-    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, halves, "30m")))
+    rows = FLOWS.combine(
+        gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, halves, "30m"))
+    )
     assert over(rows, "FR") == {(NOON, "30m"): 14.0, (NOON + 2 * QUARTER, "30m"): 33.0}
 
 
 def test_an_hour_that_is_not_whole_has_no_mean():
     one = border("ES", "FR")
-    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0})))
+    rows = FLOWS.combine(
+        gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0}))
+    )
     assert over(rows, "FR") == {}
 
 
 def test_quarters_of_an_hour_that_is_not_whole_stand_alone():
     one = border("ES", "FR")
-    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, quarters(1.0, 1.0), "15m")))
+    rows = FLOWS.combine(
+        gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, quarters(1.0, 1.0), "15m"))
+    )
     assert over(rows, "FR") == {(NOON, "15m"): 9.0, (NOON + QUARTER, "15m"): 19.0}
 
 
@@ -138,7 +160,9 @@ def test_each_hour_has_its_own_resolution():
 
 def test_equal_quarters_have_their_own_value_as_mean():
     one = border("ES", "FR")
-    rows = FLOWS.combine(gathered(one_way(one, INTO, quarters(*[1234.57] * 4), "15m"), one_way(one, OUT_OF, {NOON: 0.0})))
+    rows = FLOWS.combine(
+        gathered(one_way(one, INTO, quarters(*[1234.57] * 4), "15m"), one_way(one, OUT_OF, {NOON: 0.0}))
+    )
     assert over(rows, "FR") == {(NOON, "1h"): 1234.57}
 
 
@@ -169,7 +193,9 @@ def test_borders_of_one_line_are_those_of_the_geographic_layer(recordings):
     layer = json.loads((recordings / "../geo/interconnectors.geojson").read_bytes())
     lines: dict[frozenset, list[str]] = {}
     for line in layer["features"]:
-        lines.setdefault(frozenset((line["properties"]["from"], line["properties"]["to"])), []).append(line["properties"]["id"])
+        lines.setdefault(frozenset((line["properties"]["from"], line["properties"]["to"])), []).append(
+            line["properties"]["id"]
+        )
     for found in (b for borders in BORDERS.values() for b in borders):
         ids = lines.get(frozenset((found.zone, found.neighbour)), [])
         assert found.link == (ids[0] if len(ids) == 1 else None), found
@@ -185,7 +211,9 @@ def test_borders_between_our_zones_are_known_from_both_sides():
 
 
 def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", end="2026-11-20T13:00Z"):
-    points = "".join(f"<Point><position>{i}</position><quantity>{v}</quantity></Point>" for i, v in enumerate(values, 1))
+    points = "".join(
+        f"<Point><position>{i}</position><quantity>{v}</quantity></Point>" for i, v in enumerate(values, 1)
+    )
     return (
         '<Publication_MarketDocument xmlns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:0"><type>A11</type><TimeSeries>'
         f"<in_Domain.mRID>{target}</in_Domain.mRID><out_Domain.mRID>{origin}</out_Domain.mRID>"
@@ -201,7 +229,10 @@ def read(body, asked=None):
 
 def test_a_body_gives_each_of_our_zones_its_side():
     rows = read(flow(EIC["FR"], EIC["ES"], [500]))
-    assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {("ES", "FR", INTO, 500.0), ("FR", "ES", OUT_OF, -500.0)}
+    assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {
+        ("ES", "FR", INTO, 500.0),
+        ("FR", "ES", OUT_OF, -500.0),
+    }
 
 
 def test_an_area_of_others_has_no_rows():
@@ -220,10 +251,16 @@ def test_a_border_published_under_a_control_area_is_the_zones():
         read(flow("10YDE-RWENET---I", EIC["NL"], [900]))
 
 
-@pytest.mark.parametrize(("origin", "target", "asked"), [
-    (EIC["FR"], EIC["ES"], "NL"), (EIC["FR"], EIC["FR"], "FR"), (EIC["FR"], "10Y1001A1001A39I", "FR"),
-    ("10YGB----------A", "10YCZ-CEPS-----N", None), ("", EIC["FR"], "FR"),
-])
+@pytest.mark.parametrize(
+    ("origin", "target", "asked"),
+    [
+        (EIC["FR"], EIC["ES"], "NL"),
+        (EIC["FR"], EIC["FR"], "FR"),
+        (EIC["FR"], "10Y1001A1001A39I", "FR"),
+        ("10YGB----------A", "10YCZ-CEPS-----N", None),
+        ("", EIC["FR"], "FR"),
+    ],
+)
 def test_what_is_no_border_that_was_asked_for_is_refused(origin, target, asked):
     with pytest.raises(FeedChanged):
         read(flow(origin, target, [1]), asked)
@@ -239,13 +276,17 @@ def test_the_recorded_week_of_a_border(parsed):
     assert first == {"NL": 1269.56, "DE-LU": -1269.56}
     arriving = {r.ts: r.value for r in into if r.zone == "NL"}
     leaving = {r.ts: r.value for r in out if r.zone == "NL"}
-    assert {r.ts: r.value for r in rows if r.zone == "NL"} == {ts: pytest.approx(arriving[ts] + leaving[ts]) for ts in arriving}
+    assert {r.ts: r.value for r in rows if r.zone == "NL"} == {
+        ts: pytest.approx(arriving[ts] + leaving[ts]) for ts in arriving
+    }
     assert sum(1 for ts in arriving if arriving[ts] > 0 and leaving[ts] < 0) == 271
     assert net(rows) == {}
 
 
 def test_recorded_flows_of_a_new_cable(parsed):
-    rows = FLOWS.combine(gathered(parsed("entsoe/a11_GB_to_DK-1_2023-12-20.xml"), parsed("entsoe/a11_DK-1_to_GB_2023-12-20.xml")))
+    rows = FLOWS.combine(
+        gathered(parsed("entsoe/a11_GB_to_DK-1_2023-12-20.xml"), parsed("entsoe/a11_DK-1_to_GB_2023-12-20.xml"))
+    )
     assert {(r.zone, r.counterparty, r.link, r.resolution) for r in rows} == {("DK-1", "GB", "gb-dk1-viking", "1h")}
     assert next(r.value for r in rows.sorted()) == -1362.0
 

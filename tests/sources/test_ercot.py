@@ -19,7 +19,9 @@ SPP_RT, SPP_DA, PRICES, LOAD, HOURLY, TIES = (
 )
 SPRING, AUTUMN, ORDINARY = date(2026, 3, 8), date(2026, 11, 1), date(2026, 9, 23)
 DA_COLUMNS = "DeliveryDate,HourEnding,SettlementPoint,SettlementPointPrice,DSTFlag"
-RT_COLUMNS = "DeliveryDate,DeliveryHour,DeliveryInterval,SettlementPointName,SettlementPointType,SettlementPointPrice,DSTFlag"
+RT_COLUMNS = (
+    "DeliveryDate,DeliveryHour,DeliveryInterval,SettlementPointName,SettlementPointType,SettlementPointPrice,DSTFlag"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +46,16 @@ def day_ahead(day: date, hours: list[tuple[int, str]], columns: str = DA_COLUMNS
     return zipped("\n".join([columns, *lines]) + "\n")
 
 
-@pytest.mark.parametrize("file", [
-    "ercot/dam_spp_12331_20260823_EXCERPT.csv", "ercot/loadForecastVsActual_20230201.json",
-    "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json", "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json",
-    "ercot/system-wide-prices_20260905_EXCERPT.json",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "ercot/dam_spp_12331_20260823_EXCERPT.csv",
+        "ercot/loadForecastVsActual_20230201.json",
+        "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json",
+        "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json",
+        "ercot/system-wide-prices_20260905_EXCERPT.json",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -59,10 +66,19 @@ def test_the_second_pass_of_the_autumn_hour_is_the_flagged_one_wherever_it_stand
     rows = read(SPP_DA, day_ahead(AUTUMN, hours)).sorted()
     assert [r.ts for r in rows] == list(range(day.start, day.end, 3600))
     assert len(rows) == 25
-    fields = [{"name": name} for name in ("deliveryDate", "hourEnding", "settlementPoint", "settlementPointPrice", "DSTFlag")]
-    keyed = read(SPP_DA, {"fields": fields, "data": [
-        ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, True], ["2026-11-01", "02:00", "HB_HUBAVG", 47, False],
-    ]})
+    fields = [
+        {"name": name} for name in ("deliveryDate", "hourEnding", "settlementPoint", "settlementPointPrice", "DSTFlag")
+    ]
+    keyed = read(
+        SPP_DA,
+        {
+            "fields": fields,
+            "data": [
+                ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, True],
+                ["2026-11-01", "02:00", "HB_HUBAVG", 47, False],
+            ],
+        },
+    )
     assert [(r.ts, r.value) for r in keyed.sorted()] == [(day.start + 3600, 47.0), (day.start + 7200, 48.25)]
 
 
@@ -74,10 +90,14 @@ def test_the_spring_day_has_no_third_hour():
         read(SPP_DA, day_ahead(SPRING, [(3, "N")]))
 
 
-@pytest.mark.parametrize("columns", [
-    DA_COLUMNS.replace("DSTFlag", "RepeatedHourFlag"), DA_COLUMNS.replace("SettlementPoint,", "SettlementPointName,"),
-    "delivery_date,hour_ending,settlement_point,settlement_point_price,repeated_hour_flag",
-])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        DA_COLUMNS.replace("DSTFlag", "RepeatedHourFlag"),
+        DA_COLUMNS.replace("SettlementPoint,", "SettlementPointName,"),
+        "delivery_date,hour_ending,settlement_point,settlement_point_price,repeated_hour_flag",
+    ],
+)
 def test_columns_have_been_renamed(columns):
     assert len(read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], columns))) == 1
 
@@ -86,18 +106,32 @@ def test_other_settlement_points_give_no_rows():
     assert not len(read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], node="HB_BUSAVG")))
 
 
-@pytest.mark.parametrize("body", [
-    day_ahead(ORDINARY, [(1, "N")], DA_COLUMNS.replace("DSTFlag", "Flag")), day_ahead(ORDINARY, [(1, "maybe")]),
-    day_ahead(ORDINARY, [(25, "N")]), day_ahead(ORDINARY, [(0, "N")]), zipped(DA_COLUMNS + "\n2026-09-23,01:00,HB_HUBAVG,1,N\n"),
-    zipped(RT_COLUMNS + "\n"), b"PK\x03\x04", b"{}", b'{"fields": [], "data": [[1]]}', b'{"ListDocsByRptTypeRes": {"DocumentList": []}}',
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        day_ahead(ORDINARY, [(1, "N")], DA_COLUMNS.replace("DSTFlag", "Flag")),
+        day_ahead(ORDINARY, [(1, "maybe")]),
+        day_ahead(ORDINARY, [(25, "N")]),
+        day_ahead(ORDINARY, [(0, "N")]),
+        zipped(DA_COLUMNS + "\n2026-09-23,01:00,HB_HUBAVG,1,N\n"),
+        zipped(RT_COLUMNS + "\n"),
+        b"PK\x03\x04",
+        b"{}",
+        b'{"fields": [], "data": [[1]]}',
+        b'{"ListDocsByRptTypeRes": {"DocumentList": []}}',
+    ],
+)
 def test_what_is_no_day_ahead_report_is_a_changed_feed(body):
     with pytest.raises(FeedChanged):
         read(SPP_DA, body)
 
 
 def test_real_time_quarters_are_labelled_by_hour_and_number():
-    lines = [f"11/01/2026,{h},{q},HB_HUBAVG,AH,{h}.{q},{flag}" for h, flag in [(1, "N"), (2, "N"), (2, "Y"), (3, "N")] for q in range(1, 5)]
+    lines = [
+        f"11/01/2026,{h},{q},HB_HUBAVG,AH,{h}.{q},{flag}"
+        for h, flag in [(1, "N"), (2, "N"), (2, "Y"), (3, "N")]
+        for q in range(1, 5)
+    ]
     start = MarketDay(AUTUMN, SPP_RT.tz).start
     rows = read(SPP_RT, zipped("\n".join([RT_COLUMNS, *lines]) + "\n"))
     assert [r.ts for r in rows] == list(range(start, start + 4 * 3600, 900))
@@ -125,17 +159,23 @@ def test_a_listing_leads_to_the_csv_documents_of_the_days_asked_for(recordings):
     body = (recordings / "ercot/mis_doclist_12331.json").read_bytes()
     assert followed(SPP_DA, body, date(2026, 10, 4)) == [("1282050068", (date(2026, 10, 4),))]
     assert followed(SPP_DA, body, date(2026, 10, 3), date(2026, 10, 4), date(2026, 10, 5)) == [
-        ("1281661396", (date(2026, 10, 3),)), ("1282050068", (date(2026, 10, 4),)),
+        ("1281661396", (date(2026, 10, 3),)),
+        ("1282050068", (date(2026, 10, 4),)),
     ]
     assert not len(SPP_DA.parse(body, Request(SPP_DA.id, "", kind="listing")))
 
 
 def test_of_twins_the_newest_and_late_auctions_are_still_for_their_day():
     body = listing(
-        document("DAMSPNP4190_csv", "2026-10-03T12:32:39-05:00", "1"), document("DAMSPNP4190_csv", "2026-10-03T15:00:00-05:00", "2"),
-        document("DAMSPNP4190_csv", "2026-10-05T01:10:00-05:00", "3"), document("DAMSPNP4190_xml", "2026-10-03T16:00:00-05:00", "4"),
+        document("DAMSPNP4190_csv", "2026-10-03T12:32:39-05:00", "1"),
+        document("DAMSPNP4190_csv", "2026-10-03T15:00:00-05:00", "2"),
+        document("DAMSPNP4190_csv", "2026-10-05T01:10:00-05:00", "3"),
+        document("DAMSPNP4190_xml", "2026-10-03T16:00:00-05:00", "4"),
     )
-    assert followed(SPP_DA, body, date(2026, 10, 4), date(2026, 10, 5)) == [("2", (date(2026, 10, 4),)), ("3", (date(2026, 10, 5),))]
+    assert followed(SPP_DA, body, date(2026, 10, 4), date(2026, 10, 5)) == [
+        ("2", (date(2026, 10, 4),)),
+        ("3", (date(2026, 10, 5),)),
+    ]
 
 
 def test_real_time_documents_bear_the_end_of_their_quarter_and_come_in_twins():
@@ -152,10 +192,16 @@ def test_real_time_documents_bear_the_end_of_their_quarter_and_come_in_twins():
     assert {days for _, days in found} == {(AUTUMN,)}
 
 
-@pytest.mark.parametrize("body", [
-    b"{}", b"<html></html>", listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "yesterday", "DocID": "1"}}),
-    listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "2026-10-03T12:32:39"}}), listing({}),
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"<html></html>",
+        listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "yesterday", "DocID": "1"}}),
+        listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "2026-10-03T12:32:39"}}),
+        listing({}),
+    ],
+)
 def test_a_listing_that_we_cannot_read_is_a_changed_feed(body):
     with pytest.raises(FeedChanged):
         SPP_DA.follow(body, Request(SPP_DA.id, "", days=(ORDINARY,), kind="listing"))
@@ -164,21 +210,30 @@ def test_a_listing_that_we_cannot_read_is_a_changed_feed(body):
 def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
     for found, report in ((SPP_RT, "12301"), (SPP_DA, "12331")):
         (request,) = found.requests(market_days(AUTUMN, date(2026, 11, 20), found.tz))
-        assert (request.url, request.params) == ("https://www.ercot.com/misapp/servlets/IceDocListJsonWS", (("reportTypeId", report),))
+        assert (request.url, request.params) == (
+            "https://www.ercot.com/misapp/servlets/IceDocListJsonWS",
+            (("reportTypeId", report),),
+        )
         assert (request.kind, len(request.days), request.secrets) == ("listing", 20, ())
 
 
-@pytest.mark.parametrize(("found", "path", "first", "last", "size"), [
-    (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", SPRING, SPRING, "100"),
-    (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", ORDINARY, ORDINARY, "100"),
-    (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", date(2026, 8, 1), date(2026, 8, 31), "775"),
-    (SPP_RT, "np6-905-cd/spp_node_zone_hub", date(2025, 11, 2), date(2025, 11, 2), "100"),
-])
+@pytest.mark.parametrize(
+    ("found", "path", "first", "last", "size"),
+    [
+        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", SPRING, SPRING, "100"),
+        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", ORDINARY, ORDINARY, "100"),
+        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", date(2026, 8, 1), date(2026, 8, 31), "775"),
+        (SPP_RT, "np6-905-cd/spp_node_zone_hub", date(2025, 11, 2), date(2025, 11, 2), "100"),
+    ],
+)
 def test_the_keyed_api_is_asked_for_runs_of_days(found, path, first, last, size):
     (request,) = found.requests(market_days(first, last, found.tz))
     assert request.url == f"https://api.ercot.com/api/public-reports/{path}"
     assert request.params == (
-        ("deliveryDateFrom", str(first)), ("deliveryDateTo", str(last)), ("settlementPoint", "HB_HUBAVG"), ("size", size),
+        ("deliveryDateFrom", str(first)),
+        ("deliveryDateTo", str(last)),
+        ("settlementPoint", "HB_HUBAVG"),
+        ("size", size),
     )
     assert [s.where for s in request.secrets] == ["header", "ercot"]
     assert len(request.days) == (last - first).days + 1
@@ -189,7 +244,9 @@ def test_a_month_across_the_end_of_the_listings_is_asked_for_in_two():
     assert [(r.kind, len(r.days)) for r in requests] == [("listing", 11), ("rows", 20)]
 
 
-@pytest.mark.parametrize("file", ["ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json", "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json"])
+@pytest.mark.parametrize(
+    "file", ["ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json", "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json"]
+)
 def test_requests_are_those_that_were_recorded(file, recorded):
     entry = recorded(file)
     (request,) = SPP_DA.requests([MarketDay(date.fromisoformat(entry["day"]), SPP_DA.tz)])
@@ -218,11 +275,15 @@ T = instant("2026-09-05T05:00:00Z")
 
 def test_dashboard_prices_are_labelled_by_their_end():
     body = {
-        "rtSppData": [{"hbHubAvg": 37.1, "hbBusAvg": 1, "interval": (T + 900) * 1000}, {"hbHubAvg": None, "interval": (T + 1800) * 1000}],
+        "rtSppData": [
+            {"hbHubAvg": 37.1, "hbBusAvg": 1, "interval": (T + 900) * 1000},
+            {"hbHubAvg": None, "interval": (T + 1800) * 1000},
+        ],
         "damSppData": [{"hbHubAvg": 30, "interval": (T + 3600) * 1000}],
     }
     assert [(r.metric, r.ts, r.value, r.resolution) for r in read(PRICES, body)] == [
-        ("price", T, 37.1, "15m"), ("price_day_ahead", T, 30.0, "1h"),
+        ("price", T, 37.1, "15m"),
+        ("price_day_ahead", T, 30.0, "1h"),
     ]
     for name in body:
         with pytest.raises(FeedChanged, match=name):
@@ -230,8 +291,14 @@ def test_dashboard_prices_are_labelled_by_their_end():
 
 
 def test_demand_rows_that_are_forecasts_are_left():
-    rows = [{"demand": 50_000 + i, "forecast": int(i > 1), "epoch": (T + 300 * (i + 1)) * 1000, "capacity": 1} for i in range(4)]
-    assert [(r.ts, r.value, r.resolution) for r in read(LOAD, {"data": rows})] == [(T, 50_000.0, "5m"), (T + 300, 50_001.0, "5m")]
+    rows = [
+        {"demand": 50_000 + i, "forecast": int(i > 1), "epoch": (T + 300 * (i + 1)) * 1000, "capacity": 1}
+        for i in range(4)
+    ]
+    assert [(r.ts, r.value, r.resolution) for r in read(LOAD, {"data": rows})] == [
+        (T, 50_000.0, "5m"),
+        (T + 300, 50_001.0, "5m"),
+    ]
     with pytest.raises(FeedChanged, match="forecast"):
         read(LOAD, {"data": [{"demand": 1, "forecast": 2, "epoch": T * 1000}]})
     with pytest.raises(NotPublished):
@@ -241,7 +308,10 @@ def test_demand_rows_that_are_forecasts_are_left():
 @pytest.mark.parametrize(("day", "hours"), [(SPRING, 23), (AUTUMN, 25), (ORDINARY, 24)])
 def test_hourly_demand_of_days_of_any_length(day, hours):
     (found,) = market_days(day, day, HOURLY.tz)
-    over = [{"hourEnding": 0, "systemLoad": 42_015.44, "epoch": (ts + 3600) * 1000} for ts in range(found.start, found.end, 3600)]
+    over = [
+        {"hourEnding": 0, "systemLoad": 42_015.44, "epoch": (ts + 3600) * 1000}
+        for ts in range(found.start, found.end, 3600)
+    ]
     ahead = [{"hourEnding": 1, "currentLoadForecast": 1, "epoch": (found.end + 3600) * 1000}]
     for feed_of_days in (HOURLY, LOAD):
         rows = read(feed_of_days, {"previousDay": {"data": over}, "currentDay": {"data": ahead}})
@@ -256,15 +326,25 @@ def flows(ts: int, **ties: object) -> dict[str, object]:
 
 
 def test_minus_is_import_over_the_ties_and_only_five_minute_instants_stay():
-    rows = read(TIES, {"data": [
-        flows(T, dcE=0, dcN=-218, dcL=70, dcR=0), flows(T + 10, dcE=0, dcN=-218, dcL=70, dcR=0),
-        flows(T + 300, dcE=-74, dcN=None, dcL=19, dcR=0),
-    ]})
+    rows = read(
+        TIES,
+        {
+            "data": [
+                flows(T, dcE=0, dcN=-218, dcL=70, dcR=0),
+                flows(T + 10, dcE=0, dcN=-218, dcL=70, dcR=0),
+                flows(T + 300, dcE=-74, dcN=None, dcL=19, dcR=0),
+            ]
+        },
+    )
     assert [(r.counterparty, r.link, r.ts, r.value) for r in rows.sorted()] == [
         (None, None, T, 148.0),
-        ("Mexico (CENACE)", "DC_L", T, -70.0), ("Mexico (CENACE)", "DC_R", T, 0.0),
-        ("US-SPP", "spp-ercot-east", T, 0.0), ("US-SPP", "spp-ercot-north", T, 218.0),
-        ("Mexico (CENACE)", "DC_L", T + 300, -19.0), ("Mexico (CENACE)", "DC_R", T + 300, 0.0), ("US-SPP", "spp-ercot-east", T + 300, 74.0),
+        ("Mexico (CENACE)", "DC_L", T, -70.0),
+        ("Mexico (CENACE)", "DC_R", T, 0.0),
+        ("US-SPP", "spp-ercot-east", T, 0.0),
+        ("US-SPP", "spp-ercot-north", T, 218.0),
+        ("Mexico (CENACE)", "DC_L", T + 300, -19.0),
+        ("Mexico (CENACE)", "DC_R", T + 300, 0.0),
+        ("US-SPP", "spp-ercot-east", T + 300, 74.0),
     ]
     assert rows.dropped == {"between five-minute instants": 1, "a tie is missing": 1}
 
@@ -280,11 +360,22 @@ def test_an_unknown_tie_is_a_changed_feed(reading):
         read(TIES, {"data": [reading]})
 
 
-@pytest.mark.parametrize(("found", "name"), [
-    (PRICES, "system-wide-prices"), (LOAD, "supply-demand"), (HOURLY, "system-wide-demand"), (TIES, "dc-tie-flows"),
-])
+@pytest.mark.parametrize(
+    ("found", "name"),
+    [
+        (PRICES, "system-wide-prices"),
+        (LOAD, "supply-demand"),
+        (HOURLY, "system-wide-demand"),
+        (TIES, "dc-tie-flows"),
+    ],
+)
 def test_a_dashboard_is_asked_once_whatever_the_days(found, name):
-    for first, last in ((SPRING, SPRING), (AUTUMN, AUTUMN), (ORDINARY, ORDINARY), (date(2026, 10, 1), date(2026, 10, 31))):
+    for first, last in (
+        (SPRING, SPRING),
+        (AUTUMN, AUTUMN),
+        (ORDINARY, ORDINARY),
+        (date(2026, 10, 1), date(2026, 10, 31)),
+    ):
         (request,) = found.requests(market_days(first, last, found.tz))
         assert request.url == f"https://www.ercot.com/api/1/services/read/dashboards/{name}.json"
         assert request.params == ()
@@ -296,6 +387,12 @@ def test_a_dashboard_is_asked_once_whatever_the_days(found, name):
 @pytest.mark.parametrize("epoch", [None, "1788584400000", True, -1, 10**20, 1e300, 0])
 def test_an_epoch_that_is_none_is_a_changed_feed(found, epoch):
     reading = {"epoch": epoch, "interval": epoch, "forecast": 0, "demand": 1, "systemLoad": 1, "hbHubAvg": 1, "dcE": 1}
-    body = {"data": [reading], "rtSppData": [reading], "damSppData": [], "previousDay": {"data": [reading]}, "currentDay": {"data": []}}
+    body = {
+        "data": [reading],
+        "rtSppData": [reading],
+        "damSppData": [],
+        "previousDay": {"data": [reading]},
+        "currentDay": {"data": []},
+    }
     with pytest.raises(FeedError):
         read(found, body)

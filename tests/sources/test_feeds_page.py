@@ -38,7 +38,12 @@ def test_every_feed_has_its_row_with_every_cell_filled(table: str) -> None:
 
 def test_terms_and_keys_are_told(table: str) -> None:
     for source in sources().values():
-        for said in (source.licence, source.attribution, f"Redistributable: {source.redistributable}", *source.required_env):
+        for said in (
+            source.licence,
+            source.attribution,
+            f"Redistributable: {source.redistributable}",
+            *source.required_env,
+        ):
             assert said in table, source.code
     for feed in feeds().values():
         assert all(f"`{name}`" in rows(table)[feed.id][COLUMNS.index("Needs")] for name in names_of(feed.secrets))

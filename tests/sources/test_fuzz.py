@@ -27,9 +27,38 @@ FEW = 40
 """Of the quick run, for every body."""
 
 TOKENS = [
-    b"", b"0", b"-", b"9" * 40, b"1e999", b"NaN", b"null", b"true", b'"', b"'", b",", b"\n", b"\r", b"{", b"[", b"}", b"]", b"<", b"&lt;",
-    b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xd9\xa1", b"_", b".", b"e5", b"2026-03-29T02:30",
-    b"03/29/2026 02:30", b"10000", b"1969-12-31", b"9999-12-31T23:59:59Z", b"-0.0",
+    b"",
+    b"0",
+    b"-",
+    b"9" * 40,
+    b"1e999",
+    b"NaN",
+    b"null",
+    b"true",
+    b'"',
+    b"'",
+    b",",
+    b"\n",
+    b"\r",
+    b"{",
+    b"[",
+    b"}",
+    b"]",
+    b"<",
+    b"&lt;",
+    b"\x00",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\xd9\xa1",
+    b"_",
+    b".",
+    b"e5",
+    b"2026-03-29T02:30",
+    b"03/29/2026 02:30",
+    b"10000",
+    b"1969-12-31",
+    b"9999-12-31T23:59:59Z",
+    b"-0.0",
 ]
 EDIT = 5
 """Bytes that tell one edit: what to do, where (two bytes, in 65536ths of the body), over how many bytes, with which token."""
@@ -86,7 +115,11 @@ def fuzz(sample: Any, count: int) -> None:
     """So many mutated bodies of one feed."""
 
     @settings(
-        max_examples=count, deadline=None, database=None, derandomize=True, phases=[Phase.generate, Phase.shrink],
+        max_examples=count,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
     @given(st.binary(min_size=EDIT, max_size=5 * EDIT))

@@ -78,7 +78,9 @@ def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
 
     def make(script: Script, environ: Mapping[str, str] = ENVIRON, terms: Source | None = None) -> Session:
         monkeypatch.setattr(_http, "source", lambda code: terms or example())
-        return Session(script, environ, now=lambda: 1_790_000_000, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5)
+        return Session(
+            script, environ, now=lambda: 1_790_000_000, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5
+        )
 
     return make
 
@@ -90,11 +92,22 @@ def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:
     assert answer.fetched_at == 1_790_000_000
 
 
-@pytest.mark.parametrize(("status", "error"), [
-    (404, NotPublished), (410, NotPublished), (403, FeedUnavailable), (401, FeedUnavailable), (400, FeedChanged),
-    (501, FeedUnavailable), (302, FeedUnavailable), (451, FeedChanged),
-])
-def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(live: Live, status: int, error: type[FeedError]) -> None:
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (404, NotPublished),
+        (410, NotPublished),
+        (403, FeedUnavailable),
+        (401, FeedUnavailable),
+        (400, FeedChanged),
+        (501, FeedUnavailable),
+        (302, FeedUnavailable),
+        (451, FeedChanged),
+    ],
+)
+def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(
+    live: Live, status: int, error: type[FeedError]
+) -> None:
     script = Script([Reply(status, {}, b"<html>")])
     with pytest.raises(error, match=HOST):
         live(script).ask(QUESTION)
@@ -297,7 +310,9 @@ def test_a_session_that_never_leaves_the_machine_needs_no_keys_and_no_pauses(clo
 
 def test_without_credentials_nothing_is_asked(live: Live) -> None:
     script = Script([GOOD])
-    both = Request("example.price", f"https://{HOST}/", secrets=(TOKEN, Secret("basic", "", ("EXAMPLE_USER", "EXAMPLE_PASSWORD"))))
+    both = Request(
+        "example.price", f"https://{HOST}/", secrets=(TOKEN, Secret("basic", "", ("EXAMPLE_USER", "EXAMPLE_PASSWORD")))
+    )
     with pytest.raises(CredentialsMissing, match="set EXAMPLE_TOKEN, EXAMPLE_USER, EXAMPLE_PASSWORD") as caught:
         live(script, environ={"EXAMPLE_USER": " "}).ask(both)
     assert caught.value.names == ("EXAMPLE_TOKEN", "EXAMPLE_USER", "EXAMPLE_PASSWORD")
@@ -321,9 +336,15 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(live: Liv
     assert SPOILT[-6:] not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("echo", [
-    b'{"api_key": "s3cret&long=/x"}', b"<a>s3cret&amp;long=/x</a>", b"?api_key=s3cret%26long%3D%2Fx&", b"s3cret&long=/x" * 3,
-])
+@pytest.mark.parametrize(
+    "echo",
+    [
+        b'{"api_key": "s3cret&long=/x"}',
+        b"<a>s3cret&amp;long=/x</a>",
+        b"?api_key=s3cret%26long%3D%2Fx&",
+        b"s3cret&long=/x" * 3,
+    ],
+)
 def test_an_echoed_secret_is_struck_out_of_the_body(live: Live, echo: bytes) -> None:
     answer = live(Script([Reply(200, {}, echo)]), environ={"EXAMPLE_TOKEN": "s3cret&long=/x"}).ask(KEYED)
     assert b"s3cret" not in answer.body
@@ -348,9 +369,14 @@ def test_credentials_do_not_print_themselves() -> None:
 
 # ERCOT's bearer token
 
-ERCOT = Request("example.spp", f"https://{HOST}/spp", secrets=(
-    Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)), Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
-))
+ERCOT = Request(
+    "example.spp",
+    f"https://{HOST}/spp",
+    secrets=(
+        Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)),
+        Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
+    ),
+)
 ERCOT_ENVIRON = {"ERCOT_API_KEY": "subscription", "ERCOT_USERNAME": "user@example.org", "ERCOT_PASSWORD": "very-s3cret"}
 
 
@@ -367,7 +393,10 @@ def test_ercots_token_is_bought_once_and_used_until_it_ends(live: Live, clock: C
     question, form = script.asked[0]
     assert ("password", "very-s3cret") in form.form
     assert "very-s3cret" not in repr(question)
-    assert script.asked[1][1].headers == (("Ocp-Apim-Subscription-Key", "subscription"), ("Authorization", "Bearer bearer-token"))
+    assert script.asked[1][1].headers == (
+        ("Ocp-Apim-Subscription-Key", "subscription"),
+        ("Authorization", "Bearer bearer-token"),
+    )
 
 
 @pytest.mark.parametrize("status", [400, 401])

@@ -28,7 +28,12 @@ def stamp(text):
 
 
 def price(text, lmp, place="4000"):
-    return {**stamp(text), "Location": {"@LocId": place, "@LocType": "HUB", "$": ".H.INTERNAL_HUB"}, "LmpTotal": lmp, "LossComponent": 1}
+    return {
+        **stamp(text),
+        "Location": {"@LocId": place, "@LocType": "HUB", "$": ".H.INTERNAL_HUB"},
+        "LmpTotal": lmp,
+        "LossComponent": 1,
+    }
 
 
 def load(text, mw, name="Load"):
@@ -36,7 +41,11 @@ def load(text, mw, name="Load"):
 
 
 def tie(number, *readings):
-    return {number: [{**stamp(text), "Actual": flow, "Current": 0, "Location": {"@LocId": number}} for text, flow in readings]}
+    return {
+        number: [
+            {**stamp(text), "Actual": flow, "Current": 0, "Location": {"@LocId": number}} for text, flow in readings
+        ]
+    }
 
 
 def page(*ties):
@@ -44,7 +53,12 @@ def page(*ties):
 
 
 def report(title, header, *lines):
-    head = [f'"C","{title}"', '"C","Filename: x.csv"', '"C","Report for: 11/01/2026 - 11/01/2026"', '"C","Report generated: now"']
+    head = [
+        f'"C","{title}"',
+        '"C","Filename: x.csv"',
+        '"C","Report for: 11/01/2026 - 11/01/2026"',
+        '"C","Report generated: now"',
+    ]
     return "\n".join([*head, header, header.replace("Date", "String"), *lines, f'"T","{len(lines)} lines"']).encode()
 
 
@@ -52,10 +66,16 @@ DA_TITLE = "Day-Ahead Energy Market Hourly LMP Report"
 DA_HEADER = '"H","Date","Hour Ending","Location ID","Location Name","Location Type","Locational Marginal Price","Energy Component"'
 
 
-@pytest.mark.parametrize("file", [
-    "isone/WW_DALMP_ISO_20260604.csv", "isone/hourlylmp_da_final_4000_20260308.json", "isone/hourlysysload_20240309.json",
-    "isone/hourlysysload_20240310.json", "isone/hourlysysload_current.json",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "isone/WW_DALMP_ISO_20260604.csv",
+        "isone/hourlylmp_da_final_4000_20260308.json",
+        "isone/hourlysysload_20240309.json",
+        "isone/hourlysysload_20240310.json",
+        "isone/hourlysysload_current.json",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -98,9 +118,16 @@ def test_five_minute_loads_are_read_with_and_without_their_box():
 
 
 def test_offsets_tell_the_repeated_hour():
-    entries = [price("2026-11-01T01:00-04:00", 30.5), price("2026-11-01T01:00-05:00", 31.5), price("2026-11-01T01:00-05:00", 99, "4001")]
+    entries = [
+        price("2026-11-01T01:00-04:00", 30.5),
+        price("2026-11-01T01:00-05:00", 31.5),
+        price("2026-11-01T01:00-05:00", 99, "4001"),
+    ]
     rows = read(DA, {"HourlyLmps": {"HourlyLmp": entries}})
-    assert [(r.ts, r.value) for r in rows] == [(instant("2026-11-01T05:00Z"), 30.5), (instant("2026-11-01T06:00Z"), 31.5)]
+    assert [(r.ts, r.value) for r in rows] == [
+        (instant("2026-11-01T05:00Z"), 30.5),
+        (instant("2026-11-01T06:00Z"), 31.5),
+    ]
 
 
 def test_real_time_prices_are_five_minute_ones_only():
@@ -112,10 +139,16 @@ def test_real_time_prices_are_five_minute_ones_only():
         read(DA, {"HourlyLmps": {"HourlyLmp": five}})
 
 
-@pytest.mark.parametrize("document", [
-    {"HourlyLmps": ""}, {"HourlyLmps": {"HourlyLmp": ""}}, {"HourlyLmps": {"HourlyLmp": []}}, {"HourlyLmps": None},
-    b"No data exists for this period.",
-])
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"HourlyLmps": ""},
+        {"HourlyLmps": {"HourlyLmp": ""}},
+        {"HourlyLmps": {"HourlyLmp": []}},
+        {"HourlyLmps": None},
+        b"No data exists for this period.",
+    ],
+)
 def test_nothing_yet_is_not_published(document):
     with pytest.raises(NotPublished):
         read(DA, document)
@@ -124,7 +157,10 @@ def test_nothing_yet_is_not_published(document):
 @pytest.mark.parametrize("quote", ['"', ""])
 def test_a_report_is_read_with_quoted_and_bare_hours(quote):
     hours = [f"{h:02}" for h in (1, 2)] + ["02X"] + [f"{h:02}" for h in range(3, 25)]
-    lines = [f'"D","11/01/2026",{quote}{h}{quote},"4000",".H.INTERNAL_HUB","HUB",{20 + i}.25,1.0' for i, h in enumerate(hours)]
+    lines = [
+        f'"D","11/01/2026",{quote}{h}{quote},"4000",".H.INTERNAL_HUB","HUB",{20 + i}.25,1.0'
+        for i, h in enumerate(hours)
+    ]
     rows = read(DA, report(DA_TITLE, DA_HEADER, '"D","11/01/2026","01","321","NODE 4000","NODE",1.0,2.0', *lines))
     midnight = MarketDay(date(2026, 11, 1), TZ).start
     assert {r.ts: r.value for r in rows} == {midnight + i * 3600: 20.25 + i for i in range(25)}
@@ -161,9 +197,16 @@ def test_the_five_minute_load_report_is_placed_by_its_order():
 
 def test_flows_turn_their_sign_and_name_their_ties():
     at = "2026-11-20T07:05-05:00"
-    rows = read(FLOWS, page(tie("4010", (at, -112.4), ("2026-11-20T07:10-05:00", None)), tie("4017", (at, 101.7)), tie("4012", (at, 0))))
+    rows = read(
+        FLOWS,
+        page(
+            tie("4010", (at, -112.4), ("2026-11-20T07:10-05:00", None)), tie("4017", (at, 101.7)), tie("4012", (at, 0))
+        ),
+    )
     assert [(r.counterparty, r.link, r.value) for r in rows] == [
-        ("New Brunswick", "4010", 112.4), ("US-NYISO", "isone-nyiso-northport", -101.7), ("Hydro-Quebec", "4012", 0.0),
+        ("New Brunswick", "4010", 112.4),
+        ("US-NYISO", "isone-nyiso-northport", -101.7),
+        ("Hydro-Quebec", "4012", 0.0),
     ]
     assert str(list(rows)[2].value) == "0.0"
 
@@ -180,7 +223,10 @@ NOON, LATER, NEXT_DAY = "2026-11-20T12:00-05:00", "2026-11-20T12:05-05:00", "202
 
 
 def test_a_net_needs_every_tie():
-    assert combined(*(tie(number, (NOON, -10.0), (LATER, -20.0)) for number in OLD_TIES)) == {instant(NOON): 60.0, instant(LATER): 120.0}
+    assert combined(*(tie(number, (NOON, -10.0), (LATER, -20.0)) for number in OLD_TIES)) == {
+        instant(NOON): 60.0,
+        instant(LATER): 120.0,
+    }
     assert combined(*(tie(number, (NOON, -10.0)) for number in OLD_TIES[1:])) == {}
     assert combined(tie("4010", (LATER, -1.0)), *(tie(number, (NOON, -10.0)) for number in OLD_TIES[1:])) == {}
 
@@ -203,7 +249,8 @@ def test_a_day_is_asked_for_at_the_hub(day):
     (request,) = DA.requests([MarketDay(day, TZ)])
     assert request.url == f"{SERVICE}/hourlylmp/da/final/day/{day:%Y%m%d}/location/4000.json"
     assert [r.url for r in LOAD.requests([MarketDay(day, TZ)])] == [
-        f"{SERVICE}/hourlysysload/day/{day:%Y%m%d}", f"{SERVICE}/fiveminutesystemload/day/{day:%Y%m%d}",
+        f"{SERVICE}/hourlysysload/day/{day:%Y%m%d}",
+        f"{SERVICE}/fiveminutesystemload/day/{day:%Y%m%d}",
     ]
     assert request.headers == (("Accept", "application/json"),)
     assert request.secrets[0].env == ("ISONE_USERNAME", "ISONE_PASSWORD")
@@ -214,8 +261,12 @@ def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00-05:00")
     requests = RT.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ))
     assert [r.url.removeprefix(f"{SERVICE}/fiveminutelmp/") for r in requests] == [
-        "final/day/20261115/location/4000.json", "final/day/20261116/location/4000.json", "prelim/day/20261117/location/4000.json",
-        "prelim/day/20261118/location/4000.json", "prelim/day/20261119/location/4000.json", "prelim/day/20261120/location/4000.json",
+        "final/day/20261115/location/4000.json",
+        "final/day/20261116/location/4000.json",
+        "prelim/day/20261117/location/4000.json",
+        "prelim/day/20261118/location/4000.json",
+        "prelim/day/20261119/location/4000.json",
+        "prelim/day/20261120/location/4000.json",
     ]
     assert RT.revised_days == 4, "the first final prices are asked for"
 

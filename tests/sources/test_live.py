@@ -28,8 +28,20 @@ from warehouse.schema import Rows
 
 HOST, MIRROR = "api.example.org", "files.example.org"
 FEED = Feed(
-    "example.price", "", ("GB",), (Metric.PRICE,), 1, "30m", "start", "Europe/London", date(2020, 1, 1), Publication(),
-    lambda days: [], lambda body, request: Rows(), 30, max_bytes=1_000_000,
+    "example.price",
+    "",
+    ("GB",),
+    (Metric.PRICE,),
+    1,
+    "30m",
+    "start",
+    "Europe/London",
+    date(2020, 1, 1),
+    Publication(),
+    lambda days: [],
+    lambda body, request: Rows(),
+    30,
+    max_bytes=1_000_000,
 )
 SOURCE = Source("example", "Example", "", (HOST, MIRROR), 60_000, "", "", "", "yes", (FEED,))
 QUESTION = Request("example.price", f"https://{HOST}/price", (("day[]", "2026-03-29"),))
@@ -122,7 +134,9 @@ def reason(live: Live, request: Request = QUESTION, error: type[FeedError] = Fee
 
 def test_a_question_travels_as_it_was_asked(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200, b"rows", X_Kind="csv"))
-    reply = transport(host)(replace(QUESTION, headers=(("Accept", "text/csv"),)), Credentials((("key", SECRET),), (("X-Key", "k"),)))
+    reply = transport(host)(
+        replace(QUESTION, headers=(("Accept", "text/csv"),)), Credentials((("key", SECRET),), (("X-Key", "k"),))
+    )
     assert (reply.status, reply.body, reply.headers["x-kind"]) == (200, b"rows", "csv")
     [asked] = host.asked
     assert asked.path == f"/price?day%5B%5D=2026-03-29&key={SECRET}"
@@ -141,7 +155,10 @@ def test_a_form_is_posted(publisher: Callable[..., Publisher]) -> None:
         replies(200)(handler)
 
     host = publisher(script)
-    transport(host)(replace(QUESTION, method="POST", body='{"a": 1}', headers=(("Content-Type", "application/json"),)), Credentials())
+    transport(host)(
+        replace(QUESTION, method="POST", body='{"a": 1}', headers=(("Content-Type", "application/json"),)),
+        Credentials(),
+    )
     transport(host)(replace(QUESTION, method="POST"), Credentials(form=(("password", "a b&c"),)))
     assert bodies == [("application/json", b'{"a": 1}'), ("application/x-www-form-urlencoded", b"password=a+b%26c")]
 
@@ -152,7 +169,9 @@ def test_a_doubly_escaped_path_stays_so(publisher: Callable[..., Publisher]) -> 
     assert host.asked[0].path == "/PUBLIC%2523FILE01.zip"
 
 
-def test_a_publisher_that_refuses_unknown_agents_gets_its_own(publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
+    publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_live, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
     host = publisher(replies(200))
     transport(host)(QUESTION, Credentials())
@@ -291,13 +310,16 @@ def test_a_relative_redirect_is_followed(publisher: Callable[..., Publisher]) ->
     assert transport(publisher(script))(QUESTION, Credentials()).body == b"rows"
 
 
-@pytest.mark.parametrize(("location", "told"), [
-    ("https://evil.example.net/x", "redirects to evil.example.net, which is not its own"),
-    (f"http://{HOST}/x", "redirects to an unencrypted address"),
-    ("file:///etc/passwd", "which is not its own"),
-    ("https://[", "redirects to an address that is none"),
-    ("/round", "redirects in a circle"),
-])
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ("https://evil.example.net/x", "redirects to evil.example.net, which is not its own"),
+        (f"http://{HOST}/x", "redirects to an unencrypted address"),
+        ("file:///etc/passwd", "which is not its own"),
+        ("https://[", "redirects to an address that is none"),
+        ("/round", "redirects in a circle"),
+    ],
+)
 def test_a_redirect_elsewhere_is_refused(publisher: Callable[..., Publisher], location: str, told: str) -> None:
     host = publisher(replies(302, Location=location))
     assert told in reason(transport(host))
@@ -319,7 +341,9 @@ def test_no_log_line_holds_a_secret(publisher: Callable[..., Publisher], caplog:
     assert SECRET not in caplog.text
 
 
-def test_netrc_is_not_read(publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_netrc_is_not_read(
+    publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
     netrc = f"{tmp_path}/netrc"
     with open(netrc, "w") as file:
         file.write("machine 127.0.0.1 login someone password something\n")

@@ -31,10 +31,15 @@ def read(found, body):
     return found.parse(body, Request(found.id, ""))
 
 
-@pytest.mark.parametrize("file", [
-    "miso/GetRealTimeFiveMinExPost_Rolling_EXCERPT.json", "miso/Interchange_GetNsi_FiveMinute_EXCERPT.json", "miso/RealTimeTotalLoad.json",
-    "miso/da_expost_lmp_20260714_TRIMMED.csv",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "miso/GetRealTimeFiveMinExPost_Rolling_EXCERPT.json",
+        "miso/Interchange_GetNsi_FiveMinute_EXCERPT.json",
+        "miso/RealTimeTotalLoad.json",
+        "miso/da_expost_lmp_20260714_TRIMMED.csv",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -46,32 +51,49 @@ def test_a_recorded_workbook_gives_its_expected_rows(parsed, expected, stated):
 
 
 def test_an_interval_is_stamped_by_its_end_and_columns_are_found_by_name():
-    rows = read(LMP_RT, {"headers": ["CPNODE", "LMP", "INTERVAL"], "data": [
-        ["INDIANA.HUB", "27.13", "2026-10-02T00:00:00"], ["ILLINOIS.HUB", "24.71", "2026-10-02T00:00:00"],
-        ["INDIANA.HUB", "-.4", "2026-10-02T00:05:00"], ["INDIANA.HUB", "9", "2026-10-02T00:07:00"],
-    ]})
+    rows = read(
+        LMP_RT,
+        {
+            "headers": ["CPNODE", "LMP", "INTERVAL"],
+            "data": [
+                ["INDIANA.HUB", "27.13", "2026-10-02T00:00:00"],
+                ["ILLINOIS.HUB", "24.71", "2026-10-02T00:00:00"],
+                ["INDIANA.HUB", "-.4", "2026-10-02T00:05:00"],
+                ["INDIANA.HUB", "9", "2026-10-02T00:07:00"],
+            ],
+        },
+    )
     midnight = instant("2026-10-02T05:00:00Z")
     assert [(r.ts, r.value, r.resolution) for r in rows] == [(midnight - 300, 27.13, "5m"), (midnight, -0.4, "5m")]
     assert rows.dropped == {"off the five-minute grid": 1}
 
 
-@pytest.mark.parametrize("answer", [
-    {"headers": ["INTERVAL", "CPNODE"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
-    {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
-    {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", None]]},
-    {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["today", "INDIANA.HUB", "1"]]},
-    {"headers": ["INTERVAL", "CPNODE", "LMP", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", "1", "2"]]},
-    {"LoadInfo": {}},
-])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"headers": ["INTERVAL", "CPNODE"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
+        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
+        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", None]]},
+        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["today", "INDIANA.HUB", "1"]]},
+        {"headers": ["INTERVAL", "CPNODE", "LMP", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", "1", "2"]]},
+        {"LoadInfo": {}},
+    ],
+)
 def test_what_is_no_live_price_is_a_changed_feed(answer):
     with pytest.raises(FeedChanged):
         read(LMP_RT, answer)
 
 
-def report(title: str = "Day Ahead Market ExPost LMPs", day: str = "07/14/2026", gap: str = "\n", lines: tuple[str, ...] = ()) -> str:
+def report(
+    title: str = "Day Ahead Market ExPost LMPs", day: str = "07/14/2026", gap: str = "\n", lines: tuple[str, ...] = ()
+) -> str:
     hub = "INDIANA.HUB,Hub,LMP," + ",".join(f"{h}.5" for h in range(1, 25))
     note = ",,,All Hours-Ending are Eastern Standard Time (EST)\n"
-    return f"{title}\n{day}\n{gap}{note}Node,Type,Value,{HOURS}\n" + "\n".join(lines or (hub, hub.replace("LMP", "MCC"))) + "\n"
+    return (
+        f"{title}\n{day}\n{gap}{note}Node,Type,Value,{HOURS}\n"
+        + "\n".join(lines or (hub, hub.replace("LMP", "MCC")))
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize(("day", "shown"), [(SPRING, "3/8/2026"), (AUTUMN, "11/1/2026"), (ORDINARY, "09/23/2026")])
@@ -97,13 +119,23 @@ def test_real_time_files_are_hourly_prices(title, found):
     assert {(r.metric, r.resolution) for r in rows} == {("price", "1h")}
 
 
-@pytest.mark.parametrize(("found", "text"), [
-    (LMP_DA, report("Day Ahead Market ExAnte LMPs")), (LMP_DA, report("Real-Time Final Market LMPs")), (LMP_RT, report()),
-    (LMP_DA, report(day="soon")), (LMP_DA, report(day="07/14/2026 07/15/2026")), (LMP_DA, report().replace("HE 24", "HE 25")),
-    (LMP_DA, report().replace("HE 24", "24")), (LMP_DA, report().replace("Node,Type,Value", "Name,Type,Value")),
-    (LMP_DA, report(lines=("INDIANA.HUB,Hub,LMP,1,2",))), (LMP_DA, report(lines=("INDIANA.HUB,Hub,LMP,x" + ",1" * 23,))),
-    (LMP_DA, "<html>Just a moment...</html>"), (LMP_DA, "<Error><Code>AuthenticationFailed</Code></Error>"),
-])
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (LMP_DA, report("Day Ahead Market ExAnte LMPs")),
+        (LMP_DA, report("Real-Time Final Market LMPs")),
+        (LMP_RT, report()),
+        (LMP_DA, report(day="soon")),
+        (LMP_DA, report(day="07/14/2026 07/15/2026")),
+        (LMP_DA, report().replace("HE 24", "HE 25")),
+        (LMP_DA, report().replace("HE 24", "24")),
+        (LMP_DA, report().replace("Node,Type,Value", "Name,Type,Value")),
+        (LMP_DA, report(lines=("INDIANA.HUB,Hub,LMP,1,2",))),
+        (LMP_DA, report(lines=("INDIANA.HUB,Hub,LMP,x" + ",1" * 23,))),
+        (LMP_DA, "<html>Just a moment...</html>"),
+        (LMP_DA, "<Error><Code>AuthenticationFailed</Code></Error>"),
+    ],
+)
 def test_another_report_is_a_changed_feed(found, text):
     with pytest.raises(FeedChanged):
         read(found, text)
@@ -126,46 +158,91 @@ def test_a_file_cut_in_its_last_figure_does_not_show_a_shorter_one():
 
 
 def test_load_is_dated_by_its_reference_only():
-    rows = read(LOAD, {"LoadInfo": {"RefId": "02-Oct-2026 - Interval 16:45 EST", "FiveMinTotalLoad": [
-        {"Load": {"Time": "00:00", "Value": "75757"}}, {"Load": {"Time": "16:45", "Value": "83,808"}},
-        {"Load": {"Time": "16:50", "Value": ""}},
-    ]}})
+    rows = read(
+        LOAD,
+        {
+            "LoadInfo": {
+                "RefId": "02-Oct-2026 - Interval 16:45 EST",
+                "FiveMinTotalLoad": [
+                    {"Load": {"Time": "00:00", "Value": "75757"}},
+                    {"Load": {"Time": "16:45", "Value": "83,808"}},
+                    {"Load": {"Time": "16:50", "Value": ""}},
+                ],
+            }
+        },
+    )
     midnight = instant("2026-10-02T05:00:00Z")
     assert [(r.ts, r.value) for r in rows] == [(midnight, 75757.0), (midnight + (16 * 12 + 9) * 300, 83808.0)]
 
 
-@pytest.mark.parametrize("change", [
-    {"RefId": "2026-10-02"}, {"RefId": "02-Okt-2026 - Interval"}, {"RefId": None}, {"FiveMinTotalLoad": {}},
-    {"FiveMinTotalLoad": [{"Time": "00:00"}]}, {"FiveMinTotalLoad": [{"Load": {"Time": "noon", "Value": "1"}}]},
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"RefId": "2026-10-02"},
+        {"RefId": "02-Okt-2026 - Interval"},
+        {"RefId": None},
+        {"FiveMinTotalLoad": {}},
+        {"FiveMinTotalLoad": [{"Time": "00:00"}]},
+        {"FiveMinTotalLoad": [{"Load": {"Time": "noon", "Value": "1"}}]},
+    ],
+)
 def test_another_load_layout_is_a_changed_feed(change):
     with pytest.raises(FeedChanged):
         read(LOAD, {"LoadInfo": {"RefId": "02-Oct-2026 - Interval 16:45 EST", "FiveMinTotalLoad": [], **change}})
 
 
 def test_minus_is_import_and_neighbours_are_named():
-    rows = read(NSI, {"instance": [
-        {"timestamp": "2026-10-02 16:05:00", "MISO": "-421", "PJM": "2057", "SWPP": "-867", "TVA": "0", "NEWBA": "5", "ONT": ""},
-    ]})
+    rows = read(
+        NSI,
+        {
+            "instance": [
+                {
+                    "timestamp": "2026-10-02 16:05:00",
+                    "MISO": "-421",
+                    "PJM": "2057",
+                    "SWPP": "-867",
+                    "TVA": "0",
+                    "NEWBA": "5",
+                    "ONT": "",
+                },
+            ]
+        },
+    )
     start = instant("2026-10-02T21:05:00Z")
     assert [(r.counterparty, r.link, r.ts, r.value) for r in rows.sorted()] == [
-        (None, None, start, 421.0), ("NEWBA", None, start, -5.0), ("Tennessee Valley Authority", None, start, 0.0),
-        ("US-PJM", "pjm-miso-ac", start, -2057.0), ("US-SPP", "miso-spp-ac", start, 867.0),
+        (None, None, start, 421.0),
+        ("NEWBA", None, start, -5.0),
+        ("Tennessee Valley Authority", None, start, 0.0),
+        ("US-PJM", "pjm-miso-ac", start, -2057.0),
+        ("US-SPP", "miso-spp-ac", start, 867.0),
     ]
 
 
-@pytest.mark.parametrize("reading", [
-    {"timestamp": "2026-10-02 16:05:00", "PJM": "1"}, {"timestamp": "2026-10-02 16:05:00", "MISO": "1", "not an area": "1"},
-    {"MISO": "1"}, {"timestamp": "16:05", "MISO": "1"}, {"timestamp": "2026-10-02 16:05:00", "MISO": "none"}, "MISO",
-])
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {"timestamp": "2026-10-02 16:05:00", "PJM": "1"},
+        {"timestamp": "2026-10-02 16:05:00", "MISO": "1", "not an area": "1"},
+        {"MISO": "1"},
+        {"timestamp": "16:05", "MISO": "1"},
+        {"timestamp": "2026-10-02 16:05:00", "MISO": "none"},
+        "MISO",
+    ],
+)
 def test_another_interchange_layout_is_a_changed_feed(reading):
     with pytest.raises(FeedChanged):
         read(NSI, {"instance": [reading]})
 
 
-@pytest.mark.parametrize(("found", "body"), [
-    (LMP_RT, {"headers": [], "data": []}), (NSI, {"instance": []}), (LMP_RT, ""), (LOAD_DAILY, b""),
-])
+@pytest.mark.parametrize(
+    ("found", "body"),
+    [
+        (LMP_RT, {"headers": [], "data": []}),
+        (NSI, {"instance": []}),
+        (LMP_RT, ""),
+        (LOAD_DAILY, b""),
+    ],
+)
 def test_nothing_yet_is_not_published(found, body):
     with pytest.raises(NotPublished):
         read(found, body)
@@ -213,7 +290,14 @@ def ole(stream: bytes) -> bytes:
     return header + fat + directory + stream
 
 
-OLD_HEADER = ["Market Day", "HourEnding", "LRZ1 MTLF (MWh)", "LRZ1 ActualLoad (MWh)", "MISO MTLF (MWh)", "MISO ActualLoad (MWh)"]
+OLD_HEADER = [
+    "Market Day",
+    "HourEnding",
+    "LRZ1 MTLF (MWh)",
+    "LRZ1 ActualLoad (MWh)",
+    "MISO MTLF (MWh)",
+    "MISO ActualLoad (MWh)",
+]
 NEW_HEADER = ["Market Day", "", "HourEnding", "", "MISO MTLF (MWh)", "", "", "MISO ActualLoad (MWh)", ""]
 MARCH_9 = 45725
 
@@ -222,11 +306,32 @@ def hours(day: object, actual: bool) -> list[list[object]]:
     return [[day, h, 1, 2, 60_000 + h, 59_000.25 + h if actual else ""] for h in range(1, 25)]
 
 
-OLD = [["FORECASTED AND"], ["ACTUAL LOAD REPORT"], ["Published Date:", MARCH_9 + 1], [], OLD_HEADER, ["March 09, 2025"],
-       *hours(MARCH_9, True), OLD_HEADER, ["March 10, 2025"], *hours(MARCH_9 + 1, False), ["MISO MAKES NO REPRESENTATIONS"]]
-NEW = [["FORECASTED AND"], [], ["ACTUAL LOAD REPORT"], [], ["Published Date:", "", "03/10/2025"], [], NEW_HEADER, ["", "March 09, 2025"],
-       *[["03/09/2025" if h == 1 else "", "", h, "", 1, "", "", "", 59_000.25 + h] for h in range(1, 25)],
-       NEW_HEADER, *[["3/10/2025", "", str(h), "", 1] for h in range(1, 25)]]
+OLD = [
+    ["FORECASTED AND"],
+    ["ACTUAL LOAD REPORT"],
+    ["Published Date:", MARCH_9 + 1],
+    [],
+    OLD_HEADER,
+    ["March 09, 2025"],
+    *hours(MARCH_9, True),
+    OLD_HEADER,
+    ["March 10, 2025"],
+    *hours(MARCH_9 + 1, False),
+    ["MISO MAKES NO REPRESENTATIONS"],
+]
+NEW = [
+    ["FORECASTED AND"],
+    [],
+    ["ACTUAL LOAD REPORT"],
+    [],
+    ["Published Date:", "", "03/10/2025"],
+    [],
+    NEW_HEADER,
+    ["", "March 09, 2025"],
+    *[["03/09/2025" if h == 1 else "", "", h, "", 1, "", "", "", 59_000.25 + h] for h in range(1, 25)],
+    NEW_HEADER,
+    *[["3/10/2025", "", str(h), "", 1] for h in range(1, 25)],
+]
 
 
 @pytest.mark.parametrize("sheet", [OLD, NEW], ids=["until April 2026", "since"])
@@ -237,14 +342,24 @@ def test_both_workbooks_give_the_actual_hours_of_standard_time(sheet):
     assert {(r.metric, r.resolution, r.unit) for r in rows} == {("demand", "1h", "MW")}
 
 
-@pytest.mark.parametrize("body", [
-    workbook(OLD[:4]), workbook([["Market Day", "HourEnding", "MISO MTLF (MWh)"], *hours(MARCH_9, True)]),
-    workbook([OLD_HEADER, [MARCH_9, 25, 1, 2, 3, 4]]), workbook([OLD_HEADER, ["", 1, 1, 2, 3, 4]]),
-    workbook([OLD_HEADER, [-1, 1, 1, 2, 3, 4]]),
-    workbook([OLD_HEADER, ["9 March", 1, 1, 2, 3, 4]]), workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3, "n/a"]]),
-    workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3]], error_at=(1, 5)), workbook(OLD)[:3000], b"\xd0\xcf\x11\xe0" + bytes(4000),
-    b"PK\x03\x04", b"Market Day,HourEnding", b"<html></html>",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        workbook(OLD[:4]),
+        workbook([["Market Day", "HourEnding", "MISO MTLF (MWh)"], *hours(MARCH_9, True)]),
+        workbook([OLD_HEADER, [MARCH_9, 25, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, ["", 1, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, [-1, 1, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, ["9 March", 1, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3, "n/a"]]),
+        workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3]], error_at=(1, 5)),
+        workbook(OLD)[:3000],
+        b"\xd0\xcf\x11\xe0" + bytes(4000),
+        b"PK\x03\x04",
+        b"Market Day,HourEnding",
+        b"<html></html>",
+    ],
+)
 def test_what_is_no_such_workbook_is_a_changed_feed(body):
     with pytest.raises(FeedChanged):
         read(LOAD_DAILY, body)
@@ -256,25 +371,44 @@ def test_a_broken_row_number_does_not_fill_the_memory():
     assert not len(read(LOAD_DAILY, body))
 
 
-@pytest.mark.parametrize(("found", "path"), [
-    (LMP_RT, "MarketPricing/GetRealTimeFiveMinExPost/Current"), (LOAD, "RealTimeTotalLoad"), (NSI, "Interchange/GetNsi/FiveMinute"),
-])
+@pytest.mark.parametrize(
+    ("found", "path"),
+    [
+        (LMP_RT, "MarketPricing/GetRealTimeFiveMinExPost/Current"),
+        (LOAD, "RealTimeTotalLoad"),
+        (NSI, "Interchange/GetNsi/FiveMinute"),
+    ],
+)
 def test_live_answers_are_asked_for_once_whatever_the_days(found, path):
-    for first, last in ((SPRING, SPRING), (AUTUMN, AUTUMN), (ORDINARY, ORDINARY), (date(2026, 10, 1), date(2026, 10, 31))):
+    for first, last in (
+        (SPRING, SPRING),
+        (AUTUMN, AUTUMN),
+        (ORDINARY, ORDINARY),
+        (date(2026, 10, 1), date(2026, 10, 31)),
+    ):
         (request,) = found.requests(market_days(first, last, found.tz))
         assert request.url == f"https://public-api.misoenergy.org/api/{path}"
         assert request.params == ()
         assert len(request.days) == (last - first).days + 1
 
 
-@pytest.mark.parametrize(("found", "day", "name"), [
-    (LMP_DA, SPRING, "20260308_da_expost_lmp.csv"), (LMP_DA, AUTUMN, "20261101_da_expost_lmp.csv"),
-    (LMP_DA, ORDINARY, "20260923_da_expost_lmp.csv"), (LMP_DA, date(2026, 11, 21), "20261121_da_expost_lmp.csv"),
-    (LOAD_DAILY, SPRING, "20260309_df_al.xls"), (LOAD_DAILY, AUTUMN, "20261102_df_al.xls"), (LOAD_DAILY, ORDINARY, "20260924_df_al.xls"),
-    (LMP_RT_DAILY, SPRING, "20260308_rt_lmp_final.csv"), (LMP_RT_DAILY, AUTUMN, "20261101_rt_lmp_final.csv"),
-    (LMP_RT_DAILY, date(2026, 11, 15), "20261115_rt_lmp_final.csv"), (LMP_RT_DAILY, date(2026, 11, 16), "20261116_rt_lmp_prelim.csv"),
-    (LMP_RT_DAILY, date(2026, 11, 19), "20261119_rt_lmp_prelim.csv"),
-])
+@pytest.mark.parametrize(
+    ("found", "day", "name"),
+    [
+        (LMP_DA, SPRING, "20260308_da_expost_lmp.csv"),
+        (LMP_DA, AUTUMN, "20261101_da_expost_lmp.csv"),
+        (LMP_DA, ORDINARY, "20260923_da_expost_lmp.csv"),
+        (LMP_DA, date(2026, 11, 21), "20261121_da_expost_lmp.csv"),
+        (LOAD_DAILY, SPRING, "20260309_df_al.xls"),
+        (LOAD_DAILY, AUTUMN, "20261102_df_al.xls"),
+        (LOAD_DAILY, ORDINARY, "20260924_df_al.xls"),
+        (LMP_RT_DAILY, SPRING, "20260308_rt_lmp_final.csv"),
+        (LMP_RT_DAILY, AUTUMN, "20261101_rt_lmp_final.csv"),
+        (LMP_RT_DAILY, date(2026, 11, 15), "20261115_rt_lmp_final.csv"),
+        (LMP_RT_DAILY, date(2026, 11, 16), "20261116_rt_lmp_prelim.csv"),
+        (LMP_RT_DAILY, date(2026, 11, 19), "20261119_rt_lmp_prelim.csv"),
+    ],
+)
 def test_daily_files_are_asked_for_by_name(found, day, name):
     (request,) = found.requests([MarketDay(day, found.tz)])
     assert request.url == f"https://docs.misoenergy.org/marketreports/{name}"
@@ -283,10 +417,15 @@ def test_daily_files_are_asked_for_by_name(found, day, name):
     assert len({r.url for r in month}) == 31
 
 
-@pytest.mark.parametrize("file", [
-    "miso/Interchange_GetNsi_FiveMinute_EXCERPT.json", "miso/RealTimeTotalLoad.json", "miso/da_expost_lmp_20260714_TRIMMED.csv",
-    "miso/df_al_20250310.xls",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "miso/Interchange_GetNsi_FiveMinute_EXCERPT.json",
+        "miso/RealTimeTotalLoad.json",
+        "miso/da_expost_lmp_20260714_TRIMMED.csv",
+        "miso/df_al_20250310.xls",
+    ],
+)
 def test_requests_are_those_that_were_recorded(file, recorded):
     entry = recorded(file)
     found = feed(entry["feed"])

@@ -30,10 +30,15 @@ def half_hour(start, end, **what):
     return {"from": start, "to": end, **what}
 
 
-MIDNIGHT = half_hour("2026-08-01T00:00Z", "2026-08-01T00:30Z", intensity={"forecast": 167, "actual": 165, "index": "moderate"})
-RUNNING = half_hour("2026-08-01T00:30Z", "2026-08-01T01:00Z", intensity={"forecast": 164, "actual": None, "index": "low"})
+MIDNIGHT = half_hour(
+    "2026-08-01T00:00Z", "2026-08-01T00:30Z", intensity={"forecast": 167, "actual": 165, "index": "moderate"}
+)
+RUNNING = half_hour(
+    "2026-08-01T00:30Z", "2026-08-01T01:00Z", intensity={"forecast": 164, "actual": None, "index": "low"}
+)
 MIX = half_hour(
-    "2021-04-30T21:30Z", "2021-04-30T22:00Z",
+    "2021-04-30T21:30Z",
+    "2021-04-30T22:00Z",
     generationmix=[{"fuel": "biomass", "perc": 7.8}, {"perc": 0, "fuel": "coal"}, {"fuel": "imports", "perc": None}],
 )
 
@@ -52,7 +57,8 @@ def test_null_actual_is_no_row_and_forecast_is_no_actual():
 def test_data_may_be_an_object_or_a_list(data):
     rows = read(GENERATION, {"data": data})
     assert [(r.fuel, r.value, r.unit, r.ts) for r in rows] == [
-        ("biomass", 7.8, "%", 1619818200), ("coal", 0.0, "%", 1619818200),
+        ("biomass", 7.8, "%", 1619818200),
+        ("coal", 0.0, "%", 1619818200),
     ]
 
 
@@ -71,12 +77,15 @@ def test_order_and_repetition_of_half_hours_do_not_matter():
     assert [(r.ts, r.value) for r in rows.sorted()] == [(1785540600, 166.0), (1785542400, 165.0)]
 
 
-@pytest.mark.parametrize(("first", "last", "path"), [
-    (date(2026, 11, 20), None, "2026-11-20T00:00Z/2026-11-21T00:00Z"),
-    (date(2026, 3, 29), None, "2026-03-29T00:00Z/2026-03-30T00:00Z"),
-    (date(2026, 10, 25), None, "2026-10-25T00:00Z/2026-10-26T00:00Z"),
-    (date(2019, 4, 1), date(2019, 4, 7), "2019-04-01T00:00Z/2019-04-08T00:00Z"),
-])
+@pytest.mark.parametrize(
+    ("first", "last", "path"),
+    [
+        (date(2026, 11, 20), None, "2026-11-20T00:00Z/2026-11-21T00:00Z"),
+        (date(2026, 3, 29), None, "2026-03-29T00:00Z/2026-03-30T00:00Z"),
+        (date(2026, 10, 25), None, "2026-10-25T00:00Z/2026-10-26T00:00Z"),
+        (date(2019, 4, 1), date(2019, 4, 7), "2019-04-01T00:00Z/2019-04-08T00:00Z"),
+    ],
+)
 def test_a_day_is_asked_for_to_its_end_in_utc(first, last, path):
     (request,) = ask(GENERATION, first, last)
     assert request.url == f"https://api.carbonintensity.org.uk/generation/{path}"
@@ -109,28 +118,31 @@ def broken(**changes):
     return {"data": [{**MIDNIGHT, **changes}]}
 
 
-@pytest.mark.parametrize(("document", "failure"), [
-    (b"", NotPublished),
-    (b'{"data":[{"from":"2026-08-01T00:00Z","to"', FeedChanged),
-    (b"<html><body>Bad gateway</body></html>", FeedChanged),
-    (b"\xff\xfe\x00", FeedChanged),
-    ({"data": []}, NotPublished),
-    ({"dates": []}, FeedChanged),
-    ([], FeedChanged),
-    ({"data": [7]}, FeedChanged),
-    (broken(to="2026-08-01T01:00Z"), FeedChanged),
-    (broken(**{"from": "2026-08-01T00:10Z", "to": "2026-08-01T00:40Z"}), FeedChanged),
-    (broken(**{"from": "2026-08-01"}), FeedChanged),
-    (broken(**{"from": "2026-13-01T00:00Z"}), FeedChanged),
-    (broken(**{"from": "9026-08-01T00:00Z", "to": "9026-08-01T00:30Z"}), FeedChanged),
-    (broken(**{"from": ["2026-08-01T00:00Z"]}), FeedChanged),
-    (broken(intensity={"forecast": 1}), FeedChanged),
-    (broken(intensity={"actual": "n/a"}), FeedChanged),
-    (broken(intensity={"actual": True}), FeedChanged),
-    ({"error": {"code": "400 Bad Request", "message": "Please enter a valid date"}}, FeedChanged),
-    ({"error": {"code": "500 Internal Server Error", "message": "There was an error"}}, FeedUnavailable),
-    ({"error": "no"}, FeedChanged),
-])
+@pytest.mark.parametrize(
+    ("document", "failure"),
+    [
+        (b"", NotPublished),
+        (b'{"data":[{"from":"2026-08-01T00:00Z","to"', FeedChanged),
+        (b"<html><body>Bad gateway</body></html>", FeedChanged),
+        (b"\xff\xfe\x00", FeedChanged),
+        ({"data": []}, NotPublished),
+        ({"dates": []}, FeedChanged),
+        ([], FeedChanged),
+        ({"data": [7]}, FeedChanged),
+        (broken(to="2026-08-01T01:00Z"), FeedChanged),
+        (broken(**{"from": "2026-08-01T00:10Z", "to": "2026-08-01T00:40Z"}), FeedChanged),
+        (broken(**{"from": "2026-08-01"}), FeedChanged),
+        (broken(**{"from": "2026-13-01T00:00Z"}), FeedChanged),
+        (broken(**{"from": "9026-08-01T00:00Z", "to": "9026-08-01T00:30Z"}), FeedChanged),
+        (broken(**{"from": ["2026-08-01T00:00Z"]}), FeedChanged),
+        (broken(intensity={"forecast": 1}), FeedChanged),
+        (broken(intensity={"actual": "n/a"}), FeedChanged),
+        (broken(intensity={"actual": True}), FeedChanged),
+        ({"error": {"code": "400 Bad Request", "message": "Please enter a valid date"}}, FeedChanged),
+        ({"error": {"code": "500 Internal Server Error", "message": "There was an error"}}, FeedUnavailable),
+        ({"error": "no"}, FeedChanged),
+    ],
+)
 def test_what_is_no_intensity_fails_by_type(document, failure):
     with pytest.raises(failure):
         read(INTENSITY, document)

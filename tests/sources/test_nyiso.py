@@ -34,7 +34,10 @@ def at(text):
 
 def lbmp(stamps, name="N.Y.C."):
     """A price file: one price per stamp, growing by one; another zone beside ours."""
-    lines = [f"{stamp},CAPITL,61757,1.00,0.10,0.00\n{stamp},{name},61761,{10 + i}.50,1.00,-2.00" for i, stamp in enumerate(stamps)]
+    lines = [
+        f"{stamp},CAPITL,61757,1.00,0.10,0.00\n{stamp},{name},61761,{10 + i}.50,1.00,-2.00"
+        for i, stamp in enumerate(stamps)
+    ]
     return "\r\n".join([LBMP, *"\n".join(lines).split("\n"), ""])
 
 
@@ -52,12 +55,19 @@ def pal(stamps, zones=LOAD_ZONES, clock="EST"):
 def flows(stamps, ties=tuple(TIES), more=()):
     names = ("CENTRAL EAST - VC", *ties, "SCH - HQ_IMPORT_EXPORT", *more)
     lines = [f"{stamp},{name},233{i:02},{i * 10}.5,9999,-9999" for stamp in stamps for i, name in enumerate(names)]
-    return "\r\n".join(["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)", *lines, ""])
+    return "\r\n".join(
+        ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)", *lines, ""]
+    )
 
 
-@pytest.mark.parametrize("file", [
-    "nyiso/pal_20171122.csv", "nyiso/ExternalLimitsFlows_20171122.csv", "nyiso/damlbmp_zone_20260923.csv",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "nyiso/pal_20171122.csv",
+        "nyiso/ExternalLimitsFlows_20171122.csv",
+        "nyiso/damlbmp_zone_20260923.csv",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -111,12 +121,15 @@ def test_quotes_and_seconds_make_no_difference():
     assert list(read(RT, plain.replace("LBMP ($/MWHr)", "LBMP ($/MWH)"))) == list(read(RT, plain))
 
 
-@pytest.mark.parametrize(("ends", "kept"), [
-    (["14:30", "14:35", "14:40", "14:45", "15:00", "15:15"], 3),  # 14:45 may be either: it counts as advisory
-    (["14:30", "14:35", "14:45", "15:00"], 2),
-    (["14:35", "14:40"], 2),
-    (["00:05", "00:15", "00:30"], 1),
-])
+@pytest.mark.parametrize(
+    ("ends", "kept"),
+    [
+        (["14:30", "14:35", "14:40", "14:45", "15:00", "15:15"], 3),  # 14:45 may be either: it counts as advisory
+        (["14:30", "14:35", "14:45", "15:00"], 2),
+        (["14:35", "14:40"], 2),
+        (["00:05", "00:15", "00:30"], 1),
+    ],
+)
 def test_advisory_quarter_hours_of_a_running_day_are_no_prices(ends, kept):
     rows = read(RT, lbmp([f"11/20/2026 {end}" for end in ends]))
     assert len(rows) == kept
@@ -138,13 +151,19 @@ def test_hourly_and_five_minute_files_are_not_taken_for_each_other():
 
 
 def test_demand_is_the_sum_of_eleven_zones_and_of_no_fewer():
-    rows = read(LOAD, pal(["11/20/2026 00:00:00", "11/20/2026 00:05:00"]) + pal(["11/20/2026 00:10:00"], LOAD_ZONES[:10]).split("\n", 1)[1])
+    rows = read(
+        LOAD,
+        pal(["11/20/2026 00:00:00", "11/20/2026 00:05:00"])
+        + pal(["11/20/2026 00:10:00"], LOAD_ZONES[:10]).split("\n", 1)[1],
+    )
     assert net(rows) == {at("2026-11-20T00:00-05:00"): 1157.75, at("2026-11-20T00:05-05:00"): 1157.75}
     assert rows.dropped == {"sum without all its parts": 1}
 
 
 def test_the_load_file_says_which_pass_a_stamp_is_in():
-    rows = read(LOAD, pal(["11/01/2026 01:30:00"], clock="EST") + pal(["11/01/2026 01:30:00"], clock="EDT").split("\n", 1)[1])
+    rows = read(
+        LOAD, pal(["11/01/2026 01:30:00"], clock="EST") + pal(["11/01/2026 01:30:00"], clock="EDT").split("\n", 1)[1]
+    )
     assert sorted(net(rows)) == [at("2026-11-01T01:30-04:00"), at("2026-11-01T01:30-05:00")]
     with pytest.raises(FeedChanged):
         read(LOAD, pal(["11/01/2026 01:30:00"], clock="PST"))
@@ -213,7 +232,9 @@ POSTINGS = "https://oasis-postings.prod.nysdi.com"
 @pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
 def test_a_day_is_one_file(day):
     for found, folder, file in (
-        (RT, "RT_LBMP_ZONE", "realtime_zone"), (DA, "DAM_LBMP_ZONE", "damlbmp_zone"), (LOAD, "RT_ACTUAL_LOAD", "pal"),
+        (RT, "RT_LBMP_ZONE", "realtime_zone"),
+        (DA, "DAM_LBMP_ZONE", "damlbmp_zone"),
+        (LOAD, "RT_ACTUAL_LOAD", "pal"),
         (FLOWS, "INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"),
     ):
         (request,) = found.requests([MarketDay(day, found.tz)])

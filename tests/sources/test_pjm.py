@@ -23,7 +23,9 @@ def noon(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
 
 
-def item(stamp: str, price: object = 31.862345, node: object = 1, name: str = "PJM-RTO", market: str = "da", **more: object):
+def item(
+    stamp: str, price: object = 31.862345, node: object = 1, name: str = "PJM-RTO", market: str = "da", **more: object
+):
     return {"datetime_beginning_utc": stamp, "pnode_id": node, "pnode_name": name, f"total_lmp_{market}": price, **more}
 
 
@@ -45,12 +47,20 @@ def test_a_recorded_answer_gives_its_expected_rows(parsed, expected, stated):
 
 
 def test_items_are_unsorted_and_of_many_nodes():
-    rows = read(DA, page([
-        item("2026-06-09T05:00:00", -1), item("2026-06-09T04:00:00", 44.2, 51292, "BGE"), item("2026-06-09T04:00:00"),
-    ]))
+    rows = read(
+        DA,
+        page(
+            [
+                item("2026-06-09T05:00:00", -1),
+                item("2026-06-09T04:00:00", 44.2, 51292, "BGE"),
+                item("2026-06-09T04:00:00"),
+            ]
+        ),
+    )
     start = instant("2026-06-09T04:00:00Z")
     assert [(r.ts, r.value, r.metric, r.resolution) for r in rows.sorted()] == [
-        (start, 31.862345, "price_day_ahead", "1h"), (start + 3600, -1.0, "price_day_ahead", "1h"),
+        (start, 31.862345, "price_day_ahead", "1h"),
+        (start + 3600, -1.0, "price_day_ahead", "1h"),
     ]
 
 
@@ -63,16 +73,24 @@ def test_a_node_is_known_by_its_number_or_its_name():
         read(DA, page([nameless]))
 
 
-@pytest.mark.parametrize("stamp", ["2026-06-09T04:05:01", "2026-06-09 04:05:00", "2026-06-09T04:05:00.37", "2026-06-09T04:05:00Z"])
+@pytest.mark.parametrize(
+    "stamp", ["2026-06-09T04:05:01", "2026-06-09 04:05:00", "2026-06-09T04:05:00.37", "2026-06-09T04:05:00Z"]
+)
 def test_a_stray_second_means_the_minute(stamp):
     assert [r.ts for r in read(RT, page([item(stamp, market="rt")]))] == [instant("2026-06-09T04:05:00Z")]
 
 
 def test_readings_off_the_grid_are_dropped_and_counted_and_old_versions_are_left():
-    rows = read(RT, page([
-        item("2026-06-09T04:03:00", market="rt"), item("2026-06-09T04:05:00", 1, market="rt", row_is_current=False),
-        item("2026-06-09T04:05:00", 2, market="rt", row_is_current=True),
-    ]))
+    rows = read(
+        RT,
+        page(
+            [
+                item("2026-06-09T04:03:00", market="rt"),
+                item("2026-06-09T04:05:00", 1, market="rt", row_is_current=False),
+                item("2026-06-09T04:05:00", 2, market="rt", row_is_current=True),
+            ]
+        ),
+    )
     assert [r.value for r in rows] == [2.0]
     assert rows.dropped == {"off the grid": 1}
 
@@ -85,12 +103,22 @@ def test_utc_stamps_make_days_of_any_length_whole(day, hours):
     assert len(rows) == hours
 
 
-@pytest.mark.parametrize("body", [
-    b"{}", b"[]", b'{"errors": [{"field": "pnode_id"}]}', b'{"items": [], "totalRows": 3}', page([item("2026-06-09T04:00:00")], 0)[:-9],
-    page([item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")], 1), page([item("9/6/2026 4:00")]),
-    page([item("2026-06-09T04:00:00", None)]), page([item("2026-06-09T04:00:00", market="rt")]), page(["2026-06-09T04:00:00"]),
-    page([item("0001-01-01T00:00:00")]),
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"[]",
+        b'{"errors": [{"field": "pnode_id"}]}',
+        b'{"items": [], "totalRows": 3}',
+        page([item("2026-06-09T04:00:00")], 0)[:-9],
+        page([item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")], 1),
+        page([item("9/6/2026 4:00")]),
+        page([item("2026-06-09T04:00:00", None)]),
+        page([item("2026-06-09T04:00:00", market="rt")]),
+        page(["2026-06-09T04:00:00"]),
+        page([item("0001-01-01T00:00:00")]),
+    ],
+)
 def test_what_is_no_page_is_a_changed_feed(body):
     with pytest.raises(FeedChanged):
         read(DA, body)
@@ -114,19 +142,26 @@ def test_pages_are_followed_until_totalrows_are_there():
         DA.parse(page(two[:1], 4, 3), second)
 
 
-@pytest.mark.parametrize(("first", "last", "span"), [
-    (date(2026, 3, 8), date(2026, 3, 8), "2026-03-08 00:00to2026-03-08 23:59"),
-    (date(2026, 11, 1), date(2026, 11, 1), "2026-11-01 00:00to2026-11-01 23:59"),
-    (date(2026, 9, 23), date(2026, 9, 23), "2026-09-23 00:00to2026-09-23 23:59"),
-    (FIRST, date(2026, 10, 31), "2026-10-01 00:00to2026-10-31 23:59"),
-])
+@pytest.mark.parametrize(
+    ("first", "last", "span"),
+    [
+        (date(2026, 3, 8), date(2026, 3, 8), "2026-03-08 00:00to2026-03-08 23:59"),
+        (date(2026, 11, 1), date(2026, 11, 1), "2026-11-01 00:00to2026-11-01 23:59"),
+        (date(2026, 9, 23), date(2026, 9, 23), "2026-09-23 00:00to2026-09-23 23:59"),
+        (FIRST, date(2026, 10, 31), "2026-10-01 00:00to2026-10-31 23:59"),
+    ],
+)
 def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
     for found, product, price in ((DA, "da_hrl_lmps", "total_lmp_da"), (RT, "rt_fivemin_hrl_lmps", "total_lmp_rt")):
         (request,) = found.requests(market_days(first, last, found.tz))
         assert request.url == f"https://api.pjm.com/api/v1/{product}"
         assert dict(request.params) == {
-            "rowCount": "50000", "startRow": "1", "fields": f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}",
-            "pnode_id": "1", "datetime_beginning_ept": span, **({"row_is_current": "TRUE"} if found is RT else {}),
+            "rowCount": "50000",
+            "startRow": "1",
+            "fields": f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}",
+            "pnode_id": "1",
+            "datetime_beginning_ept": span,
+            **({"row_is_current": "TRUE"} if found is RT else {}),
         }
         assert [d.day for d in market_days(first, last, found.tz)] == list(request.days)
 
@@ -159,7 +194,9 @@ def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_on
 
 def test_the_key_is_never_part_of_the_address_and_the_prices_are_withheld():
     (request,) = RT.requests([MarketDay(FIRST, RT.tz)])
-    assert [(s.where, s.name, s.env) for s in request.secrets] == [("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))]
+    assert [(s.where, s.name, s.env) for s in request.secrets] == [
+        ("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
+    ]
     assert SOURCE.withheld
     assert SOURCE.redistributable == "no"
     assert SOURCE.required_env == ("PJM_API_KEY",)

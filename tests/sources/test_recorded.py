@@ -21,7 +21,9 @@ API = "https://h/api?in_Domain={}&out_Domain={}&periodStart=202409012200"
 MIX = "https://h/generation/2026-08-01T00:00Z/2026-08-0{}T00:00Z"
 
 
-def entry(file: str, feed: str | None, zone: str | None, day: str | None, url: str, status: int = 200) -> dict[str, object]:
+def entry(
+    file: str, feed: str | None, zone: str | None, day: str | None, url: str, status: int = 200
+) -> dict[str, object]:
     return {"file": file, "feed": feed, "zone": zone, "day": day, "request_url": url, "http_status": status}
 
 
@@ -56,12 +58,15 @@ def test_a_question_finds_the_answer_of_its_feed_zone_and_day(folder: Path) -> N
     assert asked(folder, question(MIX.format(3), zone=None)) == b"body of a.json"
 
 
-@pytest.mark.parametrize("other", [
-    question(MIX.format(3), feed="neso.carbon_intensity"),
-    question(MIX.format(3), day=date(2026, 8, 2)),
-    question(MIX.format(3), zone="FR"),
-    question(MIX.format(3).replace("generation", "intensity")),
-])
+@pytest.mark.parametrize(
+    "other",
+    [
+        question(MIX.format(3), feed="neso.carbon_intensity"),
+        question(MIX.format(3), day=date(2026, 8, 2)),
+        question(MIX.format(3), zone="FR"),
+        question(MIX.format(3).replace("generation", "intensity")),
+    ],
+)
 def test_another_question_is_not_there(folder: Path, other: Request) -> None:
     assert Recorded(folder)(other, NONE).status == 404
     with pytest.raises(NotPublished):

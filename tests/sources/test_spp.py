@@ -35,10 +35,17 @@ def sheet(*lines):
     return "\r\n".join([*lines, ""])
 
 
-@pytest.mark.parametrize("file", [
-    "spp/DA-LMP-SL-202511020100_TRIMMED.csv", "spp/DA-LMP-SL-202604010100_TRIMMED.csv", "spp/DA-LMP-SL-202610040100_TRIMMED.csv",
-    "spp/OP-MTLF-202607150000.csv", "spp/RTBM-LMP-SL-202503310840.csv", "spp/RTBM-LMP-SL-202503310850.csv",
-])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "spp/DA-LMP-SL-202511020100_TRIMMED.csv",
+        "spp/DA-LMP-SL-202604010100_TRIMMED.csv",
+        "spp/DA-LMP-SL-202610040100_TRIMMED.csv",
+        "spp/OP-MTLF-202607150000.csv",
+        "spp/RTBM-LMP-SL-202503310840.csv",
+        "spp/RTBM-LMP-SL-202503310850.csv",
+    ],
+)
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
     assert stated(parsed(file)) == expected(file)
 
@@ -58,7 +65,9 @@ def test_an_empty_answer_is_not_published(recordings):
         read(TIES, (recordings / "spp/error_404_TieFlows_SWPW_Feb2025.bin").read_bytes())
 
 
-@pytest.mark.parametrize("header", [OLD, OLD.upper().replace(" ", "_"), OLD.replace("Settlement Location", "settlementlocation")])
+@pytest.mark.parametrize(
+    "header", [OLD, OLD.upper().replace(" ", "_"), OLD.replace("Settlement Location", "settlementlocation")]
+)
 @pytest.mark.parametrize("end", ["04/01/2026 06:00:00", "4/1/2026 6:00", "4/1/2026 06:00"])
 def test_any_spelling_of_header_and_date(header, end):
     rows = read(DA, prices(header, f"x,{end},AEC,SOUC,1.5,0,0,0", f"x,{end},SPPSOUTH_HUB,SPPSOUTH_H,-19.5534,0,0,0"))
@@ -66,7 +75,9 @@ def test_any_spelling_of_header_and_date(header, end):
 
 
 def test_only_the_eastern_area_counts():
-    lines = [f"x,4/1/2026 6:00,{area},SPPSOUTH_HUB,H,{price},0,0,0" for area, price in (("SPP", "19.5"), ("SWPW", "27.5"))]
+    lines = [
+        f"x,4/1/2026 6:00,{area},SPPSOUTH_HUB,H,{price},0,0,0" for area, price in (("SPP", "19.5"), ("SWPW", "27.5"))
+    ]
     assert pairs(read(DA, prices(NEW, *lines))) == [(instant("2026-04-01T05:00Z"), 19.5)]
     with pytest.raises(FeedChanged):
         read(DA, prices(NEW, lines[1]))
@@ -76,7 +87,9 @@ def test_only_the_eastern_area_counts():
 def test_gmt_ends_give_every_day_its_hours(day, hours):
     window = MarketDay(day, TZ)
     gmt = [f"{m:%m/%d/%Y %H:%M:%S}" for m in (utc(ts) for ts in range(window.start + 3600, window.end + 1, 3600))]
-    rows = read(DA, prices(OLD, *(f"11/01/2026 02:00:00,{end},SPPSOUTH_HUB,H,{i}.5,0,0,0" for i, end in enumerate(gmt))))
+    rows = read(
+        DA, prices(OLD, *(f"11/01/2026 02:00:00,{end},SPPSOUTH_HUB,H,{i}.5,0,0,0" for i, end in enumerate(gmt)))
+    )
     assert pairs(rows) == [(window.start + i * 3600, i + 0.5) for i in range(hours)]
 
 
@@ -98,8 +111,12 @@ def test_day_ahead_and_real_time_are_not_taken_for_each_other():
 
 def test_the_running_hour_of_the_load_file_is_left_out():
     text = sheet(
-        "Interval,GMTIntervalEnd,MTLF,Averaged Actual,BAA", "x,07/15/2026 07:00:00,36341,,SPP", "x,07/15/2026 06:00:00,38091,20432,SPP",
-        "x,07/15/2026 06:00:00,3300,1700,SWPW", "x,07/15/2026 05:00:00,41100,41132,SPP", "x,07/15/2026 05:00:00,3900,3974,SWPW",
+        "Interval,GMTIntervalEnd,MTLF,Averaged Actual,BAA",
+        "x,07/15/2026 07:00:00,36341,,SPP",
+        "x,07/15/2026 06:00:00,38091,20432,SPP",
+        "x,07/15/2026 06:00:00,3300,1700,SWPW",
+        "x,07/15/2026 05:00:00,41100,41132,SPP",
+        "x,07/15/2026 05:00:00,3900,3974,SWPW",
     )
     for found in (LOAD, HOURLY):
         rows = read(found, text)
@@ -111,21 +128,30 @@ def test_the_running_hour_of_the_load_file_is_left_out():
 def test_the_chart_gives_five_minutes_of_load():
     text = sheet(
         "Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF,Actual Wind",
-        "x,11/20/2026 13:50:00,,31000,,,,", "x,11/20/2026 13:45:00,30100,,,,,",
-        "x,11/20/2026 13:40:00,30000,,30012.4,,,9000", "x,11/20/2026 13:35:00,29900,,29950.1,,,9010",
+        "x,11/20/2026 13:50:00,,31000,,,,",
+        "x,11/20/2026 13:45:00,30100,,,,,",
+        "x,11/20/2026 13:40:00,30000,,30012.4,,,9000",
+        "x,11/20/2026 13:35:00,29900,,29950.1,,,9010",
     )
     assert pairs(read(LOAD, text)) == [(instant("2026-11-20T13:35Z"), 30012.4), (instant("2026-11-20T13:30Z"), 29950.1)]
 
 
 def test_the_short_term_file_is_read_too():
-    text = sheet("Interval,GMTInterval,STLF,Actual,BAA", "x,11/20/2026 13:40:00,30000,30012,SPP", "x,11/20/2026 13:40:00,3000,3012,SWPW")
+    text = sheet(
+        "Interval,GMTInterval,STLF,Actual,BAA",
+        "x,11/20/2026 13:40:00,30000,30012,SPP",
+        "x,11/20/2026 13:40:00,3000,3012,SWPW",
+    )
     assert [(r.ts, r.value, r.resolution) for r in read(LOAD, text)] == [(instant("2026-11-20T13:35Z"), 30012.0, "5m")]
 
 
 def test_interchange_keeps_five_minute_instants_and_turns_the_sign():
     text = sheet(
-        "GMTTime,SPP NSI,SPP NAI,AECI,EES,SPP NSI Future", "2026-11-20T13:40:00Z,900,912.5,100,-12,", "2026-11-20T13:41:00Z,900,930,1,2,",
-        "2026-11-20T13:45:00Z,900,-3.5,1,2,", "2026-11-20T13:50:00Z,,,,,870",
+        "GMTTime,SPP NSI,SPP NAI,AECI,EES,SPP NSI Future",
+        "2026-11-20T13:40:00Z,900,912.5,100,-12,",
+        "2026-11-20T13:41:00Z,900,930,1,2,",
+        "2026-11-20T13:45:00Z,900,-3.5,1,2,",
+        "2026-11-20T13:50:00Z,,,,,870",
     )
     rows = read(TIES, text)
     assert pairs(rows) == [(instant("2026-11-20T13:40Z"), -912.5), (instant("2026-11-20T13:45Z"), 3.5)]
@@ -136,7 +162,9 @@ def test_interchange_keeps_five_minute_instants_and_turns_the_sign():
 def test_a_cut_last_line_is_no_reading():
     with pytest.raises(FeedChanged):
         read(TIES, "GMTTime,SPP NSI,SPP NAI,AECI\n2026-11-20T13:40:00Z,900,912.5,100\n2026-11-20T13:45:00Z,900,9")
-    rows = read(LOAD, "Interval,GMTIntervalEnd,MTLF,Averaged Actual\nx,07/15/2026 06:00:00,1,2\nx,07/15/2026 05:00:00,4,411")
+    rows = read(
+        LOAD, "Interval,GMTIntervalEnd,MTLF,Averaged Actual\nx,07/15/2026 06:00:00,1,2\nx,07/15/2026 05:00:00,4,411"
+    )
     assert not len(rows), "the cell may be half a number"
 
 
@@ -159,14 +187,19 @@ def paths(requests):
 def test_a_recorded_interval_is_among_its_days_files(recorded):
     for name in ("202503310840", "202503310850"):
         url = recorded(f"spp/RTBM-LMP-SL-{name}.csv")["request_url"]
-        assert url in {f"{r.url}?path={dict(r.params)['path']}" for r in RT.requests([MarketDay(date(2025, 3, 31), TZ)])}
+        assert url in {
+            f"{r.url}?path={dict(r.params)['path']}" for r in RT.requests([MarketDay(date(2025, 3, 31), TZ)])
+        }
 
 
-@pytest.mark.parametrize(("day", "count", "some"), [
-    (date(2026, 11, 19), 288, ["202611190005", "202611200000"]),
-    (date(2026, 3, 8), 276, ["202603080155", "202603080305"]),
-    (date(2026, 11, 1), 300, ["202611010155", "202611010200", "202611010105d", "202611010200d"]),
-])
+@pytest.mark.parametrize(
+    ("day", "count", "some"),
+    [
+        (date(2026, 11, 19), 288, ["202611190005", "202611200000"]),
+        (date(2026, 3, 8), 276, ["202603080155", "202603080305"]),
+        (date(2026, 11, 1), 300, ["202611010155", "202611010200", "202611010105d", "202611010200d"]),
+    ],
+)
 def test_a_past_day_has_a_file_for_every_interval(noon, day, count, some):
     found = paths(RT.requests([MarketDay(day, TZ)]))
     assert len(found) == len(set(found)) == count
@@ -210,13 +243,17 @@ def test_load_is_the_chart_now_and_hourly_files_before(noon, recorded):
         (["download", "mtlf-vs-actual"], (("path", "/2026/11/19/OP-MTLF-202611190000.csv"),), (date(2026, 11, 18),)),
     ]
     (request,) = LOAD.requests([MarketDay(date(2026, 7, 14), TZ)])
-    assert recorded("spp/OP-MTLF-202607150000.csv")["request_url"].startswith(f"{request.url}?path={dict(request.params)['path']}")
+    assert recorded("spp/OP-MTLF-202607150000.csv")["request_url"].startswith(
+        f"{request.url}?path={dict(request.params)['path']}"
+    )
 
 
 def test_hourly_load_of_a_running_day_is_the_newest_file(monkeypatch):
     for now, path in (
-        ("2026-11-20T12:07:30-06:00", "20/OP-MTLF-202611201100.csv"), ("2026-11-20T12:20:00-06:00", "20/OP-MTLF-202611201200.csv"),
-        ("2026-11-01T02:20:00-06:00", "01/OP-MTLF-202611010200d.csv"), ("2026-11-01T01:20:00-06:00", "01/OP-MTLF-202611010200.csv"),
+        ("2026-11-20T12:07:30-06:00", "20/OP-MTLF-202611201100.csv"),
+        ("2026-11-20T12:20:00-06:00", "20/OP-MTLF-202611201200.csv"),
+        ("2026-11-01T02:20:00-06:00", "01/OP-MTLF-202611010200d.csv"),
+        ("2026-11-01T01:20:00-06:00", "01/OP-MTLF-202611010200.csv"),
     ):
         monkeypatch.setenv("EMDS_NOW", now)
         assert paths(HOURLY.requests([MarketDay(date.fromisoformat(now[:10]), TZ)])) == [f"/2026/11/{path}"]
@@ -226,6 +263,10 @@ def test_interchange_is_one_chart_and_a_file_a_month(noon):
     requests = TIES.requests(market_days(date(2026, 9, 20), date(2026, 11, 20), TZ))
     assert requests[0].url == "https://portal.spp.org/chart-api/interchange-trend/asFile"
     assert requests[0].days == (date(2026, 11, 19), date(2026, 11, 20))
-    assert paths(requests[1:]) == ["/TieFlows_SPP_Sep2026.csv", "/TieFlows_SPP_Oct2026.csv", "/TieFlows_SPP_Nov2026.csv"]
+    assert paths(requests[1:]) == [
+        "/TieFlows_SPP_Sep2026.csv",
+        "/TieFlows_SPP_Oct2026.csv",
+        "/TieFlows_SPP_Nov2026.csv",
+    ]
     assert len(requests[2].days) == 31
     assert paths(TIES.requests([MarketDay(date(2026, 2, 3), TZ)])) == ["/TieFlows_Feb2026.csv"]

@@ -26,23 +26,53 @@ NEW_YORK = "America/New_York"
 NOON = instant("2026-04-01T12:00:00Z")
 
 
-@pytest.mark.parametrize(("read", "text"), [
-    (utc_stamp, "2026-04-01T12:00Z"), (utc_stamp, "2026-04-01T12:00:00+00:00"), (wall_stamp, "2026/04/01 12:00:00"),
-    (wall_stamp, "2026-04-01T12:00:00.000"), (american_stamp, "4/1/2026 12:00"), (american_stamp, "04/01/2026 12:00:00"),
-    (iso_instant, "2026-04-01T12:00:00"), (iso_instant, "2026-04-01 08:00:00-04:00"), (epoch_instant, NOON), (epoch_instant, NOON * 1000.0),
-])
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (utc_stamp, "2026-04-01T12:00Z"),
+        (utc_stamp, "2026-04-01T12:00:00+00:00"),
+        (wall_stamp, "2026/04/01 12:00:00"),
+        (wall_stamp, "2026-04-01T12:00:00.000"),
+        (american_stamp, "4/1/2026 12:00"),
+        (american_stamp, "04/01/2026 12:00:00"),
+        (iso_instant, "2026-04-01T12:00:00"),
+        (iso_instant, "2026-04-01 08:00:00-04:00"),
+        (epoch_instant, NOON),
+        (epoch_instant, NOON * 1000.0),
+    ],
+)
 def test_one_instant_in_many_spellings(read, text):
     assert read(text) == NOON
 
 
-@pytest.mark.parametrize(("read", "text"), [
-    (utc_stamp, "2026-04-01T12:00"), (utc_stamp, "2026-04-01T25:00Z"), (utc_stamp, "2026-02-30T12:00Z"), (utc_stamp, None),
-    (utc_stamp, "1989-12-31T23:59Z"), (utc_stamp, "2100-01-01T00:00Z"), (wall_stamp, "2026/04-01 12:00"), (wall_stamp, "２026-04-01 12:00"),
-    (american_stamp, "13/1/2026"), (american_stamp, "4/1/2026 24:00"), (american_stamp, "4/1/1989"), (iso_instant, "tomorrow"),
-    (iso_instant, 5), (iso_instant, "1989-01-01T00:00:00"), (epoch_instant, True), (epoch_instant, -1), (epoch_instant, 5),
-    (epoch_instant, 1e18),
-    (american_date, "2026-04-01"), (iso_date, "4/1/2026"), (named_date, "01-Avr-2026"), (clock_minutes, "24:01"), (clock_minutes, "1:2:3"),
-])
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (utc_stamp, "2026-04-01T12:00"),
+        (utc_stamp, "2026-04-01T25:00Z"),
+        (utc_stamp, "2026-02-30T12:00Z"),
+        (utc_stamp, None),
+        (utc_stamp, "1989-12-31T23:59Z"),
+        (utc_stamp, "2100-01-01T00:00Z"),
+        (wall_stamp, "2026/04-01 12:00"),
+        (wall_stamp, "２026-04-01 12:00"),
+        (american_stamp, "13/1/2026"),
+        (american_stamp, "4/1/2026 24:00"),
+        (american_stamp, "4/1/1989"),
+        (iso_instant, "tomorrow"),
+        (iso_instant, 5),
+        (iso_instant, "1989-01-01T00:00:00"),
+        (epoch_instant, True),
+        (epoch_instant, -1),
+        (epoch_instant, 5),
+        (epoch_instant, 1e18),
+        (american_date, "2026-04-01"),
+        (iso_date, "4/1/2026"),
+        (named_date, "01-Avr-2026"),
+        (clock_minutes, "24:01"),
+        (clock_minutes, "1:2:3"),
+    ],
+)
 def test_what_is_no_time_is_a_changed_feed(read, text):
     with pytest.raises(FeedChanged):
         read(text)
@@ -69,7 +99,9 @@ def walls(*clocks: str) -> list[int]:
 
 def test_the_order_of_a_file_tells_the_two_passes_of_the_repeated_hour():
     begin = instant("2026-11-01T04:00:00Z")
-    assert instants(walls("0:30", "1:00", "1:30", "1:00", "1:30", "2:00"), NEW_YORK) == [begin + i * 1800 for i in (1, 2, 3, 4, 5, 6)]
+    assert instants(walls("0:30", "1:00", "1:30", "1:00", "1:30", "2:00"), NEW_YORK) == [
+        begin + i * 1800 for i in (1, 2, 3, 4, 5, 6)
+    ]
     assert instants(walls("0:30", "1:00", "1:30"), NEW_YORK) == [begin + i * 1800 for i in (1, 2, 3)]
     assert instants(walls("0:30", "1:00", "1:30", "2:00"), NEW_YORK) == [begin + 1800, None, None, begin + 6 * 1800]
 
@@ -81,6 +113,7 @@ def test_days_are_cut_into_runs_and_months():
     assert [len(run) for run in runs(days, 14)] == [14, 14, 3]
     assert [len(run) for run in runs([days[0], *days[5:]], 31)] == [1, 26]
     assert [(m[0], m[-1]) for m in months(days)] == [
-        (date(2026, 10, 20), date(2026, 10, 31)), (date(2026, 11, 1), date(2026, 11, 19)),
+        (date(2026, 10, 20), date(2026, 10, 31)),
+        (date(2026, 11, 1), date(2026, 11, 19)),
     ]
     assert (runs([], 5), months([])) == ([], [])

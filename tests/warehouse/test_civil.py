@@ -16,13 +16,19 @@ from warehouse.zones import ZONES
 TZS = sorted({zone.tz for zone in ZONES.values()} | {"UTC", "Etc/GMT+5", "Australia/Lord_Howe"})
 
 
-@given(st.sampled_from(TZS), st.integers(1_500_000_000, 2_000_000_000), st.lists(st.integers(0, 40 * 86400), max_size=60))
+@given(
+    st.sampled_from(TZS), st.integers(1_500_000_000, 2_000_000_000), st.lists(st.integers(0, 40 * 86400), max_size=60)
+)
 def test_agrees_with_zoneinfo(tz, start, offsets):
     ts = [start + offset for offset in offsets]
-    assert civil.hours(np.array(ts, np.int64), tz).tolist() == [datetime.fromtimestamp(t, ZoneInfo(tz)).hour for t in ts]
+    assert civil.hours(np.array(ts, np.int64), tz).tolist() == [
+        datetime.fromtimestamp(t, ZoneInfo(tz)).hour for t in ts
+    ]
 
 
-@pytest.mark.parametrize(("tz", "change"), [("Europe/Berlin", "2026-10-25T01:00"), ("Australia/Adelaide", "2026-10-03T16:30")])
+@pytest.mark.parametrize(
+    ("tz", "change"), [("Europe/Berlin", "2026-10-25T01:00"), ("Australia/Adelaide", "2026-10-03T16:30")]
+)
 def test_the_second_of_the_change(tz, change):
     turn = int(datetime.fromisoformat(change).replace(tzinfo=UTC).timestamp())
     ts = np.array([turn - 15 * 86400, turn - 1, turn, turn + 15 * 86400], np.int64)

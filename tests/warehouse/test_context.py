@@ -24,8 +24,10 @@ START = NOW - 720 * HOUR
 def trail(rows, tz="UTC") -> Trail:
     """`rows` are (start, seconds, value or None)."""
     return Trail(
-        np.array([r[0] for r in rows], np.int64), np.array([r[1] for r in rows], np.int64),
-        np.array([math.nan if r[2] is None else r[2] for r in rows], np.float64), tz,
+        np.array([r[0] for r in rows], np.int64),
+        np.array([r[1] for r in rows], np.int64),
+        np.array([math.nan if r[2] is None else r[2] for r in rows], np.float64),
+        tz,
     )
 
 
@@ -46,7 +48,13 @@ def test_a_ordinary():
     context, trend = found.context, found.trend
     assert (context.percentile, context.percentile_exact) == (70, 69.51)
     assert (context.median, context.vs_median, context.vs_median_pct) == (23595, 1405, 6.0)
-    assert (trend.from_value, trend.change, trend.change_pct, trend.flat_threshold, trend.direction) == (26960, -1960, -7.3, 288, "falling")
+    assert (trend.from_value, trend.change, trend.change_pct, trend.flat_threshold, trend.direction) == (
+        26960,
+        -1960,
+        -7.3,
+        288,
+        "falling",
+    )
     assert (context.band, context.sample_count) == ("typical", 720)
     assert (context.coverage, context.confidence, context.window_days_actual) == (1, "normal", 30)
     assert (context.window_start, context.window_end) == (START, NOW)
@@ -59,7 +67,12 @@ def test_b_many_ties():
 
 def test_c_constant():
     found = read(hourly([50] * 720, 50))
-    assert (found.context.percentile, found.context.vs_median_pct, found.trend.direction, found.trend.change_pct) == (50, 0, "flat", 0)
+    assert (found.context.percentile, found.context.vs_median_pct, found.trend.direction, found.trend.change_pct) == (
+        50,
+        0,
+        "flat",
+        0,
+    )
 
 
 def test_d_tiny_record_over_a_constant():
@@ -114,7 +127,12 @@ def test_j_duplicates():
 def test_k_gap_of_ten_days():
     values = [None if 240 <= i < 480 else 1000 + i % 24 for i in range(720)]
     context = read(hourly(values, 1012)).context
-    assert (context.coverage, context.confidence, context.percentile_exact, context.median) == (0.67, "low", 52.08, 1011.5)
+    assert (context.coverage, context.confidence, context.percentile_exact, context.median) == (
+        0.67,
+        "low",
+        52.08,
+        1011.5,
+    )
 
 
 def test_l_too_few_samples():
@@ -141,7 +159,12 @@ def test_o_p_from_a_value_that_is_not_positive(base, change):
     values = [30 + i % 24 for i in range(720)]
     values[696] = base
     trend = read(hourly(values, 20)).trend
-    assert (trend.change, trend.change_pct, trend.change_pct_reason, trend.direction) == (change, None, "from_not_positive", "rising")
+    assert (trend.change, trend.change_pct, trend.change_pct_reason, trend.direction) == (
+        change,
+        None,
+        "from_not_positive",
+        "rising",
+    )
 
 
 def test_q_day_ahead_rows_are_neither_current_nor_in_the_window():
@@ -159,13 +182,16 @@ def test_r_nulls_are_not_zero():
 
 
 @pytest.mark.parametrize(
-    ("now", "local_before"), [("2026-10-25T17:00", "2026-10-24T19:00+02:00"), ("2027-03-28T16:00", "2027-03-27T17:00+01:00")],
+    ("now", "local_before"),
+    [("2026-10-25T17:00", "2026-10-24T19:00+02:00"), ("2027-03-28T16:00", "2027-03-27T17:00+01:00")],
 )
 def test_s_a_day_earlier_is_absolute_time(now, local_before):
     current = int(datetime.fromisoformat(now).replace(tzinfo=UTC).timestamp())
     rows = [(current - i * HOUR, HOUR, float(i)) for i in range(720, -1, -1)]
     trend = read(trail(rows, "Europe/Berlin"), current + 60).trend
-    assert datetime.fromtimestamp(trend.from_ts, ZoneInfo("Europe/Berlin")).isoformat(timespec="minutes") == local_before
+    assert (
+        datetime.fromtimestamp(trend.from_ts, ZoneInfo("Europe/Berlin")).isoformat(timespec="minutes") == local_before
+    )
     assert trend.from_value == 24
 
 
@@ -227,7 +253,12 @@ def reference(rows, tz, as_of):
     same = [p for p, r in zip(pairs, window, strict=True) if datetime.fromtimestamp(r[0], ZoneInfo(tz)).hour == hour]
     observed = sum(w for _, w in pairs)
     before = [v for a, s, v in rows if a <= ts - DAY < a + s]
-    found = {"ts": ts, "value": x, "next": min((r[0] for r in rows if r[0] > as_of), default=None), "from": before[-1] if before else None}
+    found = {
+        "ts": ts,
+        "value": x,
+        "next": min((r[0] for r in rows if r[0] > as_of), default=None),
+        "from": before[-1] if before else None,
+    }
     if len(pairs) < 20 or observed * 2 < 30 * DAY:
         return found
     rank = reference_rank(pairs, x)
@@ -235,8 +266,14 @@ def reference(rows, tz, as_of):
     p10, median, p90 = (reference_quantile(pairs, Fraction(q, 10)) for q in (1, 5, 9))
     found |= {
         "percentile": 0 if x < low else 100 if x > high else min(max(half_up(rank), 1), 99),
-        "median": float(median), "p10": float(p10), "p90": float(p90), "min": low, "max": high, "samples": len(pairs),
-        "vs_median": float(Fraction(repr(x)) - median), "days": half_up(Fraction(ts - window[0][0], DAY) * 10) / 10,
+        "median": float(median),
+        "p10": float(p10),
+        "p90": float(p90),
+        "min": low,
+        "max": high,
+        "samples": len(pairs),
+        "vs_median": float(Fraction(repr(x)) - median),
+        "days": half_up(Fraction(ts - window[0][0], DAY) * 10) / 10,
         "threshold": float(max(1, (p90 - p10) / 20)),
         "same_hour": None,
     }
@@ -249,12 +286,25 @@ def reference(rows, tz, as_of):
 def compared(found: Reading | None):
     if found is None:
         return None
-    result = {"ts": found.ts, "value": found.value, "next": found.next_ts, "from": found.trend and found.trend.from_value}
+    result = {
+        "ts": found.ts,
+        "value": found.value,
+        "next": found.next_ts,
+        "from": found.trend and found.trend.from_value,
+    }
     c = found.context
     if c is not None:
         result |= {
-            "percentile": c.percentile, "median": c.median, "p10": c.p10, "p90": c.p90, "min": c.min, "max": c.max,
-            "samples": c.sample_count, "vs_median": c.vs_median, "days": c.window_days_actual, "same_hour": c.percentile_same_hour,
+            "percentile": c.percentile,
+            "median": c.median,
+            "p10": c.p10,
+            "p90": c.p90,
+            "min": c.min,
+            "max": c.max,
+            "samples": c.sample_count,
+            "vs_median": c.vs_median,
+            "days": c.window_days_actual,
+            "same_hour": c.percentile_same_hour,
             "threshold": found.trend.flat_threshold if found.trend else result_threshold(c),
         }
     return result
@@ -265,7 +315,9 @@ def result_threshold(context):
 
 
 values = st.one_of(
-    st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6, width=32),
+    st.none(),
+    st.integers(-3, 3).map(float),
+    st.floats(-1e6, 1e6, width=32),
     st.floats(-500, 5000, allow_nan=False).map(lambda v: round(v, 2)),
 )
 
@@ -274,13 +326,20 @@ values = st.one_of(
 def series(draw):
     """Rows of mixed resolutions with holes, repeats, overlaps and rows ahead, around an instant in a zone with clock changes."""
     tz = draw(st.sampled_from(["UTC", "Europe/Berlin", "Australia/Adelaide", "America/Chicago"]))
-    now = draw(st.sampled_from([NOW, *(int(datetime.fromisoformat(t).timestamp()) for t in ("2026-11-01T07Z", "2027-04-04T03Z"))]))
+    now = draw(
+        st.sampled_from(
+            [NOW, *(int(datetime.fromisoformat(t).timestamp()) for t in ("2026-11-01T07Z", "2027-04-04T03Z"))]
+        )
+    )
     rows, pool = [], draw(st.lists(values, min_size=1, max_size=12))
     for _ in range(draw(st.integers(1, 4))):
         step = draw(st.sampled_from([900, 1800, 3600, 3600, 7200]))
         first = now - draw(st.integers(0, 33 * DAY // step)) * step + draw(st.sampled_from([0, 0, 0, 900, 1800]))
         stride = draw(st.integers(1, 5))
-        rows += [(first + i * step, step, pool[i * stride % len(pool)]) for i in range(draw(st.integers(1, 33 * DAY // step)))]
+        rows += [
+            (first + i * step, step, pool[i * stride % len(pool)])
+            for i in range(draw(st.integers(1, 33 * DAY // step)))
+        ]
     return draw(st.permutations(rows) if len(rows) < 60 else st.just(rows)), tz, now + draw(st.integers(0, 7200))
 
 
@@ -304,7 +363,10 @@ def test_rank_agrees_with_scipy(pool, now):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.one_of(st.just(0.0), st.floats(-2000, 20000), st.floats(-3, 3)), min_size=1, max_size=30), st.floats(-2000, 20000))
+@given(
+    st.lists(st.one_of(st.just(0.0), st.floats(-2000, 20000), st.floats(-3, 3)), min_size=1, max_size=30),
+    st.floats(-2000, 20000),
+)
 def test_words_and_numbers_never_contradict(pool, now):
     found = read(hourly([pool[i * 7 % len(pool)] for i in range(720)], now))
     context, trend = found.context, found.trend
@@ -317,7 +379,9 @@ def test_words_and_numbers_never_contradict(pool, now):
         assert pct is None or (math.isfinite(pct) and np.sign(pct) == np.sign(part))
     assert (context.vs_median_pct is None) == bool(context.vs_median_pct_reason)
     assert (trend.change_pct is None) == bool(trend.change_pct_reason)
-    assert {"rising": trend.change > 0, "falling": trend.change < 0, "flat": abs(trend.change) <= trend.flat_threshold}[trend.direction]
+    assert {"rising": trend.change > 0, "falling": trend.change < 0, "flat": abs(trend.change) <= trend.flat_threshold}[
+        trend.direction
+    ]
     assert (context.band in ("record_low", "record_high")) <= (not context.min <= now <= context.max)
 
 

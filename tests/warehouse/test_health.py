@@ -23,14 +23,31 @@ THE_DAY_AFTER = Publication(daily_at=time(6), day_offset=1, grace_minutes=60)
 
 def feed_of(resolution: str, tz: str, publication: Publication) -> Feed:
     since, metrics = date(2020, 1, 1), (Metric.PRICE,)
-    return Feed("a.b", "", ("FR",), metrics, 1, resolution, "start", tz, since, publication, lambda d: [], lambda b, r: Rows(), 5)
+    return Feed(
+        "a.b",
+        "",
+        ("FR",),
+        metrics,
+        1,
+        resolution,
+        "start",
+        tz,
+        since,
+        publication,
+        lambda d: [],
+        lambda b, r: Rows(),
+        5,
+    )
 
 
-@pytest.mark.parametrize(("day", "out"), [
-    (date(2026, 3, 29), "2026-03-28T12:30:00Z"),  # the auction for the day of 23 hours, by winter time
-    (date(2026, 3, 30), "2026-03-29T11:30:00Z"),  # put out on that day, by summer time
-    (date(2026, 10, 26), "2026-10-25T12:30:00Z"),  # put out on the day of 25 hours, by winter time
-])
+@pytest.mark.parametrize(
+    ("day", "out"),
+    [
+        (date(2026, 3, 29), "2026-03-28T12:30:00Z"),  # the auction for the day of 23 hours, by winter time
+        (date(2026, 3, 30), "2026-03-29T11:30:00Z"),  # put out on that day, by summer time
+        (date(2026, 10, 26), "2026-10-25T12:30:00Z"),  # put out on the day of 25 hours, by winter time
+    ],
+)
 def test_a_daily_feed_is_out_by_the_clock_of_its_zone(day: date, out: str) -> None:
     market_day = MarketDay(day, BRUSSELS)
     assert AUCTION.out_at(market_day) == instant(out)
@@ -42,7 +59,9 @@ def test_a_daily_feed_is_out_by_the_clock_of_its_zone(day: date, out: str) -> No
 
 def test_a_rolling_row_is_due_its_lag_and_grace_after_its_interval() -> None:
     assert expected_by(ROLLING, "UTC", "5m", 1000 * HOUR) == 1000 * HOUR + 300 + 600 + 1800
-    assert expected_by(THE_DAY_AFTER, "UTC", "1h", MarketDay(date(2026, 5, 1), "UTC").start) == instant("2026-05-02T07:00:00Z")
+    assert expected_by(THE_DAY_AFTER, "UTC", "1h", MarketDay(date(2026, 5, 1), "UTC").start) == instant(
+        "2026-05-02T07:00:00Z"
+    )
 
 
 def test_the_states_in_time() -> None:
@@ -56,18 +75,25 @@ def test_the_states_in_time() -> None:
     assert [at(due), at(due + 1), at(due + 90 * 60), at(due + 90 * 60 + 1)] == ["ok", "late", "late", "down"]
 
 
-@pytest.mark.parametrize(("told", "expected"), [
-    (None, "unknown"), (Health("a.b", "FR"), "unknown"), (Health("a.b", "FR", last_ok=5), "unknown"),
-    (Health("a.b", "FR", last_error="not configured: set X", last_error_at=5), "unknown"),
-    (Health("a.b", "FR", last_error="example.org answers 503", last_error_at=5), "down"),
-])
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (None, "unknown"),
+        (Health("a.b", "FR"), "unknown"),
+        (Health("a.b", "FR", last_ok=5), "unknown"),
+        (Health("a.b", "FR", last_error="not configured: set X", last_error_at=5), "unknown"),
+        (Health("a.b", "FR", last_error="example.org answers 503", last_error_at=5), "down"),
+    ],
+)
 def test_without_any_row(told: Health | None, expected: str) -> None:
     assert state(told, ROLLING, "UTC", "5m", 10) == expected
 
 
 def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    health.note(storage, "a", [Health("a.b", "FR", last_ok=10, data_until=100), Health("a.b", "BE", last_ok=10, data_until=50)])
+    health.note(
+        storage, "a", [Health("a.b", "FR", last_ok=10, data_until=100), Health("a.b", "BE", last_ok=10, data_until=50)]
+    )
     health.note(storage, "a", [Health("a.b", "FR", last_error="silent", last_error_at=20, quarantined=2)])
     assert health.load(storage, "a") == [
         Health("a.b", "BE", last_ok=10, data_until=50),
@@ -80,9 +106,17 @@ def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:
 
 def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    health.note(storage, "a", [Health("a.b", "FR", last_ok=10, data_until=900, reached={"price": 100, "price_day_ahead": 900})])
-    health.note(storage, "a", [Health("a.b", "FR", last_ok=20, data_until=200, reached={"price": 200, "price_day_ahead": 0})])
-    health.note(storage, "a", [Health("a.b", "FR", last_error="silent", last_error_at=30, reached={"price": 0, "price_day_ahead": 0})])
+    health.note(
+        storage, "a", [Health("a.b", "FR", last_ok=10, data_until=900, reached={"price": 100, "price_day_ahead": 900})]
+    )
+    health.note(
+        storage, "a", [Health("a.b", "FR", last_ok=20, data_until=200, reached={"price": 200, "price_day_ahead": 0})]
+    )
+    health.note(
+        storage,
+        "a",
+        [Health("a.b", "FR", last_error="silent", last_error_at=30, reached={"price": 0, "price_day_ahead": 0})],
+    )
     (told,) = health.load(storage, "a")
     assert (told.until("price"), told.until("price_day_ahead"), told.until("demand")) == (200, 900, 0)
     assert (told.data_until, told.whole_until) == (900, 200)
@@ -90,7 +124,15 @@ def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
 
 def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    member = {"feed": "a.b", "zone": "FR", "last_ok": 10, "last_error": "", "last_error_at": 0, "data_until": 100, "quarantined": 0}
+    member = {
+        "feed": "a.b",
+        "zone": "FR",
+        "last_ok": 10,
+        "last_error": "",
+        "last_error_at": 0,
+        "data_until": 100,
+        "quarantined": 0,
+    }
     storage.put(layout.published(layout.health("a")), artefact.encode({"source": "a", "feeds": [member]}))
     (told,) = health.load(storage, "a")
     assert (told.until("price"), told.until("demand"), told.whole_until) == (100, 100, 100)
@@ -102,7 +144,9 @@ def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -
 def test_a_feed_is_as_badly_off_as_its_worst_metric() -> None:
     now = 1000 * HOUR
     ahead = now + 24 * HOUR
-    told = Health("a.b", "FR", last_ok=now, data_until=ahead, reached={"price": now - 5 * HOUR, "price_day_ahead": ahead})
+    told = Health(
+        "a.b", "FR", last_ok=now, data_until=ahead, reached={"price": now - 5 * HOUR, "price_day_ahead": ahead}
+    )
     assert state(told, ROLLING, "UTC", "5m", now) == "down"
     assert state(replace(told, reached={"price": now, "price_day_ahead": ahead}), ROLLING, "UTC", "5m", now) == "ok"
 

@@ -21,8 +21,12 @@ def stretch(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = 
     """Rows of one lane: start, value, resolution."""
     kinds = sorted({resolution for _, _, resolution in rows}, key=RESOLUTIONS.__getitem__)
     slots = tuple(Slot(None, None, None, unit, kind, source, f"{source}.x") for kind in kinds)
-    return Stretch(slots, np.array([kinds.index(r) for _, _, r in rows], np.int32), np.array([t for t, _, _ in rows], np.int64),
-                   np.array([v for _, v, _ in rows], np.float64))
+    return Stretch(
+        slots,
+        np.array([kinds.index(r) for _, _, r in rows], np.int32),
+        np.array([t for t, _, _ in rows], np.int64),
+        np.array([v for _, v, _ in rows], np.float64),
+    )
 
 
 def test_a_mean_weighs_each_row_by_its_length() -> None:
@@ -32,7 +36,9 @@ def test_a_mean_weighs_each_row_by_its_length() -> None:
 
 
 def test_an_hour_half_covered_has_a_mean_and_one_less_covered_none() -> None:
-    rows = stretch([*((AT + i * 300, 5.0, "5m") for i in range(6)), *((AT + HOUR + i * 300, 5.0, "5m") for i in range(5))])
+    rows = stretch(
+        [*((AT + i * 300, 5.0, "5m") for i in range(6)), *((AT + HOUR + i * 300, 5.0, "5m") for i in range(5))]
+    )
     found = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
     assert found.ts.tolist() == [AT]
     assert found.coverage.tolist() == [0.5]  # type: ignore[union-attr]
@@ -50,9 +56,16 @@ def test_a_civil_day_has_the_hours_that_it_has(day: str, hours: int) -> None:
 
 def test_where_the_unit_changes_within_an_interval_there_is_no_mean() -> None:
     slots = tuple(Slot(None, None, None, unit, "30m", "a", "a.x") for unit in ("PLN/MWh", "EUR/MWh"))
-    rows = Stretch(slots, np.array([0, 1, 1, 1], np.int32), AT + np.arange(4, dtype=np.int64) * 1800, np.array([1.0, 2.0, 3.0, 5.0]))
+    rows = Stretch(
+        slots,
+        np.array([0, 1, 1, 1], np.int32),
+        AT + np.arange(4, dtype=np.int64) * 1800,
+        np.array([1.0, 2.0, 3.0, 5.0]),
+    )
     found = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
-    assert [(found.slots[code].unit, float(value)) for code, value in zip(found.slot, found.value, strict=True)] == [("EUR/MWh", 4.0)]
+    assert [(found.slots[code].unit, float(value)) for code, value in zip(found.slot, found.value, strict=True)] == [
+        ("EUR/MWh", 4.0)
+    ]
 
 
 def test_a_mean_of_several_sources_names_them_all() -> None:
@@ -67,7 +80,10 @@ def test_fuels_keep_their_order_and_stay_apart() -> None:
     starts = np.repeat(AT + np.arange(2, dtype=np.int64) * 1800, 2)
     rows = Stretch(slots, np.array([1, 0, 1, 0], np.int32), starts, np.array([1.0, 5, 3, 9]))
     found = means(rows, Window(AT, AT + HOUR), "1h", "UTC")
-    assert [(found.slots[code].fuel, float(v)) for code, v in zip(found.slot, found.value, strict=True)] == [("gas", 2.0), ("wind", 7.0)]
+    assert [(found.slots[code].fuel, float(v)) for code, v in zip(found.slot, found.value, strict=True)] == [
+        ("gas", 2.0),
+        ("wind", 7.0),
+    ]
 
 
 def test_nothing_has_no_means() -> None:
@@ -78,7 +94,8 @@ def test_nothing_has_no_means() -> None:
 @given(
     present=st.lists(st.integers(0, 3 * 96 - 1), unique=True, min_size=1).map(sorted),
     values=st.lists(st.floats(-1e4, 1e4), min_size=300, max_size=300),
-    zone=st.sampled_from(["UTC", "Australia/Adelaide", "America/New_York", "Europe/London"]), interval=st.sampled_from(["1h", "1d"]),
+    zone=st.sampled_from(["UTC", "Australia/Adelaide", "America/New_York", "Europe/London"]),
+    interval=st.sampled_from(["1h", "1d"]),
 )
 def test_means_equal_a_plain_computation(present: list[int], values: list[float], zone: str, interval: str) -> None:
     base = instant("2026-03-28T12:00:00Z")
@@ -87,7 +104,9 @@ def test_means_equal_a_plain_computation(present: list[int], values: list[float]
     for ts, value, _ in rows:
         groups[ts // HOUR * HOUR if interval == "1h" else MarketDay.at(ts, zone).start].append(value)
     lengths = {start: HOUR if interval == "1h" else MarketDay.at(start, zone).end - start for start in groups}
-    expected = {start: sum(found) / len(found) for start, found in groups.items() if len(found) * 900 * 2 >= lengths[start]}
+    expected = {
+        start: sum(found) / len(found) for start, found in groups.items() if len(found) * 900 * 2 >= lengths[start]
+    }
     found = {}
     for span in chunks(Window(base, base + 3 * DAY), interval, zone):  # type: ignore[arg-type]
         part = means(stretch(rows), span, interval, zone)  # type: ignore[arg-type]
@@ -97,7 +116,9 @@ def test_means_equal_a_plain_computation(present: list[int], values: list[float]
 
 
 def test_chunks_follow_each_other_without_a_gap() -> None:
-    found = chunks(Window(instant("2025-11-15T00:00:00Z"), instant("2026-04-02T00:00:00Z")), "1d", "America/Los_Angeles")
+    found = chunks(
+        Window(instant("2025-11-15T00:00:00Z"), instant("2026-04-02T00:00:00Z")), "1d", "America/Los_Angeles"
+    )
     assert [span.start for span in found[1:]] == [span.end for span in found[:-1]]
     assert found[0].start == instant("2025-11-01T07:00:00Z")
     assert found[-1].end == instant("2026-05-01T07:00:00Z")

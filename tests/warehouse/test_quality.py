@@ -21,16 +21,35 @@ DAY = MarketDay(date(2026, 3, 2), "Europe/Brussels")
 LATER = DAY.end + 30 * 86400
 
 
-def feed_of(zones: tuple[str, ...] = ("FR",), metric: Metric = Metric.DEMAND, resolution: str = "1h", **more: object) -> Feed:
+def feed_of(
+    zones: tuple[str, ...] = ("FR",), metric: Metric = Metric.DEMAND, resolution: str = "1h", **more: object
+) -> Feed:
     fields: dict[str, object] = {
-        "id": "test.feed", "title": "", "zones": zones, "metrics": (metric,), "rank": 1, "resolution": resolution,
-        "stamps": "start", "tz": "Europe/Brussels", "since": date(2015, 1, 1), "publication": Publication(60),
-        "requests": lambda days: [], "parse": lambda body, request: Rows(), "every_minutes": 60,
+        "id": "test.feed",
+        "title": "",
+        "zones": zones,
+        "metrics": (metric,),
+        "rank": 1,
+        "resolution": resolution,
+        "stamps": "start",
+        "tz": "Europe/Brussels",
+        "since": date(2015, 1, 1),
+        "publication": Publication(60),
+        "requests": lambda days: [],
+        "parse": lambda body, request: Rows(),
+        "every_minutes": 60,
     }
     return Feed(**{**fields, **more})  # type: ignore[arg-type]
 
 
-def series(day: MarketDay, zone: str = "FR", metric: str = "demand", unit: str = "MW", value: float = 50_000.0, step: int = HOUR) -> Rows:
+def series(
+    day: MarketDay,
+    zone: str = "FR",
+    metric: str = "demand",
+    unit: str = "MW",
+    value: float = 50_000.0,
+    step: int = HOUR,
+) -> Rows:
     resolution = {300: "5m", 900: "15m", 1800: "30m", HOUR: "1h"}[step]
     rows = Rows()
     for i, ts in enumerate(range(day.start, day.end, step)):
@@ -116,7 +135,9 @@ def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], now)
     assert verdict.whole == {("FR", "demand"): (Window(DAY.start, DAY.start + 8 * HOUR),)}
     assert not verdict.short
-    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).short == {("FR", "demand"): (Window(DAY.start, DAY.start + 10 * HOUR),)}
+    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).short == {
+        ("FR", "demand"): (Window(DAY.start, DAY.start + 10 * HOUR),)
+    }
 
 
 def test_a_daily_feed_owes_the_whole_day_from_its_hour_on() -> None:
@@ -199,7 +220,9 @@ def test_dropped_readings_are_told_by_reason() -> None:
     rows = series(DAY)
     rows.dropped["off the grid"] = 2
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert [(f.check, f.severity, f.count, f.detail) for f in verdict.findings] == [("dropped", "note", 2, "off the grid")]
+    assert [(f.check, f.severity, f.count, f.detail) for f in verdict.findings] == [
+        ("dropped", "note", 2, "off the grid")
+    ]
     assert verdict.kept.dropped == {"off the grid": 2}
 
 
@@ -212,15 +235,27 @@ def test_what_is_set_aside_is_kept_with_its_reasons() -> None:
     assert [f["check"] for f in kept["findings"]] == ["range", "conflict"]
     (strip,) = kept["strips"]
     assert (strip["zone"], strip["metric"], strip["unit"], strip["fuel"]) == ("FR", "demand", "MW", None)
-    assert sorted(zip(strip["ts"], strip["values"], strict=True)) == sorted((r.ts, r.value) for r in verdict.quarantined)
+    assert sorted(zip(strip["ts"], strip["values"], strict=True)) == sorted(
+        (r.ts, r.value) for r in verdict.quarantined
+    )
 
 
-@pytest.mark.parametrize(("zone", "metric", "unit", "value"), [
-    ("AU-NSW", "price", "AUD/MWh", -1000.0), ("AU-NSW", "price", "AUD/MWh", 20_300.0), ("AU-SA", "demand", "MW", -205.0),
-    ("US-ERCOT", "price", "USD/MWh", 9_000.0), ("DE-LU", "price", "EUR/MWh", -500.0), ("FR", "price", "EUR/MWh", 4_000.0),
-    ("FR", "demand", "MW", 102_098.0), ("NO-2", "interchange", "MW", -7_800.0), ("US-CAISO", "interchange", "MW", 12_000.0),
-    ("GB", "carbon_intensity", "gCO2/kWh", 0.0), ("US-SPP", "demand", "MW", 56_184.0),
-])
+@pytest.mark.parametrize(
+    ("zone", "metric", "unit", "value"),
+    [
+        ("AU-NSW", "price", "AUD/MWh", -1000.0),
+        ("AU-NSW", "price", "AUD/MWh", 20_300.0),
+        ("AU-SA", "demand", "MW", -205.0),
+        ("US-ERCOT", "price", "USD/MWh", 9_000.0),
+        ("DE-LU", "price", "EUR/MWh", -500.0),
+        ("FR", "price", "EUR/MWh", 4_000.0),
+        ("FR", "demand", "MW", 102_098.0),
+        ("NO-2", "interchange", "MW", -7_800.0),
+        ("US-CAISO", "interchange", "MW", 12_000.0),
+        ("GB", "carbon_intensity", "gCO2/kWh", 0.0),
+        ("US-SPP", "demand", "MW", 56_184.0),
+    ],
+)
 def test_records_and_caps_are_never_clipped(zone: str, metric: str, unit: str, value: float) -> None:
     low, high = physical(metric, zone, unit)
     assert low <= value <= high

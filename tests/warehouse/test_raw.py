@@ -39,7 +39,9 @@ def test_a_kept_body_is_a_zstd_file_with_its_question(tmp_path_factory: pytest.T
 
 def test_an_equal_answer_is_not_kept_again_but_a_changed_back_one_is(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    kept = [raw.keep(storage, question(), body, ts) is not None for ts, body in enumerate([b"A", b"A", b"B", b"A", b"A"])]
+    kept = [
+        raw.keep(storage, question(), body, ts) is not None for ts, body in enumerate([b"A", b"A", b"B", b"A", b"A"])
+    ]
     assert kept == [True, False, True, True, False]
     assert [k.body for k in raw.find(storage, "aemo.dispatch")] == [b"A", b"B", b"A"]
 
@@ -100,7 +102,9 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     from warehouse.market import Secret
 
     storage = Folder(tmp_path)
-    asked = Request("eia.demand", "https://example.org", days=(DAY,), secrets=(Secret("query", "api_key", ("EIA_API_KEY",)),))
+    asked = Request(
+        "eia.demand", "https://example.org", days=(DAY,), secrets=(Secret("query", "api_key", ("EIA_API_KEY",)),)
+    )
     raw.keep(storage, asked, b"x", 1)
     assert next(raw.find(storage, "eia.demand")).request.secrets == ()
 

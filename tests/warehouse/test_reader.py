@@ -41,9 +41,15 @@ def storage(tmp_path: Path) -> Counting:
     """Ten years of days, one row each, and a month of 5-minute rows with a border."""
     found = Counting(tmp_path)
     rows = Rows()
-    rows.extend(Key("GB", "demand", "MW", "1h"), [MAY - day * DAY for day in range(3650)], [float(day) for day in range(3650)])
+    rows.extend(
+        Key("GB", "demand", "MW", "1h"), [MAY - day * DAY for day in range(3650)], [float(day) for day in range(3650)]
+    )
     rows.extend(Key("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(500)], [1.0] * 500)
-    rows.extend(Key("GB", "interchange", "MW", "5m", counterparty="FR", link="ifa"), [MAY + i * 300 for i in range(500)], [2.0] * 500)
+    rows.extend(
+        Key("GB", "interchange", "MW", "5m", counterparty="FR", link="ifa"),
+        [MAY + i * 300 for i in range(500)],
+        [2.0] * 500,
+    )
     series.fold(found, "fine.all", rows, {}, RANKS, 1)
     found.got.clear()
     found.tried.clear()
@@ -173,7 +179,8 @@ def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_two(
-    storage: Counting, monkeypatch: pytest.MonkeyPatch,
+    storage: Counting,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [50.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

@@ -44,7 +44,12 @@ def test_rows_and_trail_are_the_same_rows(folder):
     found = read(folder)
     assert found.trail.ts.tolist() == found.rows.column("ts").to_pylist()
     assert found.trail.seconds.tolist() == [HOUR] * (len(found.trail.ts) - 10) + [900] * 10
-    assert [found.word(column, -1) for column in ("unit", "resolution", "source", "feed")] == ["GBP/MWh", "15m", "two", "two.b"]
+    assert [found.word(column, -1) for column in ("unit", "resolution", "source", "feed")] == [
+        "GBP/MWh",
+        "15m",
+        "two",
+        "two.b",
+    ]
     assert found.trail.ts[0] <= NOW - 30 * DAY
     assert found.trail.ts[-1] == NOW + 9 * 900
 

@@ -74,9 +74,11 @@ class Model:
 
     def served(self, ranks, at=None):
         """Rows as `read` gives them, at an instant of knowing."""
-        then = [v for v in self.versions if v.superseded_at is None] if at is None else [
-            v for v in self.versions if v.known_at <= at and (v.superseded_at is None or v.superseded_at > at)
-        ]
+        then = (
+            [v for v in self.versions if v.superseded_at is None]
+            if at is None
+            else [v for v in self.versions if v.known_at <= at and (v.superseded_at is None or v.superseded_at > at)]
+        )
         chosen = []
         for month in {month_of(v.ts) for v in then}:
             for border in (False, True):
@@ -109,7 +111,18 @@ def tuples(table: pa.Table) -> list[tuple]:
     rows = table.to_pylist()
     assert all(r["source"] == r["feed"].split(".")[0] and r["superseded_at"] is None for r in rows)
     return [
-        (r["ts"], r["fuel"], r["counterparty"], r["link"], r["value"], r["unit"], r["resolution"], r["feed"], r["known_at"]) for r in rows
+        (
+            r["ts"],
+            r["fuel"],
+            r["counterparty"],
+            r["link"],
+            r["value"],
+            r["unit"],
+            r["resolution"],
+            r["feed"],
+            r["known_at"],
+        )
+        for r in rows
     ]
 
 
@@ -132,7 +145,11 @@ def feed_rows(draw):
         first = BASE + draw(st.integers(0, 8)) * 3600
         unit = draw(st.sampled_from(["MW", "MW", "MW", "GW"]))
         stated = enumerate(draw(st.lists(st.sampled_from([None, 0.0, 1.0, 2.0, 3.5]), max_size=10)))
-        rows += [Row("GB", "demand", fuel, counterparty, link, first + i * step, v, unit, resolution) for i, v in stated if v is not None]
+        rows += [
+            Row("GB", "demand", fuel, counterparty, link, first + i * step, v, unit, resolution)
+            for i, v in stated
+            if v is not None
+        ]
     return rows
 
 
@@ -184,7 +201,11 @@ def rerun(folder, feed, rows, covered, ranks, now):
 def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ranks=RANKS, metric="demand", **lane):
     step = RESOLUTIONS[resolution]
     rows = Rows()
-    rows.extend(Key("GB", metric, "MW", resolution, **lane), [start + i * step for i in range(len(values))], [float(v) for v in values])
+    rows.extend(
+        Key("GB", metric, "MW", resolution, **lane),
+        [start + i * step for i in range(len(values))],
+        [float(v) for v in values],
+    )
     return series.fold(folder, feed, rows, {("GB", metric): spans} if spans else {}, ranks, known_at)
 
 
@@ -214,8 +235,14 @@ def test_what_a_reader_got_before_is_what_as_of_gives(folder):
 def test_a_value_that_comes_back_is_a_new_version(folder):
     for now, value in ((1, 10), (2, 11), (3, 10)):
         fold(folder, "one.fast", BASE, [value], known_at=now)
-    assert [series.read_as_of(folder, "GB", "demand", EVERYTHING, at, RANKS).column("value").to_pylist() for at in (0, 1, 2, 3)] == [
-        [], [10], [11], [10],
+    assert [
+        series.read_as_of(folder, "GB", "demand", EVERYTHING, at, RANKS).column("value").to_pylist()
+        for at in (0, 1, 2, 3)
+    ] == [
+        [],
+        [10],
+        [11],
+        [10],
     ]
 
 
@@ -250,7 +277,9 @@ def test_a_correction_writes_each_file_once(folder, monkeypatch):
     fold(folder, "one.fast", BASE, [10, 20])
     put = []
     real = Folder.put
-    monkeypatch.setattr(Folder, "put", lambda self, key, body, version=None: put.append(key) or real(self, key, body, version))
+    monkeypatch.setattr(
+        Folder, "put", lambda self, key, body, version=None: put.append(key) or real(self, key, body, version)
+    )
     for now in (2, 3, 4):
         put.clear()
         fold(folder, "one.fast", BASE, [10 + now], known_at=now)
@@ -324,15 +353,32 @@ def test_a_file_that_does_not_decode_is_an_error(folder):
 
 texts = st.one_of(st.none(), st.sampled_from(["a", "b", "çé"]))
 slots = st.builds(
-    monthfile.Slot, texts, texts, texts, st.just("MW"), st.sampled_from(["5m", "1h"]), st.just("s"), st.sampled_from(["s.a", "s.b"]),
+    monthfile.Slot,
+    texts,
+    texts,
+    texts,
+    st.just("MW"),
+    st.sampled_from(["5m", "1h"]),
+    st.just("s"),
+    st.sampled_from(["s.a", "s.b"]),
 )
 
 
 @st.composite
 def versions(draw):
     own = tuple(dict.fromkeys(draw(st.lists(slots, min_size=1, max_size=5))))
-    rows = draw(st.lists(st.tuples(st.integers(0, len(own) - 1), st.integers(0, 2**38), st.floats(allow_nan=False, allow_infinity=False),
-                                   st.integers(0, 2**38), st.one_of(st.just(-1), st.integers(0, 2**38))), max_size=20))
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, len(own) - 1),
+                st.integers(0, 2**38),
+                st.floats(allow_nan=False, allow_infinity=False),
+                st.integers(0, 2**38),
+                st.one_of(st.just(-1), st.integers(0, 2**38)),
+            ),
+            max_size=20,
+        )
+    )
     columns = [np.array([r[i] for r in rows], np.float64 if i == 2 else np.int64) for i in range(5)]
     return monthfile.Versions(own, *columns)
 
@@ -340,8 +386,14 @@ def versions(draw):
 def spelled(found):
     return sorted(
         (tuple(part or "" for part in found.slots[s]), *rest)
-        for s, *rest in zip(found.slot.tolist(), found.ts.tolist(), found.value.tolist(), found.known_at.tolist(),
-                            found.superseded_at.tolist(), strict=True)
+        for s, *rest in zip(
+            found.slot.tolist(),
+            found.ts.tolist(),
+            found.value.tolist(),
+            found.known_at.tolist(),
+            found.superseded_at.tolist(),
+            strict=True,
+        )
     )
 
 
@@ -354,8 +406,14 @@ def test_a_month_file_keeps_every_version(found):
 def test_equal_versions_give_equal_bytes(found, random):
     order = list(range(len(found)))
     random.shuffle(order)
-    spare = monthfile.Versions((monthfile.Slot("z", None, None, "MW", "5m", "s", "s.z"), *found.slots), found.slot + 1, found.ts,
-                               found.value, found.known_at, found.superseded_at).take(np.array(order, np.int64))
+    spare = monthfile.Versions(
+        (monthfile.Slot("z", None, None, "MW", "5m", "s", "s.z"), *found.slots),
+        found.slot + 1,
+        found.ts,
+        found.value,
+        found.known_at,
+        found.superseded_at,
+    ).take(np.array(order, np.int64))
     once = {(s, t, k) for s, t, k in zip(found.slot.tolist(), found.ts.tolist(), found.known_at.tolist(), strict=True)}
     if len(once) == len(found):
         assert monthfile.encode(spare, "GB", "demand") == monthfile.encode(found, "GB", "demand")
@@ -365,7 +423,9 @@ def test_equal_versions_give_equal_bytes(found, random):
 
 
 def state(folder):
-    return values(folder), series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).column("value").to_pylist()
+    return values(folder), series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).column(
+        "value"
+    ).to_pylist()
 
 
 @pytest.mark.parametrize("case", ["new", "corrected", "evicted", "promoted", "demoted"])
@@ -379,7 +439,9 @@ def test_a_kill_at_any_point_of_a_fold_leaves_the_old_or_the_new(tmp_path, kille
         "promoted": lambda folder: fold(folder, "one.fast", BASE, [], known_at=5, spans=whole),
         "demoted": lambda folder: fold(folder, "one.fast", BASE, [5, 6, 7], known_at=5),
     }[case]
-    after = {"new": [1, 2, 3, 4], "corrected": [1, 7, 3], "evicted": [1], "promoted": [11, 12], "demoted": [5, 6, 7]}[case]
+    after = {"new": [1, 2, 3, 4], "corrected": [1, 7, 3], "evicted": [1], "promoted": [11, 12], "demoted": [5, 6, 7]}[
+        case
+    ]
     step, killed = 0, True
     while killed:
         step += 1
@@ -411,7 +473,13 @@ def test_concurrent_folds_of_one_month_lose_nothing(folder):
         if pid == 0:
             try:
                 for turn in range(12):
-                    fold(folder, feed, BASE - (number + 1) * 86400 // 2 + turn * 3600, [number * 100 + turn], known_at=turn + 1)
+                    fold(
+                        folder,
+                        feed,
+                        BASE - (number + 1) * 86400 // 2 + turn * 3600,
+                        [number * 100 + turn],
+                        known_at=turn + 1,
+                    )
                     fold(folder, feed, BASE, [turn], known_at=turn + 1)
             except BaseException:
                 os._exit(1)

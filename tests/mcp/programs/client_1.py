@@ -21,8 +21,14 @@ async def main(url: str) -> None:
         for name, given in json.loads(os.environ["CALLS"]):
             result = await session.call_tool(name, given)
             structured = getattr(result, "structuredContent", None)
-            results.append({"name": name, "error": result.isError, "text": result.content[0].text, "structured": structured})
-        print(json.dumps({"version": opened.protocolVersion, "tools": [tool.name for tool in listed.tools], "results": results}))
+            results.append(
+                {"name": name, "error": result.isError, "text": result.content[0].text, "structured": structured}
+            )
+        print(
+            json.dumps(
+                {"version": opened.protocolVersion, "tools": [tool.name for tool in listed.tools], "results": results}
+            )
+        )
 
 
 asyncio.run(main(sys.argv[1]))

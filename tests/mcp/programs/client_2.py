@@ -27,7 +27,11 @@ async def main(url: str, mode: str) -> None:
             result = await client.call_tool(name, given)
             text, structured = result.content[0].text, result.structured_content
             results.append({"name": name, "error": result.is_error, "text": text, "structured": structured})
-        print(json.dumps({"version": client.protocol_version, "tools": [tool.name for tool in listed.tools], "results": results}))
+        print(
+            json.dumps(
+                {"version": client.protocol_version, "tools": [tool.name for tool in listed.tools], "results": results}
+            )
+        )
 
 
 asyncio.run(main(*sys.argv[1:]))
