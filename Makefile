@@ -19,7 +19,7 @@ check: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow" -q
 
 bench: $(STAMP)
-	$(BIN)/python -m bench
+	$(BIN)/python -m tests.bench
 
 rig: setup
 	$(BIN)/python -m tests.rig

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from flask import Flask
 
-from api import edge, mcp, problems, routes
-from api.gate import Gate
+from api import routes
+from api.access.gate import Gate
+from api.http import middleware, problems
+from api.mcp import endpoint
 from api.service import Service
 from api.settings import Settings
 from warehouse import layout
@@ -23,13 +25,13 @@ def create_app(settings: Settings, gate: Gate | None = None, trust_s: float = 0.
     mode = (storage.get(layout.MODE) or b"").decode().strip()
     service = Service.over(settings, storage, gate or Gate.open(settings, mode), trust_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
-    app.config["MAX_CONTENT_LENGTH"] = edge.MOST_BODY_BYTES
+    app.config["MAX_CONTENT_LENGTH"] = middleware.MOST_BODY_BYTES
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     problems.register(app, settings.base_url)
     routes.register(app, service)
-    app.register_blueprint(mcp.blueprint(service))
+    app.register_blueprint(endpoint.blueprint(service))
     app.extensions["emds"] = service
-    app.wsgi_app = edge.around(app.wsgi_app, settings.base_url)  # type: ignore[assignment, method-assign]
+    app.wsgi_app = middleware.around(app.wsgi_app, settings.base_url)  # type: ignore[assignment, method-assign]
     return app

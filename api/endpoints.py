@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from api import formats, geo_parameters
-from api.holdings import SERIES
-from api.paging import Cursor
-from api.parameters import Parameter, choice, moment, text, whole, yes_no
-from api.reads import DEFAULT_LIMIT, MOST_ROWS
+from api.documents.catalogue import SERIES
+from api.geo import parameters as geo_parameters
+from api.http.parameters import Parameter, choice, moment, text, whole, yes_no
+from api.series import formats
+from api.series.paging import Cursor
+from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zones_with
 
@@ -39,7 +40,7 @@ class Endpoint:
     body: str = ""
     """The name of the request body's schema; empty where it takes none."""
     statuses: tuple[int, ...] = ()
-    """Statuses besides the answer's own, 304, 404 for a zone, and those that come anywhere (`api.openapi`)."""
+    """Statuses besides the answer's own, 304, 404 for a zone, and those that come anywhere (`api.openapi.document`)."""
     code: int = 200
     """The status of its answer."""
     keyed: bool = False

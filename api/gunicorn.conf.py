@@ -26,9 +26,9 @@ import pyarrow as pa  # noqa: E402
 from gunicorn import util  # noqa: E402
 from prometheus_client import multiprocess  # noqa: E402
 
-from api import _connections  # noqa: E402
-from api.journal import JOURNAL  # noqa: E402
-from api.problems import KINDS, MEDIA, body_of  # noqa: E402
+from api.http import connections  # noqa: E402
+from api.http.access_log import JOURNAL  # noqa: E402
+from api.http.problems import KINDS, MEDIA, body_of  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
 # Threads, so that a slow client or a facilitator that takes its time holds up one thread and not a worker; they are
@@ -44,15 +44,15 @@ keepalive = 15
 timeout = 60
 # On TERM and HUP the requests at work are finished first; a settlement may take 20 s.
 graceful_timeout = 30
-# `api.edge` refuses above 8000 bytes with a problem; gunicorn's own bound only has to lie above that.
+# `api.http.middleware` refuses above 8000 bytes with a problem; gunicorn's own bound only has to lie above that.
 limit_request_line = 8190
 limit_request_fields = 64
 limit_request_field_size = 16384  # a signed payment in base64 takes 3 kB
-# X-Forwarded-* has no say in gunicorn: `api.client` goes by EMDS_TRUSTED_PROXIES.
+# X-Forwarded-* has no say in gunicorn: `api.access.client_address` goes by EMDS_TRUSTED_PROXIES.
 forwarded_allow_ips = ""
 # Heartbeats go through a file: in memory, since a disk may stall.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
-# One line a request is written by `api.edge`; gunicorn's own log goes to standard error.
+# One line a request is written by `api.http.middleware`; gunicorn's own log goes to standard error.
 accesslog = None
 errorlog = "-"
 # Signals are enough; gunicorn 25 and later would open a control socket in the home folder.
@@ -87,13 +87,13 @@ _BASE_URL = Settings.from_environ(os.environ).base_url
 
 def when_ready(server: Any) -> None:
     """The listening sockets are there."""
-    _connections.bound_silence(server.LISTENERS)
+    connections.bound_silence(server.LISTENERS)
     logging.getLogger("gunicorn.error").addFilter(_plain)
 
 
 def post_worker_init(worker: Any) -> None:
     """A worker is about to serve."""
-    _connections.watch(worker)
+    connections.watch(worker)
     JOURNAL.start()
 
 
@@ -104,7 +104,7 @@ def worker_exit(server: Any, worker: Any) -> None:
 
 def pre_request(worker: Any, req: Any) -> None:
     """A request's head was read."""
-    _connections.head_read(req)
+    connections.head_read(req)
 
 
 def child_exit(server: Any, worker: Any) -> None:
@@ -139,4 +139,4 @@ def _write_problem(sock: socket.socket, status: int, reason: str, _message: str)
 
 
 util.write_error = _write_problem
-_connections.close_aside()
+connections.close_aside()

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
-from api import artefacts, catalogue, discovery, geo, health, keys, map_page, parameters, problems, series
+from api.documents.catalogue import SERIES
 from api.endpoints import ENDPOINTS, Endpoint
-from api.holdings import SERIES
-from api.problems import KINDS, Problem
+from api.http import parameters, problems
+from api.http.problems import KINDS, Problem
 from api.service import Service
+from api.views import catalogue, discovery, documents, geo, health, keys, map_page, series
 from warehouse.zones import ZONES
 
 _PREFIXES = {endpoint.path.removesuffix("{zone}"): endpoint for endpoint in ENDPOINTS.values() if endpoint.zones}
@@ -22,7 +23,7 @@ _ZONE_PATH = re.compile(r"(/v1/[a-z-]+/)([^/]*)")
 def register(app: Flask, service: Service) -> None:
     """Gives every path of the table its view."""
     views: dict[str, Callable[..., Response]] = {
-        **artefacts.views(service),
+        **documents.views(service),
         **catalogue.views(service),
         **discovery.views(service),
         **health.views(service),

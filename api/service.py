@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from flask import Response, request
 
-from api import holdings, problems
-from api.doors import Pass, Refusal
-from api.gate import Gate
-from api.guard import guard
-from api.holdings import Holdings
-from api.jsonrows import JsonRows
-from api.published import Shelf
+from api.access.gate import Gate
+from api.access.values import Pass, Refusal
+from api.documents import catalogue as holdings
+from api.documents.cache import Shelf
+from api.documents.catalogue import Holdings
+from api.http import problems
+from api.http.guard import guard
+from api.series.rows import JsonRows
 from api.settings import Settings
-from warehouse.memory import Memory, Recent
+from warehouse.caches import Memory, Recent
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 

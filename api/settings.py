@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from api._address import is_address
+from api.ethereum_address import is_address
 from warehouse.errors import MarketError
 
 Network = IPv4Network | IPv6Network

@@ -11,8 +11,8 @@ from pathlib import Path
 import dagster as dg
 from dagster_duckdb import DuckDBResource
 
-from assets.line import House
-from assets.series import OWNER, asset_key
+from assets.feeds import OWNER, asset_key
+from assets.ingest.pipeline import House
 from warehouse.market import Metric, Source
 
 NAME = "warehouse.duckdb"

@@ -5,7 +5,7 @@ A check here is a bell, not a gate: what is not believed has been set aside alre
 
 import dagster as dg
 
-from assets.reports import RunReport
+from assets.ingest.reports import RunReport
 
 CHECKS: dict[str, tuple[tuple[str, ...], str]] = {
     "believed": (

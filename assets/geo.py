@@ -1,6 +1,6 @@
 """The three geo layers as assets: built from the tables of `geo_data`, checked, then published; yearly, since zones and plants move slowly.
 
-What a layer holds is `assets.geo_layers`' business, what it must fulfil `geo_data.checks`'. No `from __future__ import annotations`.
+What a layer holds is `assets.documents.geo_layers`' business, what it must fulfil `geo_data.checks`'. No `from __future__ import annotations`.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ from typing import Any
 
 import dagster as dg
 
-from assets import geo_layers
-from assets.line import House
-from assets.series import OWNER
+from assets.documents import geo_layers
+from assets.feeds import OWNER
+from assets.ingest.pipeline import House
 from geo_data import findings
 
 GROUP = "geo"

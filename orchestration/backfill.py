@@ -1,7 +1,7 @@
 """Ingest and backfill without a daemon: which market days of which feeds, cut into runs of a month, and run.
 
 One worker process a source's runs at a time, so that a publisher is never asked from two sides. What is told of them is
-`orchestration.progress`', from where a killed one goes on `orchestration.journal`'s.
+`orchestration.progress`', from where a killed one goes on `orchestration.checkpoint`'s.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import cache
 from itertools import groupby
 from multiprocessing import get_context
 
-from assets import line
-from assets.reports import DayReport, RunReport
+from assets.ingest import pipeline
+from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.resources import open_house
@@ -146,7 +146,7 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
 
 
 @cache
-def _own_house() -> line.House:
+def _own_house() -> pipeline.House:
     """A worker's own, for all its runs."""
     return open_house()
 
@@ -155,9 +155,9 @@ def _in_worker(task: Task, again: bool) -> RunReport:
     return _run(_own_house(), task, again)
 
 
-def _run(house: line.House, task: Task, again: bool) -> RunReport:
+def _run(house: pipeline.House, task: Task, again: bool) -> RunReport:
     """One run; where our own files refuse, its days have failed and the other runs go on."""
     try:
-        return (line.rerun if again else line.run)(house, feed_of(task.feed), days_of(task))
+        return (pipeline.rerun if again else pipeline.run)(house, feed_of(task.feed), days_of(task))
     except StorageError as error:
         return RunReport(task.feed, tuple(DayReport(str(day), "failed", reason=str(error)) for day in task.days))

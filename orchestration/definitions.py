@@ -12,15 +12,15 @@ warnings.filterwarnings(
 )  # single-run backfills, measured and wanted (DESIGN.md section 7)
 
 from assets.analyst import analyst_asset  # noqa: E402
-from assets.documents import document_assets  # noqa: E402
+from assets.feeds import series_asset  # noqa: E402
 from assets.geo import geo_assets  # noqa: E402
-from assets.series import series_asset  # noqa: E402
+from assets.published import document_assets  # noqa: E402
 from assets.sources import sources  # noqa: E402
-from orchestration.mending import mending  # noqa: E402
+from orchestration.gap_sensor import mending  # noqa: E402
 from orchestration.resources import open_house  # noqa: E402
+from orchestration.retention import upkeep  # noqa: E402
 from orchestration.schedules import schedules_and_jobs  # noqa: E402
 from orchestration.sensors import failure_sensor  # noqa: E402
-from orchestration.upkeep import upkeep  # noqa: E402
 
 
 def build() -> dg.Definitions:

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from assets.line import House
+from assets.ingest.pipeline import House
 from orchestration.resources import home, open_house
 from warehouse import clock, health
 from warehouse.clock import iso

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from assets import line
+from assets.ingest import pipeline
 from orchestration.backfill import Task, runs
 from warehouse import clock, coverage, vintages
 from warehouse.clock import MarketDay, iso, months
@@ -31,7 +31,7 @@ class Hole:
     intervals: int
 
 
-def find(house: line.House, feeds: Sequence[Feed], days: int) -> list[Hole]:
+def find(house: pipeline.House, feeds: Sequence[Feed], days: int) -> list[Hole]:
     """Holes of the last `days` market days, today's as far as it must be there by now. Feeds that are not configured have none."""
     return [
         hole
@@ -41,7 +41,7 @@ def find(house: line.House, feeds: Sequence[Feed], days: int) -> list[Hole]:
     ]
 
 
-def _of_feed(house: line.House, feed: Feed, days: int) -> Iterator[Hole]:
+def _of_feed(house: pipeline.House, feed: Feed, days: int) -> Iterator[Hole]:
     now = clock.now()
     today = clock.local_date(now, feed.tz)
     span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
@@ -56,7 +56,7 @@ def _of_feed(house: line.House, feed: Feed, days: int) -> Iterator[Hole]:
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
 
 
-def _held(house: line.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
+def _held(house: pipeline.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
     """What this feed has given and not taken back, served or not; an empty strip for a series of which it has given nothing."""
     rows = Rows()
     for zone in feed.zones:
@@ -68,7 +68,7 @@ def _held(house: line.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
     return rows
 
 
-def _given(house: line.House, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
+def _given(house: pipeline.House, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
     """The feed's own live rows of one series in the months of a window."""
     rows = Rows()
     for month in months(window):

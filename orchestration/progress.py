@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from assets.reports import RunReport, totals
+from assets.ingest.reports import RunReport, totals
 from orchestration.backfill import Task
 
 TOLD_FAILURES = 3

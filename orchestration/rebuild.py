@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from assets import line
+from assets.ingest import pipeline
 from orchestration.backfill import Task, runs
 from warehouse import raw, series
 from warehouse.market import Feed
 
 
-def plan(house: line.House, feeds: Sequence[Feed], first: date | None, last: date | None) -> list[Task]:
+def plan(house: pipeline.House, feeds: Sequence[Feed], first: date | None, last: date | None) -> list[Task]:
     """Runs over the market days that kept bodies of these feeds answer for."""
     tasks = []
     for feed in feeds:
@@ -20,6 +20,6 @@ def plan(house: line.House, feeds: Sequence[Feed], first: date | None, last: dat
     return tasks
 
 
-def resolve_all(house: line.House) -> int:
+def resolve_all(house: pipeline.House) -> int:
     """Resolves every month file again; returns how many are served otherwise now."""
     return sum(series.resolve_again(house.storage, *place, house.ranks) for place in series.held(house.storage))

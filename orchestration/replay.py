@@ -12,10 +12,10 @@ from datetime import date, timedelta
 from itertools import groupby
 from pathlib import Path
 
-from assets import line
-from assets.reports import RunReport
+from assets.fetch.recorded import recorded_requests
+from assets.ingest import pipeline
+from assets.ingest.reports import RunReport
 from assets.sources import feeds
-from assets.sources._recorded import recorded_requests
 from orchestration.resources import replay_plan
 from warehouse.clock import MarketDay, local_date
 from warehouse.errors import FeedError
@@ -30,7 +30,7 @@ class Replayed:
     failures: list[tuple[Request, FeedError]] = field(default_factory=list)
 
 
-def replay(house: line.House, folder: Path) -> Replayed:
+def replay(house: pipeline.House, folder: Path) -> Replayed:
     """Runs every feed over the days that its recorded answers hold. Answers of feeds that do not exist are skipped."""
     done = Replayed()
     dated: dict[str, list[Request]] = defaultdict(list)
@@ -47,11 +47,11 @@ def replay(house: line.House, folder: Path) -> Replayed:
         own = replace(house, plan=replay_plan(requests))
         days = sorted({MarketDay(day, feed.tz) for request in requests for day in request.days})
         if days:
-            done.reports.append((feed, line.run(own, feed, days)))
+            done.reports.append((feed, pipeline.run(own, feed, days)))
     return done
 
 
-def _dated(house: line.House, request: Request) -> Request:
+def _dated(house: pipeline.House, request: Request) -> Request:
     """The request with the market days in which its rows lie. Raises what asking or parsing raises."""
     feed = feeds()[request.feed]
     rows = feed.parse(house.session.ask(request).body, request)

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from assets import line
+from assets.fetch.credentials import Credentials
+from assets.fetch.session import Reply, Session
+from assets.ingest import pipeline
 from assets.sources import sources
-from assets.sources._credentials import Credentials
-from assets.sources._http import Reply, Session
 from warehouse import catalogue, layout
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
@@ -53,14 +53,14 @@ def mode_of(storage: Folder, wanted: str | None) -> str:
     return mode
 
 
-def open_house(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> line.House:
+def open_house(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> pipeline.House:
     """The house of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse a recorded one."""
     storage = Folder(home(environ))
     wanted = "recorded" if recordings else environ.get("EMDS_FEEDS") or None
     mode = mode_of(storage, wanted)
     granted = rights(environ)
     known = sources()
-    return line.House(
+    return pipeline.House(
         storage,
         mode,
         known,
@@ -90,11 +90,11 @@ def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
 
 def _session(mode: str, environ: Mapping[str, str], recordings: Path | None) -> Session:
     if mode == "live":
-        from assets.sources._live import Live
+        from assets.fetch.live import Live
 
         return Session(Live(contact=environ.get("EMDS_CONTACT", "")), environ)
     if mode == "recorded":
-        from assets.sources._recorded import Recorded
+        from assets.fetch.recorded import Recorded
 
         return Session(Recorded(recordings) if recordings else _nothing_recorded)
     from assets.simulated import transport
@@ -109,7 +109,7 @@ def _nothing_recorded(request: Request, credentials: Credentials) -> Reply:
 def _plan(recordings: Path | None) -> Plan:
     if recordings is None:
         return _own_requests
-    from assets.sources._recorded import recorded_requests
+    from assets.fetch.recorded import recorded_requests
 
     return replay_plan(recorded_requests(recordings))
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.series import asset_key
+from assets.feeds import asset_key
 from warehouse.market import Feed, Source
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")

@@ -15,9 +15,9 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from assets.refresh import refresh_all
-from orchestration import backfill, ledger, serve, work
-from orchestration.journal import left_behind
+from assets.ingest.refresh import refresh_all
+from orchestration import backfill, commands, event_log, serve
+from orchestration.checkpoint import left_behind
 from orchestration.logs import Logs
 from orchestration.resources import open_house
 from warehouse import series
@@ -68,15 +68,15 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
 def _fill(days: int, recordings: Path | None) -> None:
     """First start: history and documents. Later ones: only the documents."""
     house = open_house(recordings=recordings)
-    ledger.instance(house.storage.root).dispose()
+    event_log.instance(house.storage.root).dispose()
     os.environ["EMDS_HOME"] = str(house.storage.root)
     if recordings is not None:
-        work.replayed(recordings)
+        commands.replayed(recordings)
     elif series.held(house.storage) and not left_behind(house.storage, FIRST_FILL):
         refresh_all(house)
     else:
         print(f"first start: {days} days of history, {house.mode} feeds", flush=True)
-        work.resumable(backfill.plan(backfill.chosen(None, None), None, None, days), FIRST_FILL)
+        commands.resumable(backfill.plan(backfill.chosen(None, None), None, None, days), FIRST_FILL)
 
 
 def _free(port: int) -> None:

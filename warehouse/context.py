@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from warehouse.clock import DAY
-from warehouse.tally import WINDOW_S, Share, Tally, Trail, tally
+from warehouse.window_stats import WINDOW_S, Share, Tally, Trail, tally
 
 METHOD = "brief/1"
 WINDOW_DAYS = WINDOW_S // DAY

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warehouse import layout, monthfile, resolve, series, vintages
+from warehouse.caches import Memory, Recent
 from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
-from warehouse.memory import Memory, Recent
 from warehouse.monthfile import Floats, Ints, Slot, Versions
 from warehouse.storage import Identity, Storage
 from warehouse.vintages import Month

@@ -17,7 +17,7 @@ from warehouse import layout, monthfile, series
 from warehouse.clock import DAY, RESOLUTIONS, Window, month_window, months
 from warehouse.monthfile import Ints
 from warehouse.storage import Storage
-from warehouse.tally import WINDOW_S, Trail
+from warehouse.window_stats import WINDOW_S, Trail
 
 _AHEAD_S = 2 * DAY
 """A day-ahead auction reaches to the end of tomorrow."""

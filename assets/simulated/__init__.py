@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from assets.simulated._faults import Fault, carried, parse
-from assets.sources._credentials import Credentials
-from assets.sources._http import Reply
+from assets.fetch.credentials import Credentials
+from assets.fetch.session import Reply
+from assets.simulated.faults import Fault, carried, parse
 from warehouse import clock
 from warehouse.market import Request
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._noise import Floats, Ints
+from assets.simulated.answer import Answer
+from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.eia import PAGE, RESPONDENTS
 from warehouse.clock import HOUR
 from warehouse.market import Request

@@ -15,8 +15,8 @@ import numpy as np
 import orjson
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._noise import Floats, Ints, smooth
+from assets.simulated.answer import Answer
+from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.elexon import BASE, TIES
 from warehouse.clock import HOUR, MarketDay, instant, iso, local_midnight
 from warehouse.errors import BadWindow

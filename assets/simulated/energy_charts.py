@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
+from assets.simulated.answer import Answer
 from assets.sources.energy_charts import BIDDING_ZONES, HOST, TZ
 from warehouse.clock import HOUR, MarketDay, market_days, zone_of
 from warehouse.market import Request

@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._format import local, plain
-from assets.simulated._noise import Ints
+from assets.simulated.answer import Answer
+from assets.simulated.format import local, plain
+from assets.simulated.grid.noise import Ints
 from assets.sources.isone import LINKS, TIES
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request

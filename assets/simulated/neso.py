@@ -12,9 +12,9 @@ import numpy as np
 import orjson
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._format import plain
-from assets.simulated._noise import Floats, Ints, smooth
+from assets.simulated.answer import Answer
+from assets.simulated.format import plain
+from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.neso import HOST
 from warehouse.clock import DAY, HOUR, instant, utc
 from warehouse.errors import BadWindow

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._format import choice, lines, local, short
-from assets.simulated._noise import Floats, Ints
+from assets.simulated.answer import Answer
+from assets.simulated.format import choice, lines, local, short
+from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.nyiso import REPEATS_QUEBEC, TIES
 from warehouse.clock import HOUR, MarketDay
 from warehouse.market import Request

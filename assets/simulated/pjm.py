@@ -17,9 +17,9 @@ import numpy as np
 import orjson
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._format import local
-from assets.simulated._noise import Floats, Ints
+from assets.simulated.answer import Answer
+from assets.simulated.format import local
+from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.pjm import API, HUB, PNODE, TZ, ZONE
 from warehouse.clock import DAY, HOUR, MarketDay, local_instant, utc
 from warehouse.errors import BadWindow

@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated._answer import Answer
-from assets.simulated._format import choice, lines, local, short
-from assets.simulated._noise import Ints, smooth
-from assets.sources import _spp_paths
+from assets.simulated.answer import Answer
+from assets.simulated.format import choice, lines, local, short
+from assets.simulated.grid.noise import Ints, smooth
+from assets.sources.spp import paths
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
 
-ZONE, TZ = "US-SPP", _spp_paths.TZ
+ZONE, TZ = "US-SPP", paths.TZ
 FIVE, MINUTE = 300, 60
 OUT_AFTER = 240
 """Seconds after an interval until its file, or its line, is there."""
@@ -82,8 +82,8 @@ def _file(product: str, path: str, now: int) -> bytes | None:
         return None
     day = date(int(stamps[0][:4]), int(stamps[0][4:6]), int(stamps[0][6:8]))
     if product == "rtbm-lmp-by-location":
-        return _day_of_intervals(day, now) if path == _spp_paths.daily(day) else _interval(path, stamps[0], now)
-    if product in ("da-lmp-by-settlement-location", "da-lmp-by-location") and path == _spp_paths.day_ahead(day):
+        return _day_of_intervals(day, now) if path == paths.daily(day) else _interval(path, stamps[0], now)
+    if product in ("da-lmp-by-settlement-location", "da-lmp-by-location") and path == paths.day_ahead(day):
         return _auction(MarketDay(day, TZ), now)
     return _hourly_load(path, stamps[0], now) if product == "mtlf-vs-actual" else None
 
@@ -97,7 +97,7 @@ def _instants(stamp: str) -> list[int]:
 
 
 def _interval(path: str, stamp: str, now: int) -> bytes | None:
-    end = next((end for end in _instants(stamp) if _spp_paths.interval(end - FIVE, end) == path), None)
+    end = next((end for end in _instants(stamp) if paths.interval(end - FIVE, end) == path), None)
     if end is None or end % FIVE or end + OUT_AFTER > now:
         return None
     prices = grid.price(ZONE, np.array([end - FIVE]))
@@ -120,7 +120,7 @@ def _auction(day: MarketDay, now: int) -> bytes | None:
 
 
 def _hourly_load(path: str, stamp: str, now: int) -> bytes | None:
-    hour = next((hour for hour in _instants(stamp) if _spp_paths.hourly(hour) == path), None)
+    hour = next((hour for hour in _instants(stamp) if paths.hourly(hour) == path), None)
     if hour is None or hour % HOUR or hour + HOURLY_OUT > now:
         return None
     ends = np.arange(hour - DAY, hour + 7 * DAY + 1, HOUR)
@@ -146,7 +146,7 @@ def _month(path: str, now: int) -> bytes | None:
     """A month's one-minute flows, up to the last whole day."""
     for year in range(2014, local(now, TZ).year + 1):
         for month in range(1, 13):
-            if _spp_paths.monthly(year, month) == path:
+            if paths.monthly(year, month) == path:
                 first, after = date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
                 start, end = (
                     MarketDay(first, TZ).start,

@@ -74,10 +74,10 @@ def _parse(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    from assets.sources import _feeds_page  # it needs every source and the session: `parse` does without
+    from assets.documents import feeds_page  # it needs every source and the session: `parse` does without
 
-    os.environ["EMDS_NOW"] = _feeds_page.EXAMPLE_NOW  # addresses change with a day's age: the page must not
-    sys.stdout.write(_feeds_page.feeds_table(sources().values()))
+    os.environ["EMDS_NOW"] = feeds_page.EXAMPLE_NOW  # addresses change with a day's age: the page must not
+    sys.stdout.write(feeds_page.feeds_table(sources().values()))
     return 0
 
 

@@ -16,10 +16,10 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.sources._body import json_of, member, number
-from assets.sources._days import runs
-from assets.sources._stamps import iso_instant
-from assets.sources._totals import summed, undisputed
+from assets.parsing.body import json_of, member, number
+from assets.parsing.days import runs
+from assets.parsing.stamps import iso_instant
+from assets.parsing.totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Secret, Source

@@ -17,9 +17,9 @@ from datetime import date, time
 from itertools import pairwise
 from typing import Any
 
-from assets.sources._body import json_of, member, number
-from assets.sources._clocks import plausible
-from assets.sources._days import runs
+from assets.parsing.body import json_of, member, number
+from assets.parsing.clocks import plausible
+from assets.parsing.days import runs
 from warehouse.clock import MarketDay, local_date
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.sources._body import json_of, member, number
-from assets.sources._days import runs
-from assets.sources._stamps import utc_stamp
+from assets.parsing.body import json_of, member, number
+from assets.parsing.days import runs
+from assets.parsing.stamps import utc_stamp
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window

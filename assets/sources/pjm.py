@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import date, time
 from typing import Any
 
-from assets.sources._body import json_of, member, number
-from assets.sources._days import age, runs
-from assets.sources._stamps import iso_instant
+from assets.parsing.body import json_of, member, number
+from assets.parsing.days import age, runs
+from assets.parsing.stamps import iso_instant
 from warehouse import clock
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished

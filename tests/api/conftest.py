@@ -21,8 +21,8 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from api.settings import Settings
-from assets import geo_layers
-from assets.publish import publish
+from assets.documents import geo_layers
+from assets.documents.publish import publish
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import HOUR, instant
 from warehouse.market import Feed, Metric, Publication, Source

@@ -13,8 +13,7 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from api._tables import SchemaTooNew, migrate, open_engine
-from api.accounts import (
+from api.access.accounts.store import (
     CALLS_PER_DAY,
     KEY_PREFIX,
     Accounts,
@@ -24,6 +23,7 @@ from api.accounts import (
     TooManySignUps,
     digest_of,
 )
+from api.access.accounts.tables import SchemaTooNew, migrate, open_engine
 from tests.rig import postgres
 from warehouse.clock import DAY
 

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from api.published import Document, Shelf
-from assets.publish import publish
+from api.documents.cache import Document, Shelf
+from assets.documents.publish import publish
 from warehouse.storage import Identity
 
 

@@ -14,8 +14,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from api import formats
-from api.problems import Problem
+from api.http.problems import Problem
+from api.series import formats
 
 PATHS = [
     "/v1/price/GB",

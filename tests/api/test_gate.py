@@ -15,15 +15,15 @@ import pytest
 from eth_utils import keccak
 from flask.testing import FlaskClient
 
-from api._address import is_address, keccak256
-from api._limits import Limits, Spent, limits_path
-from api._tables import AccountsUnavailable
-from api.accounts import CALLS_PER_DAY, SignUp, digest_of
-from api.client import client_address, client_unit
-from api.doors import Answer, Call, Pass, Receipt, Refusal
-from api.gate import Gate
-from api.guard import given_again
-from api.prices import PRICES
+from api.access.accounts.store import CALLS_PER_DAY, SignUp, digest_of
+from api.access.accounts.tables import AccountsUnavailable
+from api.access.client_address import client_address, client_unit
+from api.access.gate import Gate
+from api.access.prices import PRICES
+from api.access.rate_limits import Limits, Spent, limits_path
+from api.access.values import Answer, Call, Pass, Receipt, Refusal
+from api.ethereum_address import is_address, keccak256
+from api.http.guard import given_again
 from api.settings import Facilitator, Settings, SettingsError
 from tests.rig import postgres
 from tests.rig.shop import shop

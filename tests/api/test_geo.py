@@ -18,14 +18,15 @@ from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api import geo, problems
-from api._geo_cuts import FlatGeobuf
-from api._geo_index import GeoLayer
-from api.gate import Gate
-from api.geo_parameters import FORMATS, PARAMETERS
-from api.published import Shelf
+from api.access.gate import Gate
+from api.documents.cache import Shelf
+from api.geo.filters import GeoLayer
+from api.geo.parameters import FORMATS, PARAMETERS
+from api.geo.slices import FlatGeobuf
+from api.http import problems
 from api.settings import Settings
-from assets import geo_layers
+from api.views import geo
+from assets.documents import geo_layers
 from warehouse.market import Fuel
 from warehouse.storage import Folder
 from warehouse.zones import ZONES

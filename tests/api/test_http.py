@@ -10,9 +10,9 @@ import orjson
 import pytest
 import zstandard
 
-from api import edge
-from api.compression import choose, pack, pack_well
-from api.journal import Journal
+from api.http import middleware
+from api.http.access_log import Journal
+from api.http.compression import choose, pack, pack_well
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
 CODINGS = {
@@ -190,7 +190,9 @@ def test_a_request_id_is_taken_over_or_made(client: Any) -> None:
 def test_long_urls_and_bodies_are_refused_without_being_read(client: Any) -> None:
     assert client.get("/v1/price/GB?start=" + "1" * 9000).status_code == 414
     assert client.get("/" + "x" * 9000).status_code == 414
-    answer = client.post("/v1/keys/signup", data=b"x" * (edge.MOST_BODY_BYTES + 1), content_type="application/json")
+    answer = client.post(
+        "/v1/keys/signup", data=b"x" * (middleware.MOST_BODY_BYTES + 1), content_type="application/json"
+    )
     assert answer.status_code == 413
     assert answer.headers["Connection"] == "close"
     assert answer.get_json(force=True)["type"].endswith("/body-too-large")
@@ -201,7 +203,7 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     app = market.client().application
     client = app.test_client()
     key = market.key(client)["Authorization"]
-    app.wsgi_app = edge.around(app.wsgi_app, "http://emds.example", Journal(lines.append))
+    app.wsgi_app = middleware.around(app.wsgi_app, "http://emds.example", Journal(lines.append))
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     client.get(
         "/v1/price/GB",

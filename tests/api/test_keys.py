@@ -16,10 +16,10 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from api.accounts import CALLS_PER_DAY, Accounts, digest_of
-from api.gate import Gate
-from api.keys import is_address
+from api.access.accounts.store import CALLS_PER_DAY, Accounts, digest_of
+from api.access.gate import Gate
 from api.settings import Settings
+from api.views.keys import is_address
 from tests.rig import postgres
 from tests.rig.served import Served
 from tests.rig.shop import shop

@@ -13,10 +13,10 @@ import jsonschema_rs
 import orjson
 import pytest
 
+from api.access.prices import PRICES
 from api.endpoints import ENDPOINTS
-from api.prices import PRICES
-from api.problems import KINDS
-from assets.publish import publish
+from api.http.problems import KINDS
+from assets.documents.publish import publish
 
 NODE = Path(__file__).resolve().parents[1] / "node"
 SPECTRAL = NODE / "node_modules/.bin/spectral"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api import reads
-from api.holdings import Holdings
-from api.paging import Cursor, cut
-from api.reads import Query
+from api.documents.catalogue import Holdings
+from api.series import query
+from api.series.paging import Cursor, cut
+from api.series.query import Query
 from warehouse.clock import HOUR, Window, instant
 from warehouse.market import Metric
 from warehouse.reader import Reader
@@ -90,7 +90,7 @@ queries = st.builds(
 )
 
 
-def rows(page: reads.Page) -> list[Any]:
+def rows(page: query.Page) -> list[Any]:
     found = page.rows
     return [
         (int(ts), float(value), found.slots[code])
@@ -103,11 +103,11 @@ def rows(page: reads.Page) -> list[Any]:
 def test_pages_by_cursor_are_the_unpaged_window(
     held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int
 ) -> None:
-    whole = reads.answer(*held, Query(**asked, limit=5000))
+    whole = query.answer(*held, Query(**asked, limit=5000))
     assert not whole.truncated
     pages, cursor = [], None
     while True:
-        page = reads.answer(*held, Query(**asked, limit=limit, cursor=cursor))
+        page = query.answer(*held, Query(**asked, limit=limit, cursor=cursor))
         pages += rows(page)
         assert page.count <= limit
         assert page.sources == whole.sources
@@ -127,11 +127,11 @@ def test_going_on_from_the_effective_end_loses_no_row(
 ) -> None:
     """It repeats at most the rows of one instant; three fuels or ties fit each page."""
     asked = {**asked, "order": "asc"}
-    whole = rows(reads.answer(*held, Query(**asked, limit=5000)))
+    whole = rows(query.answer(*held, Query(**asked, limit=5000)))
     found: list[Any] = []
     start = asked["start"]
     while True:
-        page = reads.answer(*held, Query(**{**asked, "start": start}, limit=limit))
+        page = query.answer(*held, Query(**{**asked, "start": start}, limit=limit))
         again = [row for row in rows(page) if row in found]
         assert len({ts for ts, _, _ in again}) <= 1
         found += [row for row in rows(page) if row not in again]
@@ -144,8 +144,8 @@ def test_going_on_from_the_effective_end_loses_no_row(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries)
 def test_descending_is_ascending_turned_round(held: tuple[Reader, Holdings], asked: dict[str, Any]) -> None:
-    up = reads.answer(*held, Query(**{**asked, "order": "asc"}, limit=5000))
-    down = reads.answer(*held, Query(**{**asked, "order": "desc"}, limit=5000))
+    up = query.answer(*held, Query(**{**asked, "order": "asc"}, limit=5000))
+    down = query.answer(*held, Query(**{**asked, "order": "desc"}, limit=5000))
     assert rows(down) == rows(up)[::-1]
 
 
@@ -156,8 +156,8 @@ def test_a_window_is_its_two_halves(held: tuple[Reader, Holdings], asked: dict[s
     middle = (asked["start"] + asked["end"]) // 2
     parts = [Query(**{**asked, "end": middle}, limit=5000)] if middle > asked["start"] else []
     parts.append(Query(**{**asked, "start": middle}, limit=5000))
-    assert [row for part in parts for row in rows(reads.answer(*held, part))] == rows(
-        reads.answer(*held, Query(**asked, limit=5000))
+    assert [row for part in parts for row in rows(query.answer(*held, part))] == rows(
+        query.answer(*held, Query(**asked, limit=5000))
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.problems import KINDS
+from api.http.problems import KINDS
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api import create_app
-from api.paging import Cursor
+from api.series.paging import Cursor
 from warehouse.clock import HOUR, instant
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import requests
 
-from api import journal
+from api.http import access_log
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -91,7 +91,7 @@ def test_the_counts_of_all_workers_are_added_up(market: Any, serve: Any) -> None
     asked = 40
     for _ in range(asked):
         requests.get(f"{served.url}/v1/zones", headers={"Connection": "close"}, timeout=20)
-    time.sleep(2 * journal.EVERY_S)
+    time.sleep(2 * access_log.EVERY_S)
     text = requests.get(f"{served.url}/metrics", headers={"Authorization": "Bearer t"}, timeout=20).text
     assert f'emds_answers_total{{route="zones",status="200"}} {asked}.0' in text
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api._together import Together
+from api.access.accounts.batcher import Together
 
 
 class Held:

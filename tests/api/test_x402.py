@@ -24,17 +24,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from api._ledger import Entry
-from api._tables import AccountsUnavailable
-from api.accounts import CALLS_PER_DAY, SignUp, digest_of
-from api.doors import Answer, Call, Pass, Refusal
-from api.doors._cdp import token
-from api.doors._facilitators import Patience
-from api.doors._http import NotReached, Reply, post
-from api.doors._payment import decode
-from api.doors.x402 import Spans, Till
-from api.gate import Gate
-from api.guard import call_of
+from api.access.accounts.ledger import Entry
+from api.access.accounts.store import CALLS_PER_DAY, SignUp, digest_of
+from api.access.accounts.tables import AccountsUnavailable
+from api.access.gate import Gate
+from api.access.values import Answer, Call, Pass, Refusal
+from api.access.x402.cdp_token import token
+from api.access.x402.facilitators import Patience
+from api.access.x402.json_post import NotReached, Reply, post
+from api.access.x402.payload import decode
+from api.access.x402.resource_server import Spans, Till
+from api.http.guard import call_of
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.rig import buyer

@@ -16,7 +16,7 @@ from x402.http.clients.requests import x402_requests
 from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from api.prices import PRICES
+from api.access.prices import PRICES
 from tests.rig.chain import BUYER, KEYS, Chain, anvil
 from tests.rig.facilitator import Facilitator
 from tests.rig.official import Official

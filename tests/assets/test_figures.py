@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from assets.publish import publish
+from assets.documents.publish import publish
 from warehouse import artefact, catalogue
 from warehouse.market import Metric, Publication
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assets import line
-from assets.reports import RunReport, retry_after
-from assets.sources._http import Answer
+from assets.fetch.session import Answer
+from assets.ingest import pipeline
+from assets.ingest.reports import RunReport, retry_after
 from warehouse import health, raw, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -81,9 +81,9 @@ def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", str(NOON))
 
 
-def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> line.House:
+def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> pipeline.House:
     source = replace(SOURCE, feeds=(feed,))
-    return line.House(
+    return pipeline.House(
         Folder(tmp_path),
         "simulated",
         {"test": source},
@@ -95,12 +95,12 @@ def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = F
     )
 
 
-def run(of: line.House, *days: date) -> RunReport:
+def run(of: pipeline.House, *days: date) -> RunReport:
     feed = of.sources["test"].feeds[0]
-    return line.run(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
+    return pipeline.run(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
 
 
-def held(of: line.House) -> dict[int, float]:
+def held(of: pipeline.House) -> dict[int, float]:
     found = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
     return {
         (t - START) // 1800: v
@@ -270,7 +270,7 @@ def test_rerun_from_the_kept_bytes_asks_nobody(tmp_path: Path) -> None:
     run(of)
     silent = replace(of, session=Publisher({}))
     doubled = replace(FEED, parse=lambda body, request: _scaled(parse(body, request)))
-    report = line.rerun(silent, doubled, [MarketDay(DAY, FEED.tz)])
+    report = pipeline.rerun(silent, doubled, [MarketDay(DAY, FEED.tz)])
     assert silent.session.asked == 0  # type: ignore[attr-defined]
     assert sum(f.changed for f in report.folded) == 30
     assert held(of)[0] == 60000
@@ -320,7 +320,7 @@ def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(
     run(house(tmp_path, {second: whole(-48, 0, 9000)}), second)
     corrected = held(of)[-1]
     assert corrected == 9000 - 1
-    report = line.rerun(of, FEED, [MarketDay(first, FEED.tz)])
+    report = pipeline.rerun(of, FEED, [MarketDay(first, FEED.tz)])
     assert [f.unchanged for f in report.folded] == [48]
     assert held(of)[-1] == corrected
 
@@ -333,7 +333,7 @@ def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(
     of = house(tmp_path, {})
     for key in of.storage.keys("series/"):
         of.storage.delete(key)
-    line.rerun(of, FEED, [MarketDay(date(2026, 6, 9), FEED.tz)])
+    pipeline.rerun(of, FEED, [MarketDay(date(2026, 6, 9), FEED.tz)])
     assert sorted(held(of)) == list(range(-10, 0))
 
 
@@ -343,7 +343,7 @@ def test_a_rerun_is_no_answer_of_the_publisher(tmp_path: Path, monkeypatch: pyte
     run(of)
     run(house(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
     monkeypatch.setenv("EMDS_NOW", str(NOON + 600))
-    line.rerun(of, FEED, [MarketDay(DAY, FEED.tz)])
+    pipeline.rerun(of, FEED, [MarketDay(DAY, FEED.tz)])
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
@@ -397,6 +397,6 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
     )
     year = date(2025, 1, 1)
     of = house(tmp_path, {year: str(MarketDay(year, feed.tz).start).encode()}, feed)
-    report = line.run(of, feed, [MarketDay(year, feed.tz)])
+    report = pipeline.run(of, feed, [MarketDay(year, feed.tz)])
     assert [(d.status, d.rows, d.reason) for d in report.days] == [("done", 1, "")]
     assert report.findings == ()

@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 import pytest
 
-import assets.publish
-from assets.publish import SNAPSHOT, publish
+import assets.documents.publish
+from assets.documents.publish import SNAPSHOT, publish
 from warehouse import artefact, layout
 from warehouse.errors import StorageError, UnknownZone
 from warehouse.zones import ZONES
@@ -197,17 +197,17 @@ def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(wor
     fill(world)
     fill(world, "GB")
     publish(world.storage, NOW)
-    read = assets.publish.figures
+    read = assets.documents.publish.figures
 
     def overtaken(*asked):
         told = read(*asked)
-        monkeypatch.setattr(assets.publish, "figures", read)
+        monkeypatch.setattr(assets.documents.publish, "figures", read)
         world.withhold()
         world.catalogue()
         publish(world.storage, NOW)
         return told
 
-    monkeypatch.setattr(assets.publish, "figures", overtaken)
+    monkeypatch.setattr(assets.documents.publish, "figures", overtaken)
     done = publish(world.storage, NOW)
     assert "latest/FR.json" not in done.put
     assert artefact.load(world.storage, "latest/FR.json") is None
@@ -218,7 +218,7 @@ def test_the_newer_of_two_publishers_never_tells_of_an_earlier_hour(world, monke
     """`now` is read with the version: it cannot be taken before another publisher's and used after it."""
     fill(world)
     monkeypatch.delenv("EMDS_NOW", raising=False)
-    monkeypatch.setattr(assets.publish.artefact, "new_version", lambda: (NOW + 3600) * 10**9)
+    monkeypatch.setattr(assets.documents.publish.artefact, "new_version", lambda: (NOW + 3600) * 10**9)
     publish(world.storage, zones=["FR"])
     assert document(world, "latest/FR.json")["updated"] == NOW + 3600
 
@@ -380,7 +380,7 @@ def test_a_publisher_that_read_less_never_sets_a_zone_back(world, monkeypatch):
     fill(world, "GB")
     publish(world.storage, NOW)
     read, resume = threading.Event(), threading.Event()
-    real = assets.publish.figures
+    real = assets.documents.publish.figures
 
     def slow(*args):
         told = real(*args)
@@ -389,11 +389,11 @@ def test_a_publisher_that_read_less_never_sets_a_zone_back(world, monkeypatch):
         return told
 
     done = []
-    monkeypatch.setattr(assets.publish, "figures", slow)
+    monkeypatch.setattr(assets.documents.publish, "figures", slow)
     late = threading.Thread(target=lambda: done.append(publish(world.storage, NOW + 60, ["FR"])))
     late.start()
     assert read.wait(30)
-    monkeypatch.setattr(assets.publish, "figures", real)
+    monkeypatch.setattr(assets.documents.publish, "figures", real)
     world.fold("FR", "demand", NOW, [31000])
     publish(world.storage, NOW + 61, ["FR"])
     publish(world.storage, NOW + 62, ["GB"])

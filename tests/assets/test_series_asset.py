@@ -11,9 +11,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import line
-from assets.series import asset_key, series_asset
-from assets.sources._http import Answer
+from assets.feeds import asset_key, series_asset
+from assets.fetch.session import Answer
+from assets.ingest import pipeline
 from warehouse import artefact, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
@@ -77,15 +77,15 @@ class Publisher:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
     monkeypatch.setenv("EMDS_NOW", "2026-02-11T12:00:00Z")
     storage = Folder(tmp_path)
-    return line.House(
+    return pipeline.House(
         storage, "simulated", {"neso": SOURCE}, (), {FEED.id: 1}, {"neso"}, Publisher(), lambda f, d: f.requests(d)
     )
 
 
-def materialise(house: line.House, instance: dg.DagsterInstance, **tags: str) -> dg.ExecuteInProcessResult:
+def materialise(house: pipeline.House, instance: dg.DagsterInstance, **tags: str) -> dg.ExecuteInProcessResult:
     """One run over all days, as a backfill of the UI is."""
     span = {"dagster/asset_partition_range_start": str(FIRST), "dagster/asset_partition_range_end": str(LAST)}
     asset = series_asset(SOURCE, FEED)
@@ -94,7 +94,7 @@ def materialise(house: line.House, instance: dg.DagsterInstance, **tags: str) ->
     )
 
 
-def test_every_day_is_told_and_published(house: line.House) -> None:
+def test_every_day_is_told_and_published(house: pipeline.House) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         result = materialise(house, instance)
         assert result.success
@@ -113,7 +113,7 @@ def test_every_day_is_told_and_published(house: line.House) -> None:
     assert artefact.load(house.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
 
 
-def test_one_bad_day_fails_the_run_and_no_other_day(house: line.House) -> None:
+def test_one_bad_day_fails_the_run_and_no_other_day(house: pipeline.House) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         result = materialise(replace(house, session=Publisher(d2026_02_03=b"!")), instance)
         assert not result.success
@@ -127,14 +127,14 @@ def test_one_bad_day_fails_the_run_and_no_other_day(house: line.House) -> None:
         assert whole.metadata["days"].value == ["2026-02-03 failed"]
 
 
-def test_a_changed_format_is_not_asked_for_again(house: line.House) -> None:
+def test_a_changed_format_is_not_asked_for_again(house: pipeline.House) -> None:
     publisher = Publisher(d2026_02_03=b"!")
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(replace(house, session=publisher), instance)
     assert publisher.asked == len(DAYS)
 
 
-def test_a_busy_publisher_is_asked_again_later(house: line.House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_publisher_is_asked_again_later(house: pipeline.House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda a, b: 0.0)
     publisher = Publisher(d2026_02_03=FeedUnavailable("example.org answers 503"))
     with dg.DagsterInstance.ephemeral() as instance:
@@ -143,7 +143,7 @@ def test_a_busy_publisher_is_asked_again_later(house: line.House, monkeypatch: p
     assert "2026-02-03: FeedUnavailable: example.org answers 503" in str(result.all_events)
 
 
-def test_a_run_from_raw_asks_nobody(house: line.House) -> None:
+def test_a_run_from_raw_asks_nobody(house: pipeline.House) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(house, instance)
         silent = Publisher()

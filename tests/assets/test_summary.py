@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assets import bodies, flow_words
-from assets.figures import figures
-from assets.summary import heard, summary
+from assets.documents import bodies, flow_words
+from assets.documents.figures import figures
+from assets.documents.summary import heard, summary
 from warehouse import catalogue
 
 HOUR, DAY = 3600, 86400

@@ -25,7 +25,7 @@ TIES = [
 
 def entries(source: str) -> Iterator[tuple[str, set[str]]]:
     """Every key of a dict literal in a source's files, with the strings in its value."""
-    for path in (*SOURCES.glob(f"{source}.py"), *SOURCES.glob(f"_{source}*.py")):
+    for path in (*SOURCES.glob(f"{source}.py"), *SOURCES.glob(f"{source}/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):

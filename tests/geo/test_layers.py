@@ -11,7 +11,7 @@ import geopandas
 import orjson
 import pytest
 
-from assets import geo_layers
+from assets.documents import geo_layers
 from geo_data import records
 from warehouse import artefact
 from warehouse.market import Fuel

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import geo_data
-from assets.geo_layers import ATTRIBUTION
+from assets.documents.geo_layers import ATTRIBUTION
 from geo_data import build, records
 from geo_data.recipe import INPUTS
 

@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 import pytest
 
-from assets.publish import publish
+from assets.documents.publish import publish
 from warehouse import artefact, catalogue, layout, series
 from warehouse.clock import RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source

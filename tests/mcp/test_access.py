@@ -17,7 +17,7 @@ import pytest
 import requests
 from eth_account import Account
 
-from api.accounts import CALLS_PER_DAY, digest_of
+from api.access.accounts.store import CALLS_PER_DAY, digest_of
 from api.settings import Facilitator as Listed
 from tests.rig import buyer
 from tests.rig.book import Book
@@ -88,7 +88,7 @@ def test_what_is_no_answer_of_a_data_tool_is_not_counted(mcp: Any, key: str) -> 
 
 
 def test_work_that_fails_gives_its_call_back(mcp: Any, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.reads.answer", lambda *_: 1 / 0)
+    monkeypatch.setattr("api.series.query.answer", lambda *_: 1 / 0)
     answer = mcp.ask(
         MODERN, "tools/call", name="get_history", arguments={"zone": "GB", "metric": "price", "api_key": key}
     )

@@ -9,9 +9,9 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api._mcp_arguments import BadArguments, values
-from api._mcp_protocol import LEGACY, MODERN, SUPPORTED, Ask, Shown, exchange
-from api._mcp_tools import TOOLS
+from api.mcp.arguments import BadArguments, values
+from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, Ask, Shown, exchange
+from api.mcp.tools import TOOLS
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 
-from api import openapi
+from api.openapi import document
 
 ROOT = Path(__file__).parents[2]
 ENTRY = json.loads((ROOT / "server.json").read_text())
@@ -66,7 +66,7 @@ def test_the_entry_is_such_as_the_registry_takes() -> None:
 def test_the_entry_says_what_the_server_says(mcp: Any) -> None:
     server = mcp.ask("2026-07-28", "server/discover").json["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]
     assert (ENTRY["title"], ENTRY["version"]) == (server["title"], server["version"])
-    assert server["version"] == openapi.VERSION
+    assert server["version"] == document.VERSION
 
 
 def test_the_documentation_names_every_tool_and_argument(mcp: Any) -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.reports import DayReport, RunReport
+from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feeds, sources
 from orchestration import backfill
 from orchestration.backfill import Task
-from orchestration.journal import Journal, left_behind
+from orchestration.checkpoint import Journal, left_behind
 from orchestration.progress import end_report
 from warehouse.errors import StorageError
 from warehouse.storage import Folder

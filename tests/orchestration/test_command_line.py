@@ -11,10 +11,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.series import asset_key
+from assets.feeds import asset_key
 from assets.sources import feeds
-from orchestration import ledger, serve
-from orchestration.run import main
+from orchestration import event_log, serve
+from orchestration.cli import main
 from warehouse import catalogue, series
 from warehouse.clock import Window
 from warehouse.storage import Folder
@@ -83,7 +83,7 @@ def test_replay_fills_a_recorded_warehouse_and_tells_dagster(
     assert rows.num_rows == 432
     assert (catalogue.load(storage) or {})["mode"] == "recorded"
     before = {key: storage.stat(key) for key in storage.keys("series/")}
-    with ledger.instance(home) as instance:
+    with event_log.instance(home) as instance:
         feed = feeds()["neso.generation"]
         assert instance.get_materialized_partitions(asset_key(feed)) == {"2026-10-25"}
         keys = {key for key in instance.all_asset_keys() if instance.get_materialized_partitions(key)}
@@ -175,16 +175,16 @@ def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypa
 
 
 def test_serving_does_not_import_dagster() -> None:
-    code = "import sys, orchestration.run, orchestration.serve; sys.exit(any(m.split('.')[0] == 'dagster' for m in sys.modules))"
+    code = "import sys, orchestration.cli, orchestration.serve; sys.exit(any(m.split('.')[0] == 'dagster' for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_dagster_home_holds_the_projects_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_HOME", "")
-    folder = ledger.dagster_home(tmp_path)
-    assert (folder / "dagster.yaml").read_bytes() == (ledger.ROOT / "dagster.yaml").read_bytes()
+    folder = event_log.dagster_home(tmp_path)
+    assert (folder / "dagster.yaml").read_bytes() == (event_log.ROOT / "dagster.yaml").read_bytes()
     assert os.environ["DAGSTER_HOME"] == str(folder)
     assert isinstance(dg.DagsterInstance.get(), dg.DagsterInstance)
     (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    ledger.dagster_home(tmp_path)
+    event_log.dagster_home(tmp_path)
     assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

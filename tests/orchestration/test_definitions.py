@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.series import asset_key, partitions_of, pool_of
+from assets.feeds import asset_key, partitions_of, pool_of
 from assets.sources import feeds, sources
 from orchestration.schedules import cron, look_back_keys, rhythms, schedules_and_jobs
 

@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from api.settings import Settings
-from assets import line
-from assets.refresh import refresh
+from assets.ingest import pipeline
+from assets.ingest.refresh import refresh
 from assets.sources import feed
 from orchestration import backfill, gaps, verify
 from orchestration.resources import open_house
@@ -39,7 +39,7 @@ def settings_of(begin: int) -> str:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_NOW", iso(BEGIN))
     monkeypatch.setenv("EMDS_FAULTS", settings_of(BEGIN))
@@ -47,10 +47,10 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
     return open_house()
 
 
-def ask_all(house: line.House) -> None:
+def ask_all(house: pipeline.House) -> None:
     """One scheduled run of every feed: the days it may still revise, and today."""
     for task in backfill.plan(FEEDS, None, None):
-        refresh(house, line.run(house, feed(task.feed), backfill.days_of(task)))
+        refresh(house, pipeline.run(house, feed(task.feed), backfill.days_of(task)))
 
 
 def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
@@ -61,7 +61,7 @@ def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
     return {source: found[source, zone] for source, zone in zones.items()}
 
 
-def test_faults_are_told_and_healed(house: line.House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_are_told_and_healed(house: pipeline.House, monkeypatch: pytest.MonkeyPatch) -> None:
     client = create_app(
         Settings.from_environ({"EMDS_HOME": str(house.storage.root), "EMDS_FREE_CALLS_PER_MINUTE": "0"})
     ).test_client()
@@ -85,7 +85,7 @@ def test_faults_are_told_and_healed(house: line.House, monkeypatch: pytest.Monke
     assert verify.broken(house.storage) == []
 
 
-def _fine(house: line.House, code: str) -> bool:
+def _fine(house: pipeline.House, code: str) -> bool:
     """Whether no feed of a source that is asked here is overdue."""
     now = clock.now()
     mine = [f for f in FEEDS if f.source == code]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assets import line
+from assets.ingest import pipeline
 from assets.sources import feeds, sources
 from orchestration import gaps
 from orchestration.backfill import Task
@@ -21,7 +21,7 @@ FUELS = ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "sola
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
     """GB's mix of 25 October but one half hour of wind; now is shortly after it must be out."""
     monkeypatch.setenv("EMDS_NOW", "2026-10-26T01:20:00Z")
     day = MarketDay(date(2026, 10, 25), FEED.tz)
@@ -37,10 +37,12 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> line.House:
             raise AssertionError("nobody is asked")
 
     known = sources()
-    return line.House(storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d))
+    return pipeline.House(
+        storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d)
+    )
 
 
-def test_a_missing_interval_is_one_hole(house: line.House) -> None:
+def test_a_missing_interval_is_one_hole(house: pipeline.House) -> None:
     (hole,) = gaps.find(house, [FEED], 1)
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
@@ -48,12 +50,12 @@ def test_a_missing_interval_is_one_hole(house: line.House) -> None:
     assert gaps.tasks([hole]) == [Task("neso.generation", (date(2026, 10, 25),))]
 
 
-def test_a_series_of_which_there_is_nothing_misses_its_days(house: line.House) -> None:
+def test_a_series_of_which_there_is_nothing_misses_its_days(house: pipeline.House) -> None:
     holes = gaps.find(house, [feeds()["neso.carbon_intensity"]], 1)
     assert [(h.metric, h.day, h.intervals) for h in holes] == [("carbon_intensity", date(2026, 10, 25), 48)]
 
 
-def test_days_beyond_a_feeds_reach_and_feeds_without_credentials_have_no_holes(house: line.House) -> None:
+def test_days_beyond_a_feeds_reach_and_feeds_without_credentials_have_no_holes(house: pipeline.House) -> None:
     from dataclasses import replace
 
     assert gaps.find(house, [replace(FEED, reach_days=0)], 5) == []

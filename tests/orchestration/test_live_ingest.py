@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 import trustme
 
-from assets.sources import _live, sources
-from assets.sources._live import Limits, Live
-from orchestration import backfill, run
+from assets.fetch import live
+from assets.fetch.live import Limits, Live
+from assets.sources import sources
+from orchestration import backfill, cli
 from warehouse import health
 from warehouse.clock import now
 from warehouse.storage import Folder
@@ -117,11 +118,11 @@ def test_every_failure_is_told_and_nothing_is_written(
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_FEEDS", "live")
     stand_ins = {host: base for host, (base, _) in failing.items()}
-    monkeypatch.setattr(_live, "Live", lambda contact: Live(contact, Limits(connect=1, silence=1, whole=5), stand_ins))
+    monkeypatch.setattr(live, "Live", lambda contact: Live(contact, Limits(connect=1, silence=1, whole=5), stand_ins))
     monkeypatch.setattr(backfill, "run", partial(backfill.run, workers=1))
 
     began = time.monotonic()
-    assert run.main(["ingest"]) == 1
+    assert cli.main(["ingest"]) == 1
     assert time.monotonic() - began < 120
 
     printed = capfd.readouterr()

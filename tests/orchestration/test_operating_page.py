@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assets.sources import sources
-from orchestration import doctor, run
+from orchestration import cli, doctor
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operating.md").read_text()
@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "operating.md").read_text()
 
 def verbs(capsys: pytest.CaptureFixture[str]) -> set[str]:
     with pytest.raises(SystemExit):
-        run.main(["--help"])
+        cli.main(["--help"])
     return set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE))
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from assets.sources import feed
 from orchestration import rebuild
+from orchestration.cli import main
 from orchestration.resources import open_house
-from orchestration.run import main
 from warehouse import artefact, clock, series
 from warehouse.clock import Window
 from warehouse.storage import Folder

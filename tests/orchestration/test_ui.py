@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from orchestration import ledger
+from orchestration import event_log
 from warehouse import series
 from warehouse.clock import MarketDay
 from warehouse.storage import Folder
@@ -72,14 +72,14 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
         environ.pop(name, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DAGSTER_HOME", "")
-        ledger.instance(home).dispose()
+        event_log.instance(home).dispose()
     environ["DAGSTER_HOME"] = str(home / "dagster")
     bin_ = Path(sys.executable).parent
-    workspace = str(ledger.ROOT / "workspace.yaml")
+    workspace = str(event_log.ROOT / "workspace.yaml")
     log = (home / "servers.log").open("wb")
 
     def start(*argv: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(argv, cwd=ledger.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True)
+        return subprocess.Popen(argv, cwd=event_log.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True)
 
     children = [start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))]
     found = Ui(f"http://127.0.0.1:{port}", home)

@@ -38,7 +38,7 @@ def up(home: Path, *options: str) -> Iterator[tuple[str, str, float]]:
         sys.executable,
         "-u",
         "-m",
-        "orchestration.run",
+        "orchestration.cli",
         "up",
         "--home",
         str(home),
@@ -105,7 +105,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [sys.executable, "-m", "orchestration.run", "up", "--home", str(tmp_path / "h"), "--port", port],
+            [sys.executable, "-m", "orchestration.cli", "up", "--home", str(tmp_path / "h"), "--port", port],
             capture_output=True,
             text=True,
             check=False,

@@ -10,7 +10,7 @@ import pytest
 from dagster._core.definitions.data_version import CODE_VERSION_TAG, CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 
-from orchestration import upkeep
+from orchestration import retention
 from orchestration.resources import open_house
 from warehouse import raw
 from warehouse.clock import DAY
@@ -58,8 +58,8 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
     second = materialise(instance, "2026-01-02", "2026-01-03")
     files = Path(instance.root_directory) / "history" / "runs"
     assert (files / f"{first}.db").exists()
-    assert upkeep.purge_runs(instance, time.time()) == 0
-    assert upkeep.purge_runs(instance, time.time() + 2 * DAY) == 2
+    assert retention.purge_runs(instance, time.time()) == 0
+    assert retention.purge_runs(instance, time.time() + 2 * DAY) == 2
     assert instance.get_runs() == []
     assert not list(files.glob(f"{first}.db*")) + list(files.glob(f"{second}.db*"))
     assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02", "2026-01-03"}
@@ -79,8 +79,8 @@ def test_of_events_told_without_a_run_the_newest_of_each_partition_stays(instanc
                 dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: "1"})
             )
     materialise(instance, "2026-01-02")
-    assert upkeep.purge_told(instance) == 5
-    assert upkeep.purge_told(instance) == 0
+    assert retention.purge_told(instance) == 5
+    assert retention.purge_told(instance) == 0
     assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02"}
     kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY), limit=9).records
     assert [(r.partition_key, r.asset_materialization.metadata["dagster/partition_row_count"].value) for r in kept] == [
@@ -99,9 +99,9 @@ def test_old_answers_are_pruned_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for at, body in ((1, b"A"), (2, b"B"), (3 * DAY, b"C"), (3 * DAY + 1, b"D")):
         raw.keep(house.storage, asked, body, at)
     monkeypatch.setenv("EMDS_NOW", str(4 * DAY))
-    assert [upkeep.prune_answers(house), upkeep.prune_answers(house)] == [2, 0]
+    assert [retention.prune_answers(house), retention.prune_answers(house)] == [2, 0]
     monkeypatch.setenv("EMDS_NOW", str(6 * DAY))
-    assert upkeep.prune_answers(house) == 1
+    assert retention.prune_answers(house) == 1
     assert [kept.body for kept in raw.find(house.storage, "neso.generation")] == [b"D"]
 
 
@@ -112,9 +112,9 @@ def test_of_each_check_the_newest_evaluation_stays(instance: dg.DagsterInstance)
 
     for _ in range(3):
         dg.materialize([checked], instance=instance)
-    assert upkeep.purge_checks(instance, time.time()) == 0
-    assert upkeep.purge_checks(instance, time.time() + 2 * DAY) == 2
-    assert upkeep.purge_checks(instance, time.time() + 2 * DAY) == 0
+    assert retention.purge_checks(instance, time.time()) == 0
+    assert retention.purge_checks(instance, time.time() + 2 * DAY) == 2
+    assert retention.purge_checks(instance, time.time() + 2 * DAY) == 0
 
 
 def test_failed_runs_stay_for_two_weeks(instance: dg.DagsterInstance) -> None:
@@ -127,5 +127,5 @@ def test_failed_runs_stay_for_two_weeks(instance: dg.DagsterInstance) -> None:
         breaks()
 
     broken.execute_in_process(instance=instance, raise_on_error=False)
-    assert upkeep.purge_runs(instance, time.time() + 13 * DAY) == 0
-    assert upkeep.purge_runs(instance, time.time() + 15 * DAY) == 1
+    assert retention.purge_runs(instance, time.time() + 13 * DAY) == 0
+    assert retention.purge_runs(instance, time.time() + 15 * DAY) == 1

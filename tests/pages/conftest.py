@@ -17,8 +17,8 @@ from werkzeug.serving import make_server
 
 from api import create_app
 from api.settings import Settings
-from assets import geo_layers
-from assets.publish import publish
+from assets.documents import geo_layers
+from assets.documents.publish import publish
 from geo_data import records
 from warehouse import catalogue, health, layout
 from warehouse.clock import DAY, HOUR, instant

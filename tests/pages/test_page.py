@@ -9,7 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from api import map_page, problems
+from api.http import problems
+from api.views import map_page
 
 FILES = sorted(path for path in map_page.FOLDER.rglob("*") if path.is_file())
 OURS = [path for path in FILES if path.suffix in (".js", ".css", ".html") and "leaflet" not in path.parts]

@@ -13,12 +13,13 @@ from functools import partial
 import orjson
 from flask import Flask, Response, request
 
-from api import keys, problems
-from api.doors import Pass
-from api.doors.x402 import Spans, Till
-from api.gate import Gate
-from api.guard import guard
+from api.access.gate import Gate
+from api.access.values import Pass
+from api.access.x402.resource_server import Spans, Till
+from api.http import problems
+from api.http.guard import guard
 from api.settings import Settings
+from api.views import keys
 
 
 def shop(gate: Gate) -> Flask:

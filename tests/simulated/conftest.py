@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.simulated._answer import Answer
+from assets.simulated.answer import Answer
 from assets.sources import feed
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedError, NotPublished

@@ -11,13 +11,12 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 
-from assets.simulated import _aemo_reports as reports
-from assets.simulated import _aemo_tables as tables
-from assets.simulated import _nemweb, aemo, grid
-from assets.simulated._aemo_model import Block, block
+from assets.simulated import aemo, grid
+from assets.simulated.aemo import nemweb, reports, tables
+from assets.simulated.aemo.model import Block, block
 from assets.sources import feed
-from assets.sources._aemo_files import monthly_url
-from assets.sources._aemo_rows import REGIONS, TIES
+from assets.sources.aemo.files import monthly_url
+from assets.sources.aemo.rows import REGIONS, TIES
 from warehouse.clock import MarketDay, instant, iso, local_date
 from warehouse.market import Request
 
@@ -346,7 +345,7 @@ def test_directories_are_written_as_recorded(file, path, host, recordings):
         for when, size, name in told
     ]
     assert len(entries) > 50
-    assert _nemweb.listing(path, entries, host) == body
+    assert nemweb.listing(path, entries, host) == body
 
 
 def test_the_weeks_of_the_recorded_archive_are_ours(recordings):

@@ -10,7 +10,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from assets.simulated import _oasis, caiso, grid
+from assets.simulated import caiso, grid
+from assets.simulated.caiso import oasis as _oasis
 from assets.sources.caiso import FUELS, HUB, OASIS, OUTLOOK, TZ
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, market_days
 from warehouse.market import Request

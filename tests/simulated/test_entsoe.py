@@ -8,12 +8,12 @@ from datetime import date
 import numpy as np
 import pytest
 
-from assets.simulated import _entsoe_documents as documents
 from assets.simulated import entsoe, grid
+from assets.simulated.entsoe import documents
 from assets.sources import feed
-from assets.sources._entsoe_areas import BORDERS, EIC
-from assets.sources._entsoe_requests import CAPACITY_ZONES, new_year
-from assets.sources._entsoe_xml import column, interval_of, series_of, spread
+from assets.sources.entsoe.areas import BORDERS, EIC
+from assets.sources.entsoe.requests import CAPACITY_ZONES, new_year
+from assets.sources.entsoe.xml import column, interval_of, series_of, spread
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import NotPublished
 from warehouse.market import Request

@@ -12,7 +12,9 @@ from datetime import date
 import numpy as np
 import pytest
 
-from assets.simulated import _ercot_dashboards, _ercot_documents, _ercot_prices, ercot, grid
+from assets.simulated import ercot, grid
+from assets.simulated.ercot import dashboards, prices
+from assets.simulated.ercot import documents as _ercot_documents
 from assets.sources import feed
 from assets.sources.ercot import TIES, TZ
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, local_date
@@ -22,7 +24,7 @@ from warehouse.market import Request
 ZONE = "US-ERCOT"
 ORDINARY, SPRING, AUTUMN = (MarketDay(day, TZ) for day in (date(2026, 11, 20), date(2026, 3, 8), date(2026, 11, 1)))
 DAYS = [ORDINARY, SPRING, AUTUMN]
-POINTS = _ercot_prices.POINTS
+POINTS = prices.POINTS
 days = pytest.mark.parametrize("day", DAYS, ids=str)
 
 
@@ -151,7 +153,7 @@ def test_a_listing_keeps_31_days_and_its_documents_their_names_and_numbers():
 def test_names_of_the_repeated_hour_tell_its_passes_apart():
     stamps = [
         d.name.split("_", 1)[1]
-        for d in _ercot_documents.documents(_ercot_prices.REAL_TIME, AUTUMN.day)
+        for d in _ercot_documents.documents(prices.REAL_TIME, AUTUMN.day)
         if d.name.endswith("csv")
     ]
     stamps = [stamp.removesuffix("_csv") for stamp in stamps if "retry" not in stamp]
@@ -259,15 +261,15 @@ def test_the_keyed_api_writes_the_recorded_bodies(recorded):
         body, rows = recorded(f"ercot/np4-190-cd_dam_spp_HB_HUBAVG_{day}.json")
         asked = f"{day[:4]}-{day[4:6]}-{day[6:]}"
         query = {"deliveryDateFrom": asked, "deliveryDateTo": asked, "settlementPoint": "HB_HUBAVG"}
-        stated = [(_ercot_prices.label(r.ts), "HB_HUBAVG", r.value) for r in rows]
-        made = _ercot_prices.render_keyed(_ercot_prices.DAY_AHEAD, query, stated, 1, 100)
+        stated = [(prices.label(r.ts), "HB_HUBAVG", r.value) for r in rows]
+        made = prices.render_keyed(prices.DAY_AHEAD, query, stated, 1, 100)
         assert json.dumps(json.loads(made)) == json.dumps(json.loads(body))
 
 
 def test_of_the_repeated_hour_the_keyed_api_lists_the_second_pass_first():
     hours = range(AUTUMN.start + HOUR, AUTUMN.start + 3 * HOUR, HOUR)
-    stated = [(_ercot_prices.label(ts), "HB_HUBAVG", 48.25) for ts in hours]
-    body = json.loads(_ercot_prices.render_keyed(_ercot_prices.DAY_AHEAD, {}, stated, 1, 100))
+    stated = [(prices.label(ts), "HB_HUBAVG", 48.25) for ts in hours]
+    body = json.loads(prices.render_keyed(prices.DAY_AHEAD, {}, stated, 1, 100))
     assert body["data"] == [
         ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, True],
         ["2026-11-01", "02:00", "HB_HUBAVG", 48.25, False],
@@ -277,9 +279,7 @@ def test_of_the_repeated_hour_the_keyed_api_lists_the_second_pass_first():
 def test_the_auctions_csv_is_the_recorded_one(recordings):
     body = (recordings / "ercot/dam_spp_12331_20260823_EXCERPT.csv").read_bytes()
     start = MarketDay(date(2026, 8, 23), TZ).start
-    made = _ercot_prices.render_day_ahead(
-        [start, start + HOUR], {"HB_NORTH": [30.98, 26.93], "HB_HUBAVG": [31.63, 27.53]}
-    )
+    made = prices.render_day_ahead([start, start + HOUR], {"HB_NORTH": [30.98, 26.93], "HB_HUBAVG": [31.63, 27.53]})
     assert made == body
 
 
@@ -300,7 +300,7 @@ def test_listings_look_like_the_recorded_one(recordings):
 
 def test_the_page_of_prices_is_the_recorded_one(recordings):
     body = json.loads((recordings / "ercot/system-wide-prices_20260905_EXCERPT.json").read_bytes())
-    names = {name: point for point, name in _ercot_dashboards.IN_PAGE.items()}
+    names = {name: point for point, name in dashboards.IN_PAGE.items()}
     stated = {
         part: (
             [row["interval"] // 1000 for row in body[part]],
@@ -308,9 +308,7 @@ def test_the_page_of_prices_is_the_recorded_one(recordings):
         )
         for part in ("rtSppData", "damSppData")
     }
-    made = _ercot_dashboards.render_prices(
-        instant("2026-09-05T20:02:00-05:00"), stated["rtSppData"], stated["damSppData"]
-    )
+    made = dashboards.render_prices(instant("2026-09-05T20:02:00-05:00"), stated["rtSppData"], stated["damSppData"])
     assert json.dumps(json.loads(made)) == json.dumps(body)
 
 
@@ -318,8 +316,8 @@ def test_the_page_of_ties_is_the_recorded_one(recordings):
     body = json.loads((recordings / "ercot/dc-tie-flows_20260905_EXCERPT.json").read_bytes())
     rows = body["data"]
     flows = {name: [row[name] for row in rows] for name in ("dcE", "dcN", "dcL", "dcR")}
-    assert list(_ercot_dashboards.LINES) == list(flows)
-    made = _ercot_dashboards.render_dc_ties(
+    assert list(dashboards.LINES) == list(flows)
+    made = dashboards.render_dc_ties(
         [row["epoch"] // 1000 for row in rows],
         flows,
         [row["currentFrequency"] for row in rows],
@@ -339,7 +337,7 @@ def test_the_page_of_hourly_demand_is_the_recorded_one_but_for_what_came_later(r
         ]
         for name in ("previousDay", "currentDay", "nextDay")
     }
-    made = json.loads(_ercot_dashboards.render_hourly_demand(instant("2023-02-02T04:15:06-06:00"), stated))
+    made = json.loads(dashboards.render_hourly_demand(instant("2023-02-02T04:15:06-06:00"), stated))
     assert made.pop("lastUpdated") == body.pop("lastUpdate") + "-0600"
     assert list(made) == list(body)
     for day in made.values():
@@ -351,7 +349,7 @@ def test_the_page_of_hourly_demand_is_the_recorded_one_but_for_what_came_later(r
 
 def test_the_page_of_supply_and_demand_has_readings_then_forecasts():
     """As its public description and counts of 5 September 2026 have it: 241 readings, 48 forecasts and 144 hours at 20:04."""
-    body = json.loads(_ercot_dashboards.page("supply-demand", instant("2026-09-05T20:04:53-05:00")))
+    body = json.loads(dashboards.page("supply-demand", instant("2026-09-05T20:04:53-05:00")))
     assert body["lastUpdated"] == "2026-09-05 20:00:00-0500"
     assert [row["forecast"] for row in body["data"]] == [0] * 241 + [1] * 48
     assert len(body["forecast"]) == 144

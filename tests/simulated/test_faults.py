@@ -8,8 +8,8 @@ from datetime import date
 
 import pytest
 
-from assets.simulated._answer import Answer
-from assets.simulated._faults import Fault, carried, parse
+from assets.simulated.answer import Answer
+from assets.simulated.faults import Fault, carried, parse
 from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import Request
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.simulated._format import short, shorts
+from assets.simulated.format import short, shorts
 
 
 def test_no_decimal_that_says_nothing_and_no_exponent():

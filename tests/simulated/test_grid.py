@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from assets.simulated import grid
-from assets.simulated._ties import TIES
-from assets.sources._entsoe_areas import borders
+from assets.simulated.grid.ties import TIES
 from assets.sources.aemo import SOURCE as AEMO
+from assets.sources.entsoe.areas import borders
 from assets.sources.isone import TIES as ISONE_TIES
 from assets.sources.nyiso import TIES as NYISO_TIES
 from warehouse.clock import DAY, HOUR, instant

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import xlrd
 
-from assets.simulated import _miso_reports, grid, miso
-from assets.simulated._workbook import workbook
+from assets.simulated import grid, miso
+from assets.simulated.miso import reports
+from assets.simulated.miso.workbook import workbook
 from assets.sources.miso import LIVE, NEIGHBOURS, REPORTS, TZ
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso
 from warehouse.market import Request
@@ -143,7 +144,7 @@ def test_the_blank_line_and_the_zeros_of_the_date_come_and_go():
 
 
 def test_workbooks_have_had_two_forms(ask, inside):
-    first = MarketDay(_miso_reports.SPREAD_SINCE, TZ)
+    first = MarketDay(reports.SPREAD_SINCE, TZ)
     old, new = (
         xlrd.open_workbook(file_contents=get(f"{day.day:%Y%m%d}_df_al.xls", iso(day.end)).body).sheet_by_index(0)
         for day in (
@@ -167,7 +168,7 @@ def test_a_price_report_is_the_recorded_one(recordings):
         (node, kind, value, [float(figure) for figure in figures])
         for node, kind, value, *figures in (line.split(",") for line in body.decode().splitlines()[5:])
     ]
-    assert _miso_reports.render_prices("Day Ahead Market ExPost LMPs", "07/14/2026", True, table) == body
+    assert reports.render_prices("Day Ahead Market ExPost LMPs", "07/14/2026", True, table) == body
     ours = get("20260714_da_expost_lmp.csv", "2026-07-14T00:00:00Z").body.decode().splitlines()
     assert ours[0] == body.decode().splitlines()[0]
     assert {line.split(",")[1] for line in ours if ".HUB," in line} == {"Hub"}
@@ -175,7 +176,7 @@ def test_a_price_report_is_the_recorded_one(recordings):
 
 
 def test_energy_is_the_same_at_every_node():
-    found = _miso_reports.priced(grid.price(ZONE, starts(ORDINARY, HOUR), HOUR))
+    found = reports.priced(grid.price(ZONE, starts(ORDINARY, HOUR), HOUR))
     energy = {node: (parts["LMP"] - parts["MLC"] - parts["MCC"]).round(2).tolist() for node, parts in found.items()}
     assert all(of_node == energy["MS.HUB"] for of_node in energy.values())
 
@@ -220,7 +221,7 @@ def test_a_workbook_has_the_recorded_cells(recordings):
         ]
         for i, top in enumerate(range(6, 187, 26))
     }
-    body = _miso_reports.render_load(first + timedelta(days=1), figures, spread=False)
+    body = reports.render_load(first + timedelta(days=1), figures, spread=False)
     book = xlrd.open_workbook(file_contents=body)
     made = book.sheet_by_index(0)
     assert (book.biff_version, book.datemode, made.name) == (80, 0, sheet.name)

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from assets.sources import feed
-from assets.sources._oasis import parse_lmp
+from assets.sources.caiso.oasis import parse_lmp
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
-from assets.sources._credentials import names_of
 from warehouse.clock import MarketDay, market_days
 from warehouse.market import Feed, Metric, Source
 from warehouse.zones import ZONES

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from assets.sources import feed
-from assets.sources._entsoe_areas import BORDERS, EIC
 from assets.sources.entsoe import SOURCE
+from assets.sources.entsoe.areas import BORDERS, EIC
 from warehouse.clock import instant, iso, market_days
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request

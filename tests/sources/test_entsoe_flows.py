@@ -7,8 +7,8 @@ import json
 import pytest
 
 from assets.sources import feed
-from assets.sources._entsoe_areas import BORDERS, EIC, zone_of
-from assets.sources._entsoe_net import INTO, OUT_OF
+from assets.sources.entsoe.areas import BORDERS, EIC, zone_of
+from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.clock import instant
 from warehouse.errors import FeedChanged
 from warehouse.market import Request

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assets.documents.feeds_page import COLUMNS, EXAMPLE_NOW, feeds_table
+from assets.fetch.credentials import names_of
 from assets.sources import feeds, sources
-from assets.sources._credentials import names_of
-from assets.sources._feeds_page import COLUMNS, EXAMPLE_NOW, feeds_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "feeds.md"
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assets.sources import _http
-from assets.sources._credentials import Credentials
-from assets.sources._gate import LONGEST_REST, Gate
-from assets.sources._http import ATTEMPTS, PATIENCE, SLOW, Reply, Session
+from assets.fetch import session as _http
+from assets.fetch.credentials import Credentials
+from assets.fetch.rate_limit import LONGEST_REST, Gate
+from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request, Secret, Source
 

@@ -18,10 +18,11 @@ from typing import ClassVar
 import pytest
 import trustme
 
-from assets.sources import _http, _live
-from assets.sources._credentials import Credentials
-from assets.sources._http import Session
-from assets.sources._live import Limits, Live
+from assets.fetch import live as _live
+from assets.fetch import session as _http
+from assets.fetch.credentials import Credentials
+from assets.fetch.live import Limits, Live
+from assets.fetch.session import Session
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
 from warehouse.schema import Rows

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assets.fetch.credentials import Credentials
+from assets.fetch.recorded import Recorded, recorded_requests, recordings
+from assets.fetch.session import Session
 from assets.sources import feeds, sources
-from assets.sources._credentials import Credentials
-from assets.sources._http import Session
-from assets.sources._recorded import Recorded, recorded_requests, recordings
 from warehouse.errors import NotPublished, StorageError
 from warehouse.market import Request
 

@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-from assets.sources._clocks import fixed_instant, instants, plausible, wall_instant
-from assets.sources._days import months, runs
-from assets.sources._stamps import (
+from assets.parsing.clocks import fixed_instant, instants, plausible, wall_instant
+from assets.parsing.days import months, runs
+from assets.parsing.stamps import (
     american_date,
     american_stamp,
     clock_minutes,

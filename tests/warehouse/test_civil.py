@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse import civil
+from warehouse import local_hours
 from warehouse.zones import ZONES
 
 TZS = sorted({zone.tz for zone in ZONES.values()} | {"UTC", "Etc/GMT+5", "Australia/Lord_Howe"})
@@ -21,7 +21,7 @@ TZS = sorted({zone.tz for zone in ZONES.values()} | {"UTC", "Etc/GMT+5", "Austra
 )
 def test_agrees_with_zoneinfo(tz, start, offsets):
     ts = [start + offset for offset in offsets]
-    assert civil.hours(np.array(ts, np.int64), tz).tolist() == [
+    assert local_hours.hours(np.array(ts, np.int64), tz).tolist() == [
         datetime.fromtimestamp(t, ZoneInfo(tz)).hour for t in ts
     ]
 
@@ -32,4 +32,4 @@ def test_agrees_with_zoneinfo(tz, start, offsets):
 def test_the_second_of_the_change(tz, change):
     turn = int(datetime.fromisoformat(change).replace(tzinfo=UTC).timestamp())
     ts = np.array([turn - 15 * 86400, turn - 1, turn, turn + 15 * 86400], np.int64)
-    assert civil.hours(ts, tz).tolist() == [datetime.fromtimestamp(int(t), ZoneInfo(tz)).hour for t in ts]
+    assert local_hours.hours(ts, tz).tolist() == [datetime.fromtimestamp(int(t), ZoneInfo(tz)).hour for t in ts]

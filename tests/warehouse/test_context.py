@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import percentileofscore
 
 from warehouse.context import Reading, readings
-from warehouse.tally import Trail
+from warehouse.window_stats import Trail
 
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, instant
-from warehouse.means import chunks, means
 from warehouse.monthfile import Slot
 from warehouse.reader import Stretch
+from warehouse.resample import chunks, means
 
 AT = instant("2026-05-04T00:00:00Z")
 

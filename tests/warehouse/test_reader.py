@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from warehouse import series
+from warehouse.caches import Memory, Recent
 from warehouse.clock import DAY, Window, instant
-from warehouse.memory import Memory, Recent
 from warehouse.reader import MonthFile, Moved, Reader, joined
 from warehouse.schema import Key, Rows
 from warehouse.storage import Folder

@@ -1,0 +1,1 @@
+"""Who may have an answer, and at what price: samples, keys, rate limits, payments. No Flask here."""

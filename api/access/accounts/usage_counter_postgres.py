@@ -1,0 +1,111 @@
+"""The statements of every keyed call on PostgreSQL: one round trip for all calls that come at the same moment."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import URL
+
+from api.access.accounts.batcher import Together
+from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.usage_counter import LOOK, TAKE_BACK, Call, Row, numbered
+
+# The comparison and the count are one act: no row changes where a key has not room for all its calls. Two that count the
+# same keys take their locks in one order.
+_COUNT_ALL = """
+WITH asked AS (
+    SELECT id, digest, calls FROM keys JOIN unnest(%s::bytea[], %s::bigint[]) AS shown (digest, calls) USING (digest) WHERE revoked IS NULL
+), counted AS (
+    INSERT INTO usage (key_id, day, calls) SELECT id, %s, calls FROM asked ORDER BY id
+    ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + excluded.calls WHERE usage.calls + excluded.calls <= %s
+    RETURNING key_id, calls
+)
+SELECT asked.digest, counted.key_id, counted.calls - asked.calls FROM counted JOIN asked ON asked.id = counted.key_id
+"""
+
+
+class Postgres:
+    """By default PostgreSQL has a hundred connections for all workers of all hosts."""
+
+    MOST = 8
+
+    def __init__(self, url: URL) -> None:
+        import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
+
+        self._connect = psycopg.connect
+        self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
+        self._address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._begin()
+
+    def count(self, digest: bytes, day: int, limit: int) -> Row | None:
+        if self._pid != os.getpid():
+            self._begin()
+        return self._counted.ask(Call(digest, day, limit))
+
+    def take_back(self, key: int, day: int) -> int:
+        rows = self._all(TAKE_BACK.format("%s") + " RETURNING calls", (key, day))
+        return int(rows[0][0]) if rows else 0
+
+    def look(self, digest: bytes, day: int) -> Row | None:
+        rows = self._all(LOOK.format("%s"), (day, digest))
+        return rows[0] if rows else None
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().connection.close()
+
+    def _count_all(self, calls: Sequence[Call]) -> Sequence[Row | None]:
+        """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
+        days = {(call.day, call.limit) for call in calls}
+        if len(days) > 1:
+            return [self._count_at_once([call.digest], call.day, call.limit)[0] for call in calls]
+        day, limit = days.pop()
+        digests = [call.digest for call in calls]
+        told, wanted = self._count_at_once(digests, day, limit), Counter(digests)
+        return [
+            self._count_at_once([digest], day, limit)[0] if row is None and wanted[digest] > 1 else row
+            for digest, row in zip(digests, told, strict=True)
+        ]
+
+    def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[Row | None]:
+        """None, and nothing counted, for each call of a key that has not room for all of its calls."""
+        wanted = Counter(digests)
+        rows = self._all(_COUNT_ALL, (list(wanted), list(wanted.values()), day, limit))
+        return numbered(digests, {digest: (key, before) for digest, key, before in rows})
+
+    def _all(self, statement: str, values: Sequence[object]) -> list[Row]:
+        if self._pid != os.getpid():  # forked: the parent's connections are the parent's
+            self._begin()
+        with self._free:
+            try:
+                return self._run(statement, values)
+            except self._lost:
+                self.close()  # the server was restarted since the last call: every connection is gone
+            try:
+                # A statement whose commit was lost with its connection now counts twice, which takes one call from the
+                # key and never gives one too many.
+                return self._run(statement, values)
+            except self._lost as fault:
+                raise AccountsUnavailable(type(fault).__name__) from fault
+
+    def _begin(self) -> None:
+        self._pid, self._idle, self._free = os.getpid(), deque[Any](), threading.Semaphore(self.MOST)
+        self._counted = Together(self._count_all)
+
+    def _run(self, statement: str, values: Sequence[object]) -> list[Row]:
+        cursor = self._idle.pop() if self._idle else self._cursor()
+        try:
+            rows: list[Row] = cursor.execute(statement, values).fetchall()
+        except self._lost:
+            cursor.connection.close()
+            raise
+        self._idle.append(cursor)
+        return rows
+
+    def _cursor(self) -> Any:
+        """A connection's one cursor: to make one for every statement costs a third more."""
+        return self._connect(self._address, autocommit=True, connect_timeout=5, prepare_threshold=0).cursor()

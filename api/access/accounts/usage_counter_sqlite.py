@@ -1,0 +1,125 @@
+"""The statements of every keyed call on SQLite: calls that come at the same moment are counted together.
+
+Each statement gives up Python's global lock several times, and each that writes takes the file's one write lock: under
+load both cost more than the counting. Threads of one worker therefore count in one statement what waits by then.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter, deque
+from collections.abc import Sequence
+
+from sqlalchemy import URL
+
+from api.access.accounts.batcher import Together
+from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.usage_counter import LOOK, TAKE_BACK, Call, Row, numbered
+
+_LOOK_AT_ALL = """
+SELECT keys.digest, keys.id, coalesce(usage.calls, 0) FROM keys
+LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = ?
+WHERE keys.digest IN ({}) AND keys.revoked IS NULL
+"""
+# The comparison and the count are one act. A key that has not room for all its calls makes its count NULL, which the
+# column refuses and which undoes the statement whole: then each call is counted by itself.
+_COUNT_ALL = """
+INSERT INTO usage (key_id, day, calls) VALUES {}
+ON CONFLICT (key_id, day)
+DO UPDATE SET calls = CASE WHEN usage.calls + excluded.calls <= ? THEN usage.calls + excluded.calls END
+"""
+_CALLS = "SELECT calls FROM usage WHERE key_id = ? AND day = ?"
+
+
+class Sqlite:
+    """SQLite holds its write lock until a statement has given its last row.
+
+    A statement that returns rows is not over before Python has its global lock again, which under load takes
+    milliseconds, and all workers would wait for it. So what writes returns nothing. The day is looked at before, without
+    a lock: who shows a wrong key or one that is used up takes none.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._path = url.database or ""
+        self._begin()
+
+    def count(self, digest: bytes, day: int, limit: int) -> Row | None:
+        if self._pid != os.getpid():
+            self._begin()
+        return self._counted.ask(Call(digest, day, limit))
+
+    def take_back(self, key: int, day: int) -> int:
+        self._run(TAKE_BACK.format("?"), (key, day))
+        rows = self._run(_CALLS, (key, day))
+        return int(rows[0][0]) if rows else 0
+
+    def look(self, digest: bytes, day: int) -> Row | None:
+        rows = self._run(LOOK.format("?"), (day, digest))
+        return rows[0] if rows else None
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def _count_all(self, calls: Sequence[Call]) -> Sequence[Row | None]:
+        """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
+        days = {(call.day, call.limit) for call in calls}
+        told = self._count_at_once([call.digest for call in calls], *days.pop()) if len(days) == 1 else None
+        return [self._count_alone(call) for call in calls] if told is None else told
+
+    def _count_alone(self, call: Call) -> Row | None:
+        told = self._count_at_once([call.digest], call.day, call.limit)
+        return told[0] if told else None
+
+    def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[Row | None] | None:
+        """None, and nothing counted, where a key has not room for its calls."""
+        wanted = Counter(digests)
+        found = self._run(_LOOK_AT_ALL.format(_places(len(wanted), "?")), (day, *wanted))
+        if any(used + wanted[digest] > limit for digest, _, used in found):
+            return None
+        if found:
+            rows = [value for digest, key, _ in found for value in (key, day, wanted[digest])]
+            try:
+                self._run(_COUNT_ALL.format(_places(len(found), "(?,?,?)")), (*rows, limit))
+            except sqlite3.IntegrityError:  # another worker took the room meanwhile
+                return None
+        return numbered(digests, {digest: (key, used) for digest, key, used in found})
+
+    def _run(self, statement: str, values: Sequence[object]) -> list[Row]:
+        connection = self._connection()
+        try:
+            rows = connection.execute(statement, values).fetchall()
+        except sqlite3.IntegrityError:
+            self._idle.append(connection)
+            raise
+        except sqlite3.OperationalError as fault:
+            connection.close()
+            raise AccountsUnavailable(str(fault)) from fault
+        self._idle.append(connection)
+        return rows
+
+    def _begin(self) -> None:
+        self._pid, self._idle = os.getpid(), deque[sqlite3.Connection]()
+        self._counted = Together(self._count_all)
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._pid != os.getpid():  # forked: the parent's connections are the parent's
+            self._begin()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Each commit outlives the process, not the power: that may take a moment's counts along, never a payment."""
+        try:
+            connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.OperationalError as fault:
+            raise AccountsUnavailable(str(fault)) from fault
+        return connection
+
+
+def _places(number: int, each: str) -> str:
+    return ",".join([each] * number)

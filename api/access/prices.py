@@ -1,0 +1,54 @@
+"""What a call costs: the one price table, from which offers, `/catalog`, OpenAPI and both `.well-known` documents come.
+
+Not here: how a payment is asked for and taken (`api.access.x402.resource_server`), what a key's calls cost (nothing, up to its quota).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+USDC_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """One paid endpoint: `usd` a call, as the specification writes it, paid in USDC."""
+
+    key: str
+    path: str
+    """The path template, as in `/v1/latest/{zone}`."""
+    usd: str
+    title: str
+    """What a buyer gets, in one line; facilitators refuse more than 500 characters."""
+
+    @property
+    def units(self) -> int:
+        """USDC's smallest units: 0.002 USD are 2000."""
+        return int(Decimal(self.usd).scaleb(USDC_DECIMALS))
+
+
+def _series(name: str, title: str) -> Price:
+    return Price(name, f"/v1/{name}/{{zone}}", "0.01", title)
+
+
+PRICES: dict[str, Price] = {
+    price.key: price
+    for price in (
+        Price("snapshot", "/v1/map/snapshot", "0.002", "Latest electricity market values of all 25 zones"),
+        Price(
+            "brief",
+            "/v1/brief/{zone}",
+            "0.02",
+            "One zone's market now, ranked against its last 30 days, with trend and summary",
+        ),
+        Price("latest", "/v1/latest/{zone}", "0.001", "One zone's latest electricity market values"),
+        _series("demand", "Electricity demand of one zone, in MW"),
+        _series("generation", "Electricity generation of one zone by fuel"),
+        _series("price", "Wholesale electricity price of one zone, in local currency per MWh"),
+        _series("carbon-intensity", "Carbon intensity of one zone's electricity, in gCO2/kWh"),
+        _series("interchange", "Net electricity import of one zone, in MW"),
+        _series("capacity", "Installed capacity of one zone by fuel and year, in MW"),
+    )
+}
+"""By key, in the specification's order. A path or tool that is not here is free."""

@@ -1,0 +1,49 @@
+"""The doors that ask for nothing: free paths, and `sample=true` on any path. Counted by client address."""
+
+from __future__ import annotations
+
+from api.access.client_address import client_unit
+from api.access.rate_limits import Limits
+from api.access.values import Answer, Call, Headers, Pass, Receipt, Refusal
+from warehouse.clock import DAY
+
+MINUTE = 60
+
+
+def admit(call: Call, limits: Limits, per_minute: int, per_day: int, now: int) -> Pass | Refusal:
+    """A pass for a free or sample call; `per_minute` holds for both together, `per_day` for samples. 0 is unlimited."""
+    client = client_unit(call.client)
+    if spent := limits.take("calls", client, per_minute, MINUTE, now):
+        return _refused("minute", per_minute, MINUTE, spent.wait)
+    if not call.sample:
+        return Pass("free", _settle_free, _release)
+    if spent := limits.take("samples", client, per_day, DAY, now):
+        return _refused("sample-day", per_day, DAY, spent.wait)
+    return Pass("sample", _settle_sample, _release)
+
+
+def _refused(policy: str, limit: int, window: int, wait: int) -> Refusal:
+    what = "samples a day" if window == DAY else "free and sample calls a minute"
+    headers = (
+        ("Retry-After", str(wait)),
+        ("RateLimit-Policy", f'"{policy}";q={limit};w={window}'),
+        ("RateLimit", f'"{policy}";r=0;t={wait}'),
+        ("Cache-Control", "no-store"),
+    )
+    detail = f"At most {limit} {what} from one address; the next is answered in {wait} s. A free key's calls are counted apart."
+    return Refusal(429, "too-many-calls", "Too many calls", detail, headers, (("retry_after", wait),))
+
+
+def _settle_free(_made: Answer) -> Receipt:
+    return Receipt()
+
+
+def _settle_sample(_made: Answer) -> Receipt:
+    return Receipt(_SAMPLE)
+
+
+def _release() -> None:
+    """Nothing was reserved."""
+
+
+_SAMPLE: Headers = (("X-Sample", "true"),)

@@ -1,0 +1,1 @@
+"""Pay-per-call by x402, protocol versions 1 and 2, server side."""

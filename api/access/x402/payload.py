@@ -1,0 +1,128 @@
+"""A payment as its header states it: decoding, and every comparison that needs no facilitator. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from api.access.x402.requirements import NETWORK, NETWORK_V1, USDC
+from warehouse.errors import CallerError
+
+MAX_HEADER = 16384
+SETTLE_MARGIN_S = 6
+"""A signature that ends sooner cannot be settled in time."""
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_NONCE = re.compile(r"0x[0-9a-fA-F]{64}")
+_NUMBER = re.compile(r"[0-9]{1,78}")
+_SIGNATURE = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,8192}")  # smart wallets' are longer than 65 bytes (ERC-1271, ERC-6492)
+
+
+class MalformedPayment(CallerError):
+    """The header does not hold a payment; `code` says why in the protocol's words."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A transferWithAuthorization (EIP-3009) as it was sent; addresses and nonce in lower case."""
+
+    version: int
+    document: dict[str, Any]
+    """The whole payload, as a facilitator gets it."""
+    hash: str
+    """SHA-256 of the header."""
+    scheme: str
+    network: str
+    payer: str
+    to: str
+    value: int
+    valid_after: int
+    valid_before: int
+    nonce: str
+
+
+def decode(header: str) -> Payment:
+    """The payment in a PAYMENT-SIGNATURE or X-PAYMENT header, of either version. Raises MalformedPayment."""
+    document = _document(header)
+    version = document.get("x402Version")
+    if version not in (1, 2) or isinstance(version, bool):
+        raise MalformedPayment("invalid_x402_version", "x402Version is neither 1 nor 2")
+    terms = document if version == 1 else _part(document, "accepted")
+    payload = _part(document, "payload")
+    signed = _part(payload, "authorization")
+    _matching(payload, "signature", _SIGNATURE)
+    return Payment(
+        version,
+        document,
+        hashlib.sha256(header.encode()).hexdigest(),
+        scheme=_matching(terms, "scheme", re.compile(r".{1,64}")),
+        network=_matching(terms, "network", re.compile(r".{1,64}")),
+        payer=_matching(signed, "from", _ADDRESS).lower(),
+        to=_matching(signed, "to", _ADDRESS).lower(),
+        value=int(_matching(signed, "value", _NUMBER)),
+        valid_after=int(_matching(signed, "validAfter", _NUMBER)),
+        valid_before=int(_matching(signed, "validBefore", _NUMBER)),
+        nonce=_matching(signed, "nonce", _NONCE).lower(),
+    )
+
+
+def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
+    """The code of what does not fit our own offer, None where all does. What the payload says of the offer proves nothing."""
+    tests = (
+        (payment.scheme == "exact", "unsupported_scheme"),
+        (payment.network == (NETWORK if payment.version == 2 else NETWORK_V1), "invalid_network"),
+        (
+            payment.version == 1 or _accepts(payment.document["accepted"], pay_to, units),
+            "no_matching_payment_requirements",
+        ),
+        (payment.to == pay_to.lower(), "invalid_exact_evm_payload_recipient_mismatch"),
+        (payment.value == units, "invalid_exact_evm_payload_authorization_value_mismatch"),
+        (payment.valid_after <= now, "invalid_exact_evm_payload_authorization_valid_after"),
+        (payment.valid_before >= now + SETTLE_MARGIN_S, "invalid_exact_evm_payload_authorization_valid_before"),
+    )
+    return next((code for fits, code in tests if not fits), None)
+
+
+def _accepts(accepted: dict[str, Any], pay_to: str, units: int) -> bool:
+    asset, payee = str(accepted.get("asset")).lower(), str(accepted.get("payTo")).lower()
+    return asset == USDC.lower() and payee == pay_to.lower() and accepted.get("amount") == str(units)
+
+
+def _document(header: str) -> dict[str, Any]:
+    if len(header) > MAX_HEADER:
+        raise MalformedPayment("invalid_payload", f"the payment header is longer than {MAX_HEADER} characters")
+    try:
+        plain = (
+            header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
+        )  # some wallets send the URL-safe alphabet
+        document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
+        orjson.dumps(document)  # what is nested too deep to be sent on is refused here, not after a verification
+    except (binascii.Error, ValueError, orjson.JSONEncodeError):
+        raise MalformedPayment("invalid_payload", "the payment header is not base64 of JSON") from None
+    if not isinstance(document, dict):
+        raise MalformedPayment("invalid_payload", "the payment is not a JSON object")
+    return document
+
+
+def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
+    part = document.get(name)
+    if not isinstance(part, dict):
+        raise MalformedPayment("invalid_payload", f"{name} is missing or no object")
+    return part
+
+
+def _matching(part: dict[str, Any], name: str, pattern: re.Pattern[str]) -> str:
+    value = part.get(name)
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise MalformedPayment("invalid_payload", f"{name} is missing or malformed")
+    return value

@@ -1,0 +1,145 @@
+"""What a buyer is told: the offer to pay in both protocol versions, receipts, and why a payment was not taken.
+
+One 402 serves both: v1 reads the JSON body, v2 the base64 JSON in PAYMENT-REQUIRED (reference: x402 specification, 2.1, 2.2).
+No text of a facilitator is passed on, only its reason's code.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from api.access.prices import PRICES
+from api.access.values import Headers, Refusal
+
+NETWORK = "eip155:8453"
+NETWORK_V1 = "base"
+"""v1 clients know networks by name only and reject others before they look at anything else."""
+USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+DOMAIN = {"name": "USD Coin", "version": "2"}
+"""The EIP-712 domain of USDC on Base; on Base Sepolia the same token is named USDC."""
+MAX_TIMEOUT_S = 120
+"""How long a client's signature shall hold: longer than a settlement and one retry take."""
+
+UNPAID = "payment_required: pay with x402, or send a free API key (POST /v1/keys/signup), or add sample=true"
+CLOSED = "payments are not taken here: send a free API key (POST /v1/keys/signup), or add sample=true"
+NONCE_USED = "invalid_exact_evm_nonce_already_used"
+
+_SERIES = {"start": "Unix seconds", "end": "Unix seconds", "limit": "1..5000"}
+_NO_STORE = ("Cache-Control", "no-store")
+
+
+def requirement(version: int, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
+    """One element of `accepts`: what is signed for, and what a facilitator compares the signature with."""
+    units = str(PRICES[price].units)
+    common = {"scheme": "exact", "payTo": pay_to, "maxTimeoutSeconds": MAX_TIMEOUT_S, "asset": USDC, "extra": DOMAIN}
+    if version == 2:
+        return {**common, "network": NETWORK, "amount": units}
+    return {
+        **common,
+        "network": NETWORK_V1,
+        "maxAmountRequired": units,
+        "resource": base_url + path,
+        "description": PRICES[price].title,
+        "mimeType": "application/json",
+        "outputSchema": {"input": _input(price), "output": {"type": "object"}},
+    }
+
+
+@lru_cache(maxsize=2048)
+def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refusal:
+    """The 402; without `pay_to` its `accepts` are empty."""
+    accepts = [1, 2] if pay_to else []
+    v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if version in accepts else [] for version in (1, 2))
+    resource = {"url": base_url + path, "description": PRICES[price].title, "mimeType": "application/json"}
+    second = {
+        "x402Version": 2,
+        "error": error,
+        "resource": resource,
+        "accepts": v2,
+        "extensions": _bazaar(price) if pay_to else {},
+    }
+    body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
+    headers = (("PAYMENT-REQUIRED", encode(second)), _NO_STORE)
+    return Refusal(402, "payment-required", "Payment required", error, headers, (), body)
+
+
+def receipt(version: int, payer: str, tx: str, refused: str = "") -> Headers:
+    """The receipt of a settlement, or of one that was refused with the code `refused`, in the payment's own version."""
+    settled: dict[str, Any] = {"success": not refused, "payer": payer, "transaction": tx}
+    if refused:
+        settled["errorReason"] = refused
+    if version == 1:
+        return (("X-PAYMENT-RESPONSE", encode({**settled, "network": NETWORK_V1})),)
+    return (("PAYMENT-RESPONSE", encode({**settled, "network": NETWORK})),)
+
+
+def encode(document: dict[str, Any]) -> str:
+    """Standard, padded base64 of compact JSON, as every client reads it."""
+    return base64.b64encode(orjson.dumps(document)).decode()
+
+
+def malformed(code: str, detail: str) -> Refusal:
+    """400: the header holds no payment."""
+    return Refusal(
+        400, "invalid-payment", "Invalid payment header", detail, (_NO_STORE,), (("code", code), ("charged", False))
+    )
+
+
+def busy() -> Refusal:
+    """409: another call with the same payment is under way."""
+    detail = "A call with this payment is under way. Send the same payment header again after it; it is charged once."
+    return _later(409, 2, "payment-in-progress", "Payment in progress", detail)
+
+
+def bound() -> Refusal:
+    """409: a payment in doubt buys the answer that it was sent for, and no other."""
+    detail = "This payment was sent for another request and its outcome is not known yet: repeat that request with it."
+    return _later(409, 5, "payment-bound", "Payment belongs to another request", detail)
+
+
+def unreachable() -> Refusal:
+    """503: nothing was charged, since no facilitator took the payment."""
+    detail = "No payment facilitator answers. Nothing was charged; the same payment header can be sent again."
+    return _later(503, 10, "facilitator-unavailable", "Payments cannot be taken now", detail, ("charged", False))
+
+
+def doubtful() -> Refusal:
+    """503: the payment may have been charged. Never a 402, at which a client would sign a second one."""
+    detail = "It is not known yet whether this payment was charged. Send the SAME payment header again: it is never charged twice."
+    return _later(503, 5, "settlement-unknown", "Settlement not known yet", detail)
+
+
+def _later(status: int, wait: int, kind: str, title: str, detail: str, *members: tuple[str, bool]) -> Refusal:
+    headers = (("Retry-After", str(wait)), _NO_STORE)
+    return Refusal(status, kind, title, detail, headers, (*members, ("retry_after", wait)))
+
+
+def _input(price: str) -> dict[str, Any]:
+    asked = {"queryParams": _SERIES} if PRICES[price].usd == "0.01" else {}
+    return {"type": "http", "method": "GET", **asked}
+
+
+def _bazaar(price: str) -> dict[str, Any]:
+    """The discovery extension. Clients echo all of it in their payment's header, so it is as small as it can be valid."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "input": {
+                "type": "object",
+                "properties": {
+                    "type": {"const": "http"},
+                    "method": {"enum": ["GET"]},
+                    "queryParams": {"type": "object"},
+                },
+                "required": ["type", "method"],
+            },
+            "output": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+        },
+        "required": ["input"],
+    }
+    return {"bazaar": {"info": {"input": _input(price), "output": {"type": "json"}}, "schema": schema}}

@@ -1,0 +1,1 @@
+"""Published documents as one worker holds them, and what the catalogue says. No Flask here."""

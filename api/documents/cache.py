@@ -1,0 +1,88 @@
+"""Published documents as this worker holds them: read once a publication, decoded once, compressed once. Not their making."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+import orjson
+
+from api.http.compression import pack_well
+from warehouse import artefact
+from warehouse.storage import Identity, Storage
+
+
+@dataclass(slots=True)
+class Document:
+    """One document of one publication."""
+
+    name: str
+    body: bytes
+    identity: Identity
+    packed: dict[str, bytes] = field(default_factory=dict)
+    """The body by content coding; made when first asked for."""
+    trusted_until: float = 0.0
+    """The instant (monotonic) until which nobody looks whether there is a newer one."""
+    derived: dict[str, Any] = field(default_factory=dict)
+    """What was computed from this publication: its decoded JSON, its sample form."""
+    making: RLock = field(default_factory=RLock, compare=False, repr=False)
+    """Held while something is computed: what many ask for at once is made once. What is made may need another part of it."""
+
+    def coded(self, coding: str) -> bytes:
+        """The body in a content coding, `identity` included."""
+        if coding == "identity":
+            return self.body
+        found = self.packed.get(coding)
+        if found is None:
+            with self.making:
+                found = self.packed.get(coding)
+                if found is None:
+                    found = self.packed[coding] = pack_well(self.body, coding)
+        return found
+
+    def derive(self, key: str, make: Callable[[Document], Any]) -> Any:
+        """What `make` computes from this document, once a publication."""
+        if key not in self.derived:
+            with self.making:
+                if key not in self.derived:
+                    self.derived[key] = make(self)
+        return self.derived[key]
+
+    @property
+    def json(self) -> Any:
+        """The decoded document; not to be changed."""
+        return self.derive("json", lambda document: orjson.loads(document.body))
+
+
+class Shelf:
+    """The newest publication of each document that was asked for, looked for again when `trust_s` seconds have passed.
+
+    A look is a system call, for which a thread gives up Python's global lock and queues for it again.
+    """
+
+    def __init__(self, storage: Storage, trust_s: float = 0.0) -> None:
+        self.storage = storage
+        self._trust_s = trust_s
+        self._held: dict[str, Document] = {}
+
+    def get(self, name: str) -> Document | None:
+        """The document as it lies there now; None where it was never published."""
+        held, now = self._held.get(name), time.monotonic()
+        if held is not None and now < held.trusted_until:
+            return held
+        identity = artefact.identity(self.storage, name)
+        if held is not None and held.identity == identity:
+            held.trusted_until = now + self._trust_s
+            return held
+        found = artefact.get(self.storage, name)
+        if found is None:
+            return None
+        # A touched file (same bytes, newer version) keeps what was computed from it.
+        if held is not None and held.body == found.body:
+            held.identity = found.identity
+            return held
+        fresh = self._held[name] = Document(name, found.body, found.identity)
+        return fresh

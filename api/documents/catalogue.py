@@ -1,0 +1,121 @@
+"""What the published catalogue says, ready to be asked a thousand times a second: availability, feeds, licences, mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.documents.cache import Document, Shelf
+from warehouse import layout
+from warehouse.errors import CallerError, MetricNotAvailable, StorageError
+from warehouse.market import Metric
+from warehouse.zones import ZONES, zone, zones_with
+
+SERIES: dict[str, Metric] = {
+    "demand": Metric.DEMAND,
+    "generation": Metric.GENERATION,
+    "price": Metric.PRICE,
+    "carbon-intensity": Metric.CARBON_INTENSITY,
+    "interchange": Metric.INTERCHANGE,
+    "capacity": Metric.CAPACITY,
+}
+"""The last part of a series path, as the specification spells it, and the metric behind it."""
+
+
+class Withheld(CallerError):
+    """The figures are there, but their publishers' terms keep them in."""
+
+    def __init__(self, zone_id: str, metric: str, sources: tuple[str, ...]) -> None:
+        super().__init__(f"{zone_id} {metric} comes from {', '.join(sources)}, whose terms do not allow passing it on")
+        self.sources = sources
+
+
+class NoCatalogue(StorageError):
+    """Nothing was ever published here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What stands in every answer about the rows in it."""
+
+    license: str
+    attribution: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """One publication of the catalogue."""
+
+    document: Document
+    generated: int
+    zones: Mapping[str, Any]
+    sources: Mapping[str, Any]
+    feeds: Mapping[str, Any]
+    simulated: bool
+    withheld: frozenset[str]
+    """Ids of the feeds whose rows never leave."""
+    ranks: Mapping[str, int]
+    """Rank of every feed that may be served."""
+    _terms: dict[frozenset[str], Terms] = field(default_factory=dict)
+
+    def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:
+        """What the catalogue says of a zone's stored metric; empty where no feed carries it."""
+        found: Mapping[str, Any] = self.zones.get(zone_id, {}).get("metrics", {}).get(stored, {})
+        return found
+
+    def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> Terms:
+        """Licence and attribution of the sources that rows came from; of all that carry the metric where there are no rows."""
+        if self.simulated or not codes:
+            entry = self.entry(zone_id, stored)
+            return Terms(entry.get("license", ""), entry.get("attribution", ""))
+        found = self._terms.get(codes)
+        if found is None:
+            carriers = [self.sources[code] for code in self.sources if code in codes]
+            found = self._terms[codes] = Terms(
+                "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
+                "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
+            )
+        return found
+
+
+def of_document(document: Document) -> Holdings:
+    """The holdings that a catalogue document states."""
+    stated = document.json
+    feeds = stated["feeds"]
+    withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
+    return Holdings(
+        document,
+        stated["generated"],
+        stated["zones"],
+        stated["sources"],
+        feeds,
+        stated["mode"] == "simulated",
+        withheld,
+        {feed: member["rank"] for feed, member in feeds.items() if feed not in withheld},
+    )
+
+
+def current(shelf: Shelf) -> Holdings:
+    """The newest catalogue. Raises NoCatalogue before the first start of the pipeline."""
+    document = shelf.get(layout.CATALOGUE)
+    if document is None:
+        raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
+    found: Holdings = document.derive("holdings", of_document)
+    return found
+
+
+def stored_metric(holdings: Holdings, zone_id: str, metric: Metric, day_ahead: bool) -> str:
+    """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld."""
+    asked = zone(zone_id)
+    if metric not in asked.metrics:
+        raise MetricNotAvailable(zone_id, metric.value, zones_with(metric))
+    stored = asked.day_ahead_metric if day_ahead else metric
+    if stored is None:
+        raise MetricNotAvailable(
+            zone_id, "price?market=day_ahead", tuple(z.id for z in ZONES.values() if z.day_ahead_metric)
+        )
+    feeds = holdings.entry(zone_id, stored.value).get("feeds", [])
+    if feeds and all(feed["withheld"] for feed in feeds):
+        raise Withheld(zone_id, metric.value, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
+    return stored.value

@@ -1,0 +1,117 @@
+"""What the geo paths take: filters and formats of each layer, as values that the check of a request and OpenAPI both read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from api.geo.filters import Box
+from api.http.parameters import Parameter, choice, yes_no
+from warehouse.market import Fuel
+from warehouse.zones import ZONES
+
+FLOOR_MW = 250
+"""The smallest plant that the layer holds."""
+MEDIA = {
+    "geojson": "application/geo+json",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "fgb": "application/flatgeobuf",
+}
+"""Media type of each `format`, in the order of our liking."""
+FORMATS = {
+    "zones": ("geojson", "parquet", "fgb"),
+    "interconnectors": ("geojson",),
+    "plants": ("geojson", "csv", "parquet", "fgb"),
+}
+"""The formats of each layer; the first is the default."""
+
+
+def words(name: str, description: str, allowed: Iterable[str], example: str) -> Parameter:
+    """A list with commas of known words, each once."""
+    known = tuple(allowed)
+
+    def read(text: str) -> tuple[str, ...]:
+        given = text.split(",")
+        unknown = [word for word in given if word not in known]
+        if unknown:
+            raise ValueError(
+                f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}"
+            )
+        return tuple(dict.fromkeys(given))
+
+    schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
+    return Parameter(name, description, read, schema, None, [example], comma=True)
+
+
+def _min_mw(text: str) -> float:
+    number = _number(text)
+    if number < FLOOR_MW:
+        raise ValueError(f"takes a number from {FLOOR_MW}: the layer holds no smaller plant")
+    return number
+
+
+def _bbox(text: str) -> Box:
+    parts = text.split(",")
+    if len(parts) != 4:
+        raise ValueError("takes four numbers: west,south,east,north in degrees")
+    west, south, east, north = (_number(part) for part in parts)
+    if not (abs(west) <= 180 and abs(east) <= 180 and abs(south) <= 90 and abs(north) <= 90):
+        raise ValueError("takes longitudes from -180 to 180 and latitudes from -90 to 90")
+    if south > north:
+        raise ValueError("takes south before north: west,south,east,north")
+    return west, south, east, north
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"holds {text[:40]!r}, which is not a number")
+    return number
+
+
+SAMPLE = yes_no("sample", 'The first 50 features only, marked `"sample": true`.')
+DETAIL = choice(
+    "detail", "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB).", ("low", "high"), "low"
+)
+BBOX = Parameter(
+    "bbox",
+    "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, its edge included. "
+    "West may be greater than east: the box then crosses the antimeridian.",
+    _bbox,
+    {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+    None,
+    [-11.0, 35.0, 25.0, 62.0],
+    comma=True,
+)
+MIN_MW = Parameter(
+    "min_mw",
+    f"Capacity from so many MW; at least {FLOOR_MW}.",
+    _min_mw,
+    {"type": "number", "minimum": FLOOR_MW},
+    None,
+    1000,
+)
+FUEL = words("fuel", "Main fuel, one or several with commas, in the words of generation and capacity.", Fuel, "nuclear")
+ZONE_OF_PLANT = words("zone", "Zone, one or several with commas.", ZONES, "GB")
+ZONE_OF_LINE = words("zone", "Lines with either end in this zone, one or several with commas.", ZONES, "GB")
+
+
+def _format(layer: str) -> Parameter:
+    """Any text is taken here: one that names no format of the layer is a 406, not a 400 (API.md section 4)."""
+    schema = {"type": "string", "enum": list(FORMATS[layer]), "default": "geojson"}
+    return Parameter("format", "The answer's format; goes before Accept.", str, schema, None, "geojson")
+
+
+PARAMETERS: dict[str, dict[str, Parameter]] = {
+    layer: {parameter.name: parameter for parameter in (*own, BBOX, _format(layer), SAMPLE)}
+    for layer, own in {
+        "zones": (DETAIL,),
+        "interconnectors": (ZONE_OF_LINE,),
+        "plants": (ZONE_OF_PLANT, FUEL, MIN_MW),
+    }.items()
+}
+"""By layer, then by name. The paths with `.geojson` take no `format`."""

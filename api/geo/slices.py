@@ -1,0 +1,114 @@
+"""Published geo layers in CSV, GeoParquet and FlatGeobuf, cut down to chosen features without decoding one of them.
+
+All documents of a layer hold its features in the same order, so that the places found by `api.geo.filters` fit each.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+from numpy import intp
+from numpy.typing import NDArray
+
+Places = NDArray[intp]
+Extent = Sequence[float] | None
+
+_ENVELOPE, _COUNT = 1, 8
+"""Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
+_NO_EXTENT = (float("inf"), float("inf"), float("-inf"), float("-inf"))
+"""What a reader takes for the extent of nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """A heading and rows of CRLF lines; no field of ours holds a line break."""
+
+    heading: bytes
+    rows: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, body: bytes) -> Csv:
+        heading, *rows = body.splitlines(keepends=True)
+        return cls(heading, tuple(rows))
+
+    def cut(self, places: Places, _extent: Extent) -> bytes:
+        return self.heading + b"".join(self.rows[place] for place in places)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatGeobuf:
+    """Magic bytes, header, and features that each state their own length: a file without packed index."""
+
+    header: bytes
+    """With magic bytes and its own length before it."""
+    features: tuple[bytes, ...]
+    envelope_at: int
+    count_at: int
+
+    @classmethod
+    def of(cls, body: bytes) -> FlatGeobuf:
+        """Raises ValueError where the header does not state envelope and count."""
+        end = 12 + struct.unpack_from("<I", body, 8)[0]
+        header, features, at = body[:end], [], end
+        while at < len(body):
+            following = at + 4 + struct.unpack_from("<I", body, at)[0]
+            features.append(body[at:following])
+            at = following
+        reference = _field(header, _ENVELOPE)
+        vector = reference + struct.unpack_from("<I", header, reference)[0]
+        return cls(header, tuple(features), vector + 4, _field(header, _COUNT))
+
+    def cut(self, places: Places, extent: Extent) -> bytes:
+        header = bytearray(self.header)
+        struct.pack_into("<4d", header, self.envelope_at, *(extent or _NO_EXTENT))
+        struct.pack_into("<Q", header, self.count_at, len(places))
+        return bytes(header) + b"".join(self.features[place] for place in places)
+
+
+def _field(header: bytes, number: int) -> int:
+    """Where a field's bytes stand, by the table's vtable (FlatBuffers internals)."""
+    table = 12 + int(struct.unpack_from("<I", header, 12)[0])
+    vtable = table - int(struct.unpack_from("<i", header, table)[0])
+    entry = vtable + 4 + 2 * number
+    known = vtable + struct.unpack_from("<H", header, vtable)[0]
+    offset = int(struct.unpack_from("<H", header, entry)[0]) if entry < known else 0
+    if not offset:
+        raise ValueError("a FlatGeobuf header without envelope or count")
+    return table + offset
+
+
+@dataclass(frozen=True, slots=True)
+class GeoParquet:
+    """The table of a GeoParquet document."""
+
+    table: Any
+
+    @classmethod
+    def of(cls, body: bytes) -> GeoParquet:
+        return cls(pq.ParquetFile(io.BytesIO(body)).read())  # `read_table` would load pyarrow.dataset, 25 MB
+
+    def cut(self, places: Places, extent: Extent) -> bytes:
+        metadata = dict(self.table.schema.metadata)
+        geo = orjson.loads(metadata[b"geo"])
+        column = geo["columns"][geo["primary_column"]]
+        column.pop("bbox", None)
+        if extent is not None:
+            column["bbox"] = list(extent)
+        out = io.BytesIO()
+        chosen = self.table.take(places).replace_schema_metadata({**metadata, b"geo": orjson.dumps(geo)})
+        pq.write_table(chosen, out, compression="zstd")
+        return out.getvalue()
+
+
+CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
+    "csv": Csv,
+    "fgb": FlatGeobuf,
+    "parquet": GeoParquet,
+}
+"""By `format`; GeoJSON is cut by `api.geo.filters`."""

@@ -1,0 +1,1 @@
+"""HTTP itself: middleware, parameters, problems, responses, compression, access log, metrics."""

@@ -1,0 +1,150 @@
+"""The outermost layer, below Flask's: request ids, bounds of what is read, CORS, and a note of each request in the journal."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from api.http.access_log import JOURNAL, Entry, Journal
+from api.http.problems import KINDS, MEDIA, body_of
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+MOST_URL_BYTES = 8000
+MOST_BODY_BYTES = 1_048_576
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+EXPOSED = (
+    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, EXTENSION-RESPONSES, "
+    "X-Request-Id, X-Sample, X-EMDS-Data, X-EMDS-Stale, Content-Disposition, Deprecation, Sunset"
+)
+ALLOWED = (
+    "Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, "
+    "Payment-Retry, X-API-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id, traceparent"
+)
+_CORS = [("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED)]
+_PREFLIGHT = [
+    ("Access-Control-Allow-Headers", ALLOWED),
+    ("Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"),
+    ("Access-Control-Max-Age", "86400"),
+]
+
+
+def around(app: WSGIApplication, base_url: str, journal: Journal = JOURNAL) -> WSGIApplication:
+    """A WSGI application around another."""
+
+    def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began = time.perf_counter()
+        asked = environ.get("HTTP_X_REQUEST_ID", "")
+        name = asked if _ID.fullmatch(asked) else f"{random.getrandbits(128):032x}"
+        environ["emds.request_id"] = name
+        seen: dict[str, Any] = {"route": "none", "zone": None, "status": 0}
+
+        def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            _see(environ, status, seen)
+            if ("Connection", "close") in headers:
+                _close_after(start_response)
+            return start_response(
+                status, [*_typed(environ, headers), ("X-Request-Id", name), *_cors(environ)], exc_info
+            )
+
+        excess = _excess(environ)
+        if excess is not None:
+            answer: Iterable[bytes] = _refuse(base_url, excess, name, start)
+        elif _is_preflight(environ):
+            answer = _let_ask(start)
+        else:
+            answer = app(environ, start)
+        journal.note(_entry(environ, name, seen, time.perf_counter() - began))
+        return answer
+
+    return served
+
+
+def _excess(environ: WSGIEnvironment) -> str | None:
+    """The kind of problem of a request that is larger than anything here takes."""
+    if len(environ.get("PATH_INFO", "")) + len(environ.get("QUERY_STRING", "")) > MOST_URL_BYTES:
+        return "url-too-long"
+    length = environ.get("CONTENT_LENGTH") or "0"
+    if not length.isdigit() or int(length) > MOST_BODY_BYTES:
+        return "body-too-large"
+    return None
+
+
+def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
+    found = KINDS[kind]
+    body = body_of(base_url, found, found.meaning, name, {})
+    # The rest of the request stays unread: what follows on this connection would be taken for a request.
+    headers = [
+        ("Content-Type", MEDIA),
+        ("Content-Length", str(len(body))),
+        ("Cache-Control", "no-store"),
+        ("Connection", "close"),
+    ]
+    start(f"{found.status} {found.title}", headers)
+    return [body]
+
+
+def _close_after(start_response: StartResponse) -> None:
+    """Ends the connection after this answer. gunicorn passes on no hop-by-hop header of an application, but can be told."""
+    close = getattr(getattr(start_response, "__self__", None), "force_close", None)
+    if close is not None:
+        close()
+
+
+def _is_preflight(environ: WSGIEnvironment) -> bool:
+    """Whether a browser asks if it may ask (Fetch standard, CORS-preflight request). /mcp answers for itself."""
+    preflight = (
+        environ["REQUEST_METHOD"] == "OPTIONS"
+        and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
+        and "HTTP_ORIGIN" in environ
+    )
+    return preflight and not environ.get("PATH_INFO", "").startswith("/mcp")
+
+
+def _let_ask(start: Any) -> list[bytes]:
+    """Yes for every path, also one that leads nowhere: its 404 tells a page more than a refused preflight does."""
+    start("204 No Content", [])
+    return []
+
+
+def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
+    """Everybody may read; /mcp answers for itself."""
+    if environ.get("PATH_INFO", "").startswith("/mcp"):
+        return []
+    return _CORS + _PREFLIGHT if environ["REQUEST_METHOD"] == "OPTIONS" else _CORS
+
+
+def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Flask's own answer to OPTIONS is empty, yet says that it is HTML."""
+    if environ["REQUEST_METHOD"] != "OPTIONS" or ("Content-Length", "0") not in headers:
+        return headers
+    return [pair for pair in headers if pair[0] != "Content-Type"]
+
+
+def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
+    """Notes what Flask made of the request; it forgets at the end of it."""
+    seen["status"] = int(status[:3])
+    request: Any = environ.get("werkzeug.request")
+    rule = getattr(request, "url_rule", None)
+    if rule is not None:
+        seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
+
+
+def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> Entry:
+    method, trace = environ["REQUEST_METHOD"], environ.get("HTTP_TRACEPARENT", "")
+    return Entry(
+        time.time(),
+        name,
+        method if len(method) < 10 else "?",
+        seen["route"],
+        seen["zone"],
+        seen["status"],
+        seconds,
+        trace if trace and _TRACE.fullmatch(trace) else "",
+    )

@@ -1,0 +1,133 @@
+"""Query parameters as values: what each takes, from which the check of a request and its place in OpenAPI both follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from werkzeug.datastructures import MultiDict
+
+from api.http.problems import Fault, Problem
+from warehouse.clock import LAST_INSTANT, asked_instant
+from warehouse.errors import BadWindow
+
+_TRUE, _FALSE = ("true", "1"), ("false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One query parameter. `read` turns its text into a value, or raises ValueError with what is allowed."""
+
+    name: str
+    description: str
+    read: Callable[[str], Any]
+    schema: Mapping[str, Any]
+    """JSON Schema of what is allowed, as OpenAPI shows it."""
+    default: Any = None
+    example: Any = field(default=None, compare=False)
+    comma: bool = False
+    """A list with commas (OpenAPI: style form, not exploded)."""
+
+
+def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> dict[str, Any]:
+    """The value of every parameter, defaults included. Raises Problem that names every fault."""
+    found = {name: parameter.default for name, parameter in parameters.items()}
+    if not given:
+        return found
+    faults = []
+    for name, texts in given.lists():
+        parameter = parameters.get(name)
+        if parameter is None:
+            faults.append(
+                Fault(name[:60], "unknown", f"unknown parameter; this path knows {_listed(parameters) or 'none'}")
+            )
+        elif len(texts) > 1:
+            faults.append(Fault(name, "repeated", "given more than once"))
+        else:
+            try:
+                found[name] = parameter.read(texts[0])
+            except ValueError as fault:
+                faults.append(Fault(name, "invalid", str(fault)))
+    if faults:
+        raise invalid(faults)
+    return found
+
+
+def invalid(faults: Iterable[Fault]) -> Problem:
+    """400 with every fault, the first ones in words too."""
+    kept = list(faults)[:20]
+    return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in kept[:3]) + ".", kept)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)
+
+
+def moment(name: str, description: str, example: int | None = None) -> Parameter:
+    """An instant: Unix seconds, or RFC 3339 with an offset; its value is Unix seconds."""
+
+    def read(text: str) -> int:
+        # In a query `+` means a blank: 2026-01-01T00:00:00+01:00 typed by hand arrives as ...00 01:00.
+        try:
+            return asked_instant(text[:11] + text[11:].replace(" ", "+"))
+        except (BadWindow, OverflowError):
+            raise ValueError("takes Unix seconds or RFC 3339 with an offset, from 1970 to 9999") from None
+
+    schema = {
+        "anyOf": [
+            {"type": "integer", "format": "int64", "minimum": 0, "maximum": LAST_INSTANT},
+            {"type": "string", "format": "date-time"},
+        ]
+    }
+    return Parameter(name, description, read, schema, None, example)
+
+
+def whole(name: str, description: str, least: int, most: int, default: int) -> Parameter:
+    """A whole number between two bounds."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or len(text) > 12 or not least <= int(text) <= most:
+            raise ValueError(f"takes a whole number from {least} to {most}")
+        return int(text)
+
+    return Parameter(
+        name,
+        description,
+        read,
+        {"type": "integer", "minimum": least, "maximum": most, "default": default},
+        default,
+        default,
+    )
+
+
+def yes_no(name: str, description: str) -> Parameter:
+    """true or false."""
+
+    def read(text: str) -> bool:
+        word = text.lower()
+        if word not in _TRUE + _FALSE:
+            raise ValueError("takes true or false")
+        return word in _TRUE
+
+    return Parameter(name, description, read, {"type": "boolean", "default": False}, False, True)
+
+
+def choice(name: str, description: str, words: Iterable[str], default: str | None = None) -> Parameter:
+    """One of a few words."""
+    allowed = tuple(words)
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"takes {_listed(allowed)}")
+        return text
+
+    schema: dict[str, Any] = {"type": "string", "enum": list(allowed)}
+    if default is not None:
+        schema["default"] = default
+    return Parameter(name, description, read, schema, default, allowed[0])
+
+
+def text(name: str, description: str, pattern: str, read: Callable[[str], Any]) -> Parameter:
+    """Text of a form of its own, as `read` takes it."""
+    return Parameter(name, description, read, {"type": "string", "pattern": pattern})

@@ -1,0 +1,105 @@
+"""How bytes leave: validators, 304, content codings, caching and the marks of simulated and stale figures. Not what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Literal
+
+from flask import Request, Response
+
+from api.documents.cache import Document
+from api.http.compression import LEAST_BYTES, choose, pack
+
+Door = Literal["free", "sample", "key", "payment"]
+Headers = list[tuple[str, str]]
+
+_CACHE: dict[Door, str] = {
+    "free": "public, max-age=30, stale-while-revalidate=120",
+    "sample": "public, max-age=30",
+    "key": "private, max-age=30",
+    "payment": "private, max-age=30",
+}
+_VARY_OPEN = "Accept, Accept-Encoding"
+_VARY_PAID = "Accept, Accept-Encoding, Authorization, PAYMENT-SIGNATURE, X-PAYMENT"
+
+
+def caching(door: Door) -> Headers:
+    """What caches may do with an answer given at a door."""
+    return [("Cache-Control", _CACHE[door]), ("Vary", _VARY_OPEN if door in ("free", "sample") else _VARY_PAID)]
+
+
+def marks(simulated: bool, stale: bool = False) -> Headers:
+    """Headers that say what the figures are."""
+    headers = [("X-EMDS-Data", "simulated")] if simulated else []
+    return [*headers, ("X-EMDS-Stale", "true")] if stale else headers
+
+
+def tag_of(body: bytes) -> str:
+    """A tag for bytes: equal on every worker and host."""
+    return hashlib.blake2b(body, digest_size=12).hexdigest()
+
+
+def document(request: Request, found: Document, media: str, headers: Headers) -> Response:
+    """A published document, compressed once a publication."""
+    coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if len(found.body) >= LEAST_BYTES else "identity"
+    tag = _tag(found.derive("tag", lambda held: tag_of(held.body)), coding)
+    if matches(request, tag):
+        return _unchanged(tag, headers)
+    return _response(found.coded(coding), tag, coding, media, headers)
+
+
+def body(request: Request, made: bytes, media: str, headers: Headers) -> Response:
+    """A body made for this request."""
+    coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if len(made) >= LEAST_BYTES else "identity"
+    tag = _tag(tag_of(made), coding)
+    if matches(request, tag):
+        return _unchanged(tag, headers)
+    return _response(made if coding == "identity" else pack(made, coding), tag, coding, media, headers)
+
+
+class Validator:
+    """The tag of an answer that is known before the answer is made: a hash of all that it depends on."""
+
+    __slots__ = ("_coding", "tag")
+
+    def __init__(self, request: Request, parts: Iterable[object], compressible: bool) -> None:
+        self._coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if compressible else "identity"
+        self.tag = _tag(tag_of(repr(tuple(parts)).encode()), self._coding)
+
+    def coded(self, made: bytes) -> bytes:
+        """A body in the coding that this request takes."""
+        return made if self._coding == "identity" else pack(made, self._coding)
+
+    def response(self, sent: bytes, media: str, headers: Headers) -> Response:
+        """The answer under this tag; `sent` is coded."""
+        return _response(sent, self.tag, self._coding, media, headers)
+
+    def unchanged(self, headers: Headers) -> Response:
+        """304 under this tag."""
+        return _unchanged(self.tag, headers)
+
+
+def matches(request: Request, tag: str) -> bool:
+    """Whether If-None-Match names the tag (RFC 9110 section 13.1.2: weak comparison)."""
+    known = request.environ.get("HTTP_IF_NONE_MATCH")
+    if not known:
+        return False
+    return known.strip() == "*" or tag in (member.strip().removeprefix("W/") for member in known.split(","))
+
+
+def _tag(name: str, coding: str) -> str:
+    return f'"{name}"' if coding == "identity" else f'"{name}-{coding}"'
+
+
+def _unchanged(tag: str, headers: Headers) -> Response:
+    response = Response(status=304, headers=[("ETag", tag), *headers])
+    del response.headers["Content-Type"]
+    return response
+
+
+def _response(sent: bytes, tag: str, coding: str, media: str, headers: Headers) -> Response:
+    marked = (
+        [("ETag", tag), *headers] if coding == "identity" else [("ETag", tag), ("Content-Encoding", coding), *headers]
+    )
+    return Response(sent, 200, marked, content_type=media)

@@ -1,0 +1,1 @@
+"""The MCP server at /mcp: stateless streamable HTTP, six tools."""

@@ -1,0 +1,261 @@
+"""What the MCP tools do: the same reads as the REST paths, through the same gate, at the same prices. No protocol, no HTTP."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from api.access.values import Answer, Call, Refusal
+from api.documents.cache import Document
+from api.documents.catalogue import SERIES, stored_metric
+from api.http import problems
+from api.http.problems import Problem
+from api.mcp import results, text
+from api.mcp.arguments import BadArguments
+from api.mcp.results import Outcome
+from api.mcp.tools import COLUMNAR_ABOVE
+from api.series import formats
+from api.series import query as reads
+from api.series.query import Page, Query
+from api.service import Service
+from api.views import catalogue, documents
+from warehouse import clock
+from warehouse.errors import BadWindow, CallerError, StorageError
+from warehouse.market import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, as far as the gate wants to know."""
+
+    client: str
+    """The client's address."""
+    authorization: str = ""
+    payment: str = ""
+    """An x402 payment as its header would carry it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a tool found; `kept` says what a sample of it holds, for samples only."""
+
+    said: str
+    structured: bytes
+    rows: int = 1
+    stale_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call that can be answered: what it costs, and the work."""
+
+    price: str
+    """A key of `api.access.prices.PRICES`; empty for what is free."""
+    path: str
+    """The REST path that gives the same."""
+    work: Callable[[bool], Found]
+    """Takes whether a sample is wanted."""
+    kept: str = ""
+    """What a sample holds."""
+
+
+def called(service: Service, tool: str, given: Mapping[str, Any], caller: Caller) -> Outcome:
+    """What came of a call with checked arguments. Raises BadArguments."""
+    try:
+        return _passed(service, _QUESTIONS[tool](service, given), tool, given, caller)
+    except Problem as problem:
+        return _failed(problem)
+    except (CallerError, StorageError) as error:
+        return _failed(problems.of_error(error))
+
+
+def _failed(problem: Problem) -> Outcome:
+    zones = problem.members.get("zones")
+    more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
+    return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
+
+
+def _passed(service: Service, question: Question, tool: str, given: Mapping[str, Any], caller: Caller) -> Outcome:
+    """The life of a call at the gate (`api.access.values`)."""
+    call = _shown(question, tool, given, caller)
+    entry = service.gate.admit(call)
+    if isinstance(entry, Refusal):
+        return _refused(service, entry, call)
+    if isinstance(entry, Answer):
+        return results.given_again(entry)
+    ended = False
+    try:
+        found = question.work(entry.door == "sample")
+        made = _said(service, question, found, entry.door == "sample")
+        ended = True
+    finally:
+        if not ended:
+            entry.release()
+    settled = entry.settle(results.kept(made, found.rows) if entry.door == "payment" else Answer(200, found.rows))
+    if isinstance(settled, Refusal):
+        return _refused(service, settled, call)
+    if entry.door == "sample" and question.price and service.gate.till.open:
+        made = results.with_offer(made, service.gate.till.offer(call))
+    return results.with_receipt(made, settled.headers)
+
+
+def _shown(question: Question, tool: str, given: Mapping[str, Any], caller: Caller) -> Call:
+    """What the gate sees of a call: without key and payment it is a sample, and a free tool needs neither."""
+    key = given.get("api_key", "")
+    if not question.price:
+        return Call(question.path, "", caller.client)
+    asked = {name: value for name, value in given.items() if name != "api_key"}
+    return Call(
+        question.path,
+        question.price,
+        caller.client,
+        sample=not (key or caller.authorization or caller.payment),
+        authorization=caller.authorization,
+        api_key=key,
+        payment=caller.payment,
+        fingerprint=hashlib.sha256(orjson.dumps(["mcp", tool, asked], option=orjson.OPT_SORT_KEYS)).hexdigest(),
+    )
+
+
+def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
+    """What is refused for want of calls can be bought. A wrong key is no offer: its owner has to know that it is wrong."""
+    if refusal.kind == "invalid-key":
+        way = f'Leave it out for a sample, or get a free one: POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}.'
+        return Outcome((f"Invalid API key: this key is unknown or revoked. {way}",))
+    buys = refusal.status == 429 and call.price and service.gate.till.open
+    return results.refused(refusal, service.gate.till.offer(call) if buys else None)
+
+
+def _said(service: Service, question: Question, found: Found, sampled: bool) -> Outcome:
+    """The words of an answer: what must not be missed comes first."""
+    marks = []
+    if sampled and question.price:
+        marks.append(text.sampled(service.settings.base_url, question.kept))
+    if service.holdings.simulated:
+        marks.append(text.SIMULATED)
+    if found.stale_since is not None:
+        marks.append(text.stale(found.stale_since))
+    return Outcome(("\n".join([*marks, found.said]),), found.structured)
+
+
+def encoded(payment: Any) -> str:
+    """The payment of `_meta["x402/payment"]` as its HTTP header carries it; empty for none."""
+    if payment is None:
+        return ""
+    try:
+        plain = payment.encode() if isinstance(payment, str) else orjson.dumps(payment, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # nested too deep to be a payment: the gate says so
+        plain = b"null"
+    return base64.b64encode(plain).decode()
+
+
+# The tools
+
+
+def _list_zones(service: Service, _given: Mapping[str, Any]) -> Question:
+    stated = catalogue.zones(service.holdings)
+    return Question("", "/v1/zones", lambda _sampled: Found(text.zones(stated), orjson.dumps(stated)))
+
+
+def _get_status(service: Service, _given: Mapping[str, Any]) -> Question:
+    def work(_sampled: bool) -> Found:
+        stated = catalogue.status(service.shelf, service.holdings, clock.now())
+        return Found(text.status(stated), orjson.dumps(stated))
+
+    return Question("", "/v1/status", work)
+
+
+def _get_latest(service: Service, given: Mapping[str, Any]) -> Question:
+    zone = given["zone"]
+    document = documents.document(service, documents.latest_name(zone))
+    work = partial(_published, document, "sample", documents.sample_latest, text.latest)
+    return Question("latest", f"/v1/latest/{zone}", work, "all latest values")
+
+
+def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> Question:
+    zone = given["zone"]
+    document = documents.document(service, documents.brief_name(zone))
+    work = partial(_published, document, "sample", documents.sample_brief, text.brief)
+    return Question("brief", f"/v1/brief/{zone}", work, "context and trend of one metric")
+
+
+def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> Question:
+    document = documents.document(service, documents.SNAPSHOT)
+    work = partial(_published, document, "sample-price", partial(documents.sample_snapshot, "price"), text.snapshot)
+    return Question("snapshot", "/v1/map/snapshot", work, "the price of each zone")
+
+
+def _published(
+    document: Document,
+    key: str,
+    sample: Callable[[dict[str, Any]], dict[str, Any]],
+    words: Callable[[Mapping[str, Any]], str],
+    sampled: bool,
+) -> Found:
+    """A published document or its sample form; its words are made once a publication."""
+    due = document.derive("stale_after", documents.stale_after)
+    form = documents.sampled(document, key, sample) if sampled else document
+    return Found(form.derive("words", lambda held: words(held.json)), form.body, 1, due if clock.now() > due else None)
+
+
+def _get_history(service: Service, given: Mapping[str, Any]) -> Question:
+    zone, name, interval = given["zone"], given["metric"], given["interval"]
+    if interval is not None and SERIES[name] is Metric.CAPACITY:
+        raise BadArguments("interval: not for capacity, whose rows are yearly")
+    try:
+        start, end = reads.window_of(given["start"], given["end"], clock.now())
+    except BadWindow as fault:
+        raise BadArguments(f"start: {fault}") from None
+    stored_metric(service.holdings, zone, SERIES[name], False)
+    query = Query(zone, SERIES[name], start, end, given["limit"], given["order"], interval=interval)
+    return Question(
+        name, f"/v1/{name}/{zone}", partial(_rows, service, query), f"the newest {reads.SAMPLE_ROWS} rows of the window"
+    )
+
+
+def _rows(service: Service, query: Query, sampled: bool) -> Found:
+    page = reads.answer(service.reader, service.holdings, replace(query, sample=sampled))
+    stated = formats.envelope(page)
+    said = text.history(page)
+    if page.following is not None:
+        on = _going_on(page)
+        stated |= {"next": on} if on else {}
+        said = f"{text.going_on(on, query.limit)}\n{said}"
+    if page.count > COLUMNAR_ABOVE:
+        stated |= _columns(page)
+    else:
+        stated["data"] = orjson.Fragment(b"[%b]" % service.rows.text(page))
+    return Found(said, orjson.dumps(stated), page.count)
+
+
+def _columns(page: Page) -> dict[str, Any]:
+    """The rows as columns; what is the same in every row stands once."""
+    named = formats.columns(page)
+    constant = {
+        name: column[0] for name, column in named.items() if name not in ("ts", "value") and len(set(column)) == 1
+    }
+    return {"columns": {name: column for name, column in named.items() if name not in constant}, "constant": constant}
+
+
+def _going_on(page: Page) -> dict[str, int]:
+    """The arguments that go on at the first row left out; none where they would give the same rows again."""
+    left_out = page.following.ts if page.following else page.end
+    if page.query.order == "asc":
+        return {"start": left_out} if left_out > int(page.rows.ts[0]) else {}
+    return {"end": left_out + 1} if left_out < int(page.rows.ts[0]) else {}
+
+
+_QUESTIONS: Mapping[str, Callable[[Service, Mapping[str, Any]], Question]] = {
+    "list_zones": _list_zones,
+    "get_status": _get_status,
+    "get_latest": _get_latest,
+    "get_zone_brief": _get_zone_brief,
+    "get_history": _get_history,
+    "get_map_snapshot": _get_map_snapshot,
+}

@@ -1,0 +1,154 @@
+"""MCP results: what came of a call, dressed for each protocol version, and the answers that are the same for everybody.
+
+An error of a tool is a result too, in words that say what to do; it carries no structured content, since clients check that
+against the tool's output schema and would show their own complaint instead of ours.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from api.access.values import Answer, Headers, Refusal
+from api.mcp.protocol import INVALID_PARAMS, LEGACY, MODERN, OLDEST, SUPPORTED, Ask, Fault
+from api.mcp.tools import TOOLS, described
+from api.openapi import document
+from api.settings import Settings
+
+NAME, TITLE = "emds", "Electricity Market Data Service"
+_SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+_OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
+_RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+_TTL_MS = 3_600_000
+_ABOUT = "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, now and past."
+_INSTRUCTIONS = (
+    "Electricity market data of 25 grid zones in the US, Great Britain, Australia and continental Europe. Begin with list_zones, then "
+    "get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for the past; get_status tells how fresh the data "
+    "are. Times are Unix seconds UTC; ts is the start of an interval; a missing interval has no row. Prices are in local currency per MWh. "
+    "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail address gives a free key."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a tool call, before any protocol version."""
+
+    texts: tuple[str, ...]
+    structured: bytes = b""
+    """A JSON object; empty for an error."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    headers: Headers = ()
+    """What the gate counts, for the HTTP answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Answers that depend on the version alone, as JSON: made once a worker."""
+
+    initialize: Mapping[str, bytes]
+    discover: bytes
+    tools: Mapping[str, bytes]
+    server: orjson.Fragment
+
+    @classmethod
+    def of(cls, settings: Settings) -> Fixed:
+        """The answers of a server at the settings' address."""
+        server = _server(settings, MODERN)
+        stable = {"ttlMs": _TTL_MS, "cacheScope": "public", "resultType": "complete", "_meta": {_SERVER_KEY: server}}
+        spoken = {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS.replace("{base_url}", settings.base_url)}
+        return cls(
+            {v: orjson.dumps({"protocolVersion": v, "serverInfo": _server(settings, v), **spoken}) for v in LEGACY},
+            orjson.dumps({"supportedVersions": SUPPORTED, **spoken, **stable}),
+            {
+                v: orjson.dumps({"tools": [described(t, v) for t in TOOLS.values()], **(stable if v == MODERN else {})})
+                for v in SUPPORTED
+            },
+            orjson.Fragment(orjson.dumps(server)),
+        )
+
+    def initialized(self, ask: Ask) -> bytes:
+        """The version asked for if it is a legacy one, else the newest of those: a modern one has no handshake. Raises Fault."""
+        wanted = ask.params.get("protocolVersion")
+        if not isinstance(wanted, str):
+            raise Fault(INVALID_PARAMS, "params.protocolVersion is required")
+        return self.initialize[wanted if wanted in LEGACY else LEGACY[0]]
+
+    def listed(self, ask: Ask) -> bytes:
+        """The one page of tools. Raises Fault for a cursor, of which none was ever given out."""
+        if ask.params.get("cursor") is not None:
+            raise Fault(INVALID_PARAMS, "Unknown cursor: the list has one page")
+        return self.tools[ask.version]
+
+
+def _server(settings: Settings, version: str) -> dict[str, Any]:
+    """Who we are, in the members that a version knows."""
+    known: dict[str, Any] = {"name": NAME, "version": document.VERSION}
+    if version != OLDEST:
+        known["title"] = TITLE
+    if version not in (OLDEST, "2025-06-18"):
+        known |= {"description": _ABOUT, "websiteUrl": settings.base_url}
+    return known
+
+
+def dressed(outcome: Outcome, version: str, fixed: Fixed) -> bytes:
+    """The result of tools/call in a protocol version."""
+    content = [{"type": "text", "text": text} for text in outcome.texts]
+    result: dict[str, Any] = {"content": content}
+    if not outcome.structured:
+        result["isError"] = True
+    elif version == OLDEST:
+        content.append({"type": "text", "text": outcome.structured.decode()})
+    else:
+        result["structuredContent"] = orjson.Fragment(outcome.structured)
+    meta = dict(outcome.meta)
+    if version == MODERN:
+        result["resultType"] = "complete"
+        meta[_SERVER_KEY] = fixed.server
+    if meta:
+        result["_meta"] = meta
+    return orjson.dumps(result)
+
+
+def kept(outcome: Outcome, rows: int) -> Answer:
+    """An outcome as the gate keeps it, to be given again to the payment that bought it."""
+    return Answer(200, rows, orjson.dumps({"texts": outcome.texts, "structured": orjson.Fragment(outcome.structured)}))
+
+
+def given_again(stored: Answer) -> Outcome:
+    """The outcome that was kept, with its receipt."""
+    found = orjson.loads(stored.body)
+    return Outcome(tuple(found["texts"]), orjson.dumps(found["structured"]), _receipt(stored.headers))
+
+
+def with_receipt(outcome: Outcome, headers: Headers) -> Outcome:
+    """An outcome that the gate let go."""
+    return Outcome(outcome.texts, outcome.structured, {**outcome.meta, **_receipt(headers)}, headers)
+
+
+def with_offer(outcome: Outcome, offer: Refusal) -> Outcome:
+    """A sample, with what the whole answer costs."""
+    told = _offered(offer)
+    return Outcome(outcome.texts, outcome.structured, {_OFFER: orjson.Fragment(told)} if told else {}, outcome.headers)
+
+
+def refused(refusal: Refusal, offer: Refusal | None = None) -> Outcome:
+    """A refusal in words. Where a payment would do, the offer comes first, as text: x402 clients read `content[0].text`."""
+    offered = _offered(offer or refusal)
+    words = f"{refusal.title}: {refusal.detail}"
+    return Outcome((offered, words) if offered else (words,), b"", _receipt(refusal.headers), refusal.headers)
+
+
+def _offered(refusal: Refusal) -> str:
+    """The x402 offer of a refusal as JSON, empty for none."""
+    found = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
+    return base64.b64decode(found).decode()
+
+
+def _receipt(headers: Headers) -> dict[str, Any]:
+    """The receipt of a payment, out of the header of either x402 version."""
+    found = next((value for name, value in headers if name in _RECEIPT_HEADERS), None)
+    return {_RECEIPT: orjson.Fragment(base64.b64decode(found))} if found else {}

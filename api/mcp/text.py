@@ -1,0 +1,141 @@
+"""What the MCP tools say in words: the figures at a glance, times in ISO 8601, samples and stale figures named as such. Pure.
+
+Hosts show models the text, the structured content, or both: whatever a reader must know to not be misled stands in both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from api.openapi.schemas import STATE
+from api.series.query import Page
+from warehouse.clock import iso
+from warehouse.market import Metric
+from warehouse.zones import ZONES
+
+_BY_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
+_MOST_NAMED = 12
+
+
+def zones(stated: Mapping[str, Any]) -> str:
+    """The zone list, with each zone's metrics, which the REST list leaves to the catalogue."""
+    lines = [f"{len(stated['zones'])} zones; id: name (time zone, currency): metrics."]
+    for zone in stated["zones"]:
+        metrics = ", ".join(metric.value for metric in Metric if metric in ZONES[zone["id"]].metrics)
+        lines.append(f"{zone['id']}: {zone['name']} ({zone['tz']}, {zone['currency']}): {metrics}")
+    return "\n".join(lines)
+
+
+def status(stated: Mapping[str, Any]) -> str:
+    """How many feeds stand how, and which ones do not stand well."""
+    entries = stated["sources"]
+    counts = Counter(entry["state"] for entry in entries)
+    parts = [
+        f"Freshness at {iso(stated['now'])}, {len(entries)} pairs of source and zone: "
+        + ", ".join(f"{counts[state]} {state}" for state in STATE["enum"] if counts[state])
+        + "."
+    ]
+    for state in ("late", "down"):
+        named = [f"{entry['source']}/{entry['zone']}" for entry in entries if entry["state"] == state]
+        if named:
+            more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+            parts.append(f"{state.capitalize()}: {', '.join(named[:_MOST_NAMED])}{more}.")
+    return " ".join(parts)
+
+
+def latest(stated: Mapping[str, Any]) -> str:
+    """A zone's values, each with its time."""
+    parts = [
+        f"{name} {_value(value)} at {iso(value['ts'])} ({value['resolution']})"
+        for name, value in stated["metrics"].items()
+    ]
+    mix = stated.get("generation_mix")
+    if mix:
+        parts.append(f"generation at {iso(mix['ts'])} in {mix['unit']}: {_fuels(mix['fuels'])}")
+    return f"Latest values of {stated['zone']}: {'; '.join(parts) or 'none'}. {_terms([stated])}"
+
+
+def brief(stated: Mapping[str, Any]) -> str:
+    """The brief's own summary, with its time."""
+    return f"Brief of {stated['zone']} as of {iso(stated['as_of'])}: {stated['summary']} {_terms([stated])}"
+
+
+def snapshot(stated: Mapping[str, Any]) -> str:
+    """One line a zone."""
+    told = {zone: member for zone, member in stated["zones"].items() if member["metrics"]}
+    lines = [f"Latest values of {len(told)} zones, put together at {iso(stated['generated'])}:"]
+    for zone, member in told.items():
+        lines.append(
+            f"{zone}: "
+            + "; ".join(f"{name} {_value(value)} at {iso(value['ts'])}" for name, value in member["metrics"].items())
+        )
+    silent = [zone for zone in stated["zones"] if zone not in told]
+    if silent:
+        lines.append(f"No values: {', '.join(silent)}.")
+    return "\n".join([*lines, _terms(told.values())])
+
+
+def history(page: Page) -> str:
+    """What the rows span and reach, not the rows."""
+    query = page.query
+    what = f"{query.zone} {query.metric.value}" + (f", means of {query.interval}" if query.interval else "")
+    window = f"in [{iso(page.start)}, {iso(page.end)})"
+    terms = f" Source: {page.terms.attribution}. Licence: {page.terms.license}."
+    if not page.count:
+        return f"{what}: no rows {window}. The zone publishes this metric: ask for another window; get_latest has the newest value.{terms}"
+    rows = page.rows
+    units = ", ".join(sorted({slot.unit for slot in rows.slots}))
+    oldest, newest = iso(int(rows.ts.min())), iso(int(rows.ts.max()))
+    said = f"{what} in {units}: {page.count} rows {window}, the oldest at {oldest}, the newest at {newest}."
+    if query.metric in _BY_FUEL:
+        return f"{said} Fuels: {', '.join(sorted({slot.fuel or '' for slot in rows.slots}))}.{terms}"
+    named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
+    reach = ", ".join(f"{word} {number(float(rows.value[row]))} at {iso(int(rows.ts[row]))}" for word, row in named)
+    return f"{said} {reach}.{terms}"
+
+
+def going_on(arguments: Mapping[str, int], limit: int) -> str:
+    """How to get the rows that were left out; no arguments where one instant alone has more rows than `limit`."""
+    if not arguments:
+        return f"TRUNCATED: one instant has more than limit={limit} rows: raise limit."
+    named = " and ".join(f"{name}={instant}" for name, instant in arguments.items())
+    return f"TRUNCATED: more rows exist; call again with {named} (rows of that instant are repeated), or ask for interval=1h or 1d."
+
+
+def sampled(base_url: str, kept: str) -> str:
+    """That an answer is a sample, what a sample holds, and how to get more."""
+    return (
+        f"SAMPLE: no API key was sent; this sample holds {kept}. For whole answers get a free key, POST {base_url}/v1/keys/signup with "
+        '{"email": "..."}, and send it as the header Authorization: Bearer <key>, or as the argument api_key.'
+    )
+
+
+SIMULATED = "SIMULATED figures, not market data."
+
+
+def stale(since: int) -> str:
+    """That newer figures were due."""
+    return f"STALE: newer figures were due at {iso(since)}; get_status tells more."
+
+
+def number(value: float) -> str:
+    """A figure without digits that say nothing."""
+    return f"{value:.10g}"
+
+
+def _value(value: Mapping[str, Any]) -> str:
+    return f"{number(value['value'])} {value['unit']}"
+
+
+def _fuels(fuels: Mapping[str, float]) -> str:
+    return ", ".join(f"{fuel} {number(share)}" for fuel, share in sorted(fuels.items(), key=lambda pair: -pair[1]))
+
+
+def _terms(members: Iterable[Mapping[str, Any]]) -> str:
+    """Whose figures these are and under what licence, each said once."""
+    listed = list(members)
+    sources = dict.fromkeys(word for member in listed for word in member["attribution"].split("; ") if word)
+    licences = dict.fromkeys(word for member in listed for word in member["license"].split("; ") if word)
+    return f"Source: {'; '.join(sources)}. Licence: {'; '.join(licences)}."

@@ -1,0 +1,168 @@
+"""The six MCP tools as clients see them: names, descriptions, input and output schemas. What a call does is in `api.mcp.calls`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from api.mcp import arguments as takes
+from api.mcp.arguments import Argument, input_schema
+from api.mcp.protocol import OLDEST
+from api.openapi.schemas import INSTANT, SCHEMAS, Schema
+
+COLUMNAR_ABOVE = 100
+"""Rows: 200 rows as objects take 17 kB, as columns 6 kB, and hosts cut answers at 25,000 tokens."""
+_REFERENCE = "#/components/schemas/"
+_STRICT = frozenset(
+    {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. All of them only read."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[Argument, ...]
+    answer: Schema
+    """JSON Schema of `structuredContent`."""
+
+
+def loose(schema: Any) -> Any:
+    """A schema without references and without bounds: clients keep it for an hour and refuse answers that outgrow it."""
+    if isinstance(schema, list):
+        return [loose(member) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return loose(SCHEMAS[schema["$ref"].removeprefix(_REFERENCE)])
+    if "anyOf" not in schema and "type" not in schema and ("const" in schema or "enum" in schema):
+        return {"type": _kind(schema.get("const", schema.get("enum", [""])[0]))}
+    kept = {name: part for name, part in schema.items() if name not in _STRICT and part is not False}
+    return {name: _properties(part) if name == "properties" else loose(part) for name, part in kept.items()}
+
+
+def _properties(named: Mapping[str, Any]) -> Schema:
+    """Members keep their names, also those that are words of JSON Schema."""
+    return {name: loose(schema) for name, schema in named.items()}
+
+
+def _kind(value: Any) -> str:
+    return {bool: "boolean", int: "integer"}.get(type(value), "string")
+
+
+def _answer(name: str) -> Schema:
+    schema: Schema = loose(SCHEMAS[name])
+    return schema
+
+
+def _history() -> Schema:
+    """The series' schema, with the form that long answers take and where to go on."""
+    schema = _answer("Series")
+    rows = schema["properties"]["data"] | {"description": f"The rows, where there are at most {COLUMNAR_ABOVE}."}
+    columns = {
+        "type": "object",
+        "description": f"The rows where there are more than {COLUMNAR_ABOVE}, instead of data: an array of count values for each member "
+        "that differs between rows; ts and value always.",
+        "properties": {
+            "ts": {"type": "array", "items": loose(INSTANT)},
+            "value": {"type": "array", "items": {"type": "number"}},
+        },
+        "required": ["ts", "value"],
+    }
+    added = {
+        "data": rows,
+        "columns": columns,
+        "constant": {
+            "type": "object",
+            "description": "Beside columns: the members that are the same in every row, such as unit.",
+        },
+        "next": {
+            "type": "object",
+            "description": "Where rows were left out: the arguments to call again with, the others unchanged.",
+        },
+    }
+    required = [name for name in schema["required"] if name != "data"]
+    return {**schema, "properties": {**schema["properties"], **added}, "required": required}
+
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "list_zones",
+            "List grid zones",
+            "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with id, name, time zone, "
+            "currency, source, licence and attribution; the text adds the metrics that each zone publishes. The ids are what the other "
+            "tools take as zone. Free, needs no key.",
+            (),
+            _answer("Zones"),
+        ),
+        Tool(
+            "get_status",
+            "Check data freshness",
+            "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for never), the last error, a "
+            "state (ok, late, down, unknown) against the source's own schedule, and when the next reading is due. Free, needs no key.",
+            (),
+            _answer("Status"),
+        ),
+        Tool(
+            "get_latest",
+            "Get latest values of a zone",
+            "Returns the newest value of each metric that a zone publishes: price (local currency per MWh), demand (MW), interchange (MW, "
+            "+ is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB in %, US-CAISO in MW). Each value has its "
+            "unit, its interval's start ts (Unix seconds UTC) and length (resolution). get_zone_brief tells how unusual the values are, "
+            "get_history a past window, get_map_snapshot all zones at once.",
+            (takes.ZONE, takes.API_KEY),
+            _answer("Latest"),
+        ),
+        Tool(
+            "get_zone_brief",
+            "Get a zone's brief",
+            "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum over the trailing 30 "
+            "days, the change against 24 hours ago (rising, falling, flat), the generation mix where published, and a one-paragraph "
+            "summary. Metrics without enough data are left out, with the reason in context_omitted.",
+            (takes.ZONE, takes.API_KEY),
+            _answer("Brief"),
+        ),
+        Tool(
+            "get_history",
+            "Get a zone's history",
+            "Returns the stored rows of one metric of one zone in a window [start, end), by default the last 24 hours: ts (interval start, "
+            f"Unix seconds UTC), value, unit, resolution; generation and capacity also fuel. At most limit rows (default "
+            f"{takes.DEFAULT_ROWS}, at most {takes.MOST_ROWS}); where more exist, truncated is true and next holds the arguments that go "
+            f"on. Above {COLUMNAR_ABOVE} rows the answer is columnar. A missing interval has no row. interval gives hourly or daily means: "
+            "days of 5-minute rows do not fit one answer.",
+            (takes.ZONE, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER, takes.INTERVAL, takes.API_KEY),
+            _history(),
+        ),
+        Tool(
+            "get_map_snapshot",
+            "Get latest values of all zones",
+            "Returns the newest values of every zone in one answer, for comparing zones or drawing a map: the metrics of get_latest, each "
+            "with unit, ts and resolution. Prices are in each zone's own currency. A sample holds the price alone.",
+            (takes.API_KEY,),
+            _answer("Snapshot"),
+        ),
+    )
+}
+"""In the order in which tools/list gives them, the same every time."""
+
+
+def described(tool: Tool, version: str) -> dict[str, Any]:
+    """A tool as tools/list shows it in a protocol version."""
+    hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+    shown: dict[str, Any] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": input_schema(tool.arguments),
+        "outputSchema": tool.answer,
+        "annotations": {"title": tool.title, **hints},
+    }
+    if version == OLDEST:  # neither member was known then
+        del shown["title"], shown["outputSchema"]
+    return shown

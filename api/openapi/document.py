@@ -1,0 +1,314 @@
+"""`/openapi.json`: OpenAPI 3.1 from the tables of endpoints, parameters, schemas, problems and prices. Nothing is said here twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.access.prices import PRICES
+from api.endpoints import ENDPOINTS, Endpoint
+from api.http.parameters import Parameter
+from api.http.problems import KINDS, MEDIA
+from api.openapi import schemas
+from api.series import formats
+from api.settings import Settings
+
+VERSION = "1.0.0"
+Json = dict[str, Any]
+
+_DESCRIPTION = """\
+Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and continental Europe.
+
+**Access.** The zone list, freshness and geography are free. Everything else takes one of three: a free API key (`POST
+/v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`), a payment per call (x402, USDC on Base), or
+`sample=true`, which gives a truncated answer without credentials.
+
+**Times** are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval has no row.
+
+**Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs and counts nothing. A series'
+default window ends now, so its answer is another each second: give `start` and `end` where 304s matter. HEAD works wherever GET
+does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
+
+**Elsewhere.** The same reads as tools for agents: MCP at `/mcp`. A map of all zones: `/`.
+
+**Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
+"""
+
+_HEADERS: Mapping[str, tuple[str, str]] = {
+    "X-Request-Id": ("string", "The request's id: the caller's own where it sent one, else made here."),
+    "ETag": ("string", "Strong validator of this representation."),
+    "Cache-Control": (
+        "string",
+        "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
+    ),
+    "Vary": ("string", "The request headers that the answer depends on."),
+    "Link": ("string", '`rel="next"`: where the next page is, if rows were left out.'),
+    "X-Sample": ("string", "`true` where the answer is a sample."),
+    "X-EMDS-Data": ("string", "`simulated` where the figures are simulated."),
+    "X-EMDS-Stale": ("string", "`true` past the instant at which newer figures were due."),
+    "RateLimit": ("string", "What is left of the key's day (draft-ietf-httpapi-ratelimit-headers-11)."),
+    "RateLimit-Policy": ("string", "The quota that `RateLimit` counts."),
+    "Retry-After": ("integer", "Seconds to wait."),
+    "Allow": ("string", "The methods that the path knows."),
+    "PAYMENT-REQUIRED": ("string", "The payment requirements of x402 version 2: base64 of JSON."),
+    "PAYMENT-RESPONSE": ("string", "The receipt of a payment of x402 version 2: base64 of JSON."),
+    "X-PAYMENT-RESPONSE": ("string", "The receipt of a payment of x402 version 1: base64 of JSON."),
+    "WWW-Authenticate": ("string", "How to authenticate."),
+    "Content-Encoding": ("string", "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it."),
+    "Content-Disposition": ("string", "A file name, for every format but JSON."),
+    "Content-Security-Policy": ("string", "What the page may load: nothing from elsewhere."),
+    **{
+        name: ("string", f"CSV only: the envelope's `{member}`, as text.")
+        for member, name in formats.ENVELOPE_FIELDS.items()
+    },
+}
+_ALWAYS = ("X-Request-Id",)
+_QUOTA = ("RateLimit", "RateLimit-Policy")
+_KEPT = ("ETag", "Cache-Control", "Vary")
+_OF_STATUS: Mapping[int, tuple[str, ...]] = {
+    401: ("WWW-Authenticate",),
+    405: ("Allow",),
+    429: ("Retry-After", *_QUOTA),
+    503: ("Retry-After",),
+}
+_ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
+"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path."""
+_LINKED = ("latest", "brief", "price", "demand", "interchange")
+"""What every zone has."""
+_TAGS = {
+    "Free": "No credentials needed.",
+    "Now": "The present, precomputed.",
+    "Series": "History, by metric and zone.",
+    "Keys": "Free API keys.",
+    "Discovery": "Descriptions of this service for programs and people.",
+    "Service": "For operators.",
+}
+
+
+def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
+    """The whole description. `examples` are answers of this service, by operationId and media type (`price text/csv`), or by status."""
+    paths: dict[str, Json] = {}
+    for endpoint in ENDPOINTS.values():
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, examples)
+    return {
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Electricity Market Data Service",
+            "version": VERSION,
+            "description": _DESCRIPTION,
+            "contact": _contact(settings),
+            "license": {
+                "name": "Apache-2.0 (the service; each answer states the figures' own licence)",
+                "identifier": "Apache-2.0",
+            },
+        },
+        "servers": [{"url": settings.base_url}],
+        "tags": [{"name": name, "description": words} for name, words in _TAGS.items()],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.SCHEMAS,
+            "responses": {
+                "402": _offer(examples.get("402")),
+                **{str(status): _problem(status, settings.base_url) for status in _statuses()},
+            },
+            "headers": {
+                name: {"description": words, "schema": {"type": kind}} for name, (kind, words) in _HEADERS.items()
+            },
+            "securitySchemes": {
+                "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key of POST /v1/keys/signup."},
+                "token": {"type": "http", "scheme": "bearer", "description": "The operator's EMDS_METRICS_TOKEN."},
+                "x402": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "PAYMENT-SIGNATURE",
+                    "description": "A signed payment, x402 version 2.",
+                },
+                "x402v1": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-PAYMENT",
+                    "description": "A signed payment, x402 version 1.",
+                },
+            },
+        },
+    }
+
+
+def _contact(settings: Settings) -> Json:
+    contact = settings.contact
+    if "@" in contact:
+        return {"name": "Operator", "email": contact.removeprefix("mailto:")}
+    return {"name": "Operator", "url": contact if contact.startswith("http") else settings.base_url}
+
+
+def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
+    """One method of one path."""
+    described: Json = {
+        "operationId": endpoint.id,
+        "summary": endpoint.summary,
+        "description": endpoint.description,
+        "tags": [endpoint.tag],
+        "parameters": [*_path_parameters(endpoint), *map(_parameter, endpoint.parameters.values())],
+        "responses": {str(endpoint.code): _answer(endpoint, examples), **_others(endpoint)},
+        "security": _security(endpoint),
+    }
+    if endpoint.body:
+        described["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schemas.ref(endpoint.body), "example": {"email": "someone@example.org"}}
+            },
+        }
+    if endpoint.paid:
+        price = PRICES[endpoint.id]
+        described["x-payment-info"] = {
+            "price": {"mode": "fixed", "currency": "USD", "amount": price.usd},
+            "protocols": [{"x402": {}}],
+        }
+    return described
+
+
+def _security(endpoint: Endpoint) -> list[Json]:
+    if endpoint.paid:
+        return [{"apiKey": []}, {"x402": []}, {"x402v1": []}, {}]
+    if endpoint.token:
+        return [{"token": []}]
+    return [{"apiKey": []}] if endpoint.keyed else [{}]
+
+
+def _path_parameters(endpoint: Endpoint) -> list[Json]:
+    if endpoint.zones:
+        schema = {"type": "string", "enum": list(endpoint.zones)}
+        return [
+            {
+                "name": "zone",
+                "in": "path",
+                "required": True,
+                "description": "A zone.",
+                "schema": schema,
+                "example": endpoint.zones[0],
+            }
+        ]
+    if "{kind}" in endpoint.path:
+        schema = {"type": "string", "enum": list(KINDS)}
+        return [
+            {
+                "name": "kind",
+                "in": "path",
+                "required": True,
+                "description": "The last part of a `type`.",
+                "schema": schema,
+            }
+        ]
+    return []
+
+
+def _parameter(parameter: Parameter) -> Json:
+    described: Json = {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+    }
+    if parameter.comma:
+        described |= {"style": "form", "explode": False}
+    if parameter.example is not None:
+        described["example"] = parameter.example
+    return described
+
+
+def _headers(*names: str) -> Json:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_ALWAYS, *names)}
+
+
+def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
+    marks = (
+        (*_QUOTA, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+        if endpoint.paid
+        else _QUOTA
+        if endpoint.id == "usage"
+        else ()
+    )
+    own = {"Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()), "Now": ("X-EMDS-Stale",)}.get(
+        endpoint.tag, ()
+    )
+    more = (
+        ("Content-Security-Policy",)
+        if endpoint.media == ("text/html",)
+        else ("Content-Disposition",)
+        if len(endpoint.media) > 1
+        else ()
+    )
+    kept = (
+        (*_KEPT, "Content-Encoding", "X-Sample", "X-EMDS-Data") if _is_kept(endpoint) else ("Cache-Control", "X-Sample")
+    )
+    answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*kept, *own, *more, *marks)}
+    if endpoint.answer:
+        answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
+    if endpoint.id == "zones":
+        there = {"zone": "$response.body#/zones/0/id"}
+        answer["links"] = {name: {"operationId": name, "parameters": there} for name in _LINKED}
+    return answer
+
+
+def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
+    if not media.startswith("text/") and not media.endswith("json"):
+        return {}  # bytes have no JSON Schema
+    content: Json = {"schema": {"type": "string"} if media.startswith("text/") else schemas.ref(endpoint.answer)}
+    example = examples.get(f"{endpoint.id} {media}")
+    return content if example is None else {**content, "example": example}
+
+
+def _is_kept(endpoint: Endpoint) -> bool:
+    """Whether caches may keep its answers."""
+    return endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service")
+
+
+def _others(endpoint: Endpoint) -> Json:
+    statuses = {*endpoint.statuses, *_ANYWHERE, *((404,) if "{" in endpoint.path else ())}
+    others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
+    if _is_kept(endpoint):
+        headers = _headers(*_KEPT, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
+        others = {
+            "304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": headers},
+            **others,
+        }
+    return others
+
+
+def _statuses() -> list[int]:
+    return sorted(
+        {404, *_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
+    )
+
+
+def _offer(example: Any) -> Json:
+    content: Json = {"schema": schemas.ref("PaymentRequired")}
+    return {
+        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
+        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
+        "content": {"application/json": content if example is None else {**content, "example": example}},
+    }
+
+
+def _problem(status: int, base_url: str) -> Json:
+    """The response of a status: every kind of problem that it may be, as an example."""
+    kinds = [kind for kind in KINDS.values() if kind.status == status]
+    examples = {
+        kind.name: {
+            "summary": kind.title,
+            "value": {
+                "type": f"{base_url}/problems/{kind.name}",
+                "title": kind.title,
+                "status": status,
+                "detail": kind.meaning,
+                "instance": "0123456789abcdef0123456789abcdef",
+            },
+        }
+        for kind in kinds
+    }
+    return {
+        "description": "; ".join(kind.title for kind in kinds) + ".",
+        "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
+        "content": {MEDIA: {"schema": schemas.ref("Problem"), "examples": examples}},
+    }

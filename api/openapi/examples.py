@@ -1,0 +1,138 @@
+"""Examples for the description: answers that this very service gives at the moment, cut to a few rows. Made-up ones would lie."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from api.access import api_key
+from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX
+from api.access.values import Call
+from api.documents.catalogue import SERIES, Holdings, NoCatalogue
+from api.endpoints import ENDPOINTS
+from api.geo.parameters import MEDIA, PARAMETERS
+from api.series import formats
+from api.series import query as reads
+from api.series.query import Page, Query
+from api.service import Service
+from api.views import catalogue, documents
+from warehouse import clock
+from warehouse.clock import DAY
+from warehouse.errors import CallerError
+
+_ROWS = 2
+_DAYS = 7
+_SAMPLES = {"latest": documents.sample_latest, "brief": documents.sample_brief}
+_NAMES = {"latest": documents.latest_name, "brief": documents.brief_name}
+_JSON = "application/json"
+_FEATURES = '"features":['
+
+
+def of(service: Service) -> dict[str, Any]:
+    """An example by operationId and media type (`price text/csv`), or by status (`402`), where there is anything to show."""
+    found = {**_documents(service), **_of_keys(service), "healthz": {"status": "ok"}}
+    try:
+        held = service.holdings
+    except NoCatalogue:
+        held = None
+    if held is not None:
+        found |= _of_catalogue(service, held)
+    shown = {f"{name} {_JSON}": example for name, example in found.items()}
+    shown |= {f"{name} {MEDIA['geojson']}": example for name, example in _layers(service).items()}
+    return shown | (_series(service) if held is not None else {}) | {"402": _offer(service)}
+
+
+def _documents(service: Service) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in _NAMES:
+        document = next(
+            (d for zone in ENDPOINTS[name].zones if (d := service.shelf.get(_NAMES[name](zone))) is not None), None
+        )
+        if document is not None:
+            found[name] = _SAMPLES[name](document.json)
+    snapshot = service.shelf.get(documents.SNAPSHOT)
+    if snapshot is not None:
+        whole = documents.sample_snapshot("price", snapshot.json)
+        found["snapshot"] = {**whole, "zones": _few(whole["zones"])}
+    return found
+
+
+def _of_catalogue(service: Service, held: Holdings) -> dict[str, Any]:
+    status = catalogue.status(service.shelf, held, clock.now())
+    whole = catalogue.catalogue(held, service.settings.base_url)
+    return {
+        "zones": {"zones": catalogue.zones(held)["zones"][:_ROWS]},
+        "status": {**status, "sources": status["sources"][:_ROWS]},
+        "readyz": {"status": "ready", "catalogue": held.generated},
+        "catalogue": {
+            **whole,
+            **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")},
+            "endpoints": whole["endpoints"][:_ROWS],
+        },
+    }
+
+
+def _few(members: dict[str, Any]) -> dict[str, Any]:
+    return dict(list(members.items())[:_ROWS])
+
+
+def _of_keys(service: Service) -> dict[str, Any]:
+    """What a sign-up gives and what the new key is told then, but for the key itself: that is nobody's."""
+    now = service.gate.now
+    quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)}
+    return {
+        "sign-up": {
+            "api_key": KEY_PREFIX + "0" * 43,
+            "email": "someone@example.org",
+            "quota": quota,
+            "docs": f"{service.settings.base_url}/docs",
+        },
+        "usage": {"quota": {**quota, "used": 0, "remaining": CALLS_PER_DAY}, "created": now},
+    }
+
+
+def _offer(service: Service) -> Any:
+    offer = service.gate.till.offer(Call("/v1/latest/GB", "latest", ""))
+    return orjson.loads(offer.body or b"null")
+
+
+def _layers(service: Service) -> dict[str, Any]:
+    """Of each layer its first feature, under both of its paths; a layer decoded whole would stay in a worker's memory."""
+    found: dict[str, Any] = {}
+    for layer in PARAMETERS:
+        document = service.shelf.get(f"geo/{layer}.low.geojson") or service.shelf.get(f"geo/{layer}.geojson")
+        if document is not None:
+            text = document.body.decode()
+            head, opening, _ = text.partition(_FEATURES)
+            first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
+            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {
+                **orjson.loads(head + opening + "]}"),
+                "features": [first],
+            }
+    return found
+
+
+def _series(service: Service) -> dict[str, Any]:
+    """Of each series the newest rows of the first zone that has any."""
+    found: dict[str, Any] = {}
+    for name in SERIES:
+        page = _page(service, name)
+        if page is not None:
+            found[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page, service.rows).body)
+            found[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page, service.rows).body.decode()
+    return found
+
+
+def _page(service: Service, name: str) -> Page | None:
+    now = clock.now()
+    for zone in ENDPOINTS[name].zones:
+        query = Query(zone, SERIES[name], now - _DAYS * DAY, now, _ROWS, "desc")
+        try:
+            page = reads.answer(service.reader, service.holdings, query)
+        except CallerError:
+            continue
+        if page.count:
+            return page
+    return None

@@ -1,0 +1,215 @@
+"""A page of rows as bytes in one of four formats, the same rows in the same order, and which one a request gets."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from api.http.problems import Problem
+from api.series.query import Page, Query
+from api.series.rows import JsonRows, Shape
+
+MEDIA: dict[str, str] = {
+    "json": "application/json",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "arrow": "application/vnd.apache.arrow.stream",
+}
+"""Media type of each `format`, in the order of our liking."""
+_TYPES_OF_ROWS = tuple(MEDIA.values())
+_FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
+_CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
+_PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
+"""What stands in a header field as it is, beside letters and digits."""
+ENVELOPE_FIELDS = {
+    member: f"X-EMDS-{member.replace('_', '-').title()}"
+    for member in (
+        "zone",
+        "metric",
+        "market",
+        "by",
+        "interval",
+        "as_of",
+        "start",
+        "end",
+        "count",
+        "truncated",
+        "attribution",
+        "license",
+        "sources",
+        "sample",
+    )
+}
+"""The header of a CSV answer that tells a member of the envelope."""
+COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
+"""Parquet is compressed inside."""
+
+
+@lru_cache(maxsize=1024)
+def accepted(accept: str, types: tuple[str, ...]) -> str | None:
+    """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
+    ranges: list[tuple[str, float]] = []
+    for member in accept.lower().split(","):
+        name, *rest = (part.strip() for part in member.split(";"))
+        weight = next((part[2:] for part in rest if part.startswith("q=")), "1")
+        try:
+            ranges.append((name, float(weight)))
+        except ValueError:
+            ranges.append((name, 0.0))
+    best: str | None = None
+    most = 0.0
+    for media in types:
+        matching = [(len(name.rstrip("*")), weight) for name, weight in ranges if _matches(name, media)]
+        liked = max(matching)[1] if matching else 0.0
+        if liked > most:
+            best, most = media, liked
+    return best
+
+
+def _matches(name: str, media: str) -> bool:
+    return name in ("*/*", "*", media) or (name.endswith("/*") and media.startswith(name[:-1]))
+
+
+def negotiate(wanted: str | None, accept: str) -> str:
+    """The format of an answer: `?format=` first, then Accept, then JSON. Raises Problem 406 with the types there are."""
+    if wanted is not None:
+        if wanted in MEDIA:
+            return wanted
+        raise Problem("not-acceptable", f"format takes {', '.join(MEDIA)}.", members={"acceptable": [*MEDIA.values()]})
+    found = accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
+    if found is None:
+        raise Problem(
+            "not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]}
+        )
+    return _FORMAT_OF[found]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """An answer's bytes, and the headers that belong to them."""
+
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+
+
+def envelope(page: Page) -> dict[str, Any]:
+    """Everything in an answer but its rows, in the specification's order with our additions among them."""
+    query = page.query
+    members: dict[str, Any] = {"zone": query.zone, "metric": query.metric.value}
+    if query.day_ahead:
+        members["market"] = "day_ahead"
+    if query.borders:
+        members["by"] = "border"
+    if query.interval is not None:
+        members["interval"] = query.interval
+    if query.as_of is not None:
+        members["as_of"] = query.as_of
+    members |= {
+        "start": page.start,
+        "end": page.end,
+        "count": page.count,
+        "truncated": page.truncated,
+        "attribution": page.terms.attribution,
+        "license": page.terms.license,
+        "sources": list(page.sources),
+    }
+    if query.sample:
+        members["sample"] = True
+    return members
+
+
+def columns(page: Page) -> dict[str, list[Any]]:
+    """The rows as columns of plain values, named as JSON names them."""
+    rows, shape = page.rows, Shape.of(page)
+    codes = rows.slot.tolist()
+    named: dict[str, list[Any]] = {}
+    if shape.fuel:
+        named["fuel"] = [rows.slots[code].fuel for code in codes]
+    named |= {"ts": rows.ts.tolist(), "value": rows.value.tolist()}
+    texts = [
+        "unit",
+        "resolution",
+        *(["counterparty", "link"] if shape.border else []),
+        *(["source"] if shape.source else []),
+    ]
+    named |= {name: [getattr(rows.slots[code], name) for code in codes] for name in texts}
+    if page.query.interval is not None:
+        samples, coverage = rows.samples, rows.coverage
+        named |= {
+            "samples": [] if samples is None else samples.tolist(),
+            "coverage": [] if coverage is None else coverage.tolist(),
+        }
+    return named
+
+
+_TYPES: Mapping[str, Any] = {"ts": pa.int64(), "value": pa.float64(), "samples": pa.int64(), "coverage": pa.float64()}
+
+
+def table(page: Page) -> pa.Table:
+    """The rows as an Arrow table, the envelope in its schema's metadata: each member as JSON, all of it as `emds`."""
+    named = columns(page)
+    schema = pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in named])
+    stated = envelope(page)
+    texts = {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in stated.items()}
+    return pa.table(named, schema=schema.with_metadata({**texts, "emds": orjson.dumps(stated).decode()}))
+
+
+def _csv(page: Page) -> Encoded:
+    out = io.BytesIO()
+    pacsv.write_csv(table(page), out, pacsv.WriteOptions(quoting_style="needed"))
+    stated = envelope(page)
+    texts = {
+        name: ",".join(value)
+        if isinstance(value, list)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+        for name, value in stated.items()
+    }
+    # Header fields are Latin-1 at best: other characters as in a URL.
+    headers = [(ENVELOPE_FIELDS[name], quote(text, safe=_PLAIN)) for name, text in texts.items()]
+    exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
+    return Encoded(out.getvalue(), (*headers, exposed, _disposition(page.query, "csv")))
+
+
+def _parquet(page: Page) -> Encoded:
+    out = io.BytesIO()
+    pq.write_table(table(page), out, compression="zstd")
+    return Encoded(out.getvalue(), (_disposition(page.query, "parquet"),))
+
+
+def _arrow(page: Page) -> Encoded:
+    out = io.BytesIO()
+    rows = table(page)
+    with pa.ipc.new_stream(out, rows.schema) as stream:
+        stream.write_table(rows)
+    return Encoded(out.getvalue(), (_disposition(page.query, "arrows"),))
+
+
+def _disposition(query: Query, extension: str) -> tuple[str, str]:
+    return "Content-Disposition", f'attachment; filename="{query.zone}_{query.metric.value}_{query.start}.{extension}"'
+
+
+_OTHERS: dict[str, Callable[[Page], Encoded]] = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}
+
+
+def encode(format_: str, page: Page, rows: JsonRows) -> Encoded:
+    """A page in one of `MEDIA`."""
+    if format_ != "json":
+        return _OTHERS[format_](page)
+    head = orjson.dumps(envelope(page))
+    return Encoded(b"".join((head[:-1], b',"data":[', rows.text(page), b"]}")), ())
+
+
+def content_type(format_: str) -> str:
+    """The Content-Type of a format."""
+    return _CONTENT_TYPE[format_]

@@ -1,0 +1,262 @@
+"""Rows for a question: the one way from a series query to a page. No Flask: REST and MCP share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from api.documents.catalogue import Holdings, Terms, stored_metric
+from api.series.paging import Cursor, Cut, Order, Piece, cut
+from warehouse import clock
+from warehouse.clock import DAY, Window
+from warehouse.errors import BadWindow
+from warehouse.market import Metric
+from warehouse.reader import MonthFile, Moved, Reader, Side, Stretch, joined
+from warehouse.resample import Interval, chunks, means
+from warehouse.storage import Identity
+from warehouse.zones import ZONES
+
+Part = TypeVar("Part")
+
+DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
+SAMPLE_ROWS = 50
+_YEAR = 367 * DAY
+"""A capacity row began at most so long before an instant of its year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A series question, checked and complete but for the zone's metric: `[start, end)` in Unix seconds."""
+
+    zone: str
+    metric: Metric
+    start: int
+    end: int
+    limit: int = DEFAULT_LIMIT
+    order: Order = "asc"
+    borders: bool = False
+    day_ahead: bool = False
+    interval: Interval | None = None
+    as_of: int | None = None
+    cursor: Cursor | None = None
+    sample: bool = False
+
+    @property
+    def stated(self) -> tuple[object, ...]:
+        """All of the question as plain values: what an answer's validator is made of."""
+        return (
+            self.zone,
+            self.metric.value,
+            self.start,
+            self.end,
+            self.limit,
+            self.order,
+            self.borders,
+            self.day_ahead,
+            self.interval,
+            self.as_of,
+            self.cursor,
+            self.sample,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A query's stored series, and the files that its window touches: enough to tell whether an answer is still fresh."""
+
+    query: Query
+    stored: str
+    files: tuple[MonthFile, ...]
+    holdings: Holdings
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        return tuple(file.identity for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The answer's rows and what the envelope says of them; `start` and `end` are the effective ones."""
+
+    query: Query
+    pieces: tuple[Piece, ...]
+    start: int
+    end: int
+    count: int
+    truncated: bool
+    following: Cursor | None
+    sources: tuple[str, ...]
+    """Codes of the sources of the window's rows; rows name theirs where there are several."""
+    terms: Terms
+
+    @property
+    def rows(self) -> Stretch:
+        """All rows as one stretch, in the order asked for."""
+        parts = [piece.stretch.take(slice(piece.first, piece.last)) for piece in self.pieces]
+        if self.query.order == "desc":
+            parts = [part.take(slice(None, None, -1)) for part in parts]
+        return joined(parts)
+
+
+def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
+    """A window with its defaults: the 24 hours before now. Raises BadWindow."""
+    end = now if end is None else end
+    start = max(0, end - DAY) if start is None else start
+    if start >= end:
+        raise BadWindow(f"start {start} is not before end {end}")
+    return start, end
+
+
+def find(reader: Reader, holdings: Holdings, query: Query) -> Found:
+    """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
+    stored = stored_metric(holdings, query.zone, query.metric, query.day_ahead)
+    return Found(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), holdings)
+
+
+def _reach(query: Query) -> Window:
+    """Every `ts` that may matter: a year's row begins long before the window, a mean takes in all of its interval."""
+    before = _YEAR if query.metric is Metric.CAPACITY else DAY if query.interval else 0
+    after = DAY if query.interval else 0
+    return Window(max(0, query.start - before), min(query.end + after, clock.LAST_INSTANT + 1))
+
+
+def page(reader: Reader, found: Found) -> Page:
+    """The rows of a query. Raises StorageError; Moved where a file was replaced meanwhile: find again."""
+    query = found.query
+    window = Window(0 if query.metric is Metric.CAPACITY else query.start, query.end)
+    start, end = query.start, query.end
+    narrowed = None
+    if query.sample:
+        narrowed = cut(_stretches(reader, found, "desc"), window, "desc", SAMPLE_ROWS)
+        kept = joined(piece.stretch.take(slice(piece.first, piece.last)) for piece in reversed(narrowed.pieces))
+        made = cut([kept], window, query.order, query.limit, query.cursor)
+        if narrowed.following is not None:
+            start = int(kept.ts[0])
+    else:
+        made = cut(_stretches(reader, found, query.order), window, query.order, query.limit, query.cursor)
+    start, end = _effective(query, made, start, end)
+    sources = _sources(reader, found, made, window)
+    terms = found.holdings.terms(query.zone, found.stored, frozenset(sources))
+    left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
+    return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms)
+
+
+def answer(reader: Reader, holdings: Holdings, query: Query) -> Page:
+    """A query's page, found again where a writer came between."""
+    while True:
+        try:
+            return page(reader, find(reader, holdings, query))
+        except Moved:
+            continue
+
+
+def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]:
+    """The window that the rows given fill: API.md section 2."""
+    first = min((int(piece.stretch.ts[piece.first]) for piece in made.pieces), default=start)
+    if query.metric is Metric.CAPACITY:
+        start = min(start, first)
+    if query.order == "asc":
+        if query.cursor is not None:
+            start = max(start, query.cursor.ts)
+        return start, made.following.ts if made.following else end
+    if query.cursor is not None:
+        end = min(end, query.cursor.ts + 1)
+    return first if made.following else start, end
+
+
+def _stretches(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
+    """The rows of each file, one after the other in the direction of `order`, as the question wants them."""
+    query = found.query
+    if query.interval is not None:
+        yield from _means(reader, found, query.interval, order)
+        return
+    yield from _plain(reader, found, order)
+
+
+def _plain(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
+    query = found.query
+    for file in _directed(found.files, order):
+        rows = _allowed(_read(reader, found, file), found.holdings)
+        yield _of_years(rows, query.start) if query.metric is Metric.CAPACITY else rows
+
+
+def _directed(parts: tuple[Part, ...], order: Order) -> tuple[Part, ...]:
+    return parts if order == "asc" else parts[::-1]
+
+
+def _side(query: Query) -> Side:
+    return "borders" if query.borders else "net"
+
+
+def _read(reader: Reader, found: Found, file: MonthFile) -> Stretch:
+    query = found.query
+    if query.as_of is None:
+        return reader.rows(file, _side(query))
+    return reader.known(file, query.as_of, found.holdings.ranks)[_side(query)]
+
+
+def _allowed(rows: Stretch, holdings: Holdings) -> Stretch:
+    """Without rows of withheld feeds: a month folded while they were allowed may still serve them until it is rebuilt."""
+    if holdings.withheld.isdisjoint(slot.feed for slot in rows.slots):
+        return rows
+    allowed = np.array([slot.feed not in holdings.withheld for slot in rows.slots])
+    return rows.take(allowed[rows.slot])
+
+
+def _of_years(rows: Stretch, start: int) -> Stretch:
+    """The rows whose interval reaches past `start`."""
+    if not len(rows):
+        return rows
+    ends = [
+        clock.interval_end(int(ts), rows.slots[code].resolution) for ts, code in zip(rows.ts, rows.slot, strict=True)
+    ]
+    return rows.take(np.array(ends) > start)
+
+
+def _means(reader: Reader, found: Found, interval: Interval, order: Order) -> Iterator[Stretch]:
+    query, tz = found.query, ZONES[found.query.zone].tz
+    held = [clock.month_window(file.month) for file in found.files]
+    if not held:
+        return
+    spans = {span for month in held for span in chunks(month, interval, tz)}
+    for span in _directed(tuple(sorted(spans)), order):
+        if span.end <= query.start or span.start >= query.end:
+            continue
+        parts = [
+            file
+            for file, month in zip(found.files, held, strict=True)
+            if month.start < span.end and span.start < month.end
+        ]
+        yield means(joined(_allowed(_read(reader, found, file), found.holdings) for file in parts), span, interval, tz)
+
+
+def _sources(reader: Reader, found: Found, made: Cut, window: Window) -> tuple[str, ...]:
+    """Whose rows lie in the window, whatever page of it is given; a sample is all of its window."""
+    query = found.query
+    codes: set[str] = set()
+    if query.sample:
+        for piece in made.pieces:
+            codes |= _named(piece.stretch, piece.first, piece.last)
+    elif query.as_of is not None or query.metric is Metric.CAPACITY:
+        for rows in _plain(reader, found, "asc"):
+            codes |= _named(rows, *rows.between(window))
+    else:
+        for place, file in enumerate(found.files):
+            if 0 < place < len(found.files) - 1:
+                codes |= reader.sources(file)[_side(query)]
+            else:
+                rows = _allowed(reader.rows(file, _side(query)), found.holdings)
+                codes |= _named(rows, *rows.between(window))
+    return tuple(code for code, source in found.holdings.sources.items() if code in codes and not source["withheld"])
+
+
+def _named(rows: Stretch, first: int, last: int) -> set[str]:
+    if first >= last:
+        return set()
+    every = {word for slot in rows.slots for word in slot.source.split(", ")}
+    if len(every) == 1:
+        return every
+    return {word for code in np.unique(rows.slot[first:last]) for word in rows.slots[code].source.split(", ")}

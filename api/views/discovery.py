@@ -1,0 +1,262 @@
+"""How programs and people find out what this service is: OpenAPI, llms.txt, agents.txt, .well-known, robots.txt, reference pages.
+
+Every text follows from the tables of endpoints, prices and problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import orjson
+from flask import Response, render_template, request
+
+from api.access.prices import PRICES
+from api.access.values import Pass
+from api.access.x402 import requirements
+from api.documents.cache import Document
+from api.endpoints import ENDPOINTS, Endpoint
+from api.http import responses
+from api.http.problems import KINDS, Problem
+from api.openapi import document as openapi
+from api.openapi import examples
+from api.service import Service
+from api.settings import Settings
+from warehouse import clock
+from warehouse.clock import DAY
+from warehouse.zones import ZONES
+
+_TITLE = "Electricity Market Data Service"
+_ABOUT = (
+    "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and continental "
+    "Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, and a brief that ranks "
+    "the present against each zone's last 30 days."
+)
+_TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
+_PAGE = [
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+    )
+]
+
+
+def views(service: Service) -> dict[str, Callable[..., Response]]:
+    """The views of this file's paths, by operationId."""
+    settings = service.settings
+    texts: dict[str, tuple[Callable[[], str], str]] = {
+        "llms": (lambda: llms(settings), _TEXT),
+        "llms-well-known": (lambda: llms(settings), _TEXT),
+        "agents": (lambda: agents(settings), _TEXT),
+        "agents-well-known": (lambda: agents(settings), _TEXT),
+        "security-txt": (lambda: security(settings), _TEXT),
+        "robots": (lambda: robots(settings), _TEXT),
+        "x402": (lambda: _json(payable(settings)), _JSON),
+        "x402-json": (lambda: _json(payable(settings)), _JSON),
+        "api-catalog": (
+            lambda: _json(linkset(settings)),
+            'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+        ),
+    }
+    return {
+        **{name: _view(service, make, media) for name, (make, media) in texts.items()},
+        "openapi": _kept(service, "openapi", lambda: _json(description(service)), _JSON),
+        "docs": _kept(service, "docs", lambda: render_template("docs.html", api=description(service)), _HTML, _PAGE),
+        "problem": partial(_problem_page, service),
+    }
+
+
+def _view(
+    service: Service, make: Callable[[], str], media: str, headers: responses.Headers | None = None
+) -> Callable[[], Response]:
+    def answer(entry: Pass) -> tuple[Response, int]:
+        return responses.body(request, make().encode(), media, [*responses.caching(entry.door), *(headers or [])]), 1
+
+    return lambda: service.guarded("", answer)
+
+
+def _kept(
+    service: Service,
+    name: str,
+    make: Callable[[], str],
+    media: str,
+    headers: responses.Headers | None = None,
+) -> Callable[[], Response]:
+    """A long text, made once for each publication of the catalogue: its examples are of that time."""
+
+    def answer(entry: Pass) -> tuple[Response, int]:
+        def written(held: Document) -> Document:
+            return Document(name, make().encode(), held.identity)
+
+        kept = service.holdings.document.derive(name, written)
+        return responses.document(request, kept, media, [*responses.caching(entry.door), *(headers or [])]), 1
+
+    return lambda: service.guarded("", answer)
+
+
+def _json(document: Any) -> str:
+    return orjson.dumps(document).decode()
+
+
+def description(service: Service) -> dict[str, Any]:
+    """The OpenAPI document, with examples of this service's own answers."""
+    settings = service.settings
+    own = {"x402": payable(settings), "x402-json": payable(settings)}
+    shown = {f"{name} application/json": example for name, example in own.items()}
+    return openapi.document(
+        settings, {**examples.of(service), **shown, "api-catalog application/linkset+json": linkset(settings)}
+    )
+
+
+def _problem_page(service: Service, kind: str) -> Response:
+    found = KINDS.get(kind)
+    if found is None:
+        raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
+    return _view(service, lambda: render_template("problem.html", kind=found, kinds=KINDS.values()), _HTML, _PAGE)()
+
+
+def example_path(endpoint: Endpoint) -> str:
+    """A path that can be called as it is."""
+    zone = "GB" if "GB" in endpoint.zones else (endpoint.zones or ("",))[0]
+    return endpoint.path.replace("{zone}", zone).replace("{kind}", "unknown-zone")
+
+
+def _shown(tag: str) -> list[Endpoint]:
+    return [endpoint for endpoint in ENDPOINTS.values() if endpoint.tag == tag]
+
+
+def llms(settings: Settings) -> str:
+    """llms.txt: what a language model needs to use this service."""
+    base = settings.base_url
+    lines = [
+        f"# {_TITLE}",
+        "",
+        f"> {_ABOUT}",
+        "",
+        "Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a missing interval has no "
+        "row. Every answer carries its licence and attribution.",
+        "",
+        "Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to /v1/keys/signup for a free "
+        "key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call without credentials, "
+        "read the 402.",
+        "",
+        f"Zones: {', '.join(ZONES)}.",
+        "",
+        "## API",
+        "",
+    ]
+    for tag in ("Now", "Series", "Free", "Keys"):
+        lines += [_listed(base, endpoint) for endpoint in _shown(tag)]
+    lines += [
+        f"- [MCP server]({base}/mcp): the same reads as tools, streamable HTTP, stateless; sample mode without a key."
+    ]
+    lines += ["", "## Optional", ""]
+    lines += [
+        f"- [{e.summary}]({base}{e.path}): {e.description}"
+        for e in _shown("Discovery")
+        if e.id in ("openapi", "docs", "catalogue")
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(base: str, endpoint: Endpoint) -> str:
+    price = f" {PRICES[endpoint.id].usd} USD a call." if endpoint.paid else ""
+    asked = f" Query: {', '.join(endpoint.parameters)}." if endpoint.parameters else ""
+    method = "" if endpoint.method == "GET" else f"{endpoint.method} "
+    return f"- [{endpoint.summary}]({base}{example_path(endpoint)}): {method}{endpoint.path}. {endpoint.description}{asked}{price}"
+
+
+def agents(settings: Settings) -> str:
+    """agents.txt: how programs that act for people may use this service."""
+    base = settings.base_url
+    paid = [f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid]
+    return "\n".join(
+        [
+            f"# {_TITLE}",
+            f"# {_ABOUT}",
+            f"Description: {base}/openapi.json",
+            f"Documentation: {base}/docs",
+            f"Catalogue: {base}/catalog",
+            f"MCP: {base}/mcp",
+            f"Status: {base}/v1/status",
+            f"Sign-up: POST {base}/v1/keys/signup",
+            "Access: Authorization: Bearer <key>, or x402 payment, or sample=true",
+            f"Payments: {base}/.well-known/x402.json",
+            *paid,
+            "Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429",
+            "",
+        ]
+    )
+
+
+def robots(settings: Settings) -> str:
+    """robots.txt: pages and descriptions may be fetched, figures have an API."""
+    rules = (
+        "User-agent: *",
+        "Allow: /$",
+        "Allow: /docs",
+        "Allow: /llms.txt",
+        "Disallow: /v1/",
+        "Disallow: /mcp",
+        "Disallow: /metrics",
+    )
+    return "\n".join([*rules, f"# API: {settings.base_url}/openapi.json", ""])
+
+
+def security(settings: Settings) -> str:
+    """security.txt: whom to tell of a weakness; it expires within half a year (RFC 9116 section 2.5.5)."""
+    contact = settings.contact or settings.base_url
+    if "@" in contact and not contact.startswith(("mailto:", "http")):
+        contact = f"mailto:{contact}"
+    expires = clock.iso((clock.now() // DAY + 180) * DAY)
+    return f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nCanonical: {settings.base_url}/.well-known/security.txt\n"
+
+
+def payable(settings: Settings) -> dict[str, Any]:
+    """Both well-known x402 documents in one: bare addresses for older crawlers, items with requirements for newer ones."""
+    paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
+    return {
+        "version": 1,
+        "x402Version": 2,
+        "resources": [settings.base_url + example_path(endpoint) for endpoint in paid],
+        "items": [_item(settings, endpoint) for endpoint in paid],
+    }
+
+
+def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
+    path = example_path(endpoint)
+    accepts = (
+        [requirements.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
+    )
+    return {
+        "resource": {"url": settings.base_url + path, "description": PRICES[endpoint.id].title, "mimeType": _JSON},
+        "type": "http",
+        "accepts": accepts,
+        "price": {"currency": "USD", "amount": PRICES[endpoint.id].usd},
+        "input": {
+            "method": endpoint.method,
+            "routeTemplate": endpoint.path,
+            "queryParams": {name: parameter.description for name, parameter in endpoint.parameters.items()},
+        },
+    }
+
+
+def linkset(settings: Settings) -> dict[str, Any]:
+    """The API catalogue (RFC 9727, RFC 9264)."""
+    base = settings.base_url
+
+    def at(path: str, media: str) -> list[dict[str, str]]:
+        return [{"href": base + path, "type": media}]
+
+    return {
+        "linkset": [
+            {
+                "anchor": f"{base}/",
+                "service-desc": at("/openapi.json", "application/vnd.oai.openapi+json;version=3.1"),
+                "service-doc": at("/docs", "text/html"),
+                "status": at("/v1/status", _JSON),
+                "service-meta": at("/catalog", _JSON),
+            }
+        ]
+    }

@@ -1,0 +1,151 @@
+"""`/v1/geo/zones`, `/interconnectors`, `/plants`: layers whole as published, or features chosen from an index. Not how they are built.
+
+app.register_blueprint(geo.blueprint(gate, Shelf(storage)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flask import Blueprint, Request, Response, request
+from numpy import intp
+from numpy.typing import NDArray
+
+from api.access.gate import Gate
+from api.documents.cache import Document, Shelf
+from api.geo.filters import Box, GeoLayer
+from api.geo.parameters import FORMATS, MEDIA, PARAMETERS
+from api.geo.slices import CUTS
+from api.http import parameters, problems, responses
+from api.http.guard import guard
+from api.http.problems import Problem
+from api.series.formats import accepted
+
+SAMPLE_FEATURES = 50
+_CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
+# Layers move once a year; an hour is what a mended one takes to reach every map.
+_CACHING = [
+    ("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"),
+    ("Vary", "Accept, Accept-Encoding"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which features of a layer, in which form."""
+
+    layer: str
+    format: str
+    detail: str | None
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+    """Filter and the words wanted: (("zone", ("GB", "FR")),)."""
+    min_mw: float | None
+    box: Box | None
+    sample: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether the document can go out as it was published."""
+        return not (self.words or self.min_mw is not None or self.box is not None or self.sample)
+
+    def document(self, format_: str) -> str:
+        """The name of the published document that holds the layer in a format."""
+        return f"geo/{self.layer}{f'.{self.detail}' if self.detail else ''}.{format_}"
+
+
+def blueprint(gate: Gate, shelf: Shelf) -> Blueprint:
+    """The three paths, each also with a `.geojson` suffix, by which QGIS and GDAL know what they get."""
+    routes = Blueprint("geo", __name__)
+    for layer in PARAMETERS:
+        for suffix in ("", ".geojson"):
+            view = partial(_view, gate, shelf, layer, bool(suffix))
+            routes.add_url_rule(f"/v1/geo/{layer}{suffix}", f"{layer}{suffix[1:]}", view)
+    return routes
+
+
+def _view(gate: Gate, shelf: Shelf, layer: str, suffixed: bool) -> Response:
+    selection = read(layer, suffixed, request)
+    return guard(
+        gate,
+        request,
+        "",
+        lambda _entry: answer(request, shelf, selection),
+        partial(problems.refused, gate.settings.base_url),
+    )
+
+
+def read(layer: str, suffixed: bool, asked: Request) -> Selection:
+    """What a request asks for. Raises Problem 400 that names every fault, 406 for a format that the layer has not."""
+    known = PARAMETERS[layer]
+    given = parameters.values({k: v for k, v in known.items() if k != "format"} if suffixed else known, asked.args)
+    format_ = "geojson" if suffixed else _format(layer, given["format"], asked)
+    words = tuple((name, given[name]) for name in ("zone", "fuel") if given.get(name) is not None)
+    return Selection(layer, format_, given.get("detail"), words, given.get("min_mw"), given["bbox"], given["sample"])
+
+
+def _format(layer: str, wanted: str | None, asked: Request) -> str:
+    """`?format=` first, then what Accept likes best, then GeoJSON, which clients that take plain JSON get too."""
+    types = {MEDIA[name]: name for name in FORMATS[layer]} | {"application/json": "geojson"}
+    if wanted in FORMATS[layer]:
+        return wanted
+    accept = asked.headers.get("Accept", "")
+    found = accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
+    if wanted is not None or found is None:
+        detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
+        raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
+    return types[found]
+
+
+def answer(asked: Request, shelf: Shelf, selection: Selection) -> tuple[Response, int]:
+    """The response, and how many features it holds. Raises Problem 503 where the layer was never published."""
+    source = _held(shelf, selection.document("geojson"))
+    index: GeoLayer = source.derive("geo", lambda document: GeoLayer.of(document.body))
+    kept = _held(shelf, selection.document(selection.format))
+    headers, media = [*_CACHING, *_disposition(selection)], _CONTENT_TYPE[selection.format]
+    compressible = selection.format != "parquet"
+    if selection.whole and compressible:
+        return responses.document(asked, kept, media, headers), len(index.features)
+    tag = kept.derive("tag", lambda document: responses.tag_of(document.body))
+    validator = responses.Validator(asked, (tag, selection), compressible)
+    if responses.matches(asked, validator.tag):
+        return validator.unchanged(headers), 0
+    if selection.whole:
+        return validator.response(validator.coded(kept.body), media, headers), len(index.features)
+    places = index.select(
+        dict(selection.words), selection.min_mw, selection.box, SAMPLE_FEATURES if selection.sample else None
+    )
+    return validator.response(validator.coded(_cut(selection, kept, source, index, places)), media, headers), len(
+        places
+    )
+
+
+def _cut(selection: Selection, kept: Document, source: Document, index: GeoLayer, places: NDArray[intp]) -> bytes:
+    if selection.format == "geojson":
+        return index.collection(places, _extra(selection))
+    if kept.identity.version != source.identity.version:
+        raise Problem("not-yet-available", "The layer is being published.", headers=[("Retry-After", "1")])
+    pieces = kept.derive("pieces", lambda document: CUTS[selection.format].of(document.body))
+    made: bytes = pieces.cut(places, index.extent(places))
+    return made
+
+
+def _extra(selection: Selection) -> Mapping[str, Any]:
+    return {"sample": True} if selection.sample else {}
+
+
+def _held(shelf: Shelf, name: str) -> Document:
+    found = shelf.get(name)
+    if found is None:
+        raise Problem(
+            "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
+        )
+    return found
+
+
+def _disposition(selection: Selection) -> list[tuple[str, str]]:
+    if selection.format == "geojson":
+        return []
+    return [("Content-Disposition", f'attachment; filename="{selection.document(selection.format).replace("/", "-")}"')]

@@ -1,0 +1,122 @@
+"""The bodies of `latest`, `brief` and `snapshot` as plain dicts (spec: Resources; API.md section 3). They hold absolute times only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.summary import summary
+from warehouse.context import METHOD, WINDOW_DAYS
+from warehouse.coverage_note import coverage_note
+
+
+def latest(told: ZoneFigures, now: int) -> dict[str, Any]:
+    """The newest value of every scalar metric whose interval has begun, and the mix where the zone publishes one."""
+    body: dict[str, Any] = {"zone": told.zone["id"], "metrics": {m: _latest_value(f) for m, f in told.figures.items()}}
+    if told.mix is not None:
+        body["generation_mix"] = _mix(told.mix)
+    return body | {
+        "attribution": told.zone["attribution"],
+        "license": told.zone["license"],
+        "updated": now,
+        "valid_until": told.valid_until,
+    }
+
+
+def brief(told: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
+    """The zone's current values against its own last 30 days, the trend over 24 hours, and both in words."""
+    readings = {m: f.reading for m, f in told.figures.items()}
+    parts, said = summary(told, now, simulated)
+    body = {
+        "zone": told.zone["id"],
+        "zone_name": told.zone["name"],
+        "as_of": now,
+        "current": {m: _value(f) for m, f in told.figures.items()},
+        "context": {m: _block(r.context, told.figures[m].unit) for m, r in readings.items() if r.context is not None},
+        "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None}
+        | dict(told.missing),
+        "context_window_requested_days": WINDOW_DAYS,
+        "trend_24h": {m: _block(r.trend, told.figures[m].unit) for m, r in readings.items() if r.trend is not None},
+        "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(told.missing),
+        **_brief_mix(told),
+        "summary": " ".join(parts.values()),
+        "summary_parts": parts,
+        "summary_figures": said,
+    }
+    return body | {
+        "coverage_note": coverage_note(body),
+        "method": METHOD,
+        "attribution": told.zone["attribution"],
+        "license": told.zone["license"],
+        "valid_until": told.valid_until,
+    }
+
+
+def member(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A latest document as a snapshot holds it."""
+    return {part: value for part, value in body.items() if part != "zone"}
+
+
+def snapshot(
+    members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, Mapping[str, Any]], now: int
+) -> dict[str, Any]:
+    """Every zone's latest values in one document; `zones` are the catalogue's. A zone of which nothing is known has no metrics.
+
+    `generated` is never older than the newest `updated` in it. There is at least one member.
+    """
+    generated = max(now, *(m["updated"] for m in members.values()))
+    told = {z: members.get(z) or _silent(stated, generated) for z, stated in zones.items()}
+    return {"generated": generated, "valid_until": min(m["valid_until"] for m in members.values()), "zones": told}
+
+
+def _silent(zone: Mapping[str, Any], generated: int) -> dict[str, Any]:
+    return {"metrics": {}, "attribution": zone["attribution"], "license": zone["license"], "updated": generated}
+
+
+def _value(figure: Figure) -> dict[str, Any]:
+    return {
+        "value": figure.reading.value + 0.0,  # publishers write -0.00 too, which is 0
+        "unit": figure.unit,
+        "ts": figure.reading.ts,
+        "resolution": figure.resolution,
+        "source": figure.source,
+        "expected_by": figure.expected_by,
+    }
+
+
+def _latest_value(figure: Figure) -> dict[str, Any]:
+    """With the zone's own 30-day percentile, null without enough data: what a map colours unlike currencies by."""
+    context = figure.reading.context
+    return _value(figure) | {"percentile": context.percentile if context else None}
+
+
+def _block(part: Any, unit: str) -> dict[str, Any]:
+    """A context or trend block; a reason stands only where a number is null."""
+    return {name: value for name, value in asdict(part).items() if value != ""} | {"unit": unit}
+
+
+def _mix(mix: Mix) -> dict[str, Any]:
+    return {
+        "unit": mix.unit,
+        "ts": mix.ts,
+        "fuels": dict(mix.fuels),
+        "resolution": mix.resolution,
+        "source": mix.source,
+        "expected_by": mix.expected_by,
+    }
+
+
+def _brief_mix(told: ZoneFigures) -> dict[str, Any]:
+    """The first two members always, as the specification lists them; empty without a mix, and why where the zone publishes one."""
+    mix = told.mix
+    if mix is None:
+        omitted = {"generation_mix_omitted": told.mix_missing} if told.mix_missing else {}
+        return {"generation_mix": {}, "generation_mix_unit": "", **omitted}
+    return {
+        "generation_mix": dict(mix.fuels),
+        "generation_mix_unit": mix.unit,
+        "generation_mix_ts": mix.ts,
+        "generation_mix_expected_by": mix.expected_by,
+    }

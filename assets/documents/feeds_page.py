@@ -1,0 +1,119 @@
+"""The table of feeds for people, `docs/feeds.md`: written from the SOURCE values, so that it cannot tell otherwise than the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from urllib.parse import unquote
+
+from assets.fetch.credentials import names_of
+from assets.fetch.session import with_query
+from warehouse.clock import MarketDay
+from warehouse.market import Feed, Publication, Request, Source
+
+EXAMPLE = date(2026, 11, 18)
+"""The market day whose addresses are shown, as they would be asked for at its own noon."""
+EXAMPLE_NOW = datetime(2026, 11, 18, 12, tzinfo=UTC).isoformat()
+
+HEAD = f"""# Feeds
+
+Written by `python -m assets.sources table` from the code; do not edit. How to add one: [adding-a-source.md](adding-a-source.md).
+
+A feed of rank 1 is served where it has a row, then rank 2, and so on, interval by interval. Addresses are those of the
+market day {EXAMPLE} asked for at noon UTC, keys left out. *Published* is when rows are usually out, *late* when `/v1/status`
+says so. *Reach* is how far back the publisher still answers.
+"""
+COLUMNS = (
+    "Feed",
+    "Zones",
+    "Metrics",
+    "Rank",
+    "Resolution",
+    "Market day",
+    "Published",
+    "Late",
+    "Reach",
+    "Since",
+    "Needs",
+    "Address",
+)
+
+
+def feeds_table(sources: Iterable[Source]) -> str:
+    """The whole page. Shows the addresses that `requests` gives at the present `clock.now()`."""
+    return "\n".join([HEAD, *(_section(source) for source in sources)])
+
+
+def _section(source: Source) -> str:
+    terms = f"[{source.licence}]({source.licence_url})" if source.licence_url else source.licence
+    pace = f"{source.requests_per_minute:g} a minute" + (
+        f", {source.min_interval_s:g} s apart" if source.min_interval_s else ""
+    )
+    facts = [
+        f"- Licence: {terms}",
+        f"- Attribution: {source.attribution}",
+        f"- Redistributable: {source.redistributable}"
+        + ("; withheld until `EMDS_RIGHTS` names it" if source.withheld else ""),
+        f"- Needs: {_names(source.required_env)}",
+        f"- Asked at most: {pace}, at {', '.join(source.hosts)}",
+        *(f"- {note}" for note in source.notes),
+    ]
+    rows = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *(_row(_cells(feed)) for feed in source.feeds)]
+    return "\n".join([f"## {source.name} (`{source.code}`)", "", *facts, "", *rows, ""])
+
+
+def _cells(feed: Feed) -> list[str]:
+    return [
+        f"`{feed.id}`: {feed.title}",
+        ", ".join(feed.zones),
+        ", ".join(feed.metrics) + (f" at {feed.hub}" if feed.hub else ""),
+        str(feed.rank),
+        f"{feed.resolution}, stamps: {feed.stamps}",
+        feed.tz,
+        _published(feed.publication),
+        f"{_span(feed.publication.grace_minutes)} later",
+        _reach(feed),
+        str(feed.since),
+        _names(names_of(feed.secrets)),
+        "<br>".join(dict.fromkeys(_address(r) for r in _questions(feed))),
+    ]
+
+
+def _questions(feed: Feed) -> list[Request]:
+    """The first two of one day's requests: a border's or a region's siblings look alike. Some files are of past days only."""
+    day = MarketDay(EXAMPLE, feed.tz)
+    return (feed.requests([day]) or feed.requests([day.next(-1)]))[:2]
+
+
+def _address(request: Request) -> str:
+    params = [pair for pair in request.params if pair[0] not in request.nonce]
+    address = unquote(with_query(request.url, params))
+    method = f"{request.method} " if request.method != "GET" else ""
+    return f"{method}`{address}`" + (" (a listing)" if request.kind == "listing" else "")
+
+
+def _published(publication: Publication) -> str:
+    if publication.daily_at is None:
+        return f"{_span(publication.lag_minutes)} after the interval"
+    day = {-1: "the day before", 0: "the same day", 1: "the day after"}.get(
+        publication.day_offset, f"{publication.day_offset} days after"
+    )
+    return f"{publication.daily_at:%H:%M} {day}"
+
+
+def _span(minutes: int) -> str:
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:g} h"
+
+
+def _reach(feed: Feed) -> str:
+    if feed.reach_days is None:
+        return "all"
+    return f"{feed.reach_days} days" if feed.reach_days else "the running day"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "nothing"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

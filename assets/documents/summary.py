@@ -1,0 +1,212 @@
+"""The brief in words: deterministic English from its figures, and the figures as said (rounded). Its one sum: a difference of such.
+
+A person hears whole megawatts and times of the zone's own clock. Each number that is said is kept in `summary_figures`,
+so that none stands in the text alone (API.md section 3). Numbers carry their sign and no thousands separators.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from assets.documents import flow_words
+from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.local_time import LocalTime
+from warehouse.context import WINDOW_DAYS, Context, Trend
+from warehouse.coverage_note import listed
+
+_NAMES = {
+    "price": "The price",
+    "demand": "Demand",
+    "interchange": "Interchange",
+    "carbon_intensity": "Carbon intensity",
+    "generation_mix": "The generation mix",
+}
+_MIX = "generation_mix"
+_DECIMALS = {"price": 2}
+_RANKS = {
+    "record_low": "lower than at any time",
+    "very_low": "very low",
+    "low": "low",
+    "typical": "typical",
+    "high": "high",
+    "very_high": "very high",
+    "record_high": "higher than at any time",
+}
+_PRICE_RANKS = _RANKS | {
+    "record_low": "cheaper than at any time",
+    "very_low": "very cheap",
+    "low": "cheap",
+    "high": "expensive",
+    "very_high": "very expensive",
+    "record_high": "more expensive than at any time",
+}
+_TOLD_FUELS = 3
+_ANOTHER_RANK = 10
+"""Percentile points."""
+
+Parts = dict[str, str]
+Said = dict[str, Any]
+
+
+def summary(told: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Said]:
+    """The sentences by what they tell of, in the order in which they are read; and by the same names the numbers and times in them."""
+    tz = told.zone["tz"]
+    newest = [f.reading.ts for f in told.figures.values()] + ([told.mix.ts] if told.mix else [])
+    opening = LocalTime(max(newest, default=now), tz)
+    parts, said = {"opening": f"{told.zone['name']}, {opening}."}, {"at": str(opening)}
+    for metric, figure in told.figures.items():
+        words = _Words(metric, figure, tz, overdue=now > figure.expected_by)
+        parts[metric], said[metric] = " ".join(words.sentences(opening)), words.said
+    if told.mix is not None:
+        parts[_MIX], said[_MIX] = _mix_sentences(told.mix, opening, overdue=now > told.mix.expected_by)
+    missing = {**told.missing, **({_MIX: told.mix_missing} if told.mix_missing else {})}
+    parts |= {metric: _missing_sentence(metric, reason) for metric, reason in missing.items()}
+    return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), said
+
+
+class _Words:
+    """The sentences about one metric. `said` gathers what they say."""
+
+    def __init__(self, metric: str, figure: Figure, tz: str, overdue: bool) -> None:
+        self.metric, self.figure, self.tz, self.overdue = metric, figure, tz, overdue
+        self.decimals = _DECIMALS.get(metric, 0)
+        self.said: Said = {}
+
+    def sentences(self, opening: LocalTime) -> list[str]:
+        """Value and rank, trend, and whether it is overdue."""
+        reading = self.figure.reading
+        told = [
+            self._value(opening)
+            + (self._rank(reading.context) if reading.context else ", with too little history to rank it."),
+            self._trend(reading.trend) if reading.trend else "There is no value of a day earlier.",
+        ]
+        if self.overdue:
+            due = LocalTime(self.figure.expected_by, self.tz)
+            self.said["due"] = str(due)
+            told.append(_overdue("value", due))
+        return told
+
+    def _value(self, opening: LocalTime) -> str:
+        at = LocalTime(self.figure.reading.ts, self.tz)
+        self.said["at"] = str(at)
+        value = self.figure.reading.value
+        negative = "negative, " if self.metric == "price" and value < 0 else ""
+        flow = f" ({flow_words.named(value)})" if self.metric == "interchange" else ""
+        verb = "was" if self.overdue else "is"
+        return f"{_NAMES[self.metric]}{_when(at, opening)} {verb} {negative}{self._say('value', value)} {self.figure.unit}{flow}"
+
+    def _rank(self, context: Context) -> str:
+        days = (
+            "30"
+            if context.window_days_actual == WINDOW_DAYS
+            else self._say_plain("window_days_actual", context.window_days_actual)
+        )
+        window = f"the last {days} days"
+        if self.figure.reading.many_ties:
+            return f", a value that {window} often had, so that no rank is given."
+        words = self._band(context)
+        if context.band.startswith("record"):
+            return f", {words} in {window}: {self._against_median(context)}."
+        ranked = f"net import in {window}" if self.metric == "interchange" else window
+        rank = f"percentile {context.percentile} of {ranked}{_same_hour(context)}"
+        return f", {words} for this zone: {rank}, {self._against_median(context)}."
+
+    def _band(self, context: Context) -> str:
+        value = self.figure.reading.value
+        if self.metric == "interchange":
+            return flow_words.ranked(value, context.band)
+        return (_PRICE_RANKS if self.metric == "price" and value >= 0 else _RANKS)[context.band]
+
+    def _against_median(self, context: Context) -> str:
+        """The difference of the two numbers as they are said, or they would not add up. Call after the value was said."""
+        median = f"the median of {self._say('median', context.median)}"
+        difference = _difference(self.said["value"], self.said["median"])
+        if not difference:
+            return f"{'just above' if context.vs_median > 0 else 'just below' if context.vs_median < 0 else 'level with'} {median}"
+        self.said["vs_median"] = difference
+        return f"{_signed(difference, self.decimals)}{self._share(context.vs_median_pct)} from {median}"
+
+    def _trend(self, trend: Trend) -> str:
+        verb = "was" if self.overdue else "is"
+        if trend.direction == "flat":
+            return f"It {verb} much as a day earlier."
+        change = self._say("change", trend.change, signed=True) + self._share(trend.change_pct)
+        if self.metric == "interchange":
+            moved = flow_words.moved(verb, self.figure.reading.value, trend.from_value, trend.direction)
+            return f"{moved}: the net import changed by {change}."
+        return f"It {verb} {trend.direction}: {change} on a day earlier."
+
+    def _share(self, pct: float | None) -> str:
+        """No percentage beside a negative value: -108 % of a price explains nothing."""
+        return "" if pct is None or self.figure.reading.value < 0 else f" ({_signed(pct, 1)} %)"
+
+    def _say(self, name: str, value: float, signed: bool = False) -> str:
+        self.said[name] = heard(value, self.decimals)
+        return (_signed if signed else _plain)(self.said[name], self.decimals)
+
+    def _say_plain(self, name: str, value: float) -> str:
+        self.said[name] = value
+        return _plain(value, 1)
+
+
+def _same_hour(context: Context) -> str:
+    """What a daily cycle hides: said where the rank among the same hours is another one."""
+    rank = context.percentile_same_hour
+    if rank is None or abs(rank - context.percentile) < _ANOTHER_RANK:
+        return ""
+    return f" ({rank} among the same hours of the day)"
+
+
+def heard(value: float, decimals: int) -> float:
+    """A value as a person hears it: rounded half up; a value that is not zero never becomes zero."""
+    exact = Decimal(repr(value))
+    step = Decimal(1).scaleb(-decimals)
+    if exact and abs(exact) < step / 2:
+        step = Decimal(1).scaleb(exact.adjusted())
+    return float(exact.quantize(step, ROUND_HALF_UP)) + 0.0
+
+
+def _difference(value: float, base: float) -> float:
+    """Of two decimals, without a binary remainder."""
+    return float(Decimal(repr(value)) - Decimal(repr(base)))
+
+
+def _plain(value: float, decimals: int) -> str:
+    """Digits without an exponent, with at least so many decimals."""
+    exact = Decimal(repr(value)).normalize()
+    places = max(decimals, -int(exact.as_tuple().exponent))
+    return f"{exact:.{places}f}"
+
+
+def _signed(value: float, decimals: int) -> str:
+    return ("+" if value > 0 else "") + _plain(value, decimals)
+
+
+def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Said]:
+    first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_TOLD_FUELS]
+    decimals = 1 if mix.unit == "%" else 0
+    said: Said = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
+    parts = listed([f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in said.items()])
+    at = LocalTime(mix.ts, opening.tz)
+    said["at"] = str(at)
+    told = f"The largest parts of the mix{_when(at, opening)} {'were' if overdue else 'are'} {parts}."
+    if not overdue:
+        return told, said
+    due = LocalTime(mix.expected_by, opening.tz)
+    said["due"] = str(due)
+    return f"{told} {_overdue('mix', due)}", said
+
+
+def _when(at: LocalTime, opening: LocalTime) -> str:
+    return "" if at == opening else f" at {at.beside(opening)}"
+
+
+def _overdue(what: str, due: LocalTime) -> str:
+    return f"A newer {what} was due by {due} and had not come."
+
+
+def _missing_sentence(metric: str, reason: str) -> str:
+    if reason == "withheld_by_terms":
+        return f"{_NAMES[metric]} is withheld by its publisher's terms."
+    return f"No {metric.replace('_', ' ')} is known."

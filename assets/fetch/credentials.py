@@ -1,0 +1,111 @@
+"""Credentials on their way out: read from the environment as a request leaves, and struck out of whatever comes back."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote, quote_plus
+
+from assets.parsing.body import json_of, member
+from warehouse.errors import CredentialsMissing, FeedChanged
+from warehouse.market import Request, Secret
+
+REDACTED = b"REDACTED"
+SHORTEST_ECHO = 8
+"""Shorter values are not struck out: a password like `12345` would take figures with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the environment adds to one request. Nothing of it is ever printed."""
+
+    query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    form: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Fields of a posted form."""
+
+    def and_header(self, name: str, value: str) -> Credentials:
+        """These, and one header more."""
+        return Credentials(self.query, (*self.headers, (name, value)), self.form)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Every secret value, as it travels."""
+        return tuple(value for pairs in (self.query, self.headers, self.form) for _, value in pairs)
+
+
+NONE = Credentials()
+
+
+def names_of(secrets: Sequence[Secret]) -> tuple[str, ...]:
+    """The environment variables that these secrets are read from."""
+    return tuple(dict.fromkeys(name for secret in secrets for name in secret.env))
+
+
+def resolve(request: Request, environ: Mapping[str, str]) -> Credentials:
+    """The request's secrets from the environment, but for ERCOT's bearer token, which has to be asked for.
+
+    Raises CredentialsMissing with every variable that is unset or blank, or that no header can carry.
+    """
+    missing = tuple(name for name in names_of(request.secrets) if not environ.get(name, "").strip())
+    if missing:
+        raise CredentialsMissing(missing)
+    query: list[tuple[str, str]] = []
+    headers: list[tuple[str, str]] = []
+    for secret in request.secrets:
+        values = [environ[name].strip() for name in secret.env]
+        if secret.where == "query":
+            query.append((secret.name, values[0]))
+        elif secret.where == "header":
+            if not (values[0].isascii() and values[0].isprintable()):
+                raise CredentialsMissing(secret.env, refused=True)
+            headers.append((secret.name, values[0]))
+        elif secret.where == "basic":
+            headers.append(("Authorization", "Basic " + base64.b64encode(":".join(values).encode()).decode()))
+    return Credentials(tuple(query), tuple(headers))
+
+
+ERCOT_TOKEN_URL = "https://ercotb2c.b2clogin.com/ercotb2c.onmicrosoft.com/B2C_1_PUBAPI-ROPC-FLOW/oauth2/v2.0/token"  # noqa: S105
+ERCOT_TOKEN_SECONDS = 3300.0
+"""How long a token is used; it lives for an hour."""
+_ERCOT_CLIENT = "fec253ea-0d06-4272-a5e6-b478baeecd70"
+"""The client id that ERCOT prints in its own guide: public, no secret."""
+
+
+def ercot_token_question(request: Request, user: str, password: str) -> tuple[Request, Credentials]:
+    """The form that buys a bearer token for this request."""
+    question = replace(request, url=ERCOT_TOKEN_URL, params=(), kind="listing", method="POST", headers=(), body="")
+    form = (
+        ("grant_type", "password"),
+        ("scope", f"openid {_ERCOT_CLIENT} offline_access"),
+        ("client_id", _ERCOT_CLIENT),
+        ("response_type", "id_token"),
+        ("username", user),
+        ("password", password),
+    )
+    return question, Credentials(form=form)
+
+
+def ercot_token(body: bytes) -> str:
+    """The token in B2C's answer. Raises FeedChanged."""
+    token = member(json_of(body), "id_token", str)
+    if not token or not token.isascii() or not token.isprintable():
+        raise FeedChanged("ercotb2c.b2clogin.com gave no id_token")
+    return str(token)
+
+
+def scrub(body: bytes, secrets: Sequence[str]) -> bytes:
+    """The body with every echo of a secret replaced, in the spellings of JSON, XML and URLs too (EIA echoes its api_key)."""
+    for secret in secrets:
+        if len(secret) < SHORTEST_ECHO:
+            continue
+        spellings = {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1], _in_xml(secret)}
+        for spelling in sorted(spellings, key=len, reverse=True):
+            body = body.replace(spelling.encode(), REDACTED)
+    return body
+
+
+def _in_xml(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

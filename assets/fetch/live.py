@@ -1,0 +1,191 @@
+"""The live transport: one HTTPS exchange with a publisher, verified, bounded in time and size, and never led elsewhere.
+
+Pace, retries and what a status means are `_http`'s. Needs `requests`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
+
+import requests
+import urllib3.exceptions
+
+from assets.fetch.credentials import Credentials
+from assets.fetch.session import Reply, with_query
+from assets.sources import source
+from warehouse.errors import FeedChanged, FeedUnavailable
+from warehouse.market import Feed, Request, Source
+
+CHUNK = 65536
+REDIRECTS = 4
+_MOVED = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds: until a connection stands, between two signs of life, and for one answer from question to last byte."""
+
+    connect: float = 5.0
+    silence: float = 20.0
+    whole: float = 120.0
+
+
+class Live:
+    """Carries questions to the publishers' own hosts; safe for threads.
+
+    `stand_ins` sends a host's requests to another base address (`{"api.eia.gov": "http://127.0.0.1:8101"}`): tests.
+    """
+
+    def __init__(
+        self, contact: str = "", limits: Limits | None = None, stand_ins: Mapping[str, str] | None = None
+    ) -> None:
+        contact = " ".join(contact.encode("ascii", "replace").decode().split())  # what a header may hold
+        self._agent = f"emds/{version('emds')}" + (f" (+{contact})" if contact else "")
+        self._limits, self._stand_ins = limits or Limits(), dict(stand_ins or {})
+        self._requests = requests.Session()
+        # urllib3's DEBUG line holds the whole query, keys included.
+        logging.getLogger("urllib3.connectionpool").addFilter(_above_debug)
+
+    def __call__(self, request: Request, credentials: Credentials) -> Reply:
+        """The reply, whatever its status. Raises FeedUnavailable, FeedChanged."""
+        terms = source(request.feed.split(".")[0])
+        try:
+            return self._exchange(request, credentials, terms)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, zlib.error, EOFError) as error:
+            reason = _reason(error)
+        # Raised out here, so that the library's error with its full address is not even this one's context.
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}")
+
+    def _exchange(self, request: Request, credentials: Credentials, terms: Source) -> Reply:
+        url = with_query(request.url, (*request.params, *credentials.query))
+        end = time.monotonic() + self._limits.whole
+        for _ in range(REDIRECTS + 1):
+            with self._send(request, credentials, url, terms) as response:
+                target = response.headers.get("location")
+                if response.status_code not in _MOVED or not target or request.method != "GET":
+                    body = b"".join(_bounded(response, terms.feed(request.feed), end))
+                    return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
+            url = _followed(url, target, terms)
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle")
+
+    def _send(self, request: Request, credentials: Credentials, url: str, terms: Source) -> requests.Response:
+        agent = {"User-Agent": terms.user_agent or self._agent, "Accept-Encoding": "gzip"}
+        headers = {**agent, **dict(request.headers), **dict(credentials.headers)}
+        parts = urlsplit(url)
+        base = self._stand_ins.get(parts.hostname or "")
+        if base is not None:
+            headers["Host"] = parts.netloc
+            url = base.rstrip("/") + parts._replace(scheme="", netloc="").geturl()
+        body = urlencode(credentials.form) if credentials.form else request.body
+        if credentials.form:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        prepared = requests.Request(request.method, url, headers, data=body.encode() or None).prepare()
+        # Not Session.send: it reads ~/.netrc, keeps cookies, and follows the redirect in thought, its whole body unread.
+        around = self._requests.merge_environment_settings(url, {}, True, None, None)
+        return self._requests.get_adapter(url).send(
+            prepared,
+            stream=True,
+            timeout=(self._limits.connect, self._limits.silence),
+            verify=around["verify"] or True,
+            proxies=around["proxies"],
+        )
+
+
+def _above_debug(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.DEBUG
+
+
+def _followed(url: str, target: str, terms: Source) -> str:
+    """Where a redirect leads. Raises FeedUnavailable where that is not the publisher's own host, or no longer TLS."""
+    here, there = urlsplit(url), _parts(url, target)
+    if there is None:
+        raise FeedUnavailable(f"{here.hostname} redirects to an address that is none")
+    if there.hostname not in terms.hosts or there.scheme not in ("http", "https"):
+        raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own")
+    if here.scheme == "https" and there.scheme != "https":
+        raise FeedUnavailable(f"{here.hostname} redirects to an unencrypted address")
+    return there.geturl()
+
+
+def _parts(url: str, target: str) -> SplitResult | None:
+    try:
+        return urlsplit(urljoin(url, target))
+    except ValueError:
+        return None
+
+
+def _bounded(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
+    """The unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable beyond the time."""
+    coding = response.headers.get("content-encoding", "identity").lower()
+    if coding not in ("identity", "gzip"):
+        raise FeedUnavailable(f"{feed.id}: an answer in the coding {coding[:20]!r}, which was not asked for")
+    arriving = _arriving(response, feed, end)
+    size = 0
+    for piece in _unzipped(arriving) if coding == "gzip" else arriving:
+        size += len(piece)
+        if size > feed.max_bytes:
+            raise FeedChanged(f"{feed.id}: an answer longer than {feed.max_bytes} bytes")
+        yield piece
+
+
+def _arriving(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
+    # read1, for read(n) waits until n bytes are there, however slowly they drip.
+    while piece := response.raw.read1(CHUNK, decode_content=False):
+        yield piece
+        if time.monotonic() > end:
+            raise FeedUnavailable(f"{feed.id}: an answer that takes too long")
+
+
+def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Gzip's members unpacked piece by piece. The libraries take a stream cut in the middle for whole: so this is ours."""
+    member = zlib.decompressobj(wbits=31)
+    for piece in pieces:
+        while piece:
+            if member.eof:
+                member = zlib.decompressobj(wbits=31)
+            yield member.decompress(piece, CHUNK)
+            piece = member.unconsumed_tail or member.unused_data
+    if not member.eof:
+        raise EOFError
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong on the way, in our words: the library's own text holds the whole address."""
+    chain = list(_chain(error))
+    for kinds, reason in _REASONS:
+        if any(isinstance(link, kinds) for link in chain):
+            return reason
+    return f"no answer ({type(error).__name__})"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it wraps: requests and urllib3 wrap each other's, and the system's, in `args` and `reason`."""
+    yield error
+    inner = [*error.args, getattr(error, "reason", None), error.__cause__, error.__context__]
+    for link in inner:
+        if isinstance(link, BaseException) and link is not error:
+            yield from _chain(link)
+
+
+_REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (ssl.SSLCertVerificationError, "its TLS certificate does not verify"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "TLS fails"),
+    (socket.gaierror, "its name does not resolve"),
+    (ConnectionRefusedError, "connection refused"),
+    (urllib3.exceptions.ConnectTimeoutError, "no connection in time"),
+    ((TimeoutError, urllib3.exceptions.ReadTimeoutError), "silent: no answer in time"),
+    (zlib.error, "an answer that does not decompress"),
+    (http.client.RemoteDisconnected, "the connection was closed without an answer"),
+    ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, EOFError), "the answer broke off"),
+    (ConnectionError, "the connection broke"),
+)
+"""The more telling first."""

@@ -1,0 +1,241 @@
+"""The polite session: asks a publisher in turn, asks again what may pass, and gives each refusal its type.
+
+How bytes travel is the business of the transport that is handed in: `_live`, `_recorded`, or `assets.simulated`.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlencode, urlsplit
+
+from urllib3 import Retry
+from urllib3.exceptions import InvalidHeader
+
+from assets.fetch.credentials import (
+    ERCOT_TOKEN_SECONDS,
+    NONE,
+    Credentials,
+    ercot_token,
+    ercot_token_question,
+    names_of,
+    resolve,
+    scrub,
+)
+from assets.fetch.rate_limit import Gate
+from assets.sources import source
+from warehouse import clock
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.market import Request
+
+ATTEMPTS = 3
+PATIENCE = 60.0
+"""No further attempt begins so many seconds after the first: a later run asks again, other sources go on meanwhile."""
+SLOW = 15.0
+"""An attempt that failed after so many seconds is not repeated: a host that is overrun is not helped by asking twice."""
+LATER = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
+"""Statuses that pass by themselves; 52x are Cloudflare's for an origin that does not answer."""
+TOO_MANY_PAUSE = 5.0
+"""OASIS answers 429 with "retry your request after 5 seconds" in prose and no Retry-After (reference FEEDS-US 1.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: any status, header names in lower case, the body without transfer and content codings."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport(Protocol):
+    """Carries one question and brings the reply of whatever status.
+
+    Raises FeedUnavailable where nothing answered or the answer broke off, FeedChanged where it is too long.
+    """
+
+    def __call__(self, request: Request, credentials: Credentials) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body worth keeping: free of secrets, as its request is."""
+
+    request: Request
+    body: bytes
+    fetched_at: int
+    """Unix seconds."""
+
+
+class Session:
+    """Questions to publishers, for all threads of one process.
+
+    `environ` holds the credentials of a live session; None means that the transport never leaves this machine: it
+    needs no credentials, keeps no pace and is asked once.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        environ: Mapping[str, str] | None = None,
+        *,
+        now: Callable[[], int] = clock.now,
+        tick: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._transport, self._environ = transport, environ
+        self._now, self._tick, self._sleep, self._chance = now, tick, sleep, chance
+        self._gate = Gate(tick, sleep)
+        self._tokens: dict[str, tuple[str, float]] = {}
+        self._token_lock = threading.Lock()
+
+    def ask(self, request: Request) -> Answer:
+        """The publisher's answer to one question. Raises the leaves of FeedError, each without any secret in it."""
+        credentials = self._credentials(request)
+        reply = self._reply(request, credentials)
+        return Answer(request, scrub(reply.body, credentials.values), self._now())
+
+    def _reply(self, request: Request, credentials: Credentials) -> Reply:
+        if self._environ is None:
+            return _good(request, self._transport(request, credentials))
+        begun, attempt = self._tick(), 1
+        while isinstance(outcome := self._attempt(request, credentials), _Passing):
+            pause = self._pause(request, outcome, attempt)
+            if attempt == ATTEMPTS or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
+                self._gate.failed(
+                    *_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after
+                )
+                raise outcome.failure
+            self._sleep(pause)
+            attempt += 1
+        return outcome
+
+    def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
+        """A good reply, or a failure that may pass. Raises the failures that asking again does not cure."""
+        self._gate.enter(*_place(request), *_pace(request))
+        asked = self._tick()
+        try:
+            reply = self._transport(request, credentials)
+        except FeedUnavailable as failure:
+            return _Passing(failure, None, self._tick() - asked)
+        if reply.status in LATER:
+            later = FeedUnavailable(
+                f"{_host(request)} answers {reply.status}", _retry_after(reply.headers.get("retry-after"))
+            )
+            return _Passing(later, reply.status, self._tick() - asked)
+        self._gate.answered(*_place(request))
+        return _good(request, reply)
+
+    def _pause(self, request: Request, outcome: _Passing, attempt: int) -> float:
+        """Seconds before the next attempt: doubling with jitter, and never before the publisher's own word, or the host's next turn."""
+        backoff = 2.0 ** (attempt - 1) * (0.5 + self._chance())
+        least = TOO_MANY_PAUSE if outcome.status == 429 else 0.0
+        said = least if outcome.failure.retry_after is None else outcome.failure.retry_after
+        return max(backoff, said, self._gate.wait(_host(request), *_pace(request)))
+
+    def _credentials(self, request: Request) -> Credentials:
+        if self._environ is None:
+            return NONE
+        credentials = resolve(request, self._environ)
+        for secret in request.secrets:
+            if secret.where == "ercot":
+                user, password = (self._environ[name].strip() for name in secret.env)
+                credentials = credentials.and_header("Authorization", "Bearer " + self._token(request, user, password))
+        return credentials
+
+    def _token(self, request: Request, user: str, password: str) -> str:
+        """ERCOT's bearer token, asked for once and used until shortly before it ends."""
+        with self._token_lock:
+            token, until = self._tokens.get(user, ("", 0.0))
+            if self._tick() < until:
+                return token
+            try:
+                reply = self._reply(*ercot_token_question(request, user, password))
+            except FeedChanged:  # B2C answers 400 to a wrong password
+                raise CredentialsMissing(names_of(request.secrets), refused=True) from None
+            token = ercot_token(reply.body)
+            self._tokens[user] = token, self._tick() + ERCOT_TOKEN_SECONDS
+            return token
+
+
+@dataclass(frozen=True, slots=True)
+class _Passing:
+    """A failure that may pass; `status` None: nothing answered. `seconds` is how long that took."""
+
+    failure: FeedUnavailable
+    status: int | None
+    seconds: float
+
+
+def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:
+    """The address with these parameters behind it."""
+    return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
+
+
+def _host(request: Request) -> str:
+    return urlsplit(request.url).hostname or ""
+
+
+def _place(request: Request) -> tuple[str, str]:
+    """Host and path."""
+    parts = urlsplit(request.url)
+    return parts.hostname or "", parts.path
+
+
+def _pace(request: Request) -> tuple[float, float]:
+    """Requests a minute, and seconds between two, that the request's source allows."""
+    terms = source(request.feed.split(".")[0])
+    return terms.requests_per_minute, terms.min_interval_s
+
+
+def _good(request: Request, reply: Reply) -> Reply:
+    """The reply if its status is a success. Raises the FeedError that the status means."""
+    if 200 <= reply.status < 300:
+        return reply
+    raise _refusal(request, reply)
+
+
+def _refusal(request: Request, reply: Reply) -> FeedError:
+    host, names = _host(request), names_of(request.secrets)
+    if reply.status in (404, 410):
+        return NotPublished(f"{host} answers {reply.status}: not there")
+    if reply.status in (401, 403):
+        return (
+            CredentialsMissing(names, refused=True)
+            if names
+            else FeedUnavailable(f"{host} answers {reply.status}: no entry")
+        )
+    if reply.status in LATER or reply.status >= 500:
+        return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
+    if 300 <= reply.status < 400:
+        return FeedUnavailable(f"{host} redirects instead of answering")
+    told = _told(request, reply) if reply.status == 400 else None
+    return told or FeedChanged(f"{host} refuses the question with {reply.status}")
+
+
+def _told(request: Request, reply: Reply) -> FeedError | None:
+    """What the body of a 400 says, as its feed reads it: ENTSO-E answered "no data" so for years (entsoe-py, section 1.5)."""
+    try:
+        for feed in source(request.feed.split(".")[0]).feeds:
+            if feed.id == request.feed and reply.body.strip():
+                feed.parse(reply.body, request)
+    except NotPublished as error:
+        return error
+    except FeedError:
+        return None
+    return None
+
+
+def _retry_after(text: str | None) -> float | None:
+    """Seconds, from either form of the header; a text that is neither counts as absent."""
+    if text is None:
+        return None
+    try:
+        return Retry().parse_retry_after(text)
+    except (InvalidHeader, OverflowError):
+        return None

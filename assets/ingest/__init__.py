@@ -1,0 +1,1 @@
+"""Market days of a feed brought into the warehouse: fetch, keep, parse, judge, fold, report."""

@@ -1,0 +1,229 @@
+"""nemweb.com.au as a place: which files lie in which directory at an instant, how they are named, listed and bundled.
+
+Single reports lie in `Current` for two days (dispatch) or until their week is bundled (trading); `ARCHIVE` keeps bundles
+for thirteen months, and the monthly archive keeps tables for good. A file's name never changes.
+Reference: FEEDS-GB-AU-EU.md section 5.2.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from itertools import chain
+
+from assets.simulated.aemo import tables
+from assets.simulated.aemo.model import block, day_block, trading_step
+from assets.simulated.aemo.reports import lines_of, market_time, render_monthly, render_report
+from assets.simulated.answer import Answer
+from assets.simulated.format import choice
+from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
+from assets.sources.aemo.rows import AHEAD_OF_UTC
+from warehouse.clock import DAY, HOUR, MarketDay, local_date
+
+WRITTEN = 11
+"""Seconds after its start at which an interval's report is written."""
+CURRENT = 2 * DAY
+KEPT = timedelta(days=400)
+"""How long bundles lie in `ARCHIVE`."""
+BUNDLED_AT = HOUR + 2 * 60
+"""Seconds after midnight, market time: a day's bundle on the day after, a week's on the Sunday eight days after its Saturday."""
+NUMBERED_FROM, NUMBER, NUMBERS = 1636346100, 352251582, 248
+"""An interval's end, its report's number, and how many numbers the market gives out in five minutes."""
+DUPLICATES_SINCE = 1549866660
+"""When the folder of duplicates in `Current` was made."""
+
+_NOT_FOUND = Answer(
+    404,
+    b"<html><head><title>404 - File or directory not found.</title></head></html>",
+    (("content-type", "text/html"),),
+)
+_MONTH = re.compile(r"/MMSDM/(\d{4})/MMSDM_\d{4}_(\d\d)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One of the five-minute reports and where it lies; bundled by weeks, Sunday to Saturday, or by days."""
+
+    directory: str
+    kind: str
+    tables: tuple[tables.Table, ...]
+    weekly: bool
+
+    def name(self, end: int) -> str:
+        """The file of the interval that ends then, without its ending."""
+        return f"PUBLIC_{self.kind}_{market_time(end):%Y%m%d%H%M}_{number(end):016d}"
+
+    def last_bundled(self, now: int) -> date:
+        """The last day that lies in a bundle."""
+        today = local_date(now - BUNDLED_AT, MARKET_TZ)
+        return today - timedelta(days=(today.weekday() + 1) % 7 + 8 if self.weekly else 1)
+
+    def bundles(self, now: int) -> Iterator[tuple[int, str, tuple[date, ...]]]:
+        """When each bundle in `ARCHIVE` was written, its name and the days in it, the newest first."""
+        last, oldest = self.last_bundled(now), local_date(now, MARKET_TZ) - KEPT
+        while last >= oldest:
+            days = tuple(last - timedelta(days=back) for back in reversed(range(7 if self.weekly else 1)))
+            span = f"{days[0]:%Y%m%d}_{last:%Y%m%d}" if self.weekly else f"{last:%Y%m%d}"
+            written = MarketDay(last + timedelta(days=8 if self.weekly else 1), MARKET_TZ).start + BUNDLED_AT
+            yield written, f"PUBLIC_{self.kind}_{span}.zip", days
+            last = days[0] - timedelta(days=1)
+
+    def current(self, now: int) -> range:
+        """The ends of the intervals whose reports lie in `Current`."""
+        last = (now - WRITTEN) // FIVE_MINUTES * FIVE_MINUTES + FIVE_MINUTES
+        first = MarketDay(self.last_bundled(now), MARKET_TZ).end + FIVE_MINUTES if self.weekly else last - CURRENT
+        return range(first, last + 1, FIVE_MINUTES)
+
+
+SHELVES = {
+    shelf.directory.lower(): shelf
+    for shelf in (
+        Shelf(
+            "DispatchIS_Reports",
+            "DISPATCHIS",
+            (tables.CASE_SOLUTION, tables.PRICE, tables.REGIONSUM, tables.INTERCONNECTORRES),
+            False,
+        ),
+        Shelf("TradingIS_Reports", "TRADINGIS", (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE), True),
+    )
+}
+MONTHLY = (tables.PRICE, tables.REGIONSUM, tables.INTERCONNECTORRES, tables.TRADING_PRICE)
+
+
+def number(end: int) -> int:
+    """The number of the report of the interval that ends then: the same whenever it is asked for."""
+    intervals = (end - NUMBERED_FROM) // FIVE_MINUTES
+    return NUMBER + NUMBERS * intervals + intervals * 7919 % 100
+
+
+def answer(url: str, now: int) -> Answer:
+    """A directory, a report, a bundle or a monthly table; whatever the case of a path, as on Windows."""
+    path = url.removeprefix(NEMWEB)
+    parts = path.lower().split("/")
+    found = None
+    if len(parts) == 5 and parts[:2] == ["", "reports"] and parts[3] in SHELVES:
+        where = {"current": _current, "archive": _archive}.get(parts[2])
+        found = where(SHELVES[parts[3]], path, parts[4], now) if where else None
+    elif (month := _MONTH.search(url)) is not None:
+        found = _monthly(url, int(month[1]), int(month[2]), now)
+    return found or _NOT_FOUND
+
+
+def _current(shelf: Shelf, path: str, file: str, now: int) -> Answer | None:
+    if not file:
+        entries = [
+            (end - FIVE_MINUTES, f"{shelf.name(end)}.zip", 2_000 + number(end) % 89) for end in shelf.current(now)
+        ]
+        return _html(listing(path, [(DUPLICATES_SINCE, "DUPLICATE", 0), *entries]))
+    found = re.fullmatch(rf"public_{shelf.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
+    try:
+        end = int(datetime.strptime(found[1] + "+0000", "%Y%m%d%H%M%z").timestamp()) - AHEAD_OF_UTC if found else 0
+    except ValueError:
+        return None
+    return _zip(report(shelf, end)) if end in shelf.current(now) and file == f"{shelf.name(end)}.zip".lower() else None
+
+
+def _archive(shelf: Shelf, path: str, file: str, now: int) -> Answer | None:
+    if file:
+        return next((_zip(bundle(shelf, days)) for _, name, days in shelf.bundles(now) if name.lower() == file), None)
+    size = 1_600_000 if shelf.weekly else 5_300_000
+    entries = [(written, name, size + choice(name, days[0], 90_000)) for written, name, days in shelf.bundles(now)]
+    return _html(listing(path, reversed(entries)))
+
+
+def _monthly(url: str, year: int, month: int, now: int) -> Answer | None:
+    """A table of a month, out on the eighth of the next."""
+    table = next((table for table in MONTHLY if 1 <= month <= 12 and monthly_url(table.name, year, month) == url), None)
+    if table is None:
+        return None
+    first, following = date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
+    start, end = MarketDay(first, MARKET_TZ).start, MarketDay(following, MARKET_TZ).start
+    written = end + 7 * DAY + 11 * HOUR + 1000
+    if now < written:
+        return None
+    step = trading_step(first) if table is tables.TRADING_PRICE else FIVE_MINUTES
+    body = render_monthly(table, written, list(chain.from_iterable(lines_of(table, block(start, end, step)))))
+    return _zip(zipped([(url.rpartition("/")[2].replace("%2523", "#").replace(".zip", ".CSV"), body)], written))
+
+
+def report(shelf: Shelf, end: int) -> bytes:
+    """The zip of the report of the interval that ends then."""
+    day = market_time(end - FIVE_MINUTES).date()
+    place = (end - MarketDay(day, MARKET_TZ).start) // FIVE_MINUTES - 1
+    return zipped([(f"{shelf.name(end)}.CSV", _reports(shelf, day)[place])], end - FIVE_MINUTES + WRITTEN)
+
+
+def bundle(shelf: Shelf, days: Iterable[date]) -> bytes:
+    """The zip of the zips of all reports of these days."""
+    windows = [MarketDay(day, MARKET_TZ).window for day in days]
+    ends = [ts + FIVE_MINUTES for window in windows for ts in range(window.start, window.end, FIVE_MINUTES)]
+    return zipped([(f"{shelf.name(end)}.zip", report(shelf, end)) for end in ends], windows[-1].end, zipfile.ZIP_STORED)
+
+
+@lru_cache(maxsize=4)
+def _reports(shelf: Shelf, day: date) -> list[bytes]:
+    """The texts of a day's reports."""
+    part = day_block(day)
+    by_interval = zip(*(lines_of(table, part, '"') for table in shelf.tables), strict=True)
+    return [
+        render_report(shelf.kind, end - FIVE_MINUTES + WRITTEN, number(end), zip(shelf.tables, lines, strict=True))
+        for end, lines in zip(part.ends.tolist(), by_interval, strict=True)
+    ]
+
+
+def zipped(members: Sequence[tuple[str, bytes]], written: int, how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip of files, all of one age."""
+    out = io.BytesIO()
+    moment = market_time(written).timetuple()[:6]
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name, moment), content, how, 1)
+    return out.getvalue()
+
+
+def listing(path: str, entries: Iterable[tuple[int, str, int]], host: str = "nemweb.com.au") -> bytes:
+    """A directory as IIS shows it: when each entry was written, its size in bytes (0: a folder), its name."""
+    title, parent = f"{host} - {path}", path.rstrip("/").rpartition("/")[0]
+    lines = [f'<A HREF="{parent}/">[To Parent Directory]</A><br>']
+    for written, name, size in entries:
+        told, end = (f"{size:>13}", "") if size else ("        &lt;dir&gt;", "/")
+        lines.append(f'{_age(written):>38}{told} <A HREF="{path}{name}{end}">{name}</A>')
+    head = f"<html><head><title>{title}</title></head><body><H1>{title}</H1><hr>\r\n\r\n<pre>"
+    return f"{head}{'<br>'.join(lines)}<br></pre><hr></body></html>".encode()
+
+
+def _age(written: int) -> str:
+    """`Sunday, August 7, 2022  1:02 AM`, in English whatever the host's language."""
+    moment = market_time(written)
+    day = f"{_WEEKDAYS[moment.weekday()]}, {_MONTHS[moment.month - 1]} {moment.day}, {moment.year}"
+    return f"{day} {(moment.hour - 1) % 12 + 1:>2}:{moment.minute:02d} {'AM' if moment.hour < 12 else 'PM'}"
+
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+def _html(body: bytes) -> Answer:
+    return Answer(200, body, (("content-type", "text/html; charset=UTF-8"),))
+
+
+def _zip(body: bytes) -> Answer:
+    return Answer(200, body, (("content-type", "application/x-zip-compressed"),))

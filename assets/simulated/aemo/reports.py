@@ -1,0 +1,178 @@
+"""AEMO's files, written: five-minute reports, tables of the monthly archive, price and demand, the dashboard.
+
+Stamps are interval ends in market time (UTC+10). Some evenings have a market intervention: every line of its intervals
+comes a second time. Where and when a file lies is `_nemweb`'s business. Reference: FEEDS-GB-AU-EU.md section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+
+import numpy as np
+
+from assets.simulated.aemo.model import Block
+from assets.simulated.aemo.tables import Table
+from assets.simulated.format import choice, short, shorts
+from assets.simulated.grid.ties import TIES as LINES
+from assets.sources.aemo.files import FIVE_MINUTES
+from assets.sources.aemo.rows import AHEAD_OF_UTC, TIES
+from warehouse.clock import DAY, HOUR, utc
+
+LOSSES = 0.03
+TRADING_ORDER = ("SA1", "NSW1", "QLD1", "TAS1", "VIC1")
+"""Regions in a trading report; elsewhere they come by name."""
+INTERVENTION_HOUR = 18
+
+_Figures = Mapping[str, Mapping[str, Sequence[str]]]
+"""Region or interconnector -> column -> a text for each interval."""
+
+
+def market_time(ts: int) -> datetime:
+    """What a clock in Brisbane shows, which knows no summer time."""
+    return utc(ts + AHEAD_OF_UTC)
+
+
+def stamp(ts: int) -> str:
+    """`2026/11/20 12:00:00`."""
+    return f"{market_time(ts):%Y/%m/%d %H:%M:%S}"
+
+
+def dispatch_interval(end: int) -> str:
+    """`20260331241`: the market's day begins at 04:00, its intervals are counted from 1."""
+    start = end - FIVE_MINUTES + AHEAD_OF_UTC - 4 * HOUR
+    return f"{utc(start):%Y%m%d}{start % DAY // FIVE_MINUTES + 1:03d}"
+
+
+def trading_period(end: int, step: int) -> str:
+    """Counted from midnight, from 1."""
+    return str((end - step + AHEAD_OF_UTC) % DAY // step + 1)
+
+
+def intervened(day: date) -> bool:
+    """Whether AEMO intervenes in the market for an hour that evening."""
+    return choice("aemo/intervention", day, 12) == 0
+
+
+def _has_two_runs(end: int, step: int) -> bool:
+    start = market_time(end - step)
+    return start.hour == INTERVENTION_HOUR and intervened(start.date())
+
+
+def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[list[str]]:
+    """The D lines of each interval in turn; `quote` stands around stamps, as in the five-minute reports."""
+    ends = part.ends.tolist()
+    doubled = {end for end in ends if "%(INTERVENTION)s" in table.row and _has_two_runs(end, part.step)}
+    runs = {
+        "0": _FIGURES[table.name](part),
+        **({"1": _FIGURES[table.name](part.with_intervention())} if doubled else {}),
+    }
+    for i, end in enumerate(ends):
+        common = {
+            "SETTLEMENTDATE": f"{quote}{stamp(end)}{quote}",
+            "LASTCHANGED": f"{quote}{stamp(end - part.step + 4)}{quote}",
+            "DISPATCHINTERVAL": dispatch_interval(end),
+            "PERIODID": trading_period(end, part.step),
+        }
+        yield [
+            table.row
+            % {
+                **common,
+                "INTERVENTION": run,
+                table.key: name,
+                **{column: texts[i] for column, texts in runs[run][name].items()},
+            }
+            for name in runs["0"]
+            for run in runs
+            if run == "0" or end in doubled
+        ]
+
+
+def _case(part: Block) -> _Figures:
+    return {"": {}}
+
+
+def _price(part: Block) -> _Figures:
+    texts = {region: shorts(values, 5) for region, values in part.price.items()}
+    return {region: {"RRP": told, "ROP": told, "PRE_AP_ENERGY_PRICE": told} for region, told in texts.items()}
+
+
+def _region_sum(part: Block) -> _Figures:
+    return {
+        region: {
+            "TOTALDEMAND": shorts(demand, 2),
+            "NETINTERCHANGE": shorts(part.export[region], 2),
+            "DISPATCHABLEGENERATION": shorts(demand + part.export[region], 2),
+        }
+        for region, demand in part.demand.items()
+    }
+
+
+def _interconnectors(part: Block) -> _Figures:
+    limits = {tie.id: {"EXPORTLIMIT": short(tie.forward, 0), "IMPORTLIMIT": short(-tie.backward, 0)} for tie in LINES}
+    return {
+        name: {**told, **{column: [text] * len(part.ends) for column, text in limits[TIES[name][2]].items()}}
+        for name, told in _flows(part, 5).items()
+    }
+
+
+def _flows(part: Block, digits: int) -> _Figures:
+    return {
+        name: {
+            "METEREDMWFLOW": shorts(part.metered[name], digits),
+            "MWFLOW": shorts(flow, digits),
+            "MWLOSSES": shorts(LOSSES * np.abs(flow), digits),
+        }
+        for name, flow in part.flow.items()
+    }
+
+
+def _trading_price(part: Block) -> _Figures:
+    texts = {region: shorts(part.price[region], 2) for region in TRADING_ORDER}
+    return {region: {"RRP": told, "ROP": told} for region, told in texts.items()}
+
+
+def _trading_flows(part: Block) -> _Figures:
+    return _flows(part, 2)
+
+
+_FIGURES: Mapping[str, Callable[[Block], _Figures]] = {
+    "DISPATCHCASE_SOLUTION": _case,
+    "DISPATCHPRICE": _price,
+    "DISPATCHREGIONSUM": _region_sum,
+    "DISPATCHINTERCONNECTORRES": _interconnectors,
+    "TRADINGPRICE": _trading_price,
+    "TRADINGINTERCONNECTORRES": _trading_flows,
+}
+
+
+def render_report(kind: str, written: int, number: int, tables: Iterable[tuple[Table, Sequence[str]]]) -> bytes:
+    """A five-minute report, DISPATCHIS or TRADINGIS, written at an instant under a number; each table with its D lines."""
+    first = f"C,NEMP.WORLD,{kind},AEMO,PUBLIC,{market_time(written):%Y/%m/%d,%H:%M:%S},{number:016d},{kind},{number - 1:016d}"
+    lines = [first, *(line for table, rows in tables for line in (table.header, *rows))]
+    return "\r\n".join([*lines, f'C,"END OF REPORT",{len(lines) + 1}', ""]).encode()
+
+
+def render_monthly(table: Table, written: int, rows: Sequence[str]) -> bytes:
+    """A table of the monthly archive; its number is the instant in milliseconds."""
+    number = f"{written}799".zfill(15)
+    first = f"C,SETP.WORLD,DVD_{table.name},AEMO,PUBLIC,{market_time(written):%Y/%m/%d,%H:%M:%S},{number},MONTHLY_ARCHIVE,{number}"
+    return "\n".join([first, table.header, *rows, f'C,"END OF REPORT",{len(rows) + 3}']).encode()
+
+
+def render_price_and_demand(region: str, ends: Sequence[int], demand: Sequence[float], price: Sequence[float]) -> bytes:
+    """A region's month: MW to two decimals, AUD/MWh to cents."""
+    figures = zip(ends, shorts(np.asarray(demand), 2), shorts(np.asarray(price), 2), strict=True)
+    lines = [f"{region},{stamp(end)},{mw},{aud},TRADE" for end, mw, aud in figures]
+    return "\n".join(["REGION,SETTLEMENTDATE,TOTALDEMAND,RRP,PERIODTYPE", *lines, ""]).encode()
+
+
+def render_five_minute(rows: Iterable[tuple[int, str, float, float, float, float, float]]) -> bytes:
+    """The dashboard's answer for rows of end, region, RRP, TOTALDEMAND, NETINTERCHANGE, scheduled and semi-scheduled MW."""
+    entries = [
+        f'{{"SETTLEMENTDATE":"{market_time(end):%Y-%m-%dT%H:%M:%S}","REGIONID":"{region}","REGION":"{region}","RRP":{price:.5f},'
+        f'"TOTALDEMAND":{demand:.5f},"PERIODTYPE":"ACTUAL","NETINTERCHANGE":{export:.5f},"SCHEDULEDGENERATION":{firm:.5f},'
+        f'"SEMISCHEDULEDGENERATION":{weather:.5f}}}'
+        for end, region, price, demand, export, firm, weather in rows
+    ]
+    return f'{{"5MIN":[{",".join(entries)}]}}'.encode()

@@ -1,0 +1,146 @@
+"""OASIS, the California ISO's market answers: prices as a CSV in a zip, and the XML in a zip that says why there is none.
+
+Quirks kept: five rows a price that add up, one group after the other with its rows in no order, other columns and number
+formats in real time than day ahead, hour 25 in autumn, errors with status 200. Reference: FEEDS-US.md section 1.3.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from datetime import datetime, time
+from itertools import groupby
+
+import numpy as np
+
+from assets.simulated import grid
+from assets.simulated.answer import Answer
+from assets.simulated.format import local, short
+from assets.simulated.grid.noise import Floats, Ints
+from assets.sources.caiso import HUB, TZ, ZONE
+from warehouse.clock import DAY, HOUR, MarketDay, local_date, local_instant, utc
+from warehouse.errors import BadWindow
+
+FIVE = 300
+RTM_AFTER = 240
+"""Seconds from an interval's end until its price is out."""
+DAM_AT = time(13)
+"""Of the day before, Pacific time."""
+KEPT_DAYS, LONGEST_DAYS = 1187, 31
+QUERIES = {("PRC_LMP", "DAM"): HOUR, ("PRC_INTVL_LMP", "RTM"): FIVE}
+"""Report and market run -> seconds of its intervals."""
+
+_BEGIN = "INTERVALSTARTTIME_GMT,INTERVALENDTIME_GMT,OPR_DT,OPR_HR"
+_MIDDLE = "NODE_ID_XML,NODE_ID,NODE,MARKET_RUN_ID,LMP_TYPE,XML_DATA_ITEM,PNODE_RESMRID,GRP_TYPE,POS"
+_HEADERS = {"DAM": f"{_BEGIN},OPR_INTERVAL,{_MIDDLE},MW,GROUP", "RTM": f"{_BEGIN},{_MIDDLE},VALUE,OPR_INTERVAL,GROUP"}
+_ITEMS = {"LMP": "LMP_PRC", "MCC": "LMP_CONG_PRC", "MCE": "LMP_ENE_PRC", "MCL": "LMP_LOSS_PRC", "MGHG": "LMP_GHG_PRC"}
+NO_DATA = ("1000", "No data returned for the specified selection")
+TOO_LONG = ("1004", "Date Range exceeded the allowed number of days")
+
+
+def answer(params: Mapping[str, str], now: int) -> Answer:
+    """The zip to a SingleZip question as it stands at `now`."""
+    query, market = params.get("queryname", ""), params.get("market_run_id", "")
+    step = QUERIES.get((query, market))
+    try:
+        start, end = (_instant(params[name]) for name in ("startdatetime", "enddatetime"))
+    except (KeyError, BadWindow):
+        step = None
+    if step is None or params.get("node") != HUB:
+        return _refused(NO_DATA, now)
+    if end - start > LONGEST_DAYS * DAY + HOUR:
+        return _refused(TOO_LONG, now)
+    since = max(start, MarketDay.at(now, TZ).next(-KEPT_DAYS).start)
+    starts = np.arange(-(-since // step) * step, min(end, _until(market, now)), step, dtype=np.int64)
+    if not starts.size:
+        return _refused(NO_DATA, now)
+    prices = grid.price(ZONE, starts, step, "day_ahead" if market == "DAM" else "real_time").round(5)
+    span = "_".join(f"{local_date(ts, TZ):%Y%m%d}" for ts in (start, end))
+    return _zipped(
+        f"{span}_{query}_{market}_{utc(now):%Y%m%d_%H_%M_%S}_v1.csv", render_lmp(HUB, market, starts, parts_of(prices))
+    )
+
+
+def _instant(text: str) -> int:
+    """The instant of `20261025T07:00-0000`. Raises BadWindow."""
+    try:
+        return int(datetime.strptime(text, "%Y%m%dT%H:%M%z").timestamp())
+    except ValueError:
+        raise BadWindow(f"OASIS would not read {text!r}") from None
+
+
+def _until(market: str, now: int) -> int:
+    """Where the prices that are out end."""
+    if market == "RTM":
+        return (now - RTM_AFTER) // FIVE * FIVE
+    today = MarketDay.at(now, TZ)
+    return (today.next() if now >= local_instant(datetime.combine(today.day, DAM_AT), TZ) else today).end
+
+
+def parts_of(prices: Floats) -> dict[str, Floats]:
+    """The price and what it is made of: congestion, energy, losses, greenhouse gas."""
+    congestion, losses, gas = (0.04 * prices).round(5), (-0.012 * prices).round(5), np.full(prices.shape, 0.0)
+    return {
+        "LMP": prices,
+        "MCC": congestion,
+        "MCE": (prices - congestion - losses - gas).round(5),
+        "MCL": losses,
+        "MGHG": gas,
+    }
+
+
+def render_lmp(
+    node: str, market: str, starts: Ints, parts: Mapping[str, Floats], point: tuple[str, int] = ("ALL_APNODES", 0)
+) -> bytes:
+    """The CSV of a node's prices by LMP_TYPE: a group a day and type. `point` is what kind of node it is, and its place."""
+    step = HOUR if market == "DAM" else FIVE
+    begins, ends = (np.datetime_as_string(ts.astype("datetime64[s]")).tolist() for ts in (starts, starts + step))
+    hours = [_operating_hour(ts) for ts in starts.tolist()]
+    # Groups are numbered by type day ahead, by data item in real time.
+    kinds = sorted(parts, key=None if market == "DAM" else lambda kind: _ITEMS[kind])
+    rows, number = [_HEADERS[market]], 0
+    for _, places in groupby(range(len(hours)), key=lambda i: hours[i][0]):
+        of_day = [*places]
+        for kind in kinds:
+            number += 1
+            names = f"{node},{node},{node},{market},{kind},{_ITEMS[kind]},{node},{point[0]},{point[1]}"
+            values = parts[kind].tolist()
+            for i in np.random.default_rng(number).permutation(of_day).tolist():
+                head, quarter = f"{begins[i]}-00:00,{ends[i]}-00:00,{hours[i][0]}", starts[i] % HOUR // FIVE + 1
+                rows.append(
+                    f"{head},{hours[i][1]},0,{names},{short(values[i], 5)},{number}"
+                    if market == "DAM"
+                    else f"{head},{hours[i][1]:02d},{names},{values[i]:.5f},{quarter},{number}"
+                )
+    return ("\n".join(rows) + "\n").encode()
+
+
+def _operating_hour(ts: int) -> tuple[str, int]:
+    """Operating day and hour: 1..24 by the wall clock, no 3 in spring, 25 for the repeated autumn hour."""
+    moment = local(ts, TZ)
+    return str(moment.date()), 25 if moment.fold else moment.hour + 1
+
+
+def _refused(reason: tuple[str, str], now: int) -> Answer:
+    return _zipped("INVALID_REQUEST.xml", render_error(*reason, now))
+
+
+def render_error(code: str, words: str, now: int) -> bytes:
+    """The XML that OASIS puts into the zip in place of a CSV."""
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<m:OASISReport xmlns:m="http://www.caiso.com/soa/OASISReport_v1.xsd">\n'
+        f"<m:MessageHeader>\n\t<m:TimeDate>{utc(now):%Y-%m-%dT%H:%M:%S}.806Z</m:TimeDate>\n\t<m:Source>OASIS</m:Source>\n"
+        "\t<m:Version>v20131201</m:Version>\n</m:MessageHeader>\n<m:MessagePayload>\n<m:RTO>\n<m:name>CAISO</m:name>\n"
+        "<m:DISCLAIMER_ITEM>\n<m:DISCLAIMER>The contents of these pages are subject to change without notice. Decisions based on "
+        "information contained within the California ISO's web site are the visitor's sole responsibility.</m:DISCLAIMER>\n"
+        f"</m:DISCLAIMER_ITEM>\n<m:ERROR>\n<m:ERR_CODE>{code}</m:ERR_CODE>\n<m:ERR_DESC>{words}</m:ERR_DESC>\n</m:ERROR>\n\n"
+        "</m:RTO>\n</m:MessagePayload>\n</m:OASISReport>"
+    ).encode()
+
+
+def _zipped(name: str, body: bytes) -> Answer:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), body)
+    return Answer(200, out.getvalue(), (("content-type", "application/x-zip-compressed"),))

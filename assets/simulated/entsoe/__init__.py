@@ -1,0 +1,282 @@
+"""ENTSO-E's Transparency Platform as it would answer: day-ahead prices, load, flows and capacity of its European zones.
+
+Answers go by the query's own parameters, whoever asks; what is not there is an acknowledgement with HTTP 200. Load and
+flows are revised for two days. Values are the model grid's. Reference: FEEDS-GB-AU-EU.md section 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+
+from assets.simulated import grid
+from assets.simulated.answer import Answer
+from assets.simulated.entsoe.documents import (
+    STEPS,
+    Envelope,
+    Period,
+    acknowledgement,
+    render_capacity,
+    render_flow,
+    render_load,
+    render_price,
+)
+from assets.simulated.grid.noise import Floats, Ints, smooth
+from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
+from assets.sources.entsoe.requests import CAPACITY_ZONES, HOST, TZ, new_year
+from warehouse.clock import DAY, HOUR, MarketDay, iso, local_date, market_days, zone_of
+from warehouse.market import Request
+
+LAG = 70 * 60
+"""Seconds after which an hour's load and flows are out."""
+AUCTIONS = {"1": time(12, 57), "2": time(10, 20)}
+"""Position -> when tomorrow's results are out, in Brussels: SDAC, and EXAA where there are two."""
+QUARTER_HOURLY_SINCE = date(2025, 10, 1)
+HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
+QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
+"""A border between two of these is told in quarter hours."""
+CAPACITY_OUT = 31 * DAY
+"""Seconds into a year until its capacities are told."""
+TYPES = {
+    "biomass": "B01",
+    "lignite": "B02",
+    "gas": "B04",
+    "coal": "B05",
+    "oil": "B06",
+    "geothermal": "B09",
+    "pumped_storage": "B10",
+    "hydro": "B11",
+    "marine": "B13",
+    "nuclear": "B14",
+    "solar": "B16",
+    "waste": "B17",
+    "wind_offshore": "B18",
+    "wind_onshore": "B19",
+    "other": "B20",
+    "battery": "B25",
+}
+RESERVOIRS = 0.4
+"""The share of hydro that is told as reservoirs (B12)."""
+
+_ZONES = {eic: zone for zone, eic in EIC.items()}
+_POSITION = "classificationSequence_AttributeInstanceComponent.position"
+
+
+def _ways() -> dict[tuple[str, str], tuple[Border, bool]]:
+    """(into, out of) as codes -> the border, and whether that is into its zone."""
+    found = {}
+    for border in borders():
+        here, there = border.eics
+        found[here, there], found[there, here] = (border, True), (border, False)
+    return found
+
+
+_WAYS = _ways()
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    params: Mapping[str, str]
+    start: int
+    end: int
+    now: int
+
+    @property
+    def curve(self) -> str:
+        return self.params.get("curveType", "A03")
+
+    def envelope(self, start: int, end: int) -> Envelope:
+        return Envelope(_mrid(self.params, self.now), self.now, start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One of the platform's data items: how it is named in files and refusals, how much it tells at once, and what."""
+
+    file: str
+    name: str
+    domains: tuple[str, ...]
+    longest: tuple[str, int]
+    body: Callable[[_Question], bytes | None]
+
+
+def answer(request: Request, now: int) -> Answer:
+    """`/api`, by documentType."""
+    params = dict(request.params)
+    if request.url != f"https://{HOST}/api":
+        return Answer(
+            404,
+            b"<html><head><title>Error</title></head><body>Not Found</body></html>",
+            (("content-type", "text/html"),),
+        )
+    item = _ITEMS.get(params.get("documentType", ""))
+    try:
+        start, end = (_instant(params[name]) for name in ("periodStart", "periodEnd"))
+    except (KeyError, ValueError):
+        item, start, end = None, 0, 0
+    if item is None or end <= start:
+        return _acknowledged(
+            400, params, now, "The combination of parameters is not valid, check you request against dependency tables."
+        )
+    interval = f"{iso(start)}/{iso(end)}"
+    term, days = item.longest
+    if end - start > days * DAY:
+        most = f"maximum allowed period '{term}' for '{item.name.split()[0]}:XML' export"
+        return _acknowledged(400, params, now, f"Provided time interval ({interval}) is larger than {most}.")
+    body = item.body(_Question(params, start, end, now))
+    if body is None:
+        domains = ", ".join(params.get(name, "") for name in item.domains)
+        return _acknowledged(
+            200, params, now, f"No matching data found for Data item {item.name} ({domains}) and interval {interval}."
+        )
+    name = f"{item.file}_{params['periodStart']}-{params['periodEnd']}.xml"
+    return Answer(200, body, (("content-type", "text/xml"), ("content-disposition", f'inline; filename="{name}"')))
+
+
+def _instant(text: str) -> int:
+    return int(datetime.strptime(text, "%Y%m%d%H%M").replace(tzinfo=UTC).timestamp())
+
+
+def _mrid(params: Mapping[str, str], now: int) -> str:
+    return blake2b(f"{sorted(params.items())} {now}".encode(), digest_size=16).hexdigest()
+
+
+def _acknowledged(status: int, params: Mapping[str, str], now: int, reason: str) -> Answer:
+    mrid = _mrid(params, now)
+    body = acknowledgement(f"{mrid[:8]}-{mrid[8:12]}-{mrid[12]}", now, reason)
+    return Answer(
+        status, body, (("content-type", "text/xml"), ("content-disposition", 'inline; filename="acknowledgement.xml"'))
+    )
+
+
+def _price(asked: _Question) -> bytes | None:
+    """Whole market days, as far as their auctions are over. CH comes as a TimeSeries a day, the others as one."""
+    zone = _ZONES.get(asked.params.get("in_Domain", ""))
+    if (
+        zone is None
+        or asked.params.get("out_Domain") != EIC[zone]
+        or asked.params.get("contract_MarketAgreement.type", "A01") != "A01"
+    ):
+        return None
+    days = market_days(local_date(asked.start, TZ), local_date(asked.end - 1, TZ), TZ)
+    wanted = [position for position in AUCTIONS if asked.params.get(_POSITION, position) == position]
+    told = []
+    for position in wanted if zone in TWO_AUCTIONS else [""]:
+        periods = [_auction(zone, day, position) for day in days if _is_out(day, position, asked.now)]
+        told += (
+            [(position, [period]) for period in periods] if zone == "CH" else [(position, periods)] if periods else []
+        )
+    return render_price(asked.envelope(days[0].start, days[-1].end), EIC[zone], told, asked.curve) if told else None
+
+
+def _is_out(day: MarketDay, position: str, now: int) -> bool:
+    moment = datetime.fromtimestamp(now, zone_of(TZ))
+    ahead = (day.day - moment.date()).days
+    return ahead <= 0 or (ahead == 1 and moment.time() >= AUCTIONS[position or "1"])
+
+
+def _auction(zone: str, day: MarketDay, position: str) -> Period:
+    hourly = zone == "CH" or (day.day < QUARTER_HOURLY_SINCE and position != "2")
+    resolution = "PT60M" if hourly else "PT15M"
+    ts = _steps(day.start, day.end, STEPS[resolution])
+    prices = grid.price(zone, ts, STEPS[resolution], "day_ahead")
+    if position == "2":
+        prices = prices + 3.0 * smooth(f"exaa/{zone}", ts, 2 * HOUR)
+    return Period(day.start, day.end, resolution, prices.tolist())
+
+
+def _load(asked: _Question) -> bytes | None:
+    zone = _ZONES.get(asked.params.get("outBiddingZone_Domain", ""))
+    if zone is None or asked.params.get("processType") != "A16":
+        return None
+    resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
+    ts = _told(asked, STEPS[resolution])
+    if not len(ts):
+        return None
+    demand = grid.demand(zone, ts, STEPS[resolution])
+    period = _as_period(ts, resolution, grid.as_published(demand, ts, asked.now, f"entsoe.demand/{zone}"))
+    return render_load(asked.envelope(asked.start, asked.end), EIC[zone], period, asked.curve)
+
+
+def _flow(asked: _Question) -> bytes | None:
+    into, out_of = asked.params.get("in_Domain", ""), asked.params.get("out_Domain", "")
+    if (into, out_of) not in _WAYS:
+        return None
+    border, inwards = _WAYS[into, out_of]
+    resolution = "PT15M" if {border.zone, border.neighbour} <= QUARTER_HOURLY_FLOWS else "PT60M"
+    ts = _told(asked, STEPS[resolution], border.since)
+    if not len(ts):
+        return None
+    flow = one_way(border.zone, border.neighbour, inwards, int(ts[0]), int(ts[-1]), STEPS[resolution])
+    period = _as_period(ts, resolution, grid.as_published(flow, ts, asked.now, f"entsoe.flows/{into}/{out_of}"))
+    return render_flow(asked.envelope(asked.start, asked.end), into, out_of, period, asked.curve)
+
+
+def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, step: int) -> Floats:
+    """MW over a border in one direction, of the intervals from `first` to `last`: each of its lines runs one way at a time."""
+    return _both_ways(zone, neighbour, first, last, step)[0 if inwards else 1]
+
+
+@lru_cache(maxsize=128)
+def _both_ways(zone: str, neighbour: str, first: int, last: int, step: int) -> tuple[Floats, Floats]:
+    ts = _steps(first, last + step, step)
+    lines = np.stack([grid.inflow(zone, tie, ts, step) for tie in grid.neighbours(zone)[neighbour]])
+    return np.maximum(lines, 0.0).sum(axis=0), np.maximum(-lines, 0.0).sum(axis=0)
+
+
+def _capacity(asked: _Question) -> bytes | None:
+    """The calendar years that begin in the window, as far as they are told, in one Period."""
+    zone = _ZONES.get(asked.params.get("in_Domain", ""))
+    first = local_date(asked.start + DAY - 1, TZ).year
+    latest = min(asked.end - 1, asked.now - CAPACITY_OUT)
+    years = [year for year in range(first, first + 2) if asked.start <= new_year(year) <= latest]
+    if zone not in CAPACITY_ZONES or not years or asked.params.get("processType") != "A33":
+        return None
+    start, end = new_year(years[0]), new_year(years[-1] + 1)
+    told = [by_type(grid.capacity(zone, year)) for year in years]
+    wanted = {kind: asked.params.get("psrType", kind) == kind for kind in told[0]}
+    kinds = {kind: Period(start, end, "P1Y", [year[kind] for year in told]) for kind in sorted(told[0]) if wanted[kind]}
+    return render_capacity(asked.envelope(start, end), EIC[zone], kinds, asked.curve) if kinds else None
+
+
+def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
+    """Capacities by ENTSO-E's production types: run-of-river and reservoirs are told apart there."""
+    found = {TYPES[fuel]: mw for fuel, mw in fuels.items()}
+    if "B11" in found:
+        found["B12"] = float(round(found["B11"] * RESERVOIRS))
+        found["B11"] -= found["B12"]
+    return found
+
+
+def _told(asked: _Question, step: int, since: int = 0) -> Ints:
+    """The intervals of the window that are out."""
+    until = (asked.now - LAG) // HOUR * HOUR
+    return _steps(-(-max(asked.start, since) // step) * step, min(asked.end, until), step)
+
+
+def _steps(start: int, end: int, step: int) -> Ints:
+    return np.arange(start, end, step, dtype=np.int64)
+
+
+def _as_period(ts: Ints, resolution: str, values: Floats) -> Period:
+    return Period(int(ts[0]), int(ts[-1]) + STEPS[resolution], resolution, values.tolist())
+
+
+_MONTH, _YEAR = ("P1M", 31), ("P1Y", 366)
+_ITEMS = {
+    "A44": _Item("Energy_Prices", "ENERGY_PRICES [12.1.D]", ("in_Domain", "out_Domain"), _YEAR, _price),
+    "A65": _Item("Actual Total Load", "ACTUAL_TOTAL_LOAD_R3 [6.1.A]", ("outBiddingZone_Domain",), _MONTH, _load),
+    "A11": _Item("Physical Flows", "PHYSICAL_FLOWS_R3 [12.1.G]", ("in_Domain", "out_Domain"), _MONTH, _flow),
+    "A68": _Item(
+        "Installed Generation Capacity Aggregated",
+        "INSTALLED_GENERATION_CAPACITY_AGGREGATED [14.1.A]",
+        ("in_Domain",),
+        _YEAR,
+        _capacity,
+    ),
+}

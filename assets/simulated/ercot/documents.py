@@ -1,0 +1,161 @@
+"""ERCOT's market information as a list of documents: what is listed when, under which name, and the zip behind a number.
+
+A document's number says which one it is, so that no list has to be kept. Quirks kept: an xml twin of each (only listed here),
+retries that put a wrong first file right, `xhr` in the names of the repeated hour, expiry after 31 days.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+
+import orjson
+
+from assets.simulated.ercot.prices import (
+    DAM_AT,
+    DAY_AHEAD,
+    OUT_AFTER,
+    QUARTER,
+    REAL_TIME,
+    Report,
+    prices,
+    render_day_ahead,
+    render_real_time,
+)
+from assets.simulated.format import choice, local
+from assets.sources.ercot.prices import TZ
+from warehouse.clock import HOUR, MarketDay, local_date, market_days
+
+KEPT_DAYS = 31
+RETRY_AFTER = 22 * 60
+"""Seconds from a quarter's end to the retry of a wrong file."""
+WRONG = 1.07
+"""How far off its prices are."""
+_FIRST_NUMBER = {REAL_TIME.number: 1_000_000_000, DAY_AHEAD.number: 2_000_000_000}
+_NUMBERS = 4
+"""Of a quarter, or of an auction: csv and xml, each perhaps once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file. `published` is in Unix seconds; `start` is that of the quarter or the delivery day that it is about."""
+
+    report: Report
+    number: int
+    name: str
+    published: int
+    start: int
+    wrong: bool = False
+
+
+def listing(report: Report, now: int) -> bytes:
+    """What has come out and not expired, the newest first."""
+    today = local_date(now, TZ)
+    days = market_days(today - timedelta(days=KEPT_DAYS), today, TZ)
+    known = [entry for day in days for entry in _entries(report, day.day) if entry[0] <= now]
+    known.sort(key=lambda entry: -entry[0])
+    return b'{"ListDocsByRptTypeRes":{"DocumentList":[' + b",".join(text for _, text in known) + b"]}}"
+
+
+@lru_cache(maxsize=128)
+def _entries(report: Report, day: date) -> list[tuple[int, bytes]]:
+    """When each document of a day comes out, and its entry in a listing."""
+    return [(document.published, render_entry(document)) for document in documents(report, day)]
+
+
+@lru_cache(maxsize=128)
+def documents(report: Report, day: date) -> tuple[Document, ...]:
+    """The documents of the quarters that end on a day, or of the auction held on it."""
+    if report is REAL_TIME:
+        market_day = MarketDay(day, TZ)
+        return tuple(d for end in range(market_day.start, market_day.end, QUARTER) for d in _of_quarter(end))
+    delivery = MarketDay(day, TZ).next().start
+    return tuple(_twins(report, _NUMBERS * day.toordinal(), report.file, delivery + DAM_AT, delivery))
+
+
+def _of_quarter(end: int) -> Iterator[Document]:
+    moment = local(end, TZ)
+    stamp = f"{moment:%Y%m%d_%H%M}{'xhr' if moment.fold else ''}"
+    number, start = _NUMBERS * (end // QUARTER), end - QUARTER
+    wrong = choice(f"ercot {end}", moment.date(), 500) == 0
+    yield from _twins(REAL_TIME, number, f"{REAL_TIME.file}_{stamp}", end + OUT_AFTER, start, wrong)
+    if wrong:
+        yield from _twins(REAL_TIME, number + 2, f"{REAL_TIME.file}_retry_{stamp}", end + RETRY_AFTER, start)
+
+
+def _twins(report: Report, number: int, stem: str, published: int, start: int, wrong: bool = False) -> list[Document]:
+    first = _FIRST_NUMBER[report.number] + number
+    return [
+        Document(report, first + i, f"{stem}_{form}", published, start, wrong) for i, form in enumerate(("csv", "xml"))
+    ]
+
+
+def render_entry(document: Document) -> bytes:
+    """A document in a listing."""
+    moment = local(document.published, TZ)
+    gone = datetime.combine(moment.date() + timedelta(days=KEPT_DAYS), datetime.max.time(), moment.tzinfo)
+    return orjson.dumps(
+        {
+            "Document": {
+                "ExpiredDate": gone.isoformat(timespec="seconds"),
+                "ILMStatus": "EXT",
+                "SecurityStatus": "P",
+                "ContentSize": str(180_000 + document.number % 9_973),
+                "Extension": "zip",
+                "ReportTypeID": document.report.number,
+                "Prefix": "cdr",
+                "FriendlyName": document.name,
+                "ConstructedName": f"{_constructed(document, '%H%M%S246')}.{document.name}.zip",
+                "DocID": str(document.number),
+                "PublishDate": moment.isoformat(),
+                "ReportName": document.report.title,
+                "DUNS": "0000000000000000",
+                "DocCount": "0",
+            }
+        }
+    )
+
+
+def _constructed(document: Document, time: str) -> str:
+    return f"cdr.{document.report.number:0>8}.0000000000000000.{local(document.published, TZ):%Y%m%d.{time}}"
+
+
+def download(number: int, now: int) -> bytes:
+    """The zip of that number; empty where there is no such csv document at `now`."""
+    report, day = _place(number)
+    if not timedelta(0) <= local_date(now, TZ) - day <= timedelta(days=KEPT_DAYS):
+        return b""
+    known = (d for d in documents(report, day) if d.number == number and d.published <= now and d.name.endswith("_csv"))
+    return next(map(_zipped, known), b"")
+
+
+def _place(number: int) -> tuple[Report, date]:
+    """Which report a number is of, and the day among whose documents it stands."""
+    if number < _FIRST_NUMBER[DAY_AHEAD.number]:
+        end = (number - _FIRST_NUMBER[REAL_TIME.number]) // _NUMBERS * QUARTER
+        return REAL_TIME, local_date(max(end, 0), TZ)
+    ordinal = (number - _FIRST_NUMBER[DAY_AHEAD.number]) // _NUMBERS
+    return DAY_AHEAD, date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
+
+
+def _zipped(document: Document) -> bytes:
+    name = f"{_constructed(document, '%H%M%S')}.{document.name.removesuffix('_csv')}.csv"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(zipfile.ZipInfo(name, local(document.published, TZ).timetuple()[:6]), _text(document))
+    return out.getvalue()
+
+
+def _text(document: Document) -> bytes:
+    day = MarketDay.at(document.start, TZ)
+    found = prices(document.report, day.day)
+    if document.report is DAY_AHEAD:
+        return render_day_ahead(range(day.start, day.end, HOUR), found)
+    place, factor = (document.start - day.start) // QUARTER, WRONG if document.wrong else 1.0
+    return render_real_time(
+        document.start, {point: round(factor * series[place], 2) for point, series in found.items()}
+    )

@@ -1,0 +1,220 @@
+"""ERCOT's settlement point prices as it would write them: the csv of a report, and pages of the keyed API.
+
+Which documents hold the csv is `_ercot_documents`' business. Quirks kept: hours and quarters by the wall clock with a flag on
+the second pass, which the keyed API lists first. The real reports hold a thousand points more. Reference: FEEDS-US.md section 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from assets.simulated import grid
+from assets.simulated.format import lines, local, short
+from assets.sources.ercot import HUB
+from assets.sources.ercot.prices import TZ, ZONE
+from warehouse.clock import HOUR, MarketDay, market_days
+
+QUARTER = 900
+OUT_AFTER = 121
+"""Seconds from a quarter's end until its prices are out."""
+DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
+"""Seconds from the delivery day's midnight: half past noon of the day before, whose own clock change is over by then."""
+
+POINTS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "7RNCHSLR_ALL": (0.96, ("RN",)),
+    "A4_DGR1_RN": (0.95, ("RN",)),
+    "HB_BUSAVG": (0.995, ("SH",)),
+    HUB: (1.0, ("AH",)),
+    "HB_HOUSTON": (1.02, ("HU",)),
+    "HB_NORTH": (0.99, ("HU",)),
+    "HB_PAN": (0.93, ("HU",)),
+    "HB_SOUTH": (1.01, ("HU",)),
+    "HB_WEST": (0.98, ("HU",)),
+    "LZ_AEN": (1.01, ("LZ", "LZEW")),
+    "LZ_CPS": (1.015, ("LZ", "LZEW")),
+    "LZ_HOUSTON": (1.025, ("LZ", "LZEW")),
+    "LZ_LCRA": (1.005, ("LZ", "LZEW")),
+    "LZ_NORTH": (0.995, ("LZ", "LZEW")),
+    "LZ_RAYBN": (0.99, ("LZ", "LZEW")),
+    "LZ_SOUTH": (1.02, ("LZ", "LZEW")),
+    "LZ_WEST": (0.99, ("LZ", "LZEW")),
+}
+"""Settlement point -> its share of the hub average, and the types under which it comes; the hub average is that of four hubs."""
+
+
+class Label(NamedTuple):
+    """How ERCOT names an interval by the wall clock: hour ending 1..24, quarter 1..4, and whether an hour comes again."""
+
+    day: date
+    hour: int
+    quarter: int
+    second: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One of the two price reports, in the words of the listing and the keyed API."""
+
+    number: str
+    emil: str
+    path: str
+    title: str
+    file: str
+    fields: tuple[tuple[str, str, str, bool], ...]
+    """Name, label, type, and whether a range of it can be asked for."""
+    order: str
+
+
+_DAY = ("deliveryDate", "Delivery Date", "DATE", True)
+_POINT = ("settlementPoint", "Settlement Point", "VARCHAR", False)
+_PRICE = ("settlementPointPrice", "Settlement Point Price", "DOUBLE", True)
+_FLAG = ("DSTFlag", "DST Flag", "BOOLEAN", False)
+DAY_AHEAD = Report(
+    "12331",
+    "np4-190-cd",
+    "dam_stlmnt_pnt_prices",
+    "DAM Settlement Point Prices",
+    "DAMSPNP4190",
+    (_DAY, ("hourEnding", "Hour Ending", "VARCHAR", False), _POINT, _PRICE, _FLAG),
+    "deliveryDate: DESC,hourEnding: ASC,settlementPoint: ASC",
+)
+REAL_TIME = Report(
+    "12301",
+    "np6-905-cd",
+    "spp_node_zone_hub",
+    "Settlement Point Prices at Resource Nodes, Hubs and Load Zones",
+    "SPPHLZNP6905",
+    (
+        _DAY,
+        ("deliveryHour", "Delivery Hour", "INTEGER", True),
+        ("deliveryInterval", "Delivery Interval", "INTEGER", True),
+        _POINT,
+        ("settlementPointType", "Settlement Point Type", "VARCHAR", False),
+        _PRICE,
+        _FLAG,
+    ),
+    "deliveryDate: DESC,deliveryHour: ASC,deliveryInterval: ASC,settlementPoint: ASC",
+)
+REPORTS = {report.number: report for report in (DAY_AHEAD, REAL_TIME)}
+Prices = Mapping[str, Sequence[float]]
+"""Settlement point -> USD/MWh, an interval each."""
+
+
+def label(start: int) -> Label:
+    """The label of the interval that starts at an instant."""
+    moment = local(start, TZ)
+    return Label(moment.date(), moment.hour + 1, moment.minute // 15 + 1, bool(moment.fold))
+
+
+def step_of(report: Report) -> int:
+    """Seconds of its intervals."""
+    return HOUR if report is DAY_AHEAD else QUARTER
+
+
+@lru_cache(maxsize=128)
+def prices(report: Report, day: date) -> Prices:
+    """The model's prices of a market day at every point, with two decimals."""
+    market_day, step = MarketDay(day, TZ), step_of(report)
+    starts = np.arange(market_day.start, market_day.end, step)
+    hub = grid.price(ZONE, starts, step, "day_ahead" if report is DAY_AHEAD else "real_time")
+    return {point: (share * hub).round(2).tolist() for point, (share, _) in POINTS.items()}
+
+
+def out_at(report: Report, start: int) -> int:
+    """When the price of an interval comes out."""
+    return MarketDay.at(start, TZ).start + DAM_AT if report is DAY_AHEAD else start + QUARTER + OUT_AFTER
+
+
+def render_day_ahead(starts: Sequence[int], by_point: Prices) -> bytes:
+    """The csv of the auction: hours labelled by their end, the second pass of the repeated one flagged Y."""
+    rows = ["DeliveryDate,HourEnding,SettlementPoint,SettlementPointPrice,DSTFlag"]
+    for i, start in enumerate(starts):
+        at = label(start)
+        rows += [
+            f"{at.day:%m/%d/%Y},{at.hour:02d}:00,{point},{found[i]:6.2f},{'NY'[at.second]}"
+            for point, found in sorted(by_point.items())
+        ]
+    return lines(rows, "\n")
+
+
+def render_real_time(start: int, by_point: Mapping[str, float]) -> bytes:
+    """The csv of a quarter: a row for every type of a point."""
+    rows = [
+        "DeliveryDate,DeliveryHour,DeliveryInterval,SettlementPointName,SettlementPointType,SettlementPointPrice,DSTFlag"
+    ]
+    at = label(start)
+    head, flag = f"{at.day:%m/%d/%Y},{at.hour},{at.quarter}", "NY"[at.second]
+    for point, price in sorted(by_point.items()):
+        rows += [f"{head},{point},{kind},{short(price, 2)},{flag}" for kind in POINTS[point][1]]
+    return lines(rows, "\n")
+
+
+def keyed(report: Report, asked: Mapping[str, str], now: int) -> bytes:
+    """The page that was asked for: delivery days from..to of one settlement point, as far as its prices are out."""
+    days = market_days(date.fromisoformat(asked["deliveryDateFrom"]), date.fromisoformat(asked["deliveryDateTo"]), TZ)
+    point = asked["settlementPoint"]
+    rows = [
+        (label(start), point, price)
+        for day in days
+        if point in POINTS
+        for start, price in zip(range(day.start, day.end, step_of(report)), prices(report, day.day)[point], strict=True)
+        if out_at(report, start) <= now
+    ]
+    query = {name: value for name, value in asked.items() if name not in ("page", "size")}
+    return render_keyed(report, query, rows, int(asked.get("page", "1")), int(asked.get("size", "1000")))
+
+
+def render_keyed(
+    report: Report, query: Mapping[str, str], rows: Iterable[tuple[Label, str, float]], page: int, size: int
+) -> bytes:
+    """A page of the keyed API from all its rows: the newest day first."""
+    ordered = sorted(
+        rows, key=lambda row: (-row[0].day.toordinal(), row[0].hour, row[0].quarter, not row[0].second, row[1])
+    )
+    base = f"https://api.ercot.com/api/public-reports/{report.emil}"
+    return orjson.dumps(
+        {
+            "_meta": {
+                "totalRecords": len(ordered),
+                "pageSize": size,
+                "totalPages": -(-len(ordered) // size),
+                "currentPage": page,
+                "query": {"parameterCount": len(query), "parameters": query, "sortedBy": report.order},
+            },
+            "report": {
+                "reportName": report.path,
+                "reportDisplayName": report.title,
+                "reportId": report.number,
+                "reportEMIL": report.emil.upper(),
+                "downloadLimit": 2_000_000,
+            },
+            "fields": [_field(i, *found) for i, found in enumerate(report.fields, start=1)],
+            "data": [_cells(report, *row) for row in ordered[(page - 1) * size : page * size]],
+            "_links": {"self": {"href": f"{base}/{report.path}"}, "parent": {"href": base}},
+        }
+    )
+
+
+def _field(place: int, name: str, words: str, kind: str, ranged: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "label": words,
+        "cardinality": place,
+        "dataType": kind,
+        "searchable": True,
+        "sortable": True,
+        "hasRange": ranged,
+    }
+
+
+def _cells(report: Report, at: Label, point: str, price: float) -> list[Any]:
+    if report is DAY_AHEAD:
+        return [at.day.isoformat(), f"{at.hour:02d}:00", point, price, at.second]
+    return [at.day.isoformat(), at.hour, at.quarter, point, POINTS[point][1][0], price, at.second]

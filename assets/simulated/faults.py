@@ -1,0 +1,96 @@
+"""Faults that can be switched on: EMDS_FAULTS = `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`.
+
+A fault is `source[.product][#day]:kind[=minutes][@from/to]`: of questions about that market day only, between two
+instants only; without them it holds always. Kinds: `timeout`, `429`, `503`,
+`truncated` (half the body), `changed` (every column, member or element renamed), `frozen` (the file stops being
+updated), `late` (published so many minutes later).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assets.fetch.session import Reply
+from assets.parsing.body import is_zip, unzipped
+from assets.simulated.answer import Answer
+from warehouse import clock
+from warehouse.errors import BadWindow, FeedUnavailable
+from warehouse.market import Request
+
+KINDS = ("timeout", "429", "503", "truncated", "changed", "frozen", "late")
+_FORM = re.compile(
+    r"(?P<feed>[a-z_]+(\.[a-z_]+)?)(#(?P<day>\d{4}-\d\d-\d\d))?:(?P<kind>[a-z0-9]+)(=(?P<minutes>\d+))?"
+    r"(@(?P<start>[^/]+)/(?P<end>.+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong for a source or a feed, from `start` until before `end` (Unix seconds)."""
+
+    feed: str
+    kind: str
+    minutes: int = 60
+    start: int = 0
+    end: int = clock.LAST_INSTANT
+    day: str = ""
+
+    def concerns(self, request: Request, now: int) -> bool:
+        """Whether a question asked at an instant meets it."""
+        named = self.feed in (request.feed, request.feed.split(".")[0])
+        return named and self.start <= now < self.end and (not self.day or self.day in map(str, request.days))
+
+
+def parse(text: str) -> tuple[Fault, ...]:
+    """The faults that a setting names. Raises BadWindow for one that does not read."""
+    return tuple(_fault(word.strip()) for word in text.split(",") if word.strip())
+
+
+def _fault(word: str) -> Fault:
+    found = _FORM.fullmatch(word)
+    if found is None or found["kind"] not in KINDS:
+        raise BadWindow(
+            f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] with a kind of {', '.join(KINDS)}"
+        )
+    span = (clock.instant(found["start"]), clock.instant(found["end"])) if found["start"] else (0, clock.LAST_INSTANT)
+    return Fault(found["feed"], found["kind"], int(found["minutes"] or 60), *span, found["day"] or "")
+
+
+def carried(fault: Fault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:
+    """The reply under a fault. Raises FeedUnavailable for a time-out."""
+    if fault.kind == "timeout":
+        raise FeedUnavailable("timed out (simulated)")
+    if fault.kind in ("429", "503"):
+        return Reply(int(fault.kind), {"retry-after": "30"}, b"")
+    when = {"frozen": min(now, fault.start or now - 86400), "late": now - 60 * fault.minutes}.get(fault.kind, now)
+    found = answer(request, when)
+    body = {"truncated": _halved, "changed": _renamed}.get(fault.kind, bytes)(found.body)
+    return Reply(found.status, dict(found.headers), body)
+
+
+def _halved(body: bytes) -> bytes:
+    return body[: len(body) // 2]
+
+
+def _renamed(body: bytes) -> bytes:
+    """The body with other names: JSON members, XML elements, the columns of a CSV's header lines; inside a zip too."""
+    if is_zip(body):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in unzipped(body):
+                archive.writestr(name, _renamed(content))
+        return out.getvalue()
+    head = body.lstrip()[:1]
+    if head in (b"{", b"["):
+        return re.sub(rb'"([A-Za-z_][\w .-]*)"\s*:', rb'"\1_v2":', body)
+    if head == b"<":
+        return re.sub(rb"<(/?)([A-Za-z_])", rb"<\1v2_\2", body)
+    return b"\n".join(_renamed_line(line, i == 0) for i, line in enumerate(body.split(b"\n")))
+
+
+def _renamed_line(line: bytes, first: bool) -> bytes:
+    return re.sub(rb"[A-Za-z_]{2,}", rb"\g<0>_V2", line) if first or line.startswith(b"I,") else line

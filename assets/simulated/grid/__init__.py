@@ -1,0 +1,312 @@
+"""The model grid: demand, prices, mix, intensity, capacities and flows of the 25 zones at any instant.
+
+Every figure follows from the zone and the instant alone: the same in every process, whatever was asked before, continuous
+over days and clock changes. Functions take `ts`, interval starts in Unix seconds (numpy int64), and `step`, the interval's
+length in seconds, and give the mean of the interval at its five-minute points, in the shape of `ts`. Rounding, stamps and
+what is not published yet are the renderers' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from assets.simulated.grid.noise import Floats, Ints, mixed, smooth
+from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, SITES, Site
+from assets.simulated.grid.sky import season, sun, week_hour
+from assets.simulated.grid.ties import TIES, Tie
+from warehouse.clock import DAY, HOUR
+from warehouse.zones import ZONES
+
+FIVE = 300
+MINUTE = 60
+
+_WORKDAY = (
+    0.80,
+    0.77,
+    0.755,
+    0.75,
+    0.76,
+    0.81,
+    0.91,
+    1.02,
+    1.07,
+    1.08,
+    1.085,
+    1.09,
+    1.085,
+    1.075,
+    1.065,
+    1.065,
+    1.085,
+    1.13,
+    1.16,
+    1.145,
+    1.10,
+    1.04,
+    0.95,
+    0.86,
+)
+_DAY_OFF = (
+    0.86,
+    0.82,
+    0.80,
+    0.785,
+    0.78,
+    0.79,
+    0.82,
+    0.88,
+    0.96,
+    1.03,
+    1.07,
+    1.09,
+    1.09,
+    1.07,
+    1.05,
+    1.05,
+    1.08,
+    1.14,
+    1.18,
+    1.17,
+    1.13,
+    1.07,
+    0.99,
+    0.92,
+)
+_GB_INTENSITY = {"gas": 394.0, "coal": 937.0, "biomass": 120.0, "imports": 130.0, "other": 300.0}
+"""gCO2 per kWh, as the publisher weighs fuels; what is not named emits nothing."""
+
+
+def demand(zone: str, ts: Ints, step: int = FIVE) -> Floats:
+    """MW used in a zone, less what its roofs produce."""
+    return _mean(lambda at: _demand(zone, at), ts, step)
+
+
+def price(zone: str, ts: Ints, step: int = FIVE, market: str = "real_time") -> Floats:
+    """The zone's price in its currency per MWh: `day_ahead`, what was expected of the interval; `real_time`, what came of it."""
+    if market not in ("day_ahead", "real_time"):
+        raise ValueError(f"no market {market!r}")
+    site = SITES[zone]
+    expected = _mean(lambda at: _expected(zone, at), ts, step)
+    came = expected if market == "day_ahead" else expected + _mean(lambda at: _surprise(zone, at), ts, step)
+    found: Floats = np.clip(came, site.floor, site.cap)
+    return found
+
+
+def generation(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
+    """The mix by fuel: for GB per cent in NESO's nine fuels, adding up to 100; for US-CAISO MW, the battery negative while it charges.
+
+    California's fuels and its interchange add up to its demand.
+    """
+    mix = {"GB": _mix_of_gb, "US-CAISO": _mix_of_california}[zone]
+    fuels = tuple(mix(np.zeros(1, np.int64)))
+    stacked = _mean(lambda at: np.stack([*mix(at).values()]), ts, step)
+    return dict(zip(fuels, stacked, strict=True))
+
+
+def carbon_intensity(ts: Ints, step: int = FIVE) -> Floats:
+    """gCO2/kWh of the electricity used in GB, from its mix."""
+    mix = generation("GB", ts, step)
+    return sum((mix[fuel] / 100.0 * grams for fuel, grams in _GB_INTENSITY.items()), np.zeros(np.shape(ts)))
+
+
+def capacity(zone: str, year: int) -> dict[str, float]:
+    """Installed MW by fuel at the start of a year, for the zones that publish it. Raises KeyError."""
+    return {
+        fuel: float(round(mw * (1.0 + GROWTH.get(fuel, 0.0)) ** (year - 2025)))
+        for fuel, mw in CAPACITY_2025[zone].items()
+    }
+
+
+def ties(zone: str) -> tuple[Tie, ...]:
+    """The lines that end in a zone."""
+    return _TIES_OF[zone]
+
+
+def neighbours(zone: str) -> dict[str, tuple[Tie, ...]]:
+    """The lines by the area beyond them."""
+    found: dict[str, tuple[Tie, ...]] = {}
+    for tie in ties(zone):
+        area = tie.b if tie.a == zone else tie.a
+        found[area] = (*found.get(area, ()), tie)
+    return found
+
+
+def flow(tie: Tie | str, ts: Ints, step: int = FIVE) -> Floats:
+    """MW over a line (or the line of that id), + from its `a` to its `b`."""
+    line = _TIE_BY_ID[tie] if isinstance(tie, str) else tie
+    return _mean(lambda at: _flow(line, at), ts, step)
+
+
+def inflow(zone: str, tie: Tie, ts: Ints, step: int = FIVE) -> Floats:
+    """MW over a line, + into the zone."""
+    return flow(tie, ts, step) if tie.b == zone else -flow(tie, ts, step)
+
+
+def border(zone: str, area: str, ts: Ints, step: int = FIVE) -> Floats:
+    """MW over all lines between a zone and an area, + into the zone."""
+    return sum((inflow(zone, tie, ts, step) for tie in neighbours(zone)[area]), np.zeros(np.shape(ts)))
+
+
+def interchange(zone: str, ts: Ints, step: int = FIVE) -> Floats:
+    """MW of net import: the sum of all lines."""
+    return sum((inflow(zone, tie, ts, step) for tie in ties(zone)), np.zeros(np.shape(ts)))
+
+
+def as_published(
+    values: Floats, ts: Ints, now: int, series: str, settles: int = 2 * DAY, share: float = 0.004
+) -> Floats:
+    """What a publisher that revises states at `now`: values younger than `settles` seconds are off by up to `share` of themselves.
+
+    `series` names whose first estimates they are (`eia.demand/US-PJM`): each series errs in its own way, the same way in
+    every answer until it settles.
+    """
+    first = values * (1.0 + share * smooth(f"first estimate/{series}", ts, 3 * HOUR))
+    found: Floats = np.where(ts + settles > now, first, values)
+    return found
+
+
+def _mean(value: Callable[[Ints], Floats], ts: Ints, step: int) -> Floats:
+    """The mean of an interval over its five-minute points; `value` may add axes in front."""
+    starts = np.asarray(ts, np.int64)
+    count = max(1, step // FIVE)
+    if count == 1:
+        return value(starts)
+    points = (starts[..., None] + FIVE * np.arange(count)).reshape(-1)
+    found = value(points)
+    mean: Floats = found.reshape(*found.shape[:-1], *starts.shape, count).mean(axis=-1)
+    return mean
+
+
+def _demand(zone: str, ts: Ints) -> Floats:
+    site, tz = SITES[zone], ZONES[zone].tz
+    summer_day, winter_day = (205, 15) if site.latitude > 0 else (20, 200)
+    rhythm = np.interp(week_hour(ts, tz), _WEEK, _rhythm(site.weekend, site.swing))
+    weather = 1.0 + site.winter * season(ts, winter_day) + site.summer * season(ts, summer_day)
+    weather += (site.winter + site.summer) * mixed(f"weather/{zone}", ts, (0.25, 4 * DAY), (0.10, DAY))
+    wobble = 1.0 + mixed(f"demand/{zone}", ts, (0.008, 3 * HOUR), (0.002, 20 * MINUTE))
+    level = site.mean / (1.0 + 0.25 * (site.winter + site.summer))
+    found: Floats = level * weather * rhythm * wobble
+    return found - site.rooftop * _sunshine(zone, ts) if site.rooftop else found
+
+
+_WEEK = np.arange(169.0)
+
+
+@lru_cache(maxsize=64)
+def _rhythm(weekend: float, swing: float) -> Floats:
+    """Demand over the hours of a week, mean 1."""
+    days = [np.array(_WORKDAY)] * 5 + [np.array(_DAY_OFF) * weekend * 1.01, np.array(_DAY_OFF) * weekend * 0.97]
+    hours = np.concatenate(days)
+    hours /= hours.mean()
+    spread = 1.0 + swing * (hours - 1.0)
+    return np.append(spread, spread[0])
+
+
+def _sunshine(zone: str, ts: Ints) -> Floats:
+    """The share of its installed power that solar gives."""
+    site = SITES[zone]
+    clouds = np.clip(0.70 + mixed(f"clouds/{zone}", ts, (0.28, DAY), (0.10, 2 * HOUR)), 0.12, 1.0)
+    found: Floats = sun(ts, site.latitude, site.longitude) ** 1.15 * clouds
+    return found
+
+
+def _breeze(zone: str, ts: Ints) -> Floats:
+    """The share of its installed power that wind gives."""
+    gusts = mixed(f"wind/{zone}", ts, (0.33, 60 * HOUR), (0.18, 14 * HOUR), (0.04, 90 * MINUTE))
+    found: Floats = np.clip(0.34 + gusts, 0.01, 0.93)
+    return found
+
+
+def _tightness(zone: str, ts: Ints) -> Floats:
+    """What wind and sun leave to other plants, 1 in the mean. Of a glut, neighbours take a part."""
+    site = SITES[zone]
+    green = site.wind * _breeze(zone, ts) + site.solar * _sunshine(zone, ts)
+    found: Floats = (_demand(zone, ts) - site.taken(green)) / site.residual
+    return found
+
+
+def _expected(zone: str, ts: Ints) -> Floats:
+    """A merit order: flat where cheap plants run, steep where the last ones do, below zero where even they are too many."""
+    site, tight = SITES[zone], _tightness(zone, ts)
+    order = 0.08 + 0.84 * np.maximum(tight, 0.12 * tight) + 0.06 * np.exp(np.minimum(4.5 * (tight - 1.2), 3.5))
+    glut = 0.6 * np.tanh(2.2 * np.maximum(0.0, 0.5 - tight))
+    fuel = 1.0 + mixed(f"fuel price/{zone}", ts, (0.20, 60 * DAY), (0.08, 6 * DAY))
+    found: Floats = site.price * (order - glut) * fuel * (1.0 + 0.05 * smooth(f"bids/{zone}", ts, HOUR))
+    return found
+
+
+def _surprise(zone: str, ts: Ints) -> Floats:
+    """How far real time comes out from what was expected: small swings, and now and then a spike or a glut."""
+    site = SITES[zone]
+    swings = mixed(f"real time/{zone}", ts, (0.14, 2 * HOUR), (0.10, 20 * MINUTE), (0.04, 8 * MINUTE))
+    rare = smooth(f"spikes/{zone}", ts, 50 * MINUTE) * (0.6 + 0.4 * smooth(f"nervous/{zone}", ts, 2 * DAY))
+    spike = 40.0 * site.spikes * np.maximum(0.0, rare - 0.88) - 14.0 * np.maximum(0.0, -rare - 0.85)
+    found: Floats = site.price * (swings + spike)
+    return found
+
+
+def _flow(tie: Tie, ts: Ints) -> Floats:
+    site: Site = SITES[tie.a]
+    push = 1.6 * tie.bias + mixed(f"flow/{tie.id}", ts, (0.75, 2 * DAY), (0.55, 7 * HOUR), (0.12, 40 * MINUTE))
+    if tie.sunny:
+        push += 2.5 * tie.sunny * (sun(ts, site.latitude, site.longitude) - 0.3)
+    share = np.tanh(push)
+    found: Floats = np.where(share > 0, share * tie.forward, share * tie.backward)
+    return found
+
+
+def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
+    """Per cent by NESO's fuels. Gas follows; where even its least is too much, wind is held back."""
+    used, net = _demand("GB", ts), interchange("GB", ts)
+    imports, needed = np.maximum(0.0, net), used + np.maximum(0.0, -net)
+    mix = {
+        "biomass": 2_000.0 + 900.0 * smooth("biomass/GB", ts, 18 * HOUR),
+        "coal": np.zeros(ts.shape),
+        "imports": imports,
+        "gas": imports,
+        "nuclear": 4_300.0 + 500.0 * smooth("nuclear/GB", ts, 20 * DAY),
+        "other": np.full(ts.shape, 350.0),
+        "hydro": 450.0 + 300.0 * smooth("hydro/GB", ts, 2 * DAY),
+        "solar": 9_000.0 * _sunshine("GB", ts),
+        "wind": SITES["GB"].wind * _breeze("GB", ts),
+    }
+    rest = needed - sum(mix[name] for name in ("biomass", "imports", "nuclear", "other", "hydro", "solar"))
+    mix["wind"] = np.minimum(mix["wind"], np.maximum(0.0, rest - 1_000.0))
+    mix["gas"] = np.maximum(1_000.0, rest - mix["wind"])
+    total = sum(mix.values(), np.zeros(ts.shape))
+    return {fuel: 100.0 * mw / total for fuel, mw in mix.items()}
+
+
+def _mix_of_california(ts: Ints) -> dict[str, Floats]:
+    """MW by fuel. Gas follows; where even its least is too much, solar is held back, and then batteries charge."""
+    site = SITES["US-CAISO"]
+    height = sun(ts, site.latitude, site.longitude)
+    evening = np.interp(
+        week_hour(ts, ZONES["US-CAISO"].tz) % 24.0, [0, 5, 8, 16, 19, 21, 24], [0.1, 0.15, 0.1, 0.0, 1.0, 0.8, 0.1]
+    )
+    mix = {
+        "solar": site.solar * _sunshine("US-CAISO", ts),
+        "wind": site.wind * _breeze("US-CAISO", ts),
+        "geothermal": 850.0 + 40.0 * smooth("geothermal/CAISO", ts, DAY),
+        "biomass": 480.0 + 60.0 * smooth("biomass/CAISO", ts, DAY),
+        "hydro": 2_300.0 + 1_200.0 * season(ts, 140) + 500.0 * smooth("hydro/CAISO", ts, 9 * HOUR),
+        "coal": np.full(ts.shape, 4.0),
+        "nuclear": 2_240.0 + 20.0 * smooth("nuclear/CAISO", ts, 6 * DAY),
+        "gas": np.zeros(ts.shape),
+        "battery": 6_500.0 * evening - 6_000.0 * height**2,
+        "other": np.zeros(ts.shape),
+    }
+    rest = (
+        _demand("US-CAISO", ts) - interchange("US-CAISO", ts) - sum(mw for fuel, mw in mix.items() if fuel != "solar")
+    )
+    mix["solar"] = np.minimum(mix["solar"], np.maximum(0.0, rest - 1_500.0))
+    mix["gas"] = np.maximum(1_500.0, rest - mix["solar"])
+    mix["battery"] -= mix["gas"] + mix["solar"] - rest
+    return mix
+
+
+_TIE_BY_ID = {tie.id: tie for tie in TIES}
+_TIES_OF = {zone: tuple(tie for tie in TIES if zone in (tie.a, tie.b)) for zone in SITES}

@@ -1,0 +1,207 @@
+"""What each zone is like: how much it uses and when, where it lies, what wind and sun it has, what its power costs.
+
+Round figures of the mid-2020s, so that every size on a map looks like the real one. Not measurements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assets.simulated.grid.noise import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One zone. Powers in MW, prices in the zone's currency per MWh, shares of 1."""
+
+    mean: float
+    """Mean demand over a year."""
+    winter: float
+    """How much more is used in the depth of winter."""
+    summer: float
+    """And at the height of summer."""
+    weekend: float
+    """Weekend demand as a share of a working day's."""
+    swing: float
+    """How far day and night lie apart; 1 is usual."""
+    latitude: float
+    longitude: float
+    wind: float
+    """Installed."""
+    solar: float
+    """What the metered panels of a zone give at once, at most."""
+    price: float
+    """Mean wholesale price."""
+    rooftop: float = 0.0
+    """Solar behind the meter: it lowers demand."""
+    spikes: float = 1.0
+    """How wild its real-time market is; 1 is usual."""
+    floor: float = -500.0
+    cap: float = 4000.0
+
+    @property
+    def residual(self) -> float:
+        """What is left for other plants in the mean: prices turn around it."""
+        return self.mean - float(self.taken(np.float64(0.34 * self.wind + 0.15 * self.solar)))
+
+    def taken(self, green: Floats | np.float64) -> Floats:
+        """How much of some MW of wind and sun is used here: the more there is, the more goes elsewhere."""
+        most = 0.9 * self.mean
+        found: Floats = most * np.tanh(green / most)
+        return found
+
+
+SITES = {
+    "US-CAISO": Site(26_000, 0.02, 0.28, 0.95, 1.0, 36.5, -119.5, 6_500, 20_000, 42, 7_000, floor=-150, cap=1000),
+    "US-ERCOT": Site(53_000, 0.10, 0.30, 0.95, 0.9, 31.0, -98.0, 39_000, 26_000, 38, spikes=2.0, floor=-250, cap=5000),
+    "US-PJM": Site(90_000, 0.15, 0.25, 0.93, 0.9, 40.0, -78.0, 12_000, 12_000, 40, floor=-300, cap=2000),
+    "US-MISO": Site(74_000, 0.10, 0.22, 0.93, 0.85, 42.0, -90.0, 31_000, 10_000, 34, floor=-300, cap=2000),
+    "US-NYISO": Site(17_200, 0.06, 0.27, 0.92, 1.0, 42.5, -75.0, 2_600, 1_500, 46, floor=-300, cap=2000),
+    "US-ISONE": Site(13_300, 0.12, 0.25, 0.94, 1.0, 42.7, -71.8, 1_600, 2_500, 52, floor=-150, cap=2000),
+    "US-SPP": Site(32_000, 0.12, 0.26, 0.95, 0.8, 38.0, -97.0, 34_000, 1_500, 30, spikes=1.5, floor=-300, cap=2000),
+    "GB": Site(31_000, 0.28, 0.0, 0.92, 1.2, 53.0, -1.5, 30_000, 4_000, 75, 9_000, floor=-150, cap=1500),
+    "AU-NSW": Site(8_600, 0.12, 0.10, 0.93, 1.0, -33.0, 149.5, 3_500, 5_000, 95, 3_800, 4.0, -1000, 20_300),
+    "AU-QLD": Site(6_900, 0.02, 0.18, 0.96, 1.0, -25.0, 150.0, 2_500, 4_500, 88, 3_400, 4.0, -1000, 20_300),
+    "AU-VIC": Site(5_600, 0.16, 0.08, 0.93, 1.0, -37.5, 145.0, 5_000, 1_500, 76, 3_000, 4.0, -1000, 20_300),
+    "AU-SA": Site(1_650, 0.12, 0.15, 0.95, 1.0, -34.5, 138.6, 2_600, 800, 82, 1_500, 6.0, -1000, 20_300),
+    "AU-TAS": Site(1_150, 0.18, 0.0, 0.97, 0.8, -42.0, 146.8, 570, 20, 80, 120, 2.0, -1000, 20_300),
+    "DE-LU": Site(54_000, 0.14, 0.0, 0.83, 1.1, 51.0, 10.0, 72_000, 60_000, 78),
+    "FR": Site(50_000, 0.36, 0.0, 0.90, 1.0, 46.5, 2.5, 23_000, 16_000, 60),
+    "ES": Site(26_500, 0.08, 0.08, 0.88, 1.05, 40.0, -3.7, 31_000, 22_000, 62),
+    "IT-NO": Site(18_500, 0.05, 0.12, 0.78, 1.2, 45.3, 9.8, 200, 6_000, 108),
+    "NL": Site(12_800, 0.14, 0.0, 0.87, 1.1, 52.2, 5.3, 11_500, 9_000, 78, 4_000),
+    "BE": Site(9_300, 0.15, 0.0, 0.88, 1.0, 50.7, 4.6, 5_500, 6_500, 76),
+    "PL": Site(18_800, 0.12, 0.02, 0.85, 1.1, 52.0, 19.2, 10_500, 12_500, 95),
+    "SE-3": Site(9_600, 0.32, 0.0, 0.93, 0.8, 59.5, 15.5, 4_500, 1_500, 45),
+    "NO-2": Site(4_100, 0.30, 0.0, 0.96, 0.7, 58.7, 7.5, 1_500, 100, 62),
+    "DK-1": Site(2_450, 0.15, 0.0, 0.88, 1.1, 56.0, 9.2, 5_000, 1_700, 72),
+    "AT": Site(7_100, 0.17, 0.0, 0.84, 1.05, 47.5, 14.0, 4_000, 4_800, 88),
+    "CH": Site(7_000, 0.22, 0.0, 0.87, 0.9, 46.8, 8.2, 100, 4_500, 82),
+}
+
+CAPACITY_2025 = {
+    "DE-LU": {
+        "lignite": 15_000,
+        "coal": 16_000,
+        "gas": 35_500,
+        "oil": 3_000,
+        "hydro": 5_000,
+        "pumped_storage": 9_800,
+        "wind_onshore": 63_500,
+        "wind_offshore": 9_200,
+        "solar": 95_000,
+        "biomass": 8_600,
+        "waste": 1_900,
+        "geothermal": 50,
+        "other": 1_200,
+    },
+    "FR": {
+        "nuclear": 63_000,
+        "coal": 1_800,
+        "gas": 12_900,
+        "oil": 2_300,
+        "hydro": 19_500,
+        "pumped_storage": 5_000,
+        "wind_onshore": 23_500,
+        "wind_offshore": 1_500,
+        "solar": 24_500,
+        "biomass": 1_300,
+        "waste": 900,
+        "marine": 200,
+    },
+    "ES": {
+        "nuclear": 7_100,
+        "coal": 1_900,
+        "gas": 30_500,
+        "oil": 700,
+        "hydro": 14_200,
+        "pumped_storage": 6_000,
+        "wind_onshore": 31_500,
+        "solar": 32_000,
+        "biomass": 1_000,
+        "waste": 500,
+        "other": 600,
+    },
+    "NL": {
+        "nuclear": 500,
+        "coal": 4_000,
+        "gas": 15_500,
+        "hydro": 40,
+        "wind_onshore": 7_000,
+        "wind_offshore": 4_700,
+        "solar": 26_000,
+        "biomass": 500,
+        "waste": 750,
+        "other": 500,
+    },
+    "BE": {
+        "nuclear": 3_900,
+        "gas": 7_300,
+        "oil": 150,
+        "hydro": 180,
+        "pumped_storage": 1_300,
+        "wind_onshore": 3_300,
+        "wind_offshore": 2_300,
+        "solar": 10_500,
+        "biomass": 700,
+        "waste": 350,
+        "battery": 500,
+    },
+    "PL": {
+        "lignite": 7_700,
+        "coal": 22_500,
+        "gas": 6_300,
+        "oil": 350,
+        "hydro": 1_000,
+        "pumped_storage": 1_400,
+        "wind_onshore": 10_500,
+        "solar": 20_500,
+        "biomass": 900,
+        "other": 500,
+    },
+    "NO-2": {"hydro": 11_200, "pumped_storage": 900, "wind_onshore": 1_500, "gas": 40, "waste": 30},
+    "DK-1": {
+        "coal": 800,
+        "gas": 1_500,
+        "oil": 300,
+        "hydro": 10,
+        "wind_onshore": 3_700,
+        "wind_offshore": 1_500,
+        "solar": 2_600,
+        "biomass": 900,
+        "waste": 200,
+    },
+    "AT": {
+        "gas": 4_200,
+        "oil": 150,
+        "hydro": 8_900,
+        "pumped_storage": 5_300,
+        "wind_onshore": 4_200,
+        "solar": 7_800,
+        "biomass": 500,
+        "waste": 120,
+        "geothermal": 1,
+    },
+    "CH": {
+        "nuclear": 2_970,
+        "hydro": 13_300,
+        "pumped_storage": 3_900,
+        "wind_onshore": 100,
+        "solar": 7_200,
+        "waste": 450,
+    },
+}
+"""MW by fuel at the start of 2025."""
+
+GROWTH = {
+    "solar": 0.18,
+    "wind_onshore": 0.05,
+    "wind_offshore": 0.07,
+    "battery": 0.45,
+    "coal": -0.06,
+    "lignite": -0.05,
+    "oil": -0.03,
+}
+"""A year's growth as a share; fuels that are not named stand still."""

@@ -1,0 +1,187 @@
+"""MISO's daily reports as they would lie on its document server: prices as CSV, forecast and actual load as a workbook.
+
+Quirks kept: numbers without a leading zero, a blank line and zeros in the date that come and go, preliminary prices that final
+ones replace, hours by their end on standard time, a workbook named by the day after with days of forecasts behind the actual one.
+Reference: FEEDS-US.md section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, time, timedelta
+
+import numpy as np
+
+from assets.simulated import grid
+from assets.simulated.format import choice, lines, short
+from assets.simulated.grid.noise import Floats, Ints, smooth
+from assets.simulated.miso.workbook import Cell, workbook
+from assets.sources.miso import HUB, PRELIMINARY_DAYS, TZ, ZONE
+from warehouse.clock import DAY, HOUR, MarketDay
+
+TITLES = {
+    "da_expost_lmp.csv": "Day Ahead Market ExPost LMPs",
+    "rt_lmp_prelim.csv": "Real-Time Preliminary Market LMPs",
+    "rt_lmp_final.csv": "Real-Time Final Market LMPs",
+}
+OUT = {
+    "da_expost_lmp.csv": (-1, time(13, 45)),
+    "rt_lmp_prelim.csv": (1, time(10, 30)),
+    "rt_lmp_final.csv": (PRELIMINARY_DAYS, time(12)),
+    "df_al.xls": (0, time(0, 20)),
+}
+"""File -> when it comes out: days after the day in its name, and the hour in standard time."""
+YEARS = 3
+"""Calendar years before the running one that stay."""
+SPREAD_SINCE = date(2026, 4, 27)
+"""The first workbook with blank rows and columns of merged cells."""
+
+NODES = {
+    "AECI": ("Interface", -0.065, -0.035),
+    "ALTE.ALTE": ("Loadzone", 0.013, -0.007),
+    "ARKANSAS.HUB": ("Hub", -0.011, -0.001),
+    "CIN.PSI": ("Loadzone", 0.032, 0.018),
+    "ILLINOIS.HUB": ("Hub", -0.023, -0.006),
+    HUB: ("Hub", 0.035, 0.03),
+    "LEPA.LEPA": ("Loadzone", 0.013, 0.0),
+    "LGEE": ("Interface", 0.028, 0.004),
+    "LOUISIANA.HUB": ("Hub", 0.011, 0.0),
+    "MGE.AZ": ("Loadzone", 0.004, -0.011),
+    "MHEB": ("Interface", -0.012, -0.11),
+    "MICHIGAN.HUB": ("Hub", 0.022, 0.108),
+    "MINN.HUB": ("Hub", -0.052, -0.025),
+    "MS.HUB": ("Hub", 0.0, 0.0),
+    "ONT": ("Interface", 0.003, 0.072),
+    "PJMC": ("Interface", -0.004, -0.042),
+    "SOCO": ("Interface", 0.007, 0.0),
+    "SWPP": ("Interface", -0.065, -0.104),
+    "TEXAS.HUB": ("Hub", 0.043, 0.0),
+    "TVA": ("Interface", 0.009, 0.016),
+    "WEC.AZ": ("Loadzone", -0.014, -0.12),
+    "WPS.AZ": ("Loadzone", 0.047, -0.128),
+}
+"""Node -> its type, and its losses and congestion as shares of the energy price. The real reports name some 2,500."""
+AREAS = {"LRZ1": 0.17, "LRZ2_7": 0.226, "LRZ3_5": 0.137, "LRZ4": 0.066, "LRZ6": 0.143, "LRZ8_9_10": 0.258}
+"""The resource zones and their shares of the load."""
+FORECAST_DAYS = 6
+
+
+def report(day: date, name: str, now: int) -> bytes:
+    """The file of that name and of the day in it as it lies there at `now`; empty where there is none."""
+    if name not in OUT or now < _out(day, name) or day.year < MarketDay.at(now, TZ).day.year - YEARS:
+        return b""
+    if name == "df_al.xls":
+        return _load(day)
+    if name == "rt_lmp_prelim.csv" and now >= MarketDay(day, TZ).start + (PRELIMINARY_DAYS + 1) * DAY:
+        return b""
+    return _prices(day, name, now)
+
+
+def _out(day: date, name: str) -> int:
+    days, at = OUT[name]
+    return MarketDay(day, TZ).start + days * DAY + at.hour * HOUR + at.minute * 60
+
+
+def _prices(day: date, name: str, now: int) -> bytes:
+    starts = _hours(day)
+    hub = grid.price(ZONE, starts, HOUR, "day_ahead" if name.startswith("da") else "real_time")
+    if name == "rt_lmp_prelim.csv":
+        hub = grid.as_published(hub, starts, now, "miso preliminary", settles=30 * DAY)
+    shown = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
+    table = [
+        (node, NODES[node][0], value, found[value].tolist())
+        for value in ("LMP", "MCC", "MLC")
+        for node, found in priced(hub).items()
+    ]
+    return render_prices(TITLES[name], shown, bool(choice("miso gap", day, 3)), table)
+
+
+def _hours(day: date) -> Ints:
+    start = MarketDay(day, TZ).start
+    return np.arange(start, start + DAY, HOUR)
+
+
+def priced(hub: Floats) -> dict[str, Mapping[str, Floats]]:
+    """LMP and its parts at every node from the price at the hub, with two decimals; energy is the same everywhere."""
+    total = hub.round(2)
+    base = hub / (1.0 + sum(NODES[HUB][1:]))
+    parts = {
+        node: {"MLC": (loss * base).round(2), "MCC": (congestion * base).round(2)}
+        for node, (_, loss, congestion) in NODES.items()
+    }
+    energy = total - parts[HUB]["MLC"] - parts[HUB]["MCC"]
+    return {node: {"LMP": (energy + own["MLC"] + own["MCC"]).round(2), **own} for node, own in parts.items()}
+
+
+def render_prices(title: str, shown: str, gap: bool, table: Iterable[tuple[str, str, str, Sequence[float]]]) -> bytes:
+    """A price report from node, type, value and 24 figures a line; `shown` is its date, `gap` whether a blank line follows that."""
+    hours = ",".join(f"HE {hour}" for hour in range(1, 25))
+    head = [
+        title,
+        shown,
+        *([""] if gap else []),
+        ",,,All Hours-Ending are Eastern Standard Time (EST)",
+        f"Node,Type,Value,{hours}",
+    ]
+    return lines(
+        [*head, *(",".join([node, kind, value, *map(_bare, figures)]) for node, kind, value, figures in table)], "\n"
+    )
+
+
+def _bare(value: float) -> str:
+    """`29.9`, `.92`, `-.17`."""
+    text = short(value, 2)
+    return (
+        text if text.lstrip("-") == "0" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+    )
+
+
+def _load(published: date) -> bytes:
+    days = [published + timedelta(days=i) for i in range(-1, FORECAST_DAYS)]
+    return render_load(
+        published, {day: _figures(day, actual=day < published) for day in days}, published >= SPREAD_SINCE
+    )
+
+
+def _figures(day: date, actual: bool) -> list[list[float | None]]:
+    """By the hour: forecast and actual load of each resource zone, then of all; the actual one only of the day that is over."""
+    hours = _hours(day)
+    total = grid.demand(ZONE, hours, HOUR)
+    ahead = total * (1.0 + 0.02 * smooth("miso forecast", hours, 11 * HOUR))
+    forecasts = np.stack([share * ahead for share in AREAS.values()]).round()
+    loads = np.stack([share * total for share in AREAS.values()]).round(2)
+    loads[-1] = (total.round(2) - loads[:-1].sum(axis=0)).round(2)
+    found = []
+    for foreseen, load in zip(forecasts.T.tolist(), loads.T.tolist(), strict=True):
+        pairs = zip([*foreseen, sum(foreseen)], [*load, sum(load)] if actual else [None] * (len(load) + 1), strict=True)
+        found.append([figure for pair in pairs for figure in pair])
+    return found
+
+
+def render_load(published: date, days: Mapping[date, Sequence[Sequence[float | None]]], spread: bool) -> bytes:
+    """The workbook from 24 lines of figures a day; `spread`: with the blank rows and columns of its newer form."""
+    gap: list[list[Cell]] = [[]] if spread else []
+    columns = [f"{area} {what} (MWh)" for area in (*AREAS, "MISO") for what in ("MTLF", "ActualLoad")]
+    rows: list[list[Cell]] = [
+        ["FORECASTED AND "],
+        *gap,
+        ["ACTUAL LOAD REPORT"],
+        *gap,
+        ["Published Date:", published],
+        ["Reporting Period:", min(days), "through", max(days)],
+    ]
+    for day, hours in days.items():
+        rows += [["Market Day", "HourEnding", *columns], [f"{day:%B %d, %Y}"]]
+        rows += [[day, hour, *figures] for hour, figures in enumerate(hours, start=1)]
+    return workbook([*(map(_spread, rows) if spread else rows), [_NOTE]])
+
+
+def _spread(row: Sequence[Cell]) -> list[Cell]:
+    """A blank column after every second one."""
+    return [cell for i, value in enumerate(row) for cell in ((value, None) if i % 2 == 0 else (value,))]
+
+
+_NOTE = (
+    "MISO MAKES NO REPRESENTATIONS OR WARRANTIES OF ANY KIND, EXPRESS OR IMPLIED, WITH RESPECT TO THE ACCURACY OR ADEQUACY OF THE "
+    "INFORMATION CONTAINED HEREIN."
+)

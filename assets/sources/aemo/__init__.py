@@ -1,0 +1,258 @@
+"""AEMO, the National Electricity Market of Australia: five-minute regional price, demand, net interchange and interconnector flows.
+
+Traps (reference FEEDS-GB-AU-EU section 5):
+- Every stamp is the interval's END in market time, UTC+10 all year, in summer too and for all five regions.
+- NETINTERCHANGE > 0 is export: the sign is turned. An interconnector's MWFLOW > 0 runs from its first region to its
+  second: each of the two gets a row. The five nets do not add to 0 (losses).
+- INTERVENTION = 1 rows double an interval of a market intervention: the pricing run (0) is kept throughout.
+- TRADING was half-hourly until 2021-10-01 00:00, five-minute after, in one file; its prices are rounded to cents.
+- A TRADINGIS report states ties but no net: none is made of them, for a region's net is not their sum (losses).
+- The dashboard mixes forecasts in (PERIODTYPE), its stamps have no offset. Old monthly csv files write dates otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date, time
+
+from assets.parsing.body import columns, json_of, member, number, table, text_of
+from assets.parsing.columns import floats
+from assets.parsing.days import months
+from assets.parsing.stamps import wall_stamp
+from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, Report
+from assets.sources.aemo.rows import (
+    AHEAD_OF_UTC,
+    MEASURES,
+    REGIONS,
+    ZONES,
+    Block,
+    parse_dispatch,
+    parse_trading,
+    put_regions,
+    trading_step,
+    zone_of,
+)
+from warehouse.clock import MarketDay, month_of
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+
+_DAY_FIRST = re.compile(r"(\d\d?)/(\d\d?)/(\d{4}) (.+)", re.ASCII)
+
+
+def parse_price_and_demand(body: bytes, request: Request) -> Rows:
+    """Price and demand of one region and month. Raises FeedChanged for rows of another region than was asked for."""
+    header, lines = table(text_of(body))
+    region, stamp, demand, price, kind = columns(header, "REGION", "SETTLEMENTDATE", "TOTALDEMAND", "RRP", "PERIODTYPE")
+    rows = Rows()
+    readings: dict[tuple[str, int], list[tuple[int, list[str]]]] = defaultdict(list)
+    for cells in lines:
+        cells = [cell.strip() for cell in cells]
+        if not _is_actual(cells[kind], "TRADE", rows):
+            continue
+        if request.zone is not None and REGIONS.get(cells[region], request.zone) != request.zone:
+            raise FeedChanged(f"{cells[region]} instead of {request.zone}")
+        end = wall_stamp(_DAY_FIRST.sub(_year_first, cells[stamp]))
+        step = trading_step(end)
+        if end % step:
+            rows.dropped["off the grid"] += 1
+            continue
+        readings[cells[region], step].append((end - step - AHEAD_OF_UTC, cells))
+    _require_one_month([ts + AHEAD_OF_UTC for found in readings.values() for ts, _ in found])
+    blocks = (
+        Block(
+            name,
+            step,
+            len(found),
+            {"RRP": _column(found, price, "RRP"), "TOTALDEMAND": _column(found, demand, "TOTALDEMAND")},
+        )
+        for (name, step), found in readings.items()
+    )
+    put_regions(rows, blocks)
+    return rows
+
+
+def _column(lines: Sequence[tuple[int, Sequence[str]]], place: int, name: str) -> tuple[list[int], list[float]]:
+    """Interval starts and values of the lines where the cell is not empty."""
+    told = [(ts, cells[place]) for ts, cells in lines if cells[place]]
+    return [ts for ts, _ in told], floats([text for _, text in told], name)
+
+
+def _year_first(found: re.Match[str]) -> str:
+    return f"{found[3]}/{int(found[2]):02d}/{int(found[1]):02d} {found[4]}"
+
+
+def _require_one_month(starts: Sequence[int]) -> None:
+    """Raises NotPublished for a file without rows, FeedChanged for one of several months: its dates were read wrongly."""
+    if not starts:
+        raise NotPublished("no row in the month's file")
+    if month_of(min(starts)) != month_of(max(starts)):
+        raise FeedChanged("rows of several months in a month's file")
+
+
+def parse_five_minute(body: bytes, request: Request) -> Rows:
+    """Price, demand and net interchange of the dashboard's last two days; its forecasts are left out."""
+    rows = Rows()
+    for entry in member(json_of(body), "5MIN", list):
+        region, kind = member(entry, "REGIONID", str), member(entry, "PERIODTYPE", str)
+        end = wall_stamp(member(entry, "SETTLEMENTDATE"))
+        zone = zone_of(region, rows, 1) if _is_actual(kind, "ACTUAL", rows) else None
+        if zone is None:
+            continue
+        if end % FIVE_MINUTES:
+            rows.dropped["off the grid"] += 1
+            continue
+        for name, (metric, unit, sign) in MEASURES.items():
+            value = member(entry, name)
+            if value is not None:
+                rows.add(zone, metric, end - FIVE_MINUTES - AHEAD_OF_UTC, 0.0 + sign * number(value, name), unit, "5m")
+    return rows
+
+
+def _is_actual(kind: str, actual: str, rows: Rows) -> bool:
+    """Whether a PERIODTYPE is that of readings. Raises FeedChanged for an unknown one."""
+    if kind == actual:
+        return True
+    if kind not in ("FORECAST", "PREDISPATCH"):
+        raise FeedChanged(f"unknown PERIODTYPE {kind[:20]!r}")
+    rows.dropped["forecast"] += 1
+    return False
+
+
+def request_price_and_demand(days: Sequence[MarketDay]) -> list[Request]:
+    """A file for each month and region."""
+    return [
+        Request(
+            "aemo.price_and_demand",
+            f"https://aemo.com.au/aemo/data/nem/priceanddemand/PRICE_AND_DEMAND_{month[0]:%Y%m}_{region}.csv",
+            days=month,
+            zone=zone,
+            ext="csv",
+        )
+        for month in months(days)
+        for region, zone in REGIONS.items()
+    ]
+
+
+def request_five_minute(days: Sequence[MarketDay]) -> list[Request]:
+    """One question, whatever the days: the answer is always the last two."""
+    if not days:
+        return []
+    return [
+        Request(
+            "aemo.five_minute",
+            "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN",
+            days=tuple(sorted({d.day for d in days})),
+            method="POST",
+            body='{"timeScale":["30MIN"]}',
+            headers=(("Content-Type", "application/json"),),
+            ext="json",
+        )
+    ]
+
+
+_DISPATCH_IS = Report(
+    "aemo.dispatch",
+    "DispatchIS_Reports",
+    "PUBLIC_DISPATCHIS",
+    False,
+    ("DISPATCHPRICE", "DISPATCHREGIONSUM", "DISPATCHINTERCONNECTORRES"),
+)
+_TRADING_IS = Report("aemo.trading", "TradingIS_Reports", "PUBLIC_TRADINGIS", True, ("TRADINGPRICE",))
+
+SOURCE = Source(
+    code="aemo",
+    name="Australian Energy Market Operator (AEMO)",
+    homepage="https://aemo.com.au",
+    hosts=("nemweb.com.au", "aemo.com.au", "visualisations.aemo.com.au"),
+    requests_per_minute=120,
+    licence="AEMO Copyright Permissions: any purpose, with attribution",
+    licence_url="https://www.aemo.com.au/privacy-and-legal-notices/copyright-permissions",
+    attribution="Source: AEMO (aemo.com.au / nemweb.com.au); figures changed in form (interval starts, signs)",
+    redistributable="yes",
+    user_agent="Mozilla/5.0 (compatible; emds/0.1)",
+    feeds=(
+        Feed(
+            id="aemo.dispatch",
+            title="NEM dispatch: regional price, demand, net interchange and interconnector flows",
+            zones=ZONES,
+            metrics=(Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE),
+            rank=1,
+            resolution="5m",
+            stamps="end",
+            tz=MARKET_TZ,
+            since=date(2009, 7, 1),
+            publication=Publication(lag_minutes=0, grace_minutes=15),
+            requests=_DISPATCH_IS.requests,
+            follow=_DISPATCH_IS.follow,
+            parse=parse_dispatch,
+            every_minutes=5,
+            revised_days=1,
+            hub="RRP of the region",
+            max_bytes=128_000_000,
+        ),
+        Feed(
+            id="aemo.trading",
+            title="NEM trading intervals: regional price (rounded to cents) and interconnector flows",
+            zones=ZONES,
+            metrics=(Metric.PRICE,),
+            rank=2,
+            resolution="5m",
+            stamps="end",
+            tz=MARKET_TZ,
+            since=date(2009, 7, 1),
+            publication=Publication(lag_minutes=0, grace_minutes=30),
+            requests=_TRADING_IS.requests,
+            follow=_TRADING_IS.follow,
+            parse=parse_trading,
+            every_minutes=60,
+            revised_days=1,
+            hub="RRP of the region",
+        ),
+        Feed(
+            id="aemo.five_minute",
+            title="NEM dashboard: the last two days of price, demand and net interchange",
+            zones=ZONES,
+            metrics=(Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE),
+            rank=3,
+            resolution="5m",
+            stamps="end",
+            tz=MARKET_TZ,
+            since=date(2021, 10, 1),
+            publication=Publication(lag_minutes=5, grace_minutes=30),
+            requests=request_five_minute,
+            parse=parse_five_minute,
+            every_minutes=30,
+            revised_days=1,
+            reach_days=1,
+            hub="RRP of the region",
+        ),
+        Feed(
+            id="aemo.price_and_demand",
+            title="NEM aggregated price and demand, monthly files since 1998",
+            zones=ZONES,
+            metrics=(Metric.PRICE, Metric.DEMAND),
+            rank=4,
+            resolution="5m",
+            stamps="end",
+            tz=MARKET_TZ,
+            since=date(1998, 12, 1),
+            publication=Publication(daily_at=time(6, 0), day_offset=1, grace_minutes=24 * 60),
+            requests=request_price_and_demand,
+            parse=parse_price_and_demand,
+            every_minutes=12 * 60,
+            zones_per_answer="one",
+            hub="RRP of the region",
+        ),
+    ),
+    notes=(
+        "Price is the regional reference price (RRP) of the dispatch interval; demand is TOTALDEMAND, met by scheduled and "
+        "semi-scheduled generation and net import.",
+        "Interchange is -NETINTERCHANGE, the dispatch target: + = into the region. Ties are their MWFLOW targets for the end of the "
+        "interval. The five nets do not add to zero, and a region's net is not the sum of its ties: losses lie between.",
+        "Of intervals with a market intervention the pricing run is kept.",
+        "Before October 2021 trading intervals and the monthly price and demand files are half-hourly; dispatch was always five-minute.",
+    ),
+)

@@ -1,0 +1,165 @@
+"""AEMO's C/I/D files: several tables in one CSV, each under its own header row. What the tables mean is `_aemo_rows`' business.
+
+`C` lines are comments (the first names the report, the last counts the lines), `I` lines head a table, `D` lines are its
+rows. Columns are found by the latest `I` line of the table, never by place: versions rise. Lines of tables that nobody
+asked for are passed over unread: a dispatch report is mostly constraints. Whole runs of lines are taken at once and read
+by Arrow: a month's archive is 45,000 lines of 60 cells, of which four are wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import pyarrow as pa
+from pyarrow import csv
+
+from assets.parsing.body import is_zip, no_html, unzipped
+from warehouse.errors import FeedChanged, NotPublished
+
+MONTHLY_ARCHIVE = b"DVD_"
+"""How the report names of the monthly archive begin."""
+
+_END = re.compile(rb'C,"?END OF REPORT"?,(\d{1,9})')
+_BOM = b"\xef\xbb\xbf"
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows under one header. `name` is both name fields joined: DISPATCHPRICE, DREGION (whose second name is empty)."""
+
+    name: str
+    version: bytes
+    header: tuple[str, ...]
+    runs: list[bytes] = field(default_factory=list)
+    """Its lines, as they came."""
+
+    def columns(self, texts: Sequence[str], figures: Sequence[str]) -> pa.Table:
+        """The named columns of all lines: texts as dictionaries, figures as floats, null where a cell is empty. Raises FeedChanged."""
+        places = {name: self._place(name) for name in (*texts, *figures)}
+        types = {places[name]: _TEXT if name in texts else pa.float64() for name in places}
+        if not self.runs:
+            return pa.table({name: pa.array([], types[place]) for name, place in places.items()})
+        try:
+            found = csv.read_csv(
+                pa.BufferReader(b"".join(self.runs)),
+                csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(len(self.header))]),
+                csv.ParseOptions(),
+                csv.ConvertOptions(
+                    include_columns=list(types), column_types=types, null_values=[""], strings_can_be_null=False
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise FeedChanged(f"{self.name}: {str(error).splitlines()[0][:120]}") from None
+        return found.rename_columns(list(places)).unify_dictionaries().combine_chunks()
+
+    def _place(self, column: str) -> str:
+        """Where a column stands in a line. Raises FeedChanged."""
+        try:
+            return str(self.header.index(column))
+        except ValueError:
+            raise FeedChanged(f"{self.name} has no column {column}") from None
+
+
+def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
+    """The wanted tables of a csv, a zip or a zip of zips, in the order of their headers; those of one header are one table.
+
+    Raises FeedChanged where none of them is there or a report is cut short, NotPublished for an empty body.
+    """
+    reports = [content for _, content in unzipped(body)] if is_zip(body) else [body]
+    found: dict[tuple[str, ...], Table] = {}
+    for report in reports:
+        _collect(_whole(report), wanted, found)
+    if not found:
+        raise FeedChanged(f"none of the tables {', '.join(sorted(wanted))}")
+    return list(found.values())
+
+
+def _collect(body: bytes, wanted: Collection[str], found: dict[tuple[str, ...], Table]) -> None:
+    """Adds a report's rows to the tables that are there, by header, and those of new headers. A week is 2016 reports of a few lines."""
+    latest: dict[str, Table] = {}
+    for run in _runs(body):
+        if run.startswith(b"D,"):
+            table = _table_of(run, latest, wanted)
+            if table is not None:
+                table.runs.append(run)
+        elif run.startswith(b"I,"):
+            table = _headed(run)
+            if table.name in wanted:
+                latest[table.name] = found.setdefault(table.header, table)
+        elif not run.startswith(b"C,"):
+            raise FeedChanged(f"neither comment, header nor row: {run[:40].decode('latin-1')!r}")
+
+
+def _whole(report: bytes) -> bytes:
+    """A report that came whole, without BOM. Raises FeedChanged, and NotPublished where there is nothing."""
+    body = report.removeprefix(_BOM)
+    if not body.strip():
+        raise NotPublished("empty body")
+    no_html(body[:300].decode("latin-1"))
+    end = _END.fullmatch(body[body.rstrip().rfind(b"\n") + 1 :].strip()) if body.startswith(b"C,") else None
+    if end is None:
+        raise FeedChanged("no report of AEMO, or one that is cut short: its first or last line is missing")
+    # Monthly archives are passed on with rows filtered out and their footer unchanged.
+    monthly = body[:200].split(b",", 3)[2].startswith(MONTHLY_ARCHIVE)
+    if not monthly and int(end[1]) != _count(body):
+        raise FeedChanged(f"a report of {_count(body)} lines that says it has {int(end[1])}")
+    return body
+
+
+def _count(body: bytes) -> int:
+    """How many lines there are, blank ones left out."""
+    return body.count(b"\n") + (not body.endswith(b"\n")) - body.count(b"\n\n") - body.count(b"\n\r\n")
+
+
+def _runs(body: bytes) -> Iterator[bytes]:
+    """Comments and headers one by one, and all that lies between two of them as runs of rows that begin alike."""
+    at, comment = 0, 0
+    while at < len(body):
+        if not body.startswith(b"D,", at):
+            end = body.find(b"\n", at) + 1 or len(body)
+            if body[at:end].strip():
+                yield body[at:end]
+        else:
+            header = body.find(b"\nI,", at)
+            comment = comment if comment > at else body.find(b"\nC,", at)
+            end = min((place for place in (header, comment) if place >= 0), default=len(body) - 1) + 1
+            yield from _alike(body[at:end])
+        at = end
+
+
+def _alike(rows: bytes) -> Iterator[bytes]:
+    """The rows as one piece if all are of one table, else table by table: reports may interleave them."""
+    beginning = _beginning(rows)
+    if rows.count(b"\n" + beginning) + 1 == rows.count(b"\n") + (not rows.endswith(b"\n")):
+        yield rows
+    else:
+        lines = [line for line in rows.splitlines(keepends=True) if line.strip()]
+        yield from (b"".join(group) for _, group in groupby(lines, _beginning))
+
+
+def _beginning(line: bytes) -> bytes:
+    """Kind, both names and version, with the comma behind."""
+    return b",".join([*line[:200].split(b",", 4)[:4], b""])
+
+
+def _headed(line: bytes) -> Table:
+    cells = [cell.strip().strip('"') for cell in line.decode("latin-1").split(",")]
+    if len(cells) < 5:
+        raise FeedChanged(f"a table without columns: {cells}"[:80])
+    return Table(cells[1] + cells[2], line.split(b",", 4)[3], tuple(cells))
+
+
+def _table_of(run: bytes, latest: Mapping[str, Table], wanted: Collection[str]) -> Table | None:
+    """The table that a run's rows belong to; None for one that nobody wants. Raises FeedChanged for rows without their header."""
+    _, first, second, version, _ = (*run[:200].split(b",", 4), b"", b"", b"", b"")[:5]
+    name = (first + second).decode("latin-1")
+    if name not in wanted:
+        return None
+    table = latest.get(name)
+    if table is None or table.version != version:
+        raise FeedChanged(f"{name}: rows of version {version.decode('latin-1')[:20]!r} without their header")
+    return table

@@ -1,0 +1,122 @@
+"""Where AEMO's dispatch and trading reports lie, by the age of their day; and which files a directory listing offers.
+
+The running and the last day are single five-minute files whose sequence numbers cannot be guessed: their directory is
+read. Days before that are bundles, and months that the monthly archive holds are asked for there, a table a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from assets.parsing.body import text_of
+from assets.parsing.days import months
+from assets.parsing.stamps import wall_stamp
+from warehouse import clock
+from warehouse.clock import DAY, MarketDay
+from warehouse.errors import FeedChanged
+from warehouse.market import Request
+
+NEMWEB = "https://nemweb.com.au"
+MARKET_TZ = "Australia/Brisbane"
+FIVE_MINUTES = 300
+CURRENT_DAYS = 1
+"""A `Current` directory holds two days, so the whole of yesterday; its DUPLICATE/ folder is passed over."""
+MONTHLY_OUT = 12
+"""The day of the next month from which a month's archive is sure to be there; it appears about the 8th."""
+RENAMED = (2024, 8)
+"""Since this month the archive's files are named with `#`, stored as a literal %23: asked for as %2523."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One of AEMO's five-minute reports and the monthly tables that hold the same rows."""
+
+    feed: str
+    directory: str
+    prefix: str
+    weekly: bool
+    """Whether the `ARCHIVE` bundles weeks (to be found by its listing) or days."""
+    tables: tuple[str, ...]
+
+    def requests(self, days: Sequence[MarketDay]) -> list[Request]:
+        """The questions for these days as of `clock.now()`: listing, bundles, or monthly tables."""
+        today = clock.local_date(clock.now(), MARKET_TZ)
+        recent = [d for d in days if d.day >= today - timedelta(days=CURRENT_DAYS)]
+        monthly = [d for d in days if d not in recent and _is_archived(d.day, today)]
+        between = [d for d in days if d not in recent and d not in monthly]
+        return [*self._monthly(monthly), *self._bundles(between), *self._listing("Current", recent)]
+
+    def follow(self, body: bytes, request: Request) -> list[Request]:
+        """The listed files that hold rows of the request's days. Raises FeedChanged for what is no such listing."""
+        if request.kind != "listing":
+            return []
+        text = text_of(body)
+        names = set(re.findall(rf"{self.prefix}_\d{{8,12}}_\d+\.zip(?=\")", text, re.IGNORECASE | re.ASCII))
+        if not names or not text.rstrip().lower().endswith("</html>"):
+            raise FeedChanged(f"no listing of {self.prefix} files, or one cut short")
+        chosen: dict[tuple[date, ...], dict[str, str]] = {}
+        for name in sorted(names):
+            days = tuple(day for day in request.days if day in _days_in(name))
+            if days:
+                # Of two files for one interval the greater name is the newer.
+                chosen.setdefault(days, {})[name.split("_")[-2]] = name
+        return [self._file(request, days, name) for days, named in chosen.items() for name in named.values()]
+
+    def _file(self, request: Request, days: tuple[date, ...], name: str) -> Request:
+        part = name.rsplit(".", 1)[0]
+        of_one_interval = len(part.split("_")[-2]) == 12
+        return Request(self.feed, request.url + name, days=days, part=part, ext="zip", once=of_one_interval)
+
+    def _listing(self, place: str, days: Sequence[MarketDay]) -> list[Request]:
+        url = f"{NEMWEB}/Reports/{place}/{self.directory}/"
+        return [Request(self.feed, url, days=tuple(d.day for d in days), kind="listing", ext="html")] if days else []
+
+    def _bundles(self, days: Sequence[MarketDay]) -> Iterator[Request]:
+        if self.weekly:
+            # The week that is not yet bundled may still lie among the single files.
+            yield from self._listing("ARCHIVE", days)
+            yield from self._listing("Current", days)
+            return
+        for day in days:
+            name = f"{self.prefix}_{day.day:%Y%m%d}"
+            yield Request(
+                self.feed,
+                f"{NEMWEB}/Reports/ARCHIVE/{self.directory}/{name}.zip",
+                days=(day.day,),
+                part=name,
+                ext="zip",
+            )
+
+    def _monthly(self, days: Sequence[MarketDay]) -> Iterator[Request]:
+        for month in months(days):
+            for table in self.tables:
+                yield Request(
+                    self.feed, monthly_url(table, month[0].year, month[0].month), days=month, part=table, ext="zip"
+                )
+
+
+def monthly_url(table: str, year: int, month: int) -> str:
+    """Where the monthly archive (MMSDM) keeps a table of a month."""
+    folder = f"{NEMWEB}/Data_Archive/Wholesale_Electricity/MMSDM/{year}/MMSDM_{year}_{month:02d}/MMSDM_Historical_Data_SQLLoader/DATA"
+    stamp = f"{year}{month:02d}010000"
+    if (year, month) < RENAMED:
+        return f"{folder}/PUBLIC_DVD_{table}_{stamp}.zip"
+    return f"{folder}/PUBLIC_ARCHIVE%2523{table}%2523FILE01%2523{stamp}.zip"
+
+
+def _is_archived(day: date, today: date) -> bool:
+    following = (day.replace(day=1) + timedelta(days=31)).replace(day=MONTHLY_OUT)
+    return today >= following
+
+
+def _days_in(name: str) -> tuple[date, ...]:
+    """The market days that a file holds: of one interval by its end, of a bundled week by its first and last day."""
+    first, last = name.rsplit(".", 1)[0].split("_")[-2:]
+    if len(first) == 12:
+        end = wall_stamp(f"{first[:4]}/{first[4:6]}/{first[6:8]} {first[8:10]}:{first[10:]}")
+        return (clock.utc(end - FIVE_MINUTES).date(),)
+    start, end = (wall_stamp(f"{day[:4]}/{day[4:6]}/{day[6:8]} 00:00") for day in (first, last))
+    return tuple(clock.utc(ts).date() for ts in range(start, min(end, start + 31 * DAY) + 1, DAY))

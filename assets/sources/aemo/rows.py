@@ -1,0 +1,195 @@
+"""AEMO's dispatch and trading reports as rows: which columns of which tables are what, signs, regions and interconnectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from assets.parsing.stamps import wall_stamp
+from assets.sources.aemo.csv_tables import Table, tables
+from assets.sources.aemo.files import FIVE_MINUTES
+from warehouse.clock import DAY, HOUR
+from warehouse.errors import FeedChanged
+from warehouse.market import Metric, Request
+from warehouse.schema import Key, Rows
+
+Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+AHEAD_OF_UTC = 10 * HOUR
+HALF_HOUR = 1800
+FIVE_MINUTE_SETTLEMENT = wall_stamp("2021/10/01 00:00:00")
+"""Trading intervals that end until here last half an hour."""
+
+REGIONS = {"NSW1": "AU-NSW", "QLD1": "AU-QLD", "VIC1": "AU-VIC", "SA1": "AU-SA", "TAS1": "AU-TAS"}
+ZONES = tuple(REGIONS.values())
+FORMER_REGIONS = frozenset({"SNOWY1"})
+"""Abolished in 2008."""
+
+TIES = {
+    "N-Q-MNSP1": ("AU-NSW", "AU-QLD", "au-nsw-qld-directlink"),
+    "NSW1-QLD1": ("AU-NSW", "AU-QLD", "au-nsw-qld-qni"),
+    "VIC1-NSW1": ("AU-VIC", "AU-NSW", "au-vic-nsw-vni"),
+    "V-SA": ("AU-VIC", "AU-SA", "au-vic-sa-heywood"),
+    "V-S-MNSP1": ("AU-VIC", "AU-SA", "au-vic-sa-murraylink"),
+    "T-V-MNSP1": ("AU-TAS", "AU-VIC", "au-tas-vic-basslink"),
+}
+"""INTERCONNECTORID -> where its positive flow comes from, where it goes, and its line in the geographic layer."""
+
+MEASURES = {
+    "RRP": (Metric.PRICE, "AUD/MWh", 1.0),
+    "TOTALDEMAND": (Metric.DEMAND, "MW", 1.0),
+    "NETINTERCHANGE": (Metric.INTERCHANGE, "MW", -1.0),
+}
+_DISPATCH = {
+    "DISPATCHPRICE": ("RRP",),
+    "DISPATCHREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"),
+    "DREGION": ("RRP", "TOTALDEMAND", "NETINTERCHANGE"),
+    "DISPATCHINTERCONNECTORRES": ("MWFLOW",),
+    "DINT": ("MWFLOW",),
+}
+_TRADING = {
+    "TRADINGPRICE": ("RRP",),
+    "TRADINGREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"),
+    "TRADINGINTERCONNECTORRES": ("MWFLOW",),
+}
+_RESOLUTIONS = {FIVE_MINUTES: "5m", HALF_HOUR: "30m"}
+
+_Step = Callable[[int], int]
+"""From an interval's end in market time to its length in seconds."""
+Column = tuple[list[int], list[float]]
+"""Interval starts and values."""
+
+
+class Block(NamedTuple):
+    """What a table states of one region or interconnector at one resolution, by the name of the column."""
+
+    name: str
+    step: int
+    lines: int
+    """How many, those with an empty cell among them."""
+    columns: dict[str, Column]
+
+
+def _dispatch_step(end: int) -> int:
+    return FIVE_MINUTES
+
+
+def trading_step(end: int) -> int:
+    """The length of the trading interval that ends then."""
+    return FIVE_MINUTES if end > FIVE_MINUTE_SETTLEMENT else HALF_HOUR
+
+
+def parse_dispatch(body: bytes, request: Request) -> Rows:
+    """Price, demand, net interchange and ties of the dispatch tables in a csv, a zip or a zip of zips."""
+    return _report_rows(tables(body, _DISPATCH), _DISPATCH, _dispatch_step)
+
+
+def parse_trading(body: bytes, request: Request) -> Rows:
+    """The same of the trading tables, as far as the report has them."""
+    return _report_rows(tables(body, _TRADING), _TRADING, trading_step)
+
+
+def _report_rows(found: Iterable[Table], wanted: Mapping[str, Sequence[str]], step_of: _Step) -> Rows:
+    rows = Rows()
+    for one in found:
+        names = wanted[one.name]
+        if "MWFLOW" in names:
+            _put_ties(rows, _blocks(one, "INTERCONNECTORID", names, step_of, rows))
+        else:
+            put_regions(rows, _blocks(one, "REGIONID", names, step_of, rows))
+    return rows
+
+
+def _blocks(one: Table, by: str, names: Sequence[str], step_of: _Step, rows: Rows) -> Iterator[Block]:
+    """The lines of the pricing run by region or interconnector; what is left out is counted in `rows`."""
+    flagged = ("INTERVENTION",) if "INTERVENTION" in one.header else ()
+    found = one.columns(("SETTLEMENTDATE", by, *flagged), names)
+    ends, steps = _placed(found["SETTLEMENTDATE"], step_of)
+    pricing = _is_pricing_run(found["INTERVENTION"], one.name) if flagged else np.ones(len(ends), np.bool_)
+    on_grid = ends % steps == 0
+    rows.dropped.update(
+        +Counter({"intervention run": int((~pricing).sum()), "off the grid": int((pricing & ~on_grid).sum())})
+    )
+    who, lines = _coded(found[by])
+    lane = lines * DAY + steps
+    kept = np.flatnonzero(pricing & on_grid)
+    kept = kept[np.argsort(lane[kept], kind="stable")]
+    starts = ends - steps - AHEAD_OF_UTC
+    figures = {name: (found[name].is_valid().to_numpy(), found[name].to_numpy()) for name in names}
+    for part in np.split(kept, np.flatnonzero(np.diff(lane[kept])) + 1):
+        if len(part):
+            columns = {name: _column(starts, part[told[part]], values) for name, (told, values) in figures.items()}
+            yield Block(who[lines[part[0]]], int(steps[part[0]]), len(part), columns)
+
+
+def _column(starts: Ints, part: Ints, values: Floats) -> Column:
+    return starts[part].tolist(), values[part].tolist()
+
+
+def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:
+    """Interval ends in market time, and lengths, of every line. Raises FeedChanged for what is no stamp."""
+    words, lines = _coded(stamps)
+    ends = [wall_stamp(word) for word in words]
+    return np.array(ends, np.int64)[lines], np.array([step_of(end) for end in ends], np.int64)[lines]
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """The distinct texts of a column, and which one each line has."""
+    if not len(column):
+        return [], np.zeros(0, np.int64)
+    codes = column.chunk(0)
+    return codes.dictionary.to_pylist(), codes.indices.to_numpy().astype(np.int64)
+
+
+def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
+    words, lines = _coded(flags)
+    if unknown := [word for word in words if word not in ("0", "1")]:
+        raise FeedChanged(f"{table}: INTERVENTION is {unknown[0][:20]!r}")
+    return np.array([word == "0" for word in words], np.bool_)[lines]
+
+
+def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
+    """Adds price, demand and net interchange by region. Raises FeedChanged for an unknown one."""
+    for region, step, lines, columns in blocks:
+        zone = zone_of(region, rows, lines)
+        if zone is None:
+            continue
+        for name, (ts, values) in columns.items():
+            metric, unit, sign = MEASURES[name]
+            rows.extend(Key(zone, metric, unit, _RESOLUTIONS[step]), ts, values if sign > 0 else _turned(values))
+
+
+def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
+    """Two rows a reading: an import into the one region is an export from the other."""
+    for name, step, lines, columns in blocks:
+        if name not in TIES:
+            # A line that is new to us: the net does not need it, and which regions it joins is not in the file.
+            rows.dropped[f"interconnector {name[:20]}"] += lines
+            continue
+        origin, target, link = TIES[name]
+        ts, values = columns["MWFLOW"]
+        for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
+            rows.extend(
+                Key(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow
+            )
+
+
+def _turned(values: Sequence[float]) -> list[float]:
+    return [0.0 - value for value in values]
+
+
+def zone_of(region: str, rows: Rows, count: int) -> str | None:
+    """Our zone of a region; None for one that is no more. Raises FeedChanged for an unknown one."""
+    if region in FORMER_REGIONS:
+        rows.dropped[f"former region {region}"] += count
+        return None
+    try:
+        return REGIONS[region]
+    except KeyError:
+        raise FeedChanged(f"unknown region {region[:20]!r}") from None

@@ -1,0 +1,232 @@
+"""California ISO: prices by OASIS; demand, generation and interchange by Today's Outlook. Reference: FEEDS-US.md section 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time
+
+from assets.parsing.body import columns
+from assets.parsing.days import age, runs
+from assets.sources.caiso import oasis
+from assets.sources.caiso import outlook as _outlook
+from warehouse import clock
+from warehouse.clock import DAY, MarketDay, utc
+from warehouse.errors import FeedChanged
+from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.schema import Key, Rows
+
+ZONE = "US-CAISO"
+TZ = _outlook.TZ
+HUB = "TH_SP15_GEN-APND"
+OASIS = "https://oasis.caiso.com/oasisapi/SingleZip"
+OUTLOOK = "https://www.caiso.com/outlook"
+LONGEST = 31
+"""Days in one OASIS question; a longer span is answered with error 1004."""
+
+FUELS = {
+    "solar": Fuel.SOLAR,
+    "wind": Fuel.WIND,
+    "geothermal": Fuel.GEOTHERMAL,
+    "biomass": Fuel.BIOMASS,
+    "biogas": Fuel.BIOMASS,
+    "small hydro": Fuel.HYDRO,
+    "large hydro": Fuel.HYDRO,
+    "coal": Fuel.COAL,
+    "nuclear": Fuel.NUCLEAR,
+    "natural gas": Fuel.GAS,
+    "batteries": Fuel.BATTERY,
+    "other": Fuel.OTHER,
+}
+IMPORTS = "imports"
+DEMAND = "current demand"
+
+
+def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One OASIS question for a run of at most 31 days of real-time prices."""
+    return [
+        _lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST, LONGEST * DAY)
+    ]
+
+
+def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One OASIS question for a run of at most 31 days of day-ahead prices."""
+    return [_lmp_request("caiso.lmp_da", run, "PRC_LMP", "12", "DAM") for run in runs(days, LONGEST, LONGEST * DAY)]
+
+
+def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, market: str) -> Request:
+    window = request_window(run)
+    start, end = (utc(ts).strftime("%Y%m%dT%H:%M-0000") for ts in (window.start, window.end))
+    params = (
+        ("resultformat", "6"),
+        ("queryname", query),
+        ("version", version),
+        ("market_run_id", market),
+        ("node", HUB),
+        ("startdatetime", start),
+        ("enddatetime", end),
+    )
+    return Request(feed, OASIS, params, tuple(d.day for d in run), ext="zip")
+
+
+def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    """Five-minute prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
+    return oasis.parse_lmp(body, HUB, "RTM", Key(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+
+
+def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """Hourly day-ahead prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
+    return oasis.parse_lmp(body, HUB, "DAM", Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
+
+
+def demand_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One demand file a day."""
+    return [_outlook_request("caiso.demand", day, "demand.csv") for day in sorted(set(days))]
+
+
+def fuelsource_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One generation file a day."""
+    return [_outlook_request("caiso.fuelsource", day, "fuelsource.csv") for day in sorted(set(days))]
+
+
+def _outlook_request(feed: str, day: MarketDay, file: str) -> Request:
+    """One file a day; `_` makes the address new, since CloudFront serves stale copies, and tells the parser when it was asked."""
+    return Request(
+        feed, f"{OUTLOOK}/{_folder(day)}/{file}", (("_", str(clock.now())),), (day.day,), ext="csv", nonce=("_",)
+    )
+
+
+def _folder(day: MarketDay) -> str:
+    """Where a day's files lie: only today's are in `current`."""
+    return f"history/{day.day:%Y%m%d}" if age(day) > 0 else "current"
+
+
+def parse_demand(body: bytes, request: Request) -> Rows:
+    """Five-minute system demand; the forecasts and the net demand beside it are left."""
+    outlook = _outlook.read(body, request, lambda header: columns(header, DEMAND))
+    rows = Rows()
+    rows.extend(
+        Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, DEMAND), DEMAND)
+    )
+    rows.dropped.update(+outlook.dropped)
+    return rows
+
+
+def parse_fuelsource(body: bytes, request: Request) -> Rows:
+    """Generation by fuel, and the column Imports as the zone's net import."""
+    outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
+    rows = Rows()
+    rows.extend(
+        Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS)
+    )
+    for fuel, places in _fuel_columns(outlook.header).items():
+        rows.extend(Key(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
+    rows.dropped.update(+outlook.dropped)
+    return rows
+
+
+def _fuel_columns(header: Sequence[str]) -> dict[Fuel, list[int]]:
+    """Fuel -> the columns that it is the sum of. Raises FeedChanged for an unknown column, and for half a sum."""
+    found: dict[Fuel, list[int]] = {}
+    for i, name in enumerate(header):
+        if name in FUELS:
+            found.setdefault(FUELS[name], []).append(i)
+        elif name not in ("time", IMPORTS):
+            raise FeedChanged(f"unknown column {name[:40]!r}")
+    for fuel, places in found.items():
+        if len(places) != list(FUELS.values()).count(fuel):
+            raise FeedChanged(f"{fuel} is a sum, of which a column is missing in {', '.join(header)[:200]}")
+    if not found:
+        raise FeedChanged("no fuel in the header")
+    return found
+
+
+SOURCE = Source(
+    code="caiso",
+    name="California ISO",
+    homepage="https://www.caiso.com/",
+    hosts=("oasis.caiso.com", "www.caiso.com"),
+    requests_per_minute=12,
+    min_interval_s=oasis.PAUSE,
+    licence="California ISO terms: use with credit, notices kept",
+    licence_url="https://www.caiso.com/privacy-terms-of-use",
+    attribution="Source: California ISO (OASIS)",
+    redistributable="unclear",
+    feeds=(
+        Feed(
+            id="caiso.lmp_rt",
+            title=f"CAISO real-time 5-minute LMP at {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2009, 4, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=45),
+            requests=lmp_rt_requests,
+            parse=parse_lmp_rt,
+            every_minutes=5,
+            revised_days=1,
+            reach_days=1180,
+            hub=HUB,
+        ),
+        Feed(
+            id="caiso.lmp_da",
+            title=f"CAISO day-ahead hourly LMP at {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=date(2009, 4, 1),
+            publication=Publication(daily_at=time(13), day_offset=-1, grace_minutes=120),
+            requests=lmp_da_requests,
+            parse=parse_lmp_da,
+            every_minutes=60,
+            ahead_days=1,
+            reach_days=1180,
+            hub=HUB,
+        ),
+        Feed(
+            id="caiso.demand",
+            title="CAISO demand, five-minute average",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 4, 10),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=demand_requests,
+            parse=parse_demand,
+            every_minutes=5,
+            revised_days=1,
+        ),
+        Feed(
+            id="caiso.fuelsource",
+            title="CAISO generation by fuel, and net imports",
+            zones=(ZONE,),
+            metrics=(Metric.GENERATION, Metric.INTERCHANGE),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 4, 10),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=fuelsource_requests,
+            parse=parse_fuelsource,
+            every_minutes=5,
+            revised_days=1,
+        ),
+    ),
+    notes=(
+        "Price is the total LMP of the SP15 trading hub; its energy, congestion, loss and greenhouse-gas parts are left.",
+        "Demand leaves out dispatchable pump load and battery charging.",
+        "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, biomass "
+        "includes biogas.",
+        "Interchange is the column Imports (+ = into California); it is no part of the generation.",
+        "On the autumn change of clocks one of the two 01:00 hours is published and nothing says which: both are left out here.",
+    ),
+)

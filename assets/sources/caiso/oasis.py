@@ -1,0 +1,111 @@
+"""OASIS, the California ISO's market answers: zips with a CSV of prices, or with an XML that says why there is none.
+
+Which queries are asked is `caiso`'s business. Reference: FEEDS-US.md section 1.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from assets.parsing.body import (
+    columns,
+    is_zip,
+    local,
+    no_html,
+    number,
+    only_lines_with,
+    table,
+    text_of,
+    unzipped,
+    xml_of,
+)
+from assets.parsing.stamps import iso_instant
+from warehouse.clock import RESOLUTIONS
+from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.schema import Key, Rows
+
+PRICE_COLUMNS = ("MW", "VALUE", "PRC")
+"""Where the price stands: in the day-ahead, the 5-minute and the 15-minute answers."""
+PAUSE = 5.0
+"""Seconds that OASIS wants between two questions."""
+
+
+def parse_lmp(body: bytes, node: str, market: str, key: Key) -> Rows:
+    """The LMP rows of one node and market run (RTM, DAM); other nodes and the price's components give none.
+
+    Raises NotPublished where OASIS has no data, FeedUnavailable where it throttles, FeedChanged otherwise.
+    """
+    rows = Rows()
+    for text in _texts(body):
+        starts, prices = _node_prices(text, node, market, RESOLUTIONS[key.resolution])
+        rows.extend(key, starts, prices)
+    return rows
+
+
+def _texts(body: bytes) -> Iterator[str]:
+    """The CSV members of a zip, or the body itself where it is a bare member. Raises the FeedError that an error member means."""
+    members = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
+    if not members:
+        raise FeedChanged("a zip without members")
+    for member in members:
+        text = text_of(member)
+        if text[:80].lstrip().startswith("<"):
+            raise _refusal(text, member)
+        yield text
+
+
+def _refusal(text: str, member: bytes) -> FeedError:
+    """What an error answer means: it comes with status 200 inside the zip, the throttle as a web page."""
+    if "acceptable use" in text.lower():
+        return FeedUnavailable("OASIS: acceptable use policy, asked too fast", PAUSE)
+    no_html(text)
+    said = {local(e): (e.text or "").strip() for e in xml_of(member).iter() if isinstance(e.tag, str)}
+    code, words = said.get("ERR_CODE", ""), said.get("ERR_DESC", "")[:120]
+    if code == "1000":
+        return NotPublished(f"OASIS 1000: {words}")
+    if code == "1015":
+        return FeedUnavailable(f"OASIS 1015: {words}")
+    return FeedChanged(f"OASIS {code or 'answers XML without an error code'}: {words}")
+
+
+def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int], list[float]]:
+    """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows)."""
+    # Four of five rows are parts of the price: with the type between two other columns, they are left unread.
+    between = ",LMP_TYPE," in text[:1000] and '"' not in text
+    header, lines = table(only_lines_with(",LMP,", text) if between else text)
+    start, end, name, run, kind = columns(
+        header,
+        "INTERVALSTARTTIME_GMT",
+        "INTERVALENDTIME_GMT",
+        "NODE",
+        "MARKET_RUN_ID",
+        "LMP_TYPE",
+    )
+    price = _price_column(header)
+    starts: list[int] = []
+    prices: list[float] = []
+    for cells in lines:
+        if cells[run] != market:
+            raise FeedChanged(f"market run {cells[run][:20]!r} instead of {market}")
+        if cells[kind] != "LMP" or cells[name] != node:
+            continue
+        begin = _instant(cells[start])
+        if _instant(cells[end]) - begin != step or begin % step:
+            raise FeedChanged(f"an interval {cells[start]} to {cells[end]} instead of {step} s")
+        starts.append(begin)
+        prices.append(number(cells[price], "LMP"))
+    return starts, prices
+
+
+@lru_cache(maxsize=16384)
+def _instant(stamp: str) -> int:
+    """Cached: an interval's end is the next one's start."""
+    return iso_instant(stamp)
+
+
+def _price_column(header: list[str]) -> int:
+    found = [header.index(name) for name in PRICE_COLUMNS if name in header]
+    if len(found) != 1:
+        raise FeedChanged(f"{len(found)} price columns in {', '.join(header)[:200]}")
+    return found[0]

@@ -1,0 +1,141 @@
+"""Today's Outlook, the California ISO's five-minute CSVs: from wall-clock labels without a date to instants.
+
+What the columns mean is `caiso`'s business. Reference: FEEDS-US.md sections 1.1 and 1.2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import chain, compress, pairwise
+
+from assets.parsing.body import table, text_of, without_cut_cell
+from assets.parsing.clocks import plausible, wall_instant
+from assets.parsing.columns import floats
+from assets.parsing.stamps import american_date, clock_minutes
+from warehouse.clock import MarketDay, is_ambiguous, local_midnight
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Request
+
+TZ = "America/Los_Angeles"
+STEP = 300
+SLACK = 900
+"""Seconds by which a reading may lie ahead of the clock that asked: it is an interval's start, on a clock of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The filled lines of one file: header names in lower case, and per line its interval start and its cells."""
+
+    header: list[str]
+    starts: list[int]
+    lines: list[list[str]]
+    dropped: Counter[str]
+
+
+@dataclass(slots=True)
+class _Line:
+    day: date | None
+    minutes: int
+    cells: list[str]
+
+
+def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterable[int]]) -> Outlook:
+    """The lines in which a column chosen from the header is filled, each placed in time; `request.days[0]` dates the labels.
+
+    Dropped and counted are: labels of the autumn hour that is published once and may be either; the first label of the
+    next day at the file's end; labels off the five minutes, and filled lines without a label. Raises NotPublished for a
+    file that still holds yesterday, FeedChanged otherwise.
+    """
+    header, cells = table(without_cut_cell(text_of(body)))
+    header = [name.lower() for name in header]
+    if "time" not in header:
+        raise FeedChanged(f"no column time in {', '.join(header)[:200]}")
+    wanted = list(choose(header))
+    dropped: Counter[str] = Counter()
+    lines = _without_next_day(_labelled(cells, header.index("time"), wanted, dropped), wanted, dropped)
+    outlook = Outlook(header, [], [], dropped)
+    by_day: dict[date, list[_Line]] = defaultdict(list)
+    for line in lines:
+        by_day[_day(line, request)].append(line)
+    for day, own in by_day.items():
+        _place(outlook, day, own)
+    _refuse_yesterday(outlook.starts, request)
+    return outlook
+
+
+def _labelled(lines: Iterable[list[str]], label: int, wanted: Sequence[int], dropped: Counter[str]) -> list[_Line]:
+    """Lines with a reading: those of the future and of the skipped spring hour are there, but blank."""
+    found = []
+    for cells in lines:
+        if not any(cells[i].strip() for i in wanted):
+            continue
+        day, _, time = cells[label].strip().rpartition(" ")
+        if not time:
+            dropped["no time"] += 1
+            continue
+        line = _Line(american_date(day) if day else None, clock_minutes(time), cells)
+        if line.minutes * 60 % STEP:
+            dropped["off the grid"] += 1
+        else:
+            found.append(line)
+    return found
+
+
+def _without_next_day(lines: list[_Line], wanted: Sequence[int], dropped: Counter[str]) -> list[_Line]:
+    """The lines without the next day's 00:00 that some files end with. Raises FeedChanged where no order tells the two apart."""
+    undated = [line for line in lines if line.day is None]
+    last = max((i for i, line in enumerate(undated) if line.minutes), default=-1)
+    midnights = [line for line in undated if not line.minutes]
+    if all(a.minutes <= b.minutes for a, b in pairwise(undated[: last + 1])):
+        ahead = undated[last + 1 :] if last >= 0 else []
+    elif len({tuple(line.cells[i] for i in wanted) for line in midnights}) > 1:
+        raise FeedChanged("lines out of order, with two readings of 00:00")
+    else:
+        ahead = []
+    dropped["next day"] += len(ahead)
+    gone = set(map(id, ahead))
+    return [line for line in lines if id(line) not in gone]
+
+
+def _day(line: _Line, request: Request) -> date:
+    if line.day is not None:
+        return line.day
+    if not request.days:
+        raise FeedChanged("labels without a date, and no day was asked for")
+    return request.days[0]
+
+
+def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
+    """Adds a day's lines with their instants; of the repeated autumn hour nothing says which pass is there."""
+    try:
+        midnight, ordinary = plausible(local_midnight(day, TZ), day), MarketDay(day, TZ).hours == 24
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"{day} is no day of a market") from None
+    for line in lines:
+        wall = datetime(day.year, day.month, day.day) + timedelta(minutes=line.minutes)  # noqa: DTZ001  placed below
+        if not ordinary and is_ambiguous(wall, TZ):
+            outlook.dropped["ambiguous hour"] += 1
+            continue
+        outlook.starts.append(midnight + line.minutes * 60 if ordinary else wall_instant(day, line.minutes * 60, TZ))
+        outlook.lines.append(line.cells)
+
+
+def values(outlook: Outlook, places: Sequence[int], what: str) -> tuple[list[int], list[float]]:
+    """Interval starts and sums of these columns, wherever all of them are filled. Raises FeedChanged."""
+    starts, found = outlook.starts, [[line[i] for line in outlook.lines] for i in places]
+    if not all(map(str.strip, chain.from_iterable(found))):
+        full = [all(parts) for parts in zip(*([cell.strip() for cell in column] for column in found), strict=True)]
+        starts = list(compress(starts, full))
+        found = [list(compress(column, full)) for column in found]
+    numbers = [floats(column, what) for column in found]
+    return starts, numbers[0] if len(numbers) == 1 else list(map(sum, zip(*numbers, strict=True)))
+
+
+def _refuse_yesterday(starts: Sequence[int], request: Request) -> None:
+    """After midnight `current/` still holds yesterday's file: then its last reading, dated today, lies in the future."""
+    asked = dict(request.params).get("_", "")
+    if starts and asked.isdigit() and max(starts) > int(asked) + SLACK:
+        raise NotPublished("the file still holds yesterday")

@@ -1,0 +1,299 @@
+"""ENTSO-E Transparency Platform: day-ahead prices, total load, physical flows and installed capacity of twelve European zones.
+
+Traps (reference FEEDS-GB-AU-EU section 1; how documents are read: `_entsoe_xml`, nets: `_entsoe_net`):
+- Several auctions under one zone: only position 1 (SDAC) is a price here. An answer without it is not yet published;
+  position 2 (EXAA) never stands in. Answers of 2024 lack the element: there SDAC is the hourly one for DE-LU and AT.
+  Intraday auctions (contract A07) are left out.
+- Polish prices were in PLN from 2017-03-02: the currency is each TimeSeries' own.
+- Resolutions mix within one TimeSeries; Periods come in any order and outside the document's interval.
+- A flow is told one way a body: the two directions of a border may both be above zero in one interval.
+- Installed capacity is yearly; one Period may span several years, and A03 leaves out a year that did not change.
+- A wrong area code and an area without data look alike (acknowledgement 999); a wrong token is answered in HTML.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date, time
+
+from assets.parsing.stamps import utc_stamp
+from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, pair_of, zone_of
+from assets.sources.entsoe.net import INTO, OUT_OF, combine
+from assets.sources.entsoe.requests import (
+    CAPACITY_ZONES,
+    HOST,
+    SECRETS,
+    TZ,
+    new_year,
+    request_capacity,
+    request_demand,
+    request_flows,
+    request_price,
+)
+from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, series_of, spread
+from warehouse.clock import DAY, utc
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source
+from warehouse.schema import Key, Rows
+
+QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
+"""SDAC's first quarter-hourly delivery day; before it an auction without position that is not hourly is EXAA's."""
+CURRENCIES = {"PL": ("EUR", "PLN")}
+
+FUELS = {
+    "B01": Fuel.BIOMASS,
+    "B02": Fuel.LIGNITE,
+    "B03": Fuel.GAS,
+    "B04": Fuel.GAS,
+    "B05": Fuel.COAL,
+    "B06": Fuel.OIL,
+    "B07": Fuel.OIL,
+    "B08": Fuel.OTHER,
+    "B09": Fuel.GEOTHERMAL,
+    "B10": Fuel.PUMPED_STORAGE,
+    "B11": Fuel.HYDRO,
+    "B12": Fuel.HYDRO,
+    "B13": Fuel.MARINE,
+    "B14": Fuel.NUCLEAR,
+    "B15": Fuel.OTHER,
+    "B16": Fuel.SOLAR,
+    "B17": Fuel.WASTE,
+    "B18": Fuel.WIND_OFFSHORE,
+    "B19": Fuel.WIND_ONSHORE,
+    "B20": Fuel.OTHER,
+    "B25": Fuel.BATTERY,
+}
+MOST_YEARS = 100
+
+
+def parse_price(body: bytes, request: Request) -> Rows:
+    """`price` rows of the day-ahead auction. Raises NotPublished where the body holds only other auctions."""
+    rows = Rows()
+    for series in series_of(body, "A44"):
+        zone = _zone(series, "in_Domain.mRID", request)
+        series.need("out_Domain.mRID", series.texts["in_Domain.mRID"])
+        series.need("price_Measure_Unit.name", "MWH")
+        if series.texts.get("contract_MarketAgreement.type", "A01") != "A01":
+            rows.dropped["intraday auction"] += 1
+            continue
+        auction = series.texts.get("classificationSequence_AttributeInstanceComponent.position")
+        if auction not in (None, "1"):
+            rows.dropped[f"auction {auction[:3]}"] += 1
+            continue
+        unit = f"{_currency(series, zone)}/MWh"
+        _put(rows, zone, Metric.PRICE, unit, series, "price.amount", zone in TWO_AUCTIONS and auction is None)
+    if not len(rows):
+        raise NotPublished("no day-ahead auction in the answer: " + (", ".join(rows.dropped) or "no TimeSeries"))
+    return rows
+
+
+def _currency(series: Series, zone: str) -> str:
+    told = series.texts.get("currency_Unit.name", "")
+    if told not in CURRENCIES.get(zone, ("EUR",)):
+        raise FeedChanged(f"prices of {zone} in {told[:10]!r}")
+    return told
+
+
+def parse_demand(body: bytes, request: Request) -> Rows:
+    """`demand` rows: actual total load."""
+    rows = Rows()
+    for series in series_of(body, "A65", process="A16"):
+        series.need("quantity_Measure_Unit.name", "MAW")
+        _put(rows, _zone(series, "outBiddingZone_Domain.mRID", request), Metric.DEMAND, "MW", series, "quantity")
+    return _something(rows)
+
+
+def _put(rows: Rows, zone: str, metric: Metric, unit: str, series: Series, value: str, doubtful: bool = False) -> None:
+    """Adds every Period of a series. `doubtful`: the auction is not told, and may be another than SDAC."""
+    for period in series.periods:
+        interval = interval_of(period)
+        if doubtful and (interval.start >= QUARTER_HOURS or interval.resolution != "PT60M"):
+            rows.dropped["auction not told"] += 1
+            continue
+        ts, values = column(period, interval, value, series.texts.get("curveType"))
+        if values:
+            rows.extend(Key(zone, metric, unit, RESOLUTIONS[interval.resolution]), ts, values)
+
+
+def _zone(series: Series, element: str, request: Request) -> str:
+    """The zone that the body names. Raises FeedChanged for one that is not ours or was not asked for."""
+    zone = zone_of(series.texts.get(element))
+    if zone is None or request.zone not in (None, zone):
+        raise FeedChanged(
+            f"{element} is {series.texts.get(element, 'missing')[:20]!r} in an answer for {request.zone or 'our zones'}"
+        )
+    return zone
+
+
+def _something(rows: Rows) -> Rows:
+    if not len(rows):
+        raise NotPublished("no reading in the answer")
+    return rows
+
+
+def parse_flows(body: bytes, request: Request) -> Rows:
+    """One-way `interchange` rows of one border, for each of our zones beside it; `link` tells the way until `combine`."""
+    rows = Rows()
+    for series in series_of(body, "A11"):
+        series.need("quantity_Measure_Unit.name", "MAW")
+        codes = series.texts.get("out_Domain.mRID"), series.texts.get("in_Domain.mRID")
+        pair = pair_of(*codes)
+        if pair is None or not set(pair) & set(ZONES) or (request.zone is not None and request.zone not in pair):
+            raise FeedChanged(
+                f"a flow from {str(codes[0])[:20]!r} to {str(codes[1])[:20]!r}, which is no border that was asked for"
+            )
+        for period in series.periods:
+            interval = interval_of(period)
+            ts, values = column(period, interval, "quantity", series.texts.get("curveType"))
+            if values:
+                _put_both_sides(rows, pair, RESOLUTIONS[interval.resolution], ts, values)
+    return _something(rows)
+
+
+def _put_both_sides(
+    rows: Rows, pair: tuple[str, str], resolution: str, ts: Sequence[int], values: Sequence[float]
+) -> None:
+    origin, target = pair
+    if target in EIC:
+        rows.extend(Key(target, Metric.INTERCHANGE, "MW", resolution, counterparty=origin, link=INTO), ts, values)
+    if origin in EIC:
+        negative = [0.0 - value for value in values]
+        rows.extend(Key(origin, Metric.INTERCHANGE, "MW", resolution, counterparty=target, link=OUT_OF), ts, negative)
+
+
+def parse_capacity(body: bytes, request: Request) -> Rows:
+    """`capacity` rows by fuel and calendar year; types that are one fuel here are added up."""
+    told: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
+    for series in series_of(body, "A68", process="A33"):
+        series.need("quantity_Measure_Unit.name", "MAW")
+        zone, kind = _zone(series, "inBiddingZone_Domain.mRID", request), series.texts.get("psrType", "")
+        if kind not in FUELS:
+            raise FeedChanged(f"unknown psrType {kind[:10]!r}")
+        for ts, value in _years(series):
+            if told[zone, ts].setdefault(kind, value) != value:
+                raise FeedChanged(f"{zone}: {kind} is told twice")
+    rows = Rows()
+    for (zone, ts), kinds in told.items():
+        sums: dict[str, float] = defaultdict(float)
+        for kind, value in kinds.items():
+            sums[FUELS[kind]] += value
+        for fuel, value in sums.items():
+            rows.add(zone, Metric.CAPACITY, ts, value, "MW", "1y", fuel=fuel)
+    return _something(rows)
+
+
+def _years(series: Series) -> list[tuple[int, float]]:
+    """The starts of the calendar years that a series tells of, and their values. Raises FeedChanged."""
+    found: list[tuple[int, float]] = []
+    for period in series.periods:
+        interval = interval_of(period)
+        first, last = (utc(ts + DAY // 2).year for ts in (interval.start, interval.end))
+        # Years begin at local midnight; an answer cut at UTC midnight keeps its own start.
+        shift = interval.start - new_year(first)
+        if interval.resolution != "P1Y" or not 0 < last - first <= MOST_YEARS or abs(shift) >= DAY:
+            raise FeedChanged(
+                f"a Period of {interval.resolution[:10]!r} from {first} to {last}, which are no calendar years"
+            )
+        places, values = spread(period, "quantity", series.texts.get("curveType"), last - first)
+        found += [(new_year(first + place - 1) + shift, value) for place, value in zip(places, values, strict=True)]
+    return found
+
+
+SOURCE = Source(
+    code="entsoe",
+    name="ENTSO-E Transparency Platform",
+    homepage="https://transparency.entsoe.eu",
+    hosts=(HOST,),
+    requests_per_minute=300,
+    licence="ENTSO-E Transparency Platform terms; its list of data for free re-use (CC BY 4.0)",
+    licence_url="https://transparency.entsoe.eu",
+    attribution="Source: ENTSO-E Transparency Platform (transparency.entsoe.eu)",
+    redistributable="unclear",
+    required_env=SECRETS[0].env,
+    feeds=(
+        Feed(
+            id="entsoe.price",
+            title="Day-ahead prices of European bidding zones (SDAC)",
+            zones=ZONES,
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="15m",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 5),
+            publication=Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120),
+            requests=request_price,
+            parse=parse_price,
+            every_minutes=60,
+            ahead_days=1,
+            zones_per_answer="one",
+            hub="day-ahead auction (SDAC)",
+            secrets=SECRETS,
+        ),
+        Feed(
+            id="entsoe.demand",
+            title="Actual total load of European bidding zones",
+            zones=ZONES,
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="15m",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 5),
+            publication=Publication(lag_minutes=120, grace_minutes=240),
+            requests=request_demand,
+            parse=parse_demand,
+            every_minutes=60,
+            revised_days=3,
+            zones_per_answer="one",
+            secrets=SECRETS,
+        ),
+        Feed(
+            id="entsoe.flows",
+            title="Physical flows over every border of European bidding zones, and their net",
+            zones=ZONES,
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 10, 1),
+            publication=Publication(lag_minutes=120, grace_minutes=240),
+            requests=request_flows,
+            parse=parse_flows,
+            combine=combine,
+            every_minutes=60,
+            revised_days=3,
+            zones_per_answer="one",
+            secrets=SECRETS,
+        ),
+        Feed(
+            id="entsoe.capacity",
+            title="Installed capacity by production type, yearly",
+            zones=CAPACITY_ZONES,
+            metrics=(Metric.CAPACITY,),
+            rank=1,
+            resolution="1y",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 1),
+            publication=Publication(daily_at=time(0, 0), day_offset=180, grace_minutes=30 * 24 * 60),
+            requests=request_capacity,
+            parse=parse_capacity,
+            every_minutes=24 * 60,
+            revised_days=366,
+            zones_per_answer="one",
+            yearly=True,
+            secrets=SECRETS,
+        ),
+    ),
+    notes=(
+        "Prices are those of the day-ahead auction (SDAC) in EUR; Polish ones were in PLN from March 2017 to 2019 and say so in `unit`.",
+        "Demand is actual total load (6.1.A) as the operators report and revise it.",
+        "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two directions, at the "
+        "coarsest resolution among them; where one border is missing there is no net. Spain's ties to Morocco are not published "
+        "there; Belgium's border with DE-LU is the cable ALEGrO, published under Amprion.",
+        "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; ENTSO-E's types are grouped as documented.",
+    ),
+)

@@ -1,0 +1,162 @@
+"""The areas that ENTSO-E names by EIC: our zones, their neighbours, which borders each zone has, and since when.
+
+Codes and borders as entsoe-py 0.8.1 lists them (reference FEEDS-GB-AU-EU section 1.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assets.parsing.stamps import utc_stamp
+
+EIC = {
+    "DE-LU": "10Y1001A1001A82H",
+    "FR": "10YFR-RTE------C",
+    "ES": "10YES-REE------0",
+    "IT-NO": "10Y1001A1001A73I",
+    "NL": "10YNL----------L",
+    "BE": "10YBE----------2",
+    "PL": "10YPL-AREA-----S",
+    "SE-3": "10Y1001A1001A46L",
+    "NO-2": "10YNO-2--------T",
+    "DK-1": "10YDK-1--------W",
+    "AT": "10YAT-APG------L",
+    "CH": "10YCH-SWISSGRIDZ",
+}
+"""Our zones."""
+
+ZONES = tuple(EIC)
+TWO_AUCTIONS = frozenset({"DE-LU", "AT"})
+"""Where EXAA's morning auction is published beside SDAC."""
+
+_OUTSIDE = {
+    "GB": "10YGB----------A",
+    "Czechia": "10YCZ-CEPS-----N",
+    "Denmark DK2": "10YDK-2--------M",
+    "Finland": "10YFI-1--------U",
+    "Hungary": "10YHU-MAVIR----U",
+    "Italy Centre-North": "10Y1001A1001A70O",
+    "Lithuania": "10YLT-1001A0008Q",
+    "Norway NO1": "10YNO-1--------2",
+    "Norway NO5": "10Y1001A1001A48H",
+    "Portugal": "10YPT-REN------W",
+    "Slovakia": "10YSK-SEPS-----K",
+    "Slovenia": "10YSI-ELES-----O",
+    "Sweden SE2": "10Y1001A1001A45N",
+    "Sweden SE4": "10Y1001A1001A47J",
+    "Ukraine": "10Y1001C--00003F",
+}
+"""Areas that no feed of ours covers, by the name that a border row carries; GB's own figures come from Elexon."""
+
+_NEIGHBOURS = {
+    "DE-LU": ("AT", "BE", "CH", "Czechia", "DK-1", "Denmark DK2", "FR", "NO-2", "NL", "PL", "Sweden SE4"),
+    "FR": ("BE", "CH", "DE-LU", "ES", "GB", "IT-NO"),
+    "ES": ("FR", "Portugal"),
+    "IT-NO": ("CH", "FR", "Slovenia", "AT", "Italy Centre-North"),
+    "NL": ("BE", "DE-LU", "GB", "NO-2", "DK-1"),
+    "BE": ("NL", "FR", "GB", "DE-LU"),
+    "PL": ("Czechia", "DE-LU", "Lithuania", "Sweden SE4", "Slovakia", "Ukraine"),
+    "SE-3": ("DK-1", "Finland", "Norway NO1", "Sweden SE2", "Sweden SE4"),
+    "NO-2": ("DE-LU", "DK-1", "NL", "Norway NO1", "Norway NO5", "GB"),
+    "DK-1": ("DE-LU", "Denmark DK2", "NO-2", "SE-3", "NL", "GB"),
+    "AT": ("CH", "Czechia", "DE-LU", "Hungary", "IT-NO", "Slovenia"),
+    "CH": ("AT", "DE-LU", "FR", "IT-NO"),
+}
+
+_SINCE = {
+    frozenset(("BE", "GB")): "2019-01-01T00:00Z",
+    frozenset(("DK-1", "NL")): "2019-09-01T00:00Z",
+    frozenset(("BE", "DE-LU")): "2020-11-01T00:00Z",
+    frozenset(("DE-LU", "NO-2")): "2020-12-01T00:00Z",
+    frozenset(("GB", "NO-2")): "2021-06-01T00:00Z",
+    frozenset(("DK-1", "GB")): "2023-12-01T00:00Z",
+}
+"""Borders that began with a cable: the earliest instant at which it may have flowed, tests included."""
+
+_LINKS = {
+    frozenset(("DE-LU", "NO-2")): "de-no2-nordlink",
+    frozenset(("NL", "NO-2")): "nl-no2-norned",
+    frozenset(("DK-1", "NL")): "nl-dk1-cobra",
+    frozenset(("DK-1", "NO-2")): "dk1-no2-skagerrak",
+    frozenset(("DK-1", "SE-3")): "dk1-se3-kontiskan",
+    frozenset(("BE", "FR")): "fr-be-ac",
+    frozenset(("DE-LU", "FR")): "fr-de-ac",
+    frozenset(("CH", "FR")): "fr-ch-ac",
+    frozenset(("BE", "NL")): "be-nl-ac",
+    frozenset(("DE-LU", "NL")): "nl-de-ac",
+    frozenset(("CH", "DE-LU")): "de-ch-ac",
+    frozenset(("AT", "DE-LU")): "de-at-ac",
+    frozenset(("DE-LU", "PL")): "de-pl-ac",
+    frozenset(("DE-LU", "DK-1")): "de-dk1-ac",
+    frozenset(("AT", "CH")): "at-ch-ac",
+    frozenset(("AT", "IT-NO")): "at-it-ac",
+    frozenset(("CH", "IT-NO")): "ch-it-ac",
+    frozenset(("GB", "NL")): "gb-nl-britned",
+    frozenset(("BE", "GB")): "gb-be-nemo",
+    frozenset(("GB", "NO-2")): "gb-no2-nsl",
+    frozenset(("DK-1", "GB")): "gb-dk1-viking",
+}
+"""Borders that are one line of the geographic layer: their total is that line's flow. The others have several lines."""
+
+_AMPRION, _GERMANY, _ITALY = "10YDE-RWENET---I", "10Y1001A1001A83F", "10YIT-GRTN-----B"
+_UNDER_ANOTHER_NAME = {
+    ("BE", _AMPRION): "DE-LU",
+    **{(name, _ITALY): "IT-NO" for name in _NEIGHBOURS["IT-NO"] if name != "Italy Centre-North"},
+    **{(name, _GERMANY): "DE-LU" for name in _NEIGHBOURS["DE-LU"]},
+    ("PL", "10Y1001C--000182"): "Ukraine",
+    ("PL", "10YUA-WEPS-----0"): "Ukraine",
+}
+"""A border published under a control area or a country. Elsewhere Amprion is a part of a border, and no name for it."""
+
+_AREAS = {eic: name for name, eic in (EIC | _OUTSIDE).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """One zone's border with a neighbour; `since` in Unix seconds, 0 where it was always there."""
+
+    zone: str
+    neighbour: str
+    since: int
+    link: str | None
+
+    @property
+    def eics(self) -> tuple[str, str]:
+        """The codes under which this border is published: the zone's, the neighbour's."""
+        return _code(self.zone, self.neighbour), _code(self.neighbour, self.zone)
+
+
+def _code(area: str, other: str) -> str:
+    if (area, other) == ("DE-LU", "BE"):
+        return _AMPRION
+    return EIC.get(area) or _OUTSIDE[area]
+
+
+def _border(zone: str, neighbour: str) -> Border:
+    pair = frozenset((zone, neighbour))
+    return Border(zone, neighbour, utc_stamp(_SINCE[pair]) if pair in _SINCE else 0, _LINKS.get(pair))
+
+
+BORDERS = {zone: tuple(_border(zone, name) for name in names) for zone, names in _NEIGHBOURS.items()}
+"""Zone -> all its borders: its net is there where each of them is."""
+
+
+def zone_of(eic: str | None) -> str | None:
+    """Our zone of that code, if it is one."""
+    name = _AREAS.get(eic or "")
+    return name if name in EIC else None
+
+
+def pair_of(first: str | None, second: str | None) -> tuple[str, str] | None:
+    """The names of two areas that share a border; None for a code that we do not know."""
+    one, two = _AREAS.get(first or ""), _AREAS.get(second or "")
+    one = one or _UNDER_ANOTHER_NAME.get((two or "", first or ""))
+    two = two or _UNDER_ANOTHER_NAME.get((one or "", second or ""))
+    return (one, two) if one and two and one != two else None
+
+
+def borders() -> Iterator[Border]:
+    """Every border of every zone; one between two of our zones comes twice."""
+    for found in BORDERS.values():
+        yield from found

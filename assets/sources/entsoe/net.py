@@ -1,0 +1,120 @@
+"""Both directions of a border into its net flow, and all borders of a zone into the zone's: where every part is there, nowhere else.
+
+Works on the quarter hours of the hours that have a reading. Where parts differ in resolution, the finer are brought to
+the coarser by their exact time-weighted mean, hour by hour; never the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.sources.entsoe.areas import BORDERS, Border
+from warehouse.clock import HOUR, RESOLUTIONS
+from warehouse.market import Metric
+from warehouse.schema import Key, Rows, Strip
+
+INTO, OUT_OF = "in", "out"
+"""What a one-way row carries as `link` until it is combined."""
+
+QUARTER = 900
+_LEVELS = {"1h": 4, "30m": 2, "15m": 1}
+"""Quarter hours of each resolution, coarse ones first: finer readings are laid over them."""
+_MICROWATTS = 6
+"""Decimals of a megawatt: publishers give two, a mean of four adds two; what is beyond is the floats' own noise."""
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """Quarter hours in rows of an hour: MW, NaN where nothing is known; and the coarsest resolution that the hour is told in."""
+
+    values: _Floats
+    level: _Ints
+
+
+def combine(rows: Rows) -> Rows:
+    """Canonical `interchange` rows of one-way readings: a row per border and interval, and the zone's net."""
+    found = Rows()
+    found.dropped.update(rows.dropped)
+    for zone, borders in BORDERS.items():
+        strips = {key: strip for key, strip in rows.strips.items() if key.zone == zone and strip.ts}
+        if strips:
+            _combine_zone(found, zone, borders, strips)
+    return found
+
+
+def _combine_zone(found: Rows, zone: str, borders: Sequence[Border], strips: dict[Key, Strip]) -> None:
+    hours = np.unique(np.concatenate([np.asarray(strip.ts, np.int64) // HOUR for strip in strips.values()]))
+    flows = []
+    for border in borders:
+        into, out = (
+            _laid({k: s for k, s in strips.items() if (k.counterparty, k.link) == (border.neighbour, way)}, hours)
+            for way in (INTO, OUT_OF)
+        )
+        flow = _Flow(into.values + out.values, np.maximum(into.level, out.level))
+        _put(
+            found,
+            Key(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link),
+            flow,
+            hours,
+        )
+        flows.append(_before_its_time(flow, border, hours))
+    net = _Flow(np.sum([f.values for f in flows], axis=0), np.max([f.level for f in flows], axis=0))
+    _put(found, Key(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
+
+
+def _laid(strips: dict[Key, Strip], hours: _Ints) -> _Flow:
+    """One direction on the grid of quarter hours, the finer readings over the coarser."""
+    values = np.full(len(hours) * 4, np.nan)
+    level = np.zeros(len(hours), np.int64)
+    for resolution, quarters in _LEVELS.items():
+        for key, strip in strips.items():
+            if key.resolution != resolution:
+                continue
+            ts, told = _agreed(strip)
+            cells = np.searchsorted(hours, ts // HOUR) * 4 + ts % HOUR // QUARTER
+            for quarter in range(quarters):
+                values[cells + quarter] = told
+            level[cells // 4] = np.maximum(level[cells // 4], quarters)
+    return _Flow(values.reshape(-1, 4), level)
+
+
+def _agreed(strip: Strip) -> tuple[_Ints, _Floats]:
+    """Each instant once; one that is told two values has none that a sum may use."""
+    ts, first, place = np.unique(np.asarray(strip.ts, np.int64), return_index=True, return_inverse=True)
+    values = np.asarray(strip.values, np.float64)
+    told = values[first]
+    told[np.unique(place[values != told[place]])] = np.nan
+    return ts, told
+
+
+def _before_its_time(flow: _Flow, border: Border, hours: _Ints) -> _Flow:
+    """The flow as a part of the net: nothing, where its cable was not yet laid and nothing is told."""
+    unborn = (hours * HOUR < border.since)[:, None] & np.isnan(flow.values)
+    return _Flow(np.where(unborn, 0.0, flow.values), flow.level)
+
+
+def _put(found: Rows, key: Key, flow: _Flow, hours: _Ints) -> None:
+    """Adds each hour's intervals of its resolution, where all their quarters are known."""
+    for resolution, quarters in _LEVELS.items():
+        chosen = flow.level == quarters
+        parts = flow.values[chosen].reshape(-1, quarters)
+        starts = (hours[chosen, None] * HOUR + np.arange(0, HOUR, RESOLUTIONS[resolution])).reshape(-1)
+        values = _mean(parts)
+        known = ~np.isnan(values)
+        if known.any():
+            rounded = np.round(values[known], _MICROWATTS) + 0.0  # no -0.0
+            found.extend(key._replace(resolution=resolution), starts[known].tolist(), rounded.tolist())
+
+
+def _mean(parts: _Floats) -> _Floats:
+    """The mean of 1, 2 or 4 columns, by pairs: that of equal values is the value itself."""
+    while parts.shape[1] > 1:
+        parts = (parts[:, 0::2] + parts[:, 1::2]) / 2
+    return parts[:, 0]

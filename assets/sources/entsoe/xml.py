@@ -1,0 +1,176 @@
+"""ENTSO-E's documents, read: acknowledgements by type, TimeSeries by local name, Periods as columns of instants and values.
+
+A Point has only its position. Under curveType A03 a missing position repeats the last one given, up to the Period's own
+end; under A01 it is missing. Nothing is filled before the first Point. Namespaces differ by year and mean nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from assets.parsing.body import is_zip, local, unzipped, xml_of
+from assets.parsing.columns import floats, positions
+from assets.parsing.stamps import utc_stamp
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedUnavailable, NotPublished
+
+TOKEN = "ENTSOE_API_TOKEN"  # noqa: S105  the variable's name
+BAN_SECONDS = 600.0
+"""How long an address is banned after more than 400 requests a minute."""
+STEPS = {"PT15M": 900, "PT30M": 1800, "PT60M": 3600}
+RESOLUTIONS = {"PT15M": "15m", "PT30M": "30m", "PT60M": "1h"}
+LONGEST_PERIOD = 40_000
+"""Points: a year of quarter hours has 35 136."""
+
+_NOTHING = re.compile(r"no matching data found", re.IGNORECASE)
+_LATER = re.compile(
+    r"max allowed requests|too many requests|service unavailable|temporarily|time-?out|internal error", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One TimeSeries: the texts of its children by local name, and its Periods."""
+
+    texts: Mapping[str, str]
+    periods: tuple[Any, ...]
+
+    def need(self, name: str, value: str) -> None:
+        """Raises FeedChanged unless the element says that."""
+        if self.texts.get(name) != value:
+            raise FeedChanged(f"{name} is {self.texts.get(name, 'missing')[:40]!r} instead of {value}")
+
+
+def series_of(body: bytes, kind: str, process: str | None = None) -> Iterator[Series]:
+    """The TimeSeries of a document of that type and process. Raises what the body means where it is none."""
+    parts = [content for _, content in unzipped(body)] if is_zip(body) else [body]
+    for part in parts:
+        for element in _document(part, kind, process):
+            if local(element) == "TimeSeries":
+                yield _series(element)
+
+
+def _document(body: bytes, kind: str, process: str | None) -> Any:
+    if body[:200].lstrip().lower().startswith((b"<html", b"<!doctype html")):
+        _refuse_page(body)
+    root = xml_of(body)
+    if local(root) == "Acknowledgement_MarketDocument":
+        _refuse(root)
+    texts = {local(child): (child.text or "").strip() for child in root if not len(child)}
+    if not local(root).endswith("_MarketDocument") or texts.get("type") != kind:
+        raise FeedChanged(f"{local(root)[:40]} of type {texts.get('type', 'missing')[:10]!r} instead of {kind}")
+    if process is not None and texts.get("process.processType") != process:
+        raise FeedChanged(f"process {texts.get('process.processType', 'missing')[:10]!r} instead of {process}")
+    return root
+
+
+def _series(element: Any) -> Series:
+    texts: dict[str, str] = {}
+    periods = []
+    for child in element:
+        name = local(child)
+        if name == "Period":
+            periods.append(child)
+        elif name == "MktPSRType":
+            texts |= {local(part): (part.text or "").strip() for part in child}
+        else:
+            texts[name] = (child.text or "").strip()
+    return Series(texts, tuple(periods))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What a Period says of itself: Unix seconds and its resolution's own spelling."""
+
+    start: int
+    end: int
+    resolution: str
+
+
+def interval_of(period: Any) -> Interval:
+    """Raises FeedChanged for a Period without bounds or one that ends before it starts."""
+    start, end = (_text(period, f"{{*}}timeInterval/{{*}}{name}") for name in ("start", "end"))
+    found = Interval(utc_stamp(start), utc_stamp(end), _text(period, "{*}resolution"))
+    if found.end <= found.start:
+        raise FeedChanged(f"a Period from {start} to {end}")
+    return found
+
+
+def _text(element: Any, path: str) -> str:
+    text = element.findtext(path)
+    if not text:
+        raise FeedChanged(f"a Period without {path.rpartition('}')[2]}")
+    return str(text).strip()
+
+
+def column(period: Any, interval: Interval, value: str, curve: str | None) -> tuple[list[int], list[float]]:
+    """Interval starts and values of a Period of quarter hours, half hours or hours. Raises FeedChanged."""
+    step = STEPS.get(interval.resolution)
+    if step is None:
+        raise FeedChanged(f"unknown resolution {interval.resolution[:20]!r}")
+    count, rest = divmod(interval.end - interval.start, step)
+    if rest or interval.start % step or count > LONGEST_PERIOD:
+        raise FeedChanged(f"a Period of {interval.end - interval.start} s in steps of {step} s from {interval.start}")
+    places, values = spread(period, value, curve, count)
+    return [interval.start + (place - 1) * step for place in places], values
+
+
+def spread(period: Any, value: str, curve: str | None, count: int) -> tuple[Sequence[int], list[float]]:
+    """The places 1..count that have a value, and the values. Raises FeedChanged for a place outside or with two values."""
+    if curve not in ("A01", "A03"):
+        raise FeedChanged(f"curveType is {str(curve)[:20]!r}")
+    places, values = _points(period, value)
+    if places == list(range(1, count + 1)):
+        return places, values
+    points = dict(zip(places, values, strict=True))
+    if any(points[place] != told for place, told in zip(places, values, strict=True)):
+        raise FeedChanged("a position with two values")
+    if not points:
+        return [], []
+    given = sorted(points)
+    if given[0] < 1 or given[-1] > count:
+        raise FeedChanged(f"position {given[-1]} of {count}")
+    if curve == "A01":
+        return given, [points[place] for place in given]
+    filled: list[float] = []
+    for place, following in pairwise([*given, count + 1]):
+        filled += [points[place]] * (following - place)
+    return range(given[0], count + 1), filled
+
+
+def _points(period: Any, value: str) -> tuple[list[int], list[float]]:
+    """Positions and values as they stand. All Points of a Period are built like its first."""
+    points = period.findall("{*}Point")
+    if not points:
+        return [], []
+    names = [local(part) for part in points[0]]
+    try:
+        at, of = names.index("position"), names.index(value)
+        position_tag, value_tag = points[0][at].tag, points[0][of].tag
+        pairs = [(point[at], point[of]) for point in points]
+    except (ValueError, IndexError):
+        raise FeedChanged(f"a Point without position or {value}") from None
+    if any(one.tag != position_tag or other.tag != value_tag for one, other in pairs):
+        raise FeedChanged("Points that are built differently")
+    return positions([one.text or "" for one, _ in pairs]), floats([other.text or "" for _, other in pairs], value)
+
+
+def _refuse(root: Any) -> NoReturn:
+    """Raises what an acknowledgement's reasons mean; 999 without a known text is no data."""
+    codes = [(reason.findtext("{*}code") or "").strip() for reason in root.iterfind("{*}Reason")]
+    text = " ".join(" ".join((reason.findtext("{*}text") or "").split()) for reason in root.iterfind("{*}Reason"))
+    reason = f"{'/'.join(codes)}: {text}"[:300]
+    if _LATER.search(text):
+        raise FeedUnavailable(reason, BAN_SECONDS if "max allowed requests" in text.lower() else None)
+    if _NOTHING.search(text) or (not text and codes == ["999"]):
+        raise NotPublished(reason)
+    raise FeedChanged(f"refused, {reason}")
+
+
+def _refuse_page(body: bytes) -> NoReturn:
+    if b"Unauthorized" in body:
+        raise CredentialsMissing((TOKEN,), refused=True)
+    raise FeedChanged("a web page instead of a document")

@@ -1,0 +1,283 @@
+"""ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties. Reference: FEEDS-US.md section 2."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import date, time
+from functools import partial
+from typing import Any
+
+from assets.parsing.body import json_of, member, number
+from assets.parsing.stamps import epoch_instant
+from assets.sources.ercot import prices
+from assets.sources.ercot.prices import TZ, ZONE
+from warehouse.clock import RESOLUTIONS, MarketDay
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Key, Rows
+
+HUB = "HB_HUBAVG"
+DASHBOARDS = "https://www.ercot.com/api/1/services/read/dashboards"
+SEEN = date(2023, 2, 1)
+"""The oldest dashboard that we know of; they hold a day or two and say nothing of their own beginning."""
+MEXICO = "Mexico (CENACE)"
+TIES = {
+    "dcE": ("US-SPP", "spp-ercot-east"),
+    "dcN": ("US-SPP", "spp-ercot-north"),
+    "dcL": (MEXICO, "DC_L"),
+    "dcR": (MEXICO, "DC_R"),
+    "dcS": (MEXICO, "DC_S"),
+}
+"""DC tie -> what lies beyond it, and the link's id: East, North, Laredo, Railroad, Eagle Pass."""
+ALWAYS = frozenset(TIES) - {"dcS"}
+"""Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
+
+
+def dashboard(feed: str, name: str, days: Sequence[MarketDay]) -> list[Request]:
+    """One question whatever the days: a dashboard holds the running day, some of them yesterday too."""
+    asked = tuple(sorted({d.day for d in days}))
+    return [Request(feed, f"{DASHBOARDS}/{name}.json", days=asked, ext="json")] if asked else []
+
+
+def parse_prices(body: bytes, request: Request) -> Rows:
+    """Today's 15-minute real-time and hourly day-ahead prices of the hub average."""
+    answer = json_of(body)
+    rows = Rows()
+    for name, metric, resolution in (("rtSppData", Metric.PRICE, "15m"), ("damSppData", Metric.PRICE_DAY_AHEAD, "1h")):
+        _extend(rows, Key(ZONE, metric, "USD/MWh", resolution), member(answer, name, list), "interval", "hbHubAvg")
+    return rows
+
+
+def parse_load(body: bytes, request: Request) -> Rows:
+    """Five-minute demand so far today; rows flagged as forecast are left."""
+    readings = member(json_of(body), "data", list)
+    if not readings:
+        raise NotPublished("no readings yet")
+    rows = Rows()
+    _extend(rows, Key(ZONE, Metric.DEMAND, "MW", "5m"), [r for r in readings if not _is_forecast(r)], "epoch", "demand")
+    return rows
+
+
+def _is_forecast(row: object) -> bool:
+    flag = member(row, "forecast")
+    if flag not in (0, 1):
+        raise FeedChanged(f"forecast flag {str(flag)[:20]!r}")
+    return bool(flag)
+
+
+def parse_load_hourly(body: bytes, request: Request) -> Rows:
+    """Hourly demand of yesterday and of today's hours that are over; hours still ahead have forecasts only."""
+    answer = json_of(body)
+    rows = Rows()
+    for name in ("previousDay", "currentDay"):
+        hours = member(member(answer, name, dict), "data", list)
+        over = [hour for hour in hours if not isinstance(hour, dict) or "systemLoad" in hour]
+        _extend(rows, Key(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad")
+    if not rows:
+        raise FeedChanged("no systemLoad in any hour")
+    return rows
+
+
+def parse_demand(body: bytes, request: Request) -> Rows:
+    """Either demand dashboard: the five-minute one has `data`, the hourly one its days by name."""
+    return parse_load(body, request) if "data" in _members(body) else parse_load_hourly(body, request)
+
+
+def _members(body: bytes) -> dict[str, Any]:
+    answer = json_of(body)
+    return answer if isinstance(answer, dict) else {}
+
+
+def _extend(rows: Rows, key: Key, readings: list[Any], stamp: str, value: str) -> None:
+    """The readings that are there; stamps are epochs of the interval's end."""
+    step = RESOLUTIONS[key.resolution]
+    starts: list[int] = []
+    values: list[float] = []
+    for reading in readings:
+        found = member(reading, value)
+        if found is None:
+            continue
+        start = epoch_instant(member(reading, stamp)) - step
+        if start % step:
+            rows.dropped["off the grid"] += 1
+            continue
+        starts.append(start)
+        values.append(number(found, value))
+    rows.extend(key, starts, values)
+
+
+def parse_dc_ties(body: bytes, request: Request) -> Rows:
+    """The five-minute instants of the ten-second flows, each tie and their net; there minus is import, here plus."""
+    readings = member(json_of(body), "data", list)
+    if not readings:
+        raise NotPublished("no readings yet")
+    rows = Rows()
+    strips: dict[Key, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    for ts, flows in _five_minute_flows(readings, rows):
+        for tie, flow in flows.items():
+            _append(strips, Key(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
+        if flows.keys() >= ALWAYS:
+            _append(strips, Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
+        else:
+            rows.dropped["a tie is missing"] += 1
+    for key, (starts, values) in strips.items():
+        rows.extend(key, starts, values)
+    return rows
+
+
+def _append(strips: dict[Key, tuple[list[int], list[float]]], key: Key, ts: int, value: float) -> None:
+    starts, values = strips[key]
+    starts.append(ts)
+    values.append(value)
+
+
+def _five_minute_flows(readings: list[Any], rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:
+    """Instants on the five minutes and the net imports by tie; the instants between are counted as dropped."""
+    for reading in readings:
+        # rtsyscond.json, this dashboard's former name, had its epoch under `interval`.
+        ts = epoch_instant(member(reading, "epoch" if isinstance(reading, dict) and "epoch" in reading else "interval"))
+        if ts % 300:
+            rows.dropped["between five-minute instants"] += 1
+            continue
+        flows = {tie: reading[tie] for tie in _ties(reading)}
+        yield ts, {tie: 0.0 - number(flow, tie) for tie, flow in flows.items() if flow is not None}
+
+
+def _ties(reading: dict[str, Any]) -> list[str]:
+    """The names of the ties in a reading. Raises FeedChanged for one that we do not know, and where there is none."""
+    found = [name for name in reading if name[:2] == "dc"]
+    if unknown := [name for name in found if name not in TIES]:
+        raise FeedChanged(f"unknown tie {unknown[0][:20]!r}")
+    if not found:
+        raise FeedChanged("a reading without DC ties")
+    return found
+
+
+SOURCE = Source(
+    code="ercot",
+    name="ERCOT",
+    homepage="https://www.ercot.com/",
+    hosts=("www.ercot.com", "api.ercot.com"),
+    requests_per_minute=30,
+    licence="ERCOT website terms, section 5: raw public data may be used in compilations",
+    licence_url="https://www.ercot.com/help/terms",
+    attribution="Source: ERCOT. ERCOT does not guarantee the accuracy of derived compilations.",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="ercot.spp_rt",
+            title=f"ERCOT real-time 15-minute settlement point price, {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="15m",
+            stamps="end",
+            tz=TZ,
+            since=date(2010, 12, 1),
+            # Out minutes after each quarter; but a day is a listing and 96 zips, and `system_wide_prices` has today in 35 kB.
+            # So whole days are asked for, once a day, and none is late before that has happened.
+            publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
+            requests=partial(prices.requests, prices.REAL_TIME, HUB),
+            parse=partial(prices.parse, prices.REAL_TIME, HUB),
+            follow=partial(prices.follow, prices.REAL_TIME),
+            every_minutes=1440,
+            revised_days=1,
+            hub=HUB,
+        ),
+        Feed(
+            id="ercot.spp_da",
+            title=f"ERCOT day-ahead hourly settlement point price, {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=date(2010, 12, 1),
+            publication=Publication(daily_at=time(12, 35), day_offset=-1, grace_minutes=120),
+            requests=partial(prices.requests, prices.DAY_AHEAD, HUB),
+            parse=partial(prices.parse, prices.DAY_AHEAD, HUB),
+            follow=partial(prices.follow, prices.DAY_AHEAD),
+            every_minutes=60,
+            revised_days=0,
+            ahead_days=1,
+            hub=HUB,
+        ),
+        Feed(
+            id="ercot.system_wide_prices",
+            title=f"ERCOT dashboard: today's real-time and day-ahead prices, {HUB}",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE, Metric.PRICE_DAY_AHEAD),
+            rank=2,
+            resolution="15m",
+            stamps="end",
+            tz=TZ,
+            since=SEEN,
+            publication=Publication(lag_minutes=5, grace_minutes=30),
+            requests=partial(dashboard, "ercot.system_wide_prices", "system-wide-prices"),
+            parse=parse_prices,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
+            hub=HUB,
+        ),
+        Feed(
+            id="ercot.load",
+            title="ERCOT demand, five minutes, today",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="end",
+            tz=TZ,
+            since=SEEN,
+            publication=Publication(lag_minutes=5, grace_minutes=30),
+            requests=partial(dashboard, "ercot.load", "supply-demand"),
+            parse=parse_demand,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
+        ),
+        Feed(
+            id="ercot.load_hourly",
+            title="ERCOT demand, hourly, yesterday and today",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=2,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=SEEN,
+            publication=Publication(lag_minutes=20, grace_minutes=60),
+            requests=partial(dashboard, "ercot.load_hourly", "system-wide-demand"),
+            parse=parse_load_hourly,
+            every_minutes=60,
+            revised_days=1,
+            reach_days=1,
+        ),
+        Feed(
+            id="ercot.dc_ties",
+            title="ERCOT flows over the DC ties, five-minute instants",
+            zones=(ZONE,),
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="5m",
+            stamps="instant",
+            tz=TZ,
+            since=SEEN,
+            publication=Publication(lag_minutes=10, grace_minutes=45),
+            requests=partial(dashboard, "ercot.dc_ties", "dc-tie-flows"),
+            parse=parse_dc_ties,
+            every_minutes=15,
+            revised_days=0,
+            reach_days=0,
+        ),
+    ),
+    notes=(
+        f"Price is the settlement point price of {HUB}, the average of the four hubs; HB_BUSAVG is another series.",
+        "Demand is the system's own, without the charging of storage.",
+        "Interchange is the sum of the DC ties, read every five minutes out of ten-second telemetry. On ERCOT's page minus is import "
+        "into ERCOT; here it is plus.",
+    ),
+)

@@ -1,0 +1,265 @@
+"""ERCOT settlement point prices: the keyless listings with their zips, and the keyed API for days that the listings no longer hold.
+
+Which hub, and what else ERCOT publishes, is `ercot`'s business. Reference: FEEDS-US.md section 2.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from assets.parsing.body import (
+    columns,
+    is_json,
+    is_zip,
+    json_of,
+    member,
+    number,
+    only_lines_with,
+    table,
+    text_of,
+    unzipped,
+)
+from assets.parsing.clocks import wall_instant
+from assets.parsing.days import age, runs
+from assets.parsing.stamps import american_date, clock_minutes, iso_date
+from warehouse.clock import RESOLUTIONS, MarketDay
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Metric, Request, Secret
+from warehouse.schema import Key, Rows
+
+ZONE = "US-ERCOT"
+TZ = "America/Chicago"
+LISTING = "https://www.ercot.com/misapp/servlets/IceDocListJsonWS"
+DOWNLOAD = "https://www.ercot.com/misdownload/servlets/mirDownload"
+KEYED = "https://api.ercot.com/api/public-reports"
+LISTED_DAYS = 30
+"""How many days back the listings reach: documents expire after 31 days."""
+LONGEST = 31
+SECRETS = (
+    Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)),
+    Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
+)
+FLAGS = {"N": False, "Y": True, "FALSE": False, "TRUE": True}
+"""DSTFlag, since 2026 also RepeatedHourFlag: true on the second, standard-time pass of the repeated hour."""
+_ALIASES = {"settlementpointname": "settlementpoint", "repeatedhourflag": "dstflag"}
+_STAMPED = re.compile(r"(\d{8})_(\d{4})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One of the two price reports."""
+
+    feed: str
+    metric: Metric
+    resolution: str
+    report: str
+    """The listing's reportTypeId."""
+    path: str
+    """Under the keyed API."""
+    times: tuple[str, ...]
+    """The columns that name an interval, in the spelling of `_name`."""
+    per_day: int
+    """Rows of one settlement point on the longest day."""
+
+
+DAY_AHEAD = Product(
+    "ercot.spp_da",
+    Metric.PRICE_DAY_AHEAD,
+    "1h",
+    "12331",
+    "np4-190-cd/dam_stlmnt_pnt_prices",
+    ("hourending",),
+    25,
+)
+REAL_TIME = Product(
+    "ercot.spp_rt",
+    Metric.PRICE,
+    "15m",
+    "12301",
+    "np6-905-cd/spp_node_zone_hub",
+    ("deliveryhour", "deliveryinterval"),
+    100,
+)
+
+
+def requests(product: Product, hub: str, days: Sequence[MarketDay]) -> list[Request]:
+    """One listing for all recent days; for older ones the keyed API, a run of days at a time."""
+    listed = tuple(sorted({d.day for d in days if _is_listed(d)}))
+    found = (
+        [Request(product.feed, LISTING, (("reportTypeId", product.report),), listed, kind="listing", ext="json")]
+        if listed
+        else []
+    )
+    older = [d for d in days if not _is_listed(d)]
+    return found + [_keyed(product, hub, run) for run in runs(older, LONGEST)]
+
+
+def _is_listed(day: MarketDay) -> bool:
+    return age(day) <= LISTED_DAYS
+
+
+def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
+    params = (
+        ("deliveryDateFrom", run[0].day.isoformat()),
+        ("deliveryDateTo", run[-1].day.isoformat()),
+        ("settlementPoint", hub),
+        ("size", str(max(100, product.per_day * len(run)))),
+    )
+    days = tuple(d.day for d in run)
+    return Request(product.feed, f"{KEYED}/{product.path}", params, days, secrets=SECRETS, ext="json")
+
+
+def follow(product: Product, body: bytes, request: Request) -> list[Request]:
+    """The documents of the days that a listing was asked for; of a keyed answer, the next page. Raises FeedChanged, NotPublished."""
+    if request.kind == "listing":
+        return _documents(product, body, request)
+    return _next_page(body, request) if is_json(body) else []
+
+
+def _documents(product: Product, body: bytes, request: Request) -> list[Request]:
+    """One zip per interval file: of twins (retries) the newest, of csv and xml the csv."""
+    listing = member(member(json_of(body), "ListDocsByRptTypeRes", dict), "DocumentList", list)
+    newest: dict[str, tuple[datetime, Request]] = {}
+    for entry in listing:
+        document = member(entry, "Document", dict)
+        name = member(document, "FriendlyName", str)
+        if not name.lower().endswith("_csv"):
+            continue
+        published = _published(document)
+        day = _delivery_day(product, name, published)
+        if day not in request.days:
+            continue
+        which = (("doclookupId", str(member(document, "DocID", (str, int)))),)
+        key = f"{day} {name.lower().replace('_retry', '')}"
+        if key not in newest or newest[key][0] < published:
+            newest[key] = published, Request(product.feed, DOWNLOAD, which, (day,), part=name, ext="zip")
+    return [found for _, found in sorted(newest.values(), key=lambda pair: (pair[1].days, pair[1].part))]
+
+
+def _published(document: dict[str, Any]) -> datetime:
+    text = member(document, "PublishDate", str)
+    try:
+        published = datetime.fromisoformat(text)
+    except ValueError:
+        raise FeedChanged(f"PublishDate {text[:40]!r}") from None
+    if published.tzinfo is None:
+        raise FeedChanged(f"PublishDate without offset {text[:40]!r}")
+    return published
+
+
+def _delivery_day(product: Product, name: str, published: datetime) -> date:
+    """The market day that a document is about.
+
+    Real time: the end of its quarter hour stands in its name, 0000 ending the day before. Day ahead: published at midday
+    for tomorrow; one that is late into the night is still the same tomorrow's, hence the six hours.
+    """
+    found = _STAMPED.search(name)
+    try:
+        if product is REAL_TIME and found is not None:
+            return (datetime.strptime("".join(found.groups()), "%Y%m%d%H%M") - timedelta(minutes=15)).date()  # noqa: DTZ007
+        if product is REAL_TIME:
+            return (published - timedelta(minutes=15)).date()
+        return (published - timedelta(hours=6)).date() + timedelta(days=1)
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"document {name[:60]!r} of {published}") from None
+
+
+def _next_page(body: bytes, request: Request) -> list[Request]:
+    meta = member(json_of(body), "_meta", dict)
+    page, pages = member(meta, "currentPage", int), member(meta, "totalPages", int)
+    asked = dict(request.params).get("page", "1")
+    if str(page) != asked:
+        raise FeedUnavailable(f"page {page} instead of {asked}")
+    if pages <= page:
+        return []
+    params = tuple(pair for pair in request.params if pair[0] != "page")
+    return [replace(request, params=(*params, ("page", str(page + 1))), part=f"page {page + 1}")]
+
+
+def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
+    """One hub's prices from a zip, its csv, or a keyed answer; other settlement points give none.
+
+    A listing states no rows. Raises NotPublished for an answer without any row, FeedChanged otherwise.
+    """
+    rows = Rows()
+    if request.kind == "listing":
+        return rows
+    key = Key(ZONE, product.metric, "USD/MWh", product.resolution)
+    for header, lines, dated in _tables(body, hub):
+        places = columns(header, "deliverydate", "settlementpoint", "settlementpointprice", "dstflag", *product.times)
+        starts, prices = _hub_prices(lines, places, hub, RESOLUTIONS[product.resolution], dated)
+        rows.extend(key, starts, prices)
+    return rows
+
+
+def _tables(body: bytes, hub: str) -> Iterable[tuple[list[str], Iterable[Sequence[Any]], Any]]:
+    """Header names, lines, and how their dates read; of every csv in a zip, or of a keyed answer."""
+    if is_json(body):
+        yield *_keyed_table(json_of(body)), iso_date
+        return
+    for content in [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]:
+        header, lines = table(only_lines_with(hub, text_of(content)))
+        yield _names(header), lines, american_date
+
+
+def _keyed_table(answer: object) -> tuple[list[str], list[list[Any]]]:
+    header = _names([member(entry, "name", str) for entry in member(answer, "fields", list)])
+    lines = member(answer, "data", list)
+    if not lines:
+        raise NotPublished("no rows for these days")
+    if any(not isinstance(line, list) or len(line) != len(header) for line in lines):
+        raise FeedChanged(f"a row does not have the {len(header)} fields")
+    return header, lines
+
+
+def _names(header: Sequence[str]) -> list[str]:
+    """Column names without case, blanks and underscores, since 2026 renamed ones under their old name."""
+    plain = [name.lower().replace("_", "").replace(" ", "") for name in header]
+    return [_ALIASES.get(name, name) for name in plain]
+
+
+def _hub_prices(
+    lines: Iterable[Sequence[Any]],
+    places: Sequence[int],
+    hub: str,
+    step: int,
+    dated: Any,
+) -> tuple[list[int], list[float]]:
+    """Interval starts and prices of one settlement point; hours are labelled by their end, quarters by their number."""
+    day, point, price, flag, hour, *quarter = places
+    starts: list[int] = []
+    prices: list[float] = []
+    for cells in lines:
+        if cells[point] != hub and str(cells[point]).strip() != hub:
+            continue
+        seconds = (_hour(cells[hour]) - 1) * 3600 + sum((_quarter(cells[i]) - 1) * step for i in quarter)
+        starts.append(wall_instant(dated(str(cells[day])), seconds, TZ, _is_second_pass(cells[flag])))
+        prices.append(number(cells[price], "settlement point price"))
+    return starts, prices
+
+
+def _hour(label: object) -> int:
+    """1..24 from `01:00`, `24:00`, `1` or 1. Raises FeedChanged."""
+    text = str(label).strip()
+    minutes = clock_minutes(text if ":" in text else f"{text}:00")
+    if minutes % 60 or minutes < 60:
+        raise FeedChanged(f"{text[:20]!r} is no hour's end")
+    return minutes // 60
+
+
+def _quarter(label: object) -> int:
+    text = str(label).strip()
+    if text not in ("1", "2", "3", "4"):
+        raise FeedChanged(f"{text[:20]!r} is no quarter of an hour")
+    return int(text)
+
+
+def _is_second_pass(flag: object) -> bool:
+    found = FLAGS.get(str(flag).strip().upper())
+    if found is None:
+        raise FeedChanged(f"repeated-hour flag {str(flag)[:20]!r}")
+    return found

@@ -1,0 +1,308 @@
+"""ISO New England: prices and demand by web services, flows by the tie pages. Reference: FEEDS-US.md section 6.
+
+Web-service stamps carry their offset, so that 23- and 25-hour days need no care. The reports of ISO Express are read
+too, but never asked for: they want a session cookie and carry a thousand locations instead of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time
+from urllib.parse import urlencode
+
+from assets.parsing.body import is_json, number
+from assets.parsing.clocks import instants, wall_instant
+from assets.parsing.days import age
+from assets.parsing.stamps import american_date, american_stamp
+from assets.parsing.totals import DIGITS, total
+from assets.sources.isone.bodies import begin, entries, location, report, ties
+from warehouse.clock import HOUR, MarketDay, local_date
+from warehouse.errors import FeedChanged
+from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.schema import Key, Rows
+
+ZONE = "US-ISONE"
+TZ = "America/New_York"
+SERVICES = "webservices.iso-ne.com"
+SITE = "www.iso-ne.com"
+HUB = "4000"
+FIVE = 300
+PRELIMINARY_DAYS = 3
+"""So many days after the market day, its five-minute prices are asked for as final ones."""
+
+BORDERS = {"CA-NB": ("4010",), "CA-QC": ("4012", "4013", "4018"), "US-NY": ("4014", "4017", "4011")}
+TIES = {
+    "4010": "New Brunswick",
+    "4012": "Hydro-Quebec",
+    "4013": "Hydro-Quebec",
+    "4018": "Hydro-Quebec",
+    "4011": "US-NYISO",
+    "4014": "US-NYISO",
+    "4017": "US-NYISO",
+}
+LINKS = {"4011": "nyiso-isone-ac", "4014": "isone-nyiso-crosssound", "4017": "isone-nyiso-northport"}
+YOUNG_TIES = frozenset({"4018"})
+"""Ties that older days do not have: part of a day's net if that day shows them at all."""
+
+PRICE = Key(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+DEMAND = Key(ZONE, Metric.DEMAND, "MW", "1h")
+INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
+
+_ACCOUNT = (Secret("basic", "", ("ISONE_USERNAME", "ISONE_PASSWORD")),)
+_JSON = (("Accept", "application/json"),)
+_FORM = (("Content-Type", "application/x-www-form-urlencoded"),)
+
+
+def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
+    url = f"https://{SERVICES}/api/v1.1/{path}"
+    return Request(feed, url, days=(day.day,), zone=ZONE, part=part, headers=_JSON, secrets=_ACCOUNT, ext="json")
+
+
+def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One question a day: its preliminary prices, some days later its final ones."""
+    return [
+        _service("isone.lmp_rt", f"fiveminutelmp/{_state(day)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day)
+        for day in days
+    ]
+
+
+def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One question a day."""
+    return [
+        _service("isone.lmp_da", f"hourlylmp/da/final/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days
+    ]
+
+
+def load_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """Five-minute readings as they come, and the hours, which stand in where a whole hour of them is missing."""
+    products = ("hourlysysload", "fiveminutesystemload")
+    return [_service("isone.load", f"{name}/day/{day.day:%Y%m%d}", day, part=name) for day in days for name in products]
+
+
+def flows_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One page a day and border."""
+    return [_tie_page(day, border) for day in days for border in BORDERS]
+
+
+def _tie_page(day: MarketDay, border: str) -> Request:
+    on = f"{day.day:%m/%d/%Y}"
+    form = {
+        "_nstmp_requestType": "externalflow",
+        "_nstmp_startDate": on,
+        "_nstmp_endDate": on,
+        "_nstmp_twodays": "false",
+        "_nstmp_showtwodays": "false",
+        **{f"_nstmp_zone{i}": tie for i, tie in enumerate(BORDERS[border])},
+    }
+    return Request(
+        "isone.flows",
+        f"https://{SITE}/ws/wsclient",
+        days=(day.day,),
+        zone=ZONE,
+        part=border,
+        method="POST",
+        body=urlencode(form),
+        headers=_FORM,
+        ext="json",
+    )
+
+
+def _state(day: MarketDay) -> str:
+    """Which prices a day has: preliminary ones at once, final ones some days later."""
+    return "prelim" if age(day) <= PRELIMINARY_DAYS else "final"
+
+
+def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    """`price` rows of the hub. Raises FeedChanged, NotPublished."""
+    return _hub_prices(body, "FiveMinLmps", "FiveMinLmp", PRICE, FIVE)
+
+
+def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """`price_day_ahead` rows of the hub, from the web service or the ISO Express report. Raises FeedChanged, NotPublished."""
+    if is_json(body):
+        return _hub_prices(body, "HourlyLmps", "HourlyLmp", DAY_AHEAD, HOUR)
+    wanted = ("Date", "Hour Ending", "Location ID", "Locational Marginal Price")
+    lines = report(body, "Day-Ahead Energy Market Hourly LMP Report", *wanted, mark=HUB)
+    readings = [(_hour(on, ending), number(price, "LMP")) for on, ending, place, price in lines if place == HUB]
+    return _rows(DAY_AHEAD, readings)
+
+
+def parse_load(body: bytes, request: Request) -> Rows:
+    """`demand` rows: hours, or five minutes where the body has them. Raises FeedChanged, NotPublished."""
+    five = DEMAND._replace(resolution="5m")
+    if not is_json(body):
+        lines = report(body, "", "Date/Time", "Native Load")
+        placed = instants([american_stamp(stamp) for stamp, _ in lines], TZ)
+        return _rows(
+            five,
+            [
+                (ts, number(load, "load"))
+                for ts, (_, load) in zip(placed, lines, strict=True)
+                if ts is not None and load
+            ],
+        )
+    if b'"FiveMinSystemLoad' in body:
+        found = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
+        return _rows(
+            five,
+            [
+                (begin(entry, FIVE), number(entry["LoadMw"], "load"))
+                for entry in found
+                if entry.get("LoadMw") is not None
+            ],
+        )
+    found = entries(body, "HourlySystemLoads", "HourlySystemLoad")
+    return _rows(
+        DEMAND,
+        [(begin(entry, HOUR), number(entry["Load"], "load")) for entry in found if entry.get("Load") is not None],
+    )
+
+
+def parse_flows(body: bytes, request: Request) -> Rows:
+    """`interchange` rows of the body's ties, + into New England (published with a minus). Raises FeedChanged, NotPublished."""
+    rows = Rows()
+    for tie, found in ties(body).items():
+        if tie not in TIES:
+            raise FeedChanged(f"unknown tie {tie[:20]!r}")
+        readings = [
+            (begin(entry, FIVE), number(entry["Actual"], "Actual"))
+            for entry in found
+            if entry.get("Actual") is not None
+        ]
+        key = INTERCHANGE._replace(counterparty=TIES[tie], link=LINKS.get(tie, tie))
+        rows.extend(key, [ts for ts, _ in readings], [0.0 - flow for _, flow in readings])
+    return rows
+
+
+def combine_flows(rows: Rows) -> Rows:
+    """The same rows, and the net of every instant at which all ties are there: their pages lag each other."""
+    known = {link: (strip.ts, strip.values) for (*_, link), strip in rows.strips.items() if link}
+    net = total([known.get(LINKS.get(tie, tie), ([], [])) for tie in TIES if tie not in YOUNG_TIES])
+    values = dict(zip(net.ts, net.values, strict=True))
+    for tie in sorted(YOUNG_TIES & known.keys()):
+        flows = dict(zip(*known[tie], strict=True))
+        days = {local_date(ts, TZ) for ts in flows}
+        whole = [ts for ts in values if ts in flows or local_date(ts, TZ) not in days]
+        values = {ts: round(values[ts] + flows.get(ts, 0.0), DIGITS) for ts in whole}
+    rows.extend(INTERCHANGE, list(values), list(values.values()))
+    return rows
+
+
+def _hub_prices(body: bytes, box: str, name: str, key: Key, step: int) -> Rows:
+    found = [entry for entry in entries(body, box, name) if location(entry) == HUB]
+    if not found:
+        raise FeedChanged(f"no price of location {HUB}")
+    return _rows(
+        key,
+        [
+            (begin(entry, step), number(entry["LmpTotal"], "LMP"))
+            for entry in found
+            if entry.get("LmpTotal") is not None
+        ],
+    )
+
+
+def _hour(on: str, ending: str) -> int:
+    """The instant at which the hour ending `07` of a day begins; `02X` is the second pass of the repeated autumn hour."""
+    digits = ending.removesuffix("X")
+    if not (digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 24):
+        raise FeedChanged(f"no hour ending: {ending[:20]!r}")
+    return wall_instant(american_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
+
+
+def _rows(key: Key, readings: Sequence[tuple[int, float]]) -> Rows:
+    rows = Rows()
+    rows.extend(key, [ts for ts, _ in readings], [value for _, value in readings])
+    return rows
+
+
+SOURCE = Source(
+    code="isone",
+    name="ISO New England",
+    homepage="https://www.iso-ne.com",
+    hosts=(SERVICES, SITE),
+    requests_per_minute=10,
+    licence="no licence granted; terms of use of iso-ne.com",
+    licence_url="https://www.iso-ne.com",
+    attribution="Source: ISO New England",
+    redistributable="unclear",
+    required_env=("ISONE_USERNAME", "ISONE_PASSWORD"),
+    feeds=(
+        Feed(
+            id="isone.lmp_rt",
+            title="Real-time five-minute LMP of the internal hub",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2017, 3, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=lmp_rt_requests,
+            parse=parse_lmp_rt,
+            every_minutes=5,
+            revised_days=PRELIMINARY_DAYS + 1,
+            hub=HUB,
+            secrets=_ACCOUNT,
+        ),
+        Feed(
+            id="isone.lmp_da",
+            title="Day-ahead hourly LMP of the internal hub",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=date(2003, 3, 1),
+            publication=Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120),
+            requests=lmp_da_requests,
+            parse=parse_lmp_da,
+            every_minutes=30,
+            ahead_days=1,
+            hub=HUB,
+            secrets=_ACCOUNT,
+        ),
+        Feed(
+            id="isone.load",
+            title="System load, five minutes and hours",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=load_requests,
+            parse=parse_load,
+            every_minutes=10,
+            secrets=_ACCOUNT,
+        ),
+        Feed(
+            id="isone.flows",
+            title="Metered flows over the external ties",
+            zones=(ZONE,),
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 1),
+            publication=Publication(lag_minutes=20, grace_minutes=90),
+            requests=flows_requests,
+            parse=parse_flows,
+            combine=combine_flows,
+            every_minutes=10,
+            revised_days=1,
+            reach_days=7,
+        ),
+    ),
+    notes=(
+        "The price is the LMP of the internal hub (location 4000); the last days' real-time prices are preliminary.",
+        "Demand is system load: native load and dispatchable asset-related demand.",
+        "Interchange is metered: the sum of all ties with New Brunswick, Quebec and New York, written where all are there.",
+    ),
+)

@@ -1,0 +1,100 @@
+"""ISO New England's bodies opened: web-service JSON, the tie pages' JSON, and ISO Express CSV. What they mean is `isone`'s.
+
+Traps: a single entry comes as an object, not a list; "nothing yet" comes as an empty text, or as a sentence with status 200;
+the hour ending of a CSV line is quoted in one report and not in the other; a cut CSV lacks its `T` line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from assets.parsing.body import columns, json_of, member, no_html, text_of
+from assets.parsing.stamps import iso_instant
+from warehouse.errors import FeedChanged, NotPublished
+
+NO_DATA = b"No data exists for this period"
+
+
+def entries(body: bytes, box: str, name: str) -> list[dict[str, Any]]:
+    """The entries of `{box: {name: [...]}}`; `current` answers leave the box out. Raises FeedChanged, NotPublished."""
+    answer = _published(body)
+    inner = answer[box] if isinstance(answer, dict) and box in answer else answer
+    if inner in ("", None):
+        raise NotPublished("no entry yet")
+    found = member(inner, name, (list, dict, str, type(None)))
+    if not found:
+        raise NotPublished("no entry yet")
+    listed = found if isinstance(found, list) else [found]
+    if not all(isinstance(entry, dict) for entry in listed):
+        raise FeedChanged(f"{name!r} holds something else than entries")
+    return listed
+
+
+def begin(entry: dict[str, Any], step: int) -> int:
+    """The instant of BeginDate, which carries its offset. Raises FeedChanged for one off the grid of `step` seconds."""
+    ts = iso_instant(member(entry, "BeginDate", str))
+    if ts % step:
+        raise FeedChanged(f"{entry['BeginDate']} begins no interval of {step} s")
+    return ts
+
+
+def location(entry: dict[str, Any]) -> str:
+    """The location's number, as text. Raises FeedChanged."""
+    return str(member(member(entry, "Location", dict), "@LocId", (str, int)))
+
+
+def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
+    """Entries by tie number, of `[{"data": {"4010": [...]}}]`. Raises FeedChanged, NotPublished."""
+    answer = _published(body)
+    if not isinstance(answer, list) or len(answer) != 1:
+        raise FeedChanged("not the list of one answer")
+    found = member(answer[0], "data", (dict, list))
+    if not found:
+        raise NotPublished("no tie in the answer yet")
+    if not isinstance(found, dict) or not all(isinstance(rows, list) for rows in found.values()):
+        raise FeedChanged("ties without lists of entries")
+    return found
+
+
+def report(body: bytes, title: str, *wanted: str, mark: str = "") -> list[list[str]]:
+    """The wanted cells of an ISO Express report's D lines (those that hold `mark`), in the order of the file.
+
+    Raises NotPublished for the sentence that says so, FeedChanged for another report and for one cut before its T line.
+    """
+    if NO_DATA in body[:200]:
+        raise NotPublished("no data exists for this period")
+    lines = no_html(text_of(body)).splitlines()
+    head = [cells for cells in _cells(lines[:6]) if cells]
+    if not any(cells[0] == "C" and title in cells[-1] for cells in head):
+        raise FeedChanged(f"not the {title}")
+    if not lines[-1].startswith(('"T"', "T,")):
+        raise FeedChanged("cut: the report has no T line")
+    header = next((cells for cells in head if cells[0] == "H"), [])
+    places = columns(header, *wanted)
+    return [
+        _picked(cells, places, len(header))
+        for cells in _cells([line for line in lines if mark in line])
+        if cells[:1] == ["D"]
+    ]
+
+
+def _published(body: bytes) -> Any:
+    if NO_DATA in body[:200]:
+        raise NotPublished("no data exists for this period")
+    return json_of(body)
+
+
+def _cells(lines: Sequence[str]) -> list[list[str]]:
+    try:
+        return [[cell.strip() for cell in cells] for cells in csv.reader(io.StringIO("\n".join(lines)), strict=True)]
+    except csv.Error as error:
+        raise FeedChanged(f"not CSV: {error}") from None
+
+
+def _picked(cells: Sequence[str], places: Sequence[int], width: int) -> list[str]:
+    if len(cells) != width:
+        raise FeedChanged(f"{len(cells)} cells under {width} columns")
+    return [cells[place] for place in places]

@@ -1,0 +1,154 @@
+"""MISO's daily load workbook (df_al, BIFF .xls): from cells to the hours and values of one column, in both of its layouts.
+
+Until April 2026 the table began in the first column; since then blank rows and columns of merged cells lie between. So
+nothing is found by its place: the header is the row that names the columns, and a column is as wide as its header's merge.
+Reference: FEEDS-US.md section 4.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import xlrd
+
+from assets.parsing.body import no_html, number
+from assets.parsing.stamps import american_date
+from warehouse.errors import FeedChanged, NotPublished
+
+MOST_COLUMNS = 256
+"""Of a sheet in this format."""
+_MAGIC = b"\xd0\xcf\x11\xe0"
+Cell = tuple[int, Any]
+"""xlrd's type and value."""
+_BROKEN = (
+    xlrd.XLRDError,
+    xlrd.compdoc.CompDocError,
+    struct.error,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    UnicodeError,
+    UnboundLocalError,
+    ValueError,
+    ZeroDivisionError,
+)
+"""What xlrd raises over a broken workbook: it trusts the file's own offsets and counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns that belong to each name: from its header cell to the next one."""
+
+    day: slice
+    hour: slice
+    value: slice
+
+
+def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
+    """Day, hour ending (1..24) and value of every filled cell under a column's name. Raises FeedChanged, NotPublished."""
+    sheet = _first_sheet(body)
+    columns: _Columns | None = None
+    day: date | None = None
+    for i in range(sheet.nrows):
+        row = list(zip(sheet.row_types(i), sheet.row_values(i), strict=True))
+        found = _columns(row, name)
+        if found is not None:
+            columns, day = found, None
+        elif columns is not None:
+            hour, value = _filled(row, columns.hour), _filled(row, columns.value)
+            if hour is None or (value is None and hour[0] == xlrd.XL_CELL_TEXT and not hour[1].strip().isdigit()):
+                continue  # A day's title, the note at the end.
+            # A day that is merged over its hours stands in the first of them only.
+            day = _date(_filled(row, columns.day), sheet.book.datemode) or day
+            yield from _reading(day, _number(hour), value)
+    if columns is None:
+        raise FeedChanged(f"no row that names {name!r}")
+
+
+def _first_sheet(body: bytes) -> Any:
+    if not body.strip():
+        raise NotPublished("empty body")
+    if body[:4] != _MAGIC:
+        no_html(body[:300].decode("latin-1"))
+        if b"BlobNotFound" in body[:500]:
+            raise NotPublished("BlobNotFound")
+        raise FeedChanged("no .xls workbook")
+    try:
+        # It writes its warnings to standard output, unless it is given another place; ragged: one broken row number
+        # would otherwise fill millions of blank cells.
+        return xlrd.open_workbook(file_contents=body, logfile=io.StringIO(), ragged_rows=True).sheet_by_index(0)
+    except _BROKEN as error:
+        raise FeedChanged(f"broken workbook: {type(error).__name__} {str(error)[:80]}") from None
+
+
+def _columns(row: list[Cell], name: str) -> _Columns | None:
+    """The columns, if this row is the header; it comes again above every day."""
+    named = {_plain(text): i for i, (kind, text) in enumerate(row) if kind == xlrd.XL_CELL_TEXT and text.strip()}
+    if _plain("HourEnding") not in named:
+        return None
+    if missing := [column for column in ("Market Day", name) if _plain(column) not in named]:
+        raise FeedChanged(f"no column {missing[0]!r} in {', '.join(named)[:200]}")
+    starts = [*sorted(named.values()), MOST_COLUMNS]
+
+    def width(header: str) -> slice:
+        first = named[_plain(header)]
+        return slice(first, starts[starts.index(first) + 1])
+
+    return _Columns(width("Market Day"), width("HourEnding"), width(name))
+
+
+def _reading(day: date | None, ending: float, value: Cell | None) -> Iterator[tuple[date, int, float]]:
+    """One hour's reading; an hour that is still ahead has a forecast and no value."""
+    if day is None:
+        raise FeedChanged("an hour without its day")
+    if not 1 <= ending <= 24 or ending != int(ending):
+        raise FeedChanged(f"HourEnding {ending}")
+    if value is not None:
+        yield day, int(ending), _number(value)
+
+
+def _filled(row: list[Cell], places: slice) -> Cell | None:
+    for kind, value in row[places]:
+        if kind not in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK) and (kind != xlrd.XL_CELL_TEXT or value.strip()):
+            return kind, value
+    return None
+
+
+def _plain(name: str) -> str:
+    return "".join(name.lower().split())
+
+
+def _number(cell: Cell) -> float:
+    """The number in a cell. Raises FeedChanged, also for an error such as #N/A, which xlrd gives as a number."""
+    kind, value = cell
+    if kind not in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_TEXT):
+        raise FeedChanged(f"a cell of type {kind} instead of a number")
+    return number(value, "cell")
+
+
+def _date(cell: Cell | None, datemode: int) -> date | None:
+    """The date of a date cell, of a number that is one, or of `04/26/2026`; None of no cell. Raises FeedChanged."""
+    if cell is None:
+        return None
+    kind, value = cell
+    if kind == xlrd.XL_CELL_TEXT:
+        return american_date(value)
+    if kind not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
+        raise FeedChanged(f"{str(value)[:20]!r} is no day")
+    try:
+        found: datetime = xlrd.xldate_as_datetime(value, datemode)
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"{value} is no day") from None
+    return found.date()

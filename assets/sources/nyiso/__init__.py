@@ -1,0 +1,237 @@
+"""New York ISO: zonal prices, load and scheduled ties. Reference: FEEDS-US.md section 5.
+
+`oasis-postings` holds one file a day. Real-time prices before December 2025 are only on `mis`, as monthly zips, each
+asked for once. Real-time prices are stamped at the interval's end, everything else at its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, time
+
+from assets.parsing.days import months
+from assets.parsing.dropped import FIVE_MINUTES, drop, on_grid
+from assets.parsing.totals import total
+from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled
+from warehouse.clock import HOUR, MarketDay
+from warehouse.errors import FeedChanged
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Key, Rows
+
+ZONE = "US-NYISO"
+POSTINGS = "oasis-postings.prod.nysdi.com"
+MIS = "mis.nyiso.com"
+HUB = "N.Y.C."
+LOAD_ZONES = ("CAPITL", "CENTRL", "DUNWOD", "GENESE", "HUD VL", "LONGIL", "MHK VL", "MILLWD", "N.Y.C.", "NORTH", "WEST")
+
+SCHEDULED = "SCH - "
+TIES = {
+    "SCH - HQ - NY": ("Hydro-Quebec", "SCH - HQ - NY"),
+    "SCH - HQ_CEDARS": ("Hydro-Quebec", "SCH - HQ_CEDARS"),
+    "SCH - NE - NY": ("US-ISONE", "nyiso-isone-ac"),
+    "SCH - NPX_1385": ("US-ISONE", "isone-nyiso-northport"),
+    "SCH - NPX_CSC": ("US-ISONE", "isone-nyiso-crosssound"),
+    "SCH - OH - NY": ("Ontario", "SCH - OH - NY"),
+    "SCH - PJ - NY": ("US-PJM", "pjm-nyiso-ac"),
+    "SCH - PJM_HTP": ("US-PJM", "pjm-nyiso-htp"),
+    "SCH - PJM_NEPTUNE": ("US-PJM", "pjm-nyiso-neptune"),
+    "SCH - PJM_VFT": ("US-PJM", "pjm-nyiso-lindenvft"),
+}
+"""The interface's counterparty and link."""
+REPEATS_QUEBEC = "SCH - HQ_IMPORT_EXPORT"
+"""Counts what the other two Quebec interfaces count already."""
+TEN_TIES_SINCE = date(2014, 1, 1)
+"""The Hudson line of 2013 was the tenth; earlier files name the ties of their time."""
+
+PRICE = Key(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+DEMAND = Key(ZONE, Metric.DEMAND, "MW", "5m")
+INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Where a product's files lie."""
+
+    folder: str
+    """On oasis-postings."""
+    file: str
+    dataset: str
+    """The folder on mis."""
+    first: date
+    """The first day on oasis-postings; mis has those before."""
+
+
+def _requests(feed: str, product: Product) -> Callable[[Sequence[MarketDay]], list[Request]]:
+    def requests(days: Sequence[MarketDay]) -> list[Request]:
+        old = [day for day in days if day.day < product.first]
+        new = sorted({day.day for day in days if day.day >= product.first})
+        return [_zip(feed, product, month) for month in months(old)] + [_file(feed, product, day) for day in new]
+
+    return requests
+
+
+def _file(feed: str, product: Product, day: date) -> Request:
+    url = f"https://{POSTINGS}/{product.folder}/CSV/{day:%Y/%m/%d}/{product.file}-{day:%Y%m%d}.csv"
+    return Request(feed, url, days=(day,), zone=ZONE, ext="csv")
+
+
+def _zip(feed: str, product: Product, month: tuple[date, ...]) -> Request:
+    url = f"http://{MIS}/public/csv/{product.dataset}/{month[0]:%Y%m}01{product.file}_csv.zip"
+    return Request(feed, url, days=month, zone=ZONE, ext="zip")
+
+
+def parse_lbmp_rt(body: bytes, request: Request) -> Rows:
+    """`price` rows of N.Y.C. Raises FeedChanged, NotPublished."""
+    rows = Rows()
+    for text in files(body):
+        ends, values = settled(rows, placed(rows, _on_grid(rows, prices(text, HUB))))
+        if not ends:
+            raise FeedChanged("no five-minute price: not the real-time file")
+        rows.extend(PRICE, [end - FIVE_MINUTES for end in ends], values)
+    return rows
+
+
+def parse_lbmp_da(body: bytes, request: Request) -> Rows:
+    """`price_day_ahead` rows of N.Y.C. Raises FeedChanged, NotPublished."""
+    rows = Rows()
+    for text in files(body):
+        found = prices(text, HUB)
+        if any(wall % HOUR for wall in found.ts):
+            raise FeedChanged("stamps within the hour: not the day-ahead file")
+        rows.extend(DAY_AHEAD, *placed(rows, found))
+    return rows
+
+
+def parse_load(body: bytes, request: Request) -> Rows:
+    """`demand` rows: the sum of the eleven zones, where all eleven are there. Raises FeedChanged, NotPublished."""
+    rows = Rows()
+    for text in files(body):
+        zones = loads(text, LOAD_ZONES)
+        _extend_total(rows, DEMAND, [_on_grid(rows, zones.get(name, Series([], []))) for name in LOAD_ZONES])
+    return rows
+
+
+def parse_flows(body: bytes, request: Request) -> Rows:
+    """`interchange` rows: every scheduled tie, and the net where all are there. + is into New York. Raises FeedChanged, NotPublished."""
+    rows = Rows()
+    for text in files(body):
+        found = flows(text, SCHEDULED)
+        found.pop(REPEATS_QUEBEC, None)
+        if unknown := found.keys() - TIES.keys():
+            raise FeedChanged(f"unknown scheduled interface {min(unknown)[:40]!r}")
+        ties = {name: placed(rows, _on_grid(rows, series)) for name, series in found.items()}
+        for name, series in ties.items():
+            counterparty, link = TIES[name]
+            rows.extend(INTERCHANGE._replace(counterparty=counterparty, link=link), *series)
+        _extend_total(rows, INTERCHANGE, [ties.get(name, Series([], [])) for name in _ties_of_its_time(ties)])
+    return rows
+
+
+def _ties_of_its_time(ties: dict[str, Series]) -> Iterable[str]:
+    """The ties whose sum is the net on that day."""
+    stamps = [series.ts[0] for series in ties.values() if series.ts]
+    return ties if stamps and MarketDay.at(stamps[0], TZ).day < TEN_TIES_SINCE else TIES
+
+
+def _on_grid(rows: Rows, series: Series) -> Series:
+    return Series(*on_grid(rows, *series))
+
+
+def _extend_total(rows: Rows, key: Key, parts: Sequence[Series]) -> None:
+    found = total(parts)
+    rows.extend(key, found.ts, found.values)
+    drop(rows, "sum without all its parts", found.incomplete)
+    drop(rows, "sum of contradicting parts", found.conflicting)
+
+
+_LBMP_RT = Product("RT_LBMP_ZONE", "realtime_zone", "realtime", date(2025, 12, 6))
+_LBMP_DA = Product("DAM_LBMP_ZONE", "damlbmp_zone", "damlbmp", date(1999, 11, 18))
+_LOAD = Product("RT_ACTUAL_LOAD", "pal", "pal", date(2001, 5, 26))
+_FLOWS = Product("INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows", "ExternalLimitsFlows", date(2002, 1, 1))
+
+SOURCE = Source(
+    code="nyiso",
+    name="New York Independent System Operator",
+    homepage="https://www.nyiso.com",
+    hosts=(POSTINGS, MIS),
+    requests_per_minute=30,
+    licence="no licence granted; terms of use of nyiso.com",
+    licence_url="https://www.nyiso.com/legal-notice",
+    attribution="Source: NYISO",
+    redistributable="unclear",
+    feeds=(
+        Feed(
+            id="nyiso.lbmp_rt",
+            title="Real-time five-minute LBMP of zone N.Y.C.",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="end",
+            tz=TZ,
+            since=date(1999, 11, 18),
+            publication=Publication(lag_minutes=5, grace_minutes=20),
+            requests=_requests("nyiso.lbmp_rt", _LBMP_RT),
+            parse=parse_lbmp_rt,
+            every_minutes=5,
+            hub=HUB,
+        ),
+        Feed(
+            id="nyiso.lbmp_da",
+            title="Day-ahead hourly LBMP of zone N.Y.C.",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=_LBMP_DA.first,
+            publication=Publication(daily_at=time(11), day_offset=-1, grace_minutes=120),
+            requests=_requests("nyiso.lbmp_da", _LBMP_DA),
+            parse=parse_lbmp_da,
+            every_minutes=30,
+            ahead_days=1,
+            hub=HUB,
+        ),
+        Feed(
+            id="nyiso.load",
+            title="Real-time actual load, sum of the eleven zones",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="instant",
+            tz=TZ,
+            since=_LOAD.first,
+            publication=Publication(lag_minutes=5, grace_minutes=20),
+            requests=_requests("nyiso.load", _LOAD),
+            parse=parse_load,
+            every_minutes=5,
+            revised_days=1,
+        ),
+        Feed(
+            id="nyiso.flows",
+            title="Scheduled flows over the ten external ties",
+            zones=(ZONE,),
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=_FLOWS.first,
+            publication=Publication(lag_minutes=5, grace_minutes=20),
+            requests=_requests("nyiso.flows", _FLOWS),
+            parse=parse_flows,
+            every_minutes=5,
+            revised_days=1,
+        ),
+    ),
+    notes=(
+        "The price is the LBMP of load zone N.Y.C. (New York City): energy and losses minus congestion, in New York's own signs.",
+        "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out.",
+        "Interchange is scheduled, not metered: ten ties, without SCH - HQ_IMPORT_EXPORT, which counts Quebec again.",
+        "Readings off the five-minute grid and the advisory prices at the end of a running day's file are left out.",
+    ),
+)

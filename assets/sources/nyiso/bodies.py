@@ -1,0 +1,160 @@
+"""New York's CSV files: one series of stamps and values for each zone or interface, placed in time. What they mean is `nyiso`'s.
+
+Local stamps come with and without seconds, quoted or not. Only the load file says EDT or EST; elsewhere the order of the
+lines tells the two passes of the repeated autumn hour apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from assets.parsing.body import columns, is_zip, table, text_of, unzipped, without_cut_cell
+from assets.parsing.clocks import instants
+from assets.parsing.dropped import FIVE_MINUTES as FIVE
+from assets.parsing.dropped import drop, keep
+from assets.parsing.stamps import american_stamp
+from warehouse.clock import HOUR
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.schema import Rows
+
+TZ = "America/New_York"
+QUARTER = 900
+Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+_BEHIND = {"EDT": 4 * HOUR, "EST": 5 * HOUR}
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+class Series(NamedTuple):
+    """Parallel columns of stamps (wall seconds or instants) and values, in the order of the file."""
+
+    ts: list[int]
+    values: list[float]
+
+
+def files(body: bytes) -> Iterator[str]:
+    """The text of every daily file in a body: itself, or the CSV members of a monthly zip. Raises FeedChanged, NotPublished."""
+    if not is_zip(body):
+        yield without_cut_cell(text_of(body))
+        return
+    members = [content for name, content in unzipped(body) if name.lower().endswith(".csv")]
+    if not members:
+        raise FeedChanged("a zip without a CSV file")
+    yield from map(text_of, members)
+
+
+def prices(text: str, location: str) -> Series:
+    """Wall-clock stamps and LBMP of one location. Raises FeedChanged, and NotPublished for a file without lines."""
+    header = _header(text)
+    price = next((name for name in header if name.upper().startswith("LBMP ($/MWH")), "LBMP ($/MWHr)")
+    columns(header, "Time Stamp", "Name", price)
+    found = _series(text, [line for line in text.splitlines()[1:] if location in line], "Time Stamp", "Name", price)
+    return found.get(location) or _nothing(text)
+
+
+def flows(text: str, prefix: str) -> dict[str, Series]:
+    """Wall-clock stamps and MW by interface, of those whose name begins so. Raises as `prices`."""
+    lines = [line for line in text.splitlines()[1:] if prefix in line]
+    found = _series(text, lines, "Timestamp", "Interface Name", "Flow (MWH)")
+    return {name: series for name, series in found.items() if name.startswith(prefix)} or _nothing(text)
+
+
+def loads(text: str, zones: Collection[str]) -> dict[str, Series]:
+    """Instants and MW by load zone. Raises as `prices`, and FeedChanged for a zone that is not among `zones`."""
+    found = _series(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", clock="Time Zone")
+    unknown = found.keys() - set(zones)
+    if unknown:
+        raise FeedChanged(f"unknown load zone {min(unknown)[:40]!r}")
+    return found or _nothing(text)
+
+
+def placed(rows: Rows, walls: Series) -> Series:
+    """Instants for wall-clock stamps; readings of a repeated hour that the order does not place are dropped."""
+    found = [(ts, value) for ts, value in zip(instants(walls.ts, TZ), walls.values, strict=True) if ts is not None]
+    drop(rows, "ambiguous stamp", len(walls.ts) - len(found))
+    return Series([ts for ts, _ in found], [value for _, value in found])
+
+
+def settled(rows: Rows, ends: Series) -> Series:
+    """Without the advisory quarter hours that a running day's real-time file closes with.
+
+    A quarter hour right before them may be either, and counts as advisory: five minutes later it is a price.
+    """
+    ascending = sorted(set(ends.ts))
+    first = len(ascending)
+    while (
+        first
+        and ascending[first - 1] % QUARTER == 0
+        and (first == 1 or ascending[first - 1] - ascending[first - 2] > FIVE)
+    ):
+        first -= 1
+    if 0 < first < len(ascending) and ascending[first - 1] % QUARTER == 0:
+        first -= 1
+    advisory = set(ascending[first:])
+    return Series(*keep(rows, *ends, lambda ts: ts not in advisory, "advisory quarter hour"))
+
+
+def _header(text: str) -> list[str]:
+    return table(text.partition("\n")[0])[0]
+
+
+def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str, clock: str = "") -> dict[str, Series]:
+    """Series by name; an empty cell is no reading. `clock`: the column that names the stamp's offset."""
+    header = _header(text)
+    texts = [stamp, name, *filter(None, [clock])]
+    columns(header, *texts, value)
+    if not lines:
+        return {}
+    read = _read(header, lines, texts, value)
+    read = read.filter(read.column(value).is_valid())
+    ts = _mapped(read, stamp, american_stamp)
+    if clock:
+        ts = ts + _mapped(read, clock, _behind)
+    names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()
+    codes, found = names.indices.to_numpy(), {}
+    for wanted in dict.fromkeys(text.strip() for text in names.dictionary.to_pylist()):
+        own = np.isin(codes, [code for code, text in enumerate(names.dictionary.to_pylist()) if text.strip() == wanted])
+        if own.any():
+            found[wanted] = Series(ts[own].tolist(), values[own].tolist())
+    return found
+
+
+def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], value: str) -> pa.Table:
+    """The columns wanted, texts as dictionaries: a file has 300 stamps and 5000 lines. Raises FeedChanged."""
+    try:
+        return csv.read_csv(
+            pa.BufferReader("\n".join(lines).encode()),
+            read_options=csv.ReadOptions(column_names=list(header), use_threads=False),
+            convert_options=csv.ConvertOptions(
+                column_types={**dict.fromkeys(texts, _TEXT), value: pa.float64()},
+                include_columns=[*texts, value],
+                null_values=[""],
+            ),
+        )
+    except pa.ArrowException as error:
+        raise FeedChanged(f"not CSV: {str(error).splitlines()[0][:120]}") from None
+
+
+def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:
+    """What each text of a column means: asked once for each that differs."""
+    texts = read.column(column).combine_chunks()
+    known: Ints = np.array([meaning(text) for text in texts.dictionary.to_pylist()], np.int64)
+    found: Ints = known[texts.indices.to_numpy()]
+    return found
+
+
+def _behind(name: str) -> int:
+    """Seconds that a named clock is behind UTC. Raises FeedChanged."""
+    if name.strip() not in _BEHIND:
+        raise FeedChanged(f"unknown time zone {name[:20]!r}")
+    return _BEHIND[name.strip()]
+
+
+def _nothing(text: str) -> NoReturn:
+    if text.partition("\n")[2].strip():
+        raise FeedChanged("nothing of what is wanted in the file")
+    raise NotPublished("a header without lines")

@@ -1,0 +1,306 @@
+"""Southwest Power Pool, eastern balancing area: prices, load and interchange. Reference: FEEDS-US.md section 7.
+
+Every stamp is read from the GMT columns, which have no repeated hour. Files that are not there yet answer 404 with an
+empty body.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, time
+
+from assets.parsing.body import number
+from assets.parsing.days import age, months
+from assets.parsing.dropped import FIVE_MINUTES as FIVE
+from assets.parsing.dropped import drop, keep, on_grid
+from assets.parsing.stamps import iso_instant
+from assets.sources.spp import paths
+from assets.sources.spp.bodies import Columns, Sheet, readings
+from warehouse.clock import HOUR, MarketDay, local_date, now
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Key, Rows
+
+ZONE = "US-SPP"
+TZ = paths.TZ
+HOST = "portal.spp.org"
+HUB = "SPPSOUTH_HUB"
+IN_TURN = 6
+"""So many older intervals of the running day a poll asks for besides: within four hours, whatever was missed is there."""
+WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
+"""The western area's tie flows call their columns SPP as well; its neighbours give it away."""
+
+PRICE = Key(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+DEMAND = Key(ZONE, Metric.DEMAND, "MW", "1h")
+INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
+
+
+def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One file an interval: of a running day the newest ones and some older ones in turn, of a past one all."""
+    ends = sorted({end for day in days for end in _interval_ends(day)})
+    return [
+        _file("spp.lmp_rt", "rtbm-lmp-by-location", paths.interval(end - FIVE, end), local_date(end - FIVE, TZ))
+        for end in ends
+    ]
+
+
+def _interval_ends(day: MarketDay) -> list[int]:
+    every = range(day.start + FIVE, day.end + FIVE, FIVE)
+    if age(day) > 0:
+        return list(every)
+    newest = now() // FIVE * FIVE - FIVE  # a file is out some minutes after its interval
+    turn = newest // FIVE % -(-len(every) // IN_TURN) * IN_TURN
+    return [end for end in every[turn : turn + IN_TURN] if end < newest] + list(
+        range(newest - 2 * FIVE, newest + FIVE, FIVE)
+    )
+
+
+def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One file of 40 MB for each day that is over."""
+    return [_file("spp.lmp_rt_daily", "rtbm-lmp-by-location", paths.daily(d.day), d.day) for d in days if age(d) > 0]
+
+
+def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One file a day."""
+    return [_file("spp.lmp_da", "da-lmp-by-settlement-location", paths.day_ahead(d.day), d.day) for d in days]
+
+
+def load_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """The chart of the last 24 hours for today and yesterday; the hourly file for days that it no longer holds."""
+    old = [_hourly_file("spp.load", d) for d in days if age(d) > 1]
+    return _chart("spp.load", "load-forecast", days) + old
+
+
+def load_hourly_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """One file a day."""
+    return [_hourly_file("spp.load_hourly", d) for d in days]
+
+
+def _hourly_file(feed: str, day: MarketDay) -> Request:
+    """The file of the midnight after, which holds the day whole; for a running day the newest one."""
+    hour = day.end if age(day) > 0 else (now() - 15 * 60) // HOUR * HOUR
+    return _file(feed, "mtlf-vs-actual", paths.hourly(hour), day.day)
+
+
+def interchange_requests(days: Sequence[MarketDay]) -> list[Request]:
+    """The chart of two days for today and yesterday, a file a month before."""
+    old = months([d for d in days if age(d) > 1])
+    files = [_file("spp.interchange", "historical-tie-flow", paths.monthly(m[0].year, m[0].month), *m) for m in old]
+    return _chart("spp.interchange", "interchange-trend", days) + files
+
+
+def _chart(feed: str, name: str, days: Sequence[MarketDay]) -> list[Request]:
+    recent = tuple(d.day for d in days if age(d) <= 1)
+    return (
+        [Request(feed, f"https://{HOST}/chart-api/{name}/asFile", days=recent, zone=ZONE, ext="csv")] if recent else []
+    )
+
+
+def _file(feed: str, product: str, path: str, *days: date) -> Request:
+    return Request(
+        feed, f"https://{HOST}/file-browser-api/download/{product}", (("path", path),), days, zone=ZONE, ext="csv"
+    )
+
+
+def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    """`price` rows of the south hub, from the file of an interval or of a day. Raises FeedChanged, NotPublished."""
+    starts, values = _prices(body, FIVE)
+    ends = {start + FIVE for start in starts}
+    if len(ends) > 1 and not any(end % HOUR for end in ends):
+        raise FeedChanged("every interval ends on the hour: not the real-time file")
+    rows = Rows()
+    rows.extend(PRICE, *on_grid(rows, starts, values))
+    return rows
+
+
+def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """`price_day_ahead` rows of the south hub. Raises FeedChanged, NotPublished."""
+    starts, values = _prices(body, HOUR)
+    if any(start % HOUR for start in starts):
+        raise FeedChanged("an interval ends within the hour: not the day-ahead file")
+    rows = Rows()
+    rows.extend(DAY_AHEAD, starts, values)
+    return rows
+
+
+def _prices(body: bytes, step: int) -> Columns:
+    sheet = Sheet(body, HUB.encode())
+    end, value = sheet.place("gmtintervalend", "gmtinterval"), sheet.place("lmp")
+    location = sheet.place("settlementlocation", "settlementlocationname")
+    found = readings((cells for cells in sheet.eastern() if cells[location].strip() == HUB), end, value, step)
+    if not found[0]:
+        raise sheet.nothing()
+    return found
+
+
+def parse_load(body: bytes, request: Request) -> Rows:
+    """`demand` rows: five minutes of the chart or of a short-term file, hours of a mid-term file. Raises FeedChanged, NotPublished."""
+    sheet = Sheet(body)
+    end = sheet.place("gmtintervalend", "gmtinterval")
+    rows = Rows()
+    if "averagedactual" in sheet.names:
+        sheet.place("mtlf")
+        rows.extend(DEMAND, *_finished(rows, *readings(sheet.eastern(), end, sheet.place("averagedactual"), HOUR)))
+    else:
+        sheet.place("stlf")
+        starts, values = readings(sheet.eastern(), end, sheet.place("actualload", "actual"), FIVE)
+        rows.extend(DEMAND._replace(resolution="5m"), *on_grid(rows, starts, values))
+    return rows
+
+
+def _finished(rows: Rows, starts: list[int], values: list[float]) -> Columns:
+    """Without the newest hour, which still runs when the file is written: its value is the mean of a part of it."""
+    if any(start % HOUR for start in starts):
+        raise FeedChanged("a value that ends within the hour")
+    running = max(starts, default=0)
+    return keep(rows, starts, values, lambda start: start != running, "hour still running")
+
+
+def parse_interchange(body: bytes, request: Request) -> Rows:
+    """`interchange` rows of the five-minute instants, + into the area (published with a minus). Raises FeedChanged, NotPublished."""
+    header, *lines = body.splitlines(keepends=True) or [b""]
+    chosen = [line for line in lines if _ON_GRID.match(line)]
+    sheet = Sheet(b"".join([header, *chosen]))
+    if WESTERN_NEIGHBOURS & set(sheet.names):
+        raise FeedChanged("tie flows of the western area")
+    stamp, actual = sheet.place("gmttime"), sheet.place("sppnai")
+    found = [
+        (iso_instant(cells[stamp]), number(cells[actual], "NAI")) for cells in sheet.eastern() if cells[actual].strip()
+    ]
+    if not found:
+        raise FeedChanged("no five-minute instant") if lines else NotPublished("a header without lines")
+    rows = Rows()
+    rows.extend(INTERCHANGE, [ts for ts, _ in found], [0.0 - flow for _, flow in found])
+    drop(rows, "between five-minute instants", len(lines) - len(chosen))
+    return rows
+
+
+_ON_GRID = re.compile(rb'"?\d{4}-\d\d-\d\d[T ]\d\d:\d[05](:00)?[^\d:]')
+"""The stamp of a whole five-minute instant: of 1440 lines a day, 288 are read any further."""
+
+
+SOURCE = Source(
+    code="spp",
+    name="Southwest Power Pool",
+    homepage="https://www.spp.org",
+    hosts=(HOST,),
+    requests_per_minute=30,
+    licence="copying with citation; commercial publication needs SPP's written authorisation",
+    licence_url="https://www.spp.org",
+    attribution="Source: SPP",
+    redistributable="unclear",
+    withheld=True,
+    feeds=(
+        Feed(
+            id="spp.lmp_rt",
+            title="Real-time five-minute LMP of the south hub, interval by interval",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=1,
+            resolution="5m",
+            stamps="end",
+            tz=TZ,
+            since=date(2014, 3, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=lmp_rt_requests,
+            parse=parse_lmp_rt,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
+            hub=HUB,
+        ),
+        Feed(
+            id="spp.lmp_rt_daily",
+            title="Real-time five-minute LMP of the south hub, whole past days",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE,),
+            rank=2,
+            resolution="5m",
+            stamps="end",
+            tz=TZ,
+            since=date(2014, 3, 1),
+            publication=Publication(daily_at=time(6), day_offset=1, grace_minutes=720),
+            requests=lmp_rt_daily_requests,
+            parse=parse_lmp_rt,
+            every_minutes=1440,
+            revised_days=1,
+            hub=HUB,
+            max_bytes=128_000_000,
+        ),
+        Feed(
+            id="spp.lmp_da",
+            title="Day-ahead hourly LMP of the south hub",
+            zones=(ZONE,),
+            metrics=(Metric.PRICE_DAY_AHEAD,),
+            rank=1,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=date(2014, 3, 1),
+            publication=Publication(daily_at=time(14), day_offset=-1, grace_minutes=180),
+            requests=lmp_da_requests,
+            parse=parse_lmp_da,
+            every_minutes=120,
+            revised_days=0,
+            ahead_days=1,
+            hub=HUB,
+        ),
+        Feed(
+            id="spp.load",
+            title="Actual load, five minutes, last day",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=1,
+            resolution="5m",
+            stamps="end",
+            tz=TZ,
+            since=date(2014, 3, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=load_requests,
+            parse=parse_load,
+            every_minutes=5,
+            revised_days=0,
+            reach_days=0,
+        ),
+        Feed(
+            id="spp.load_hourly",
+            title="Actual load, hourly means",
+            zones=(ZONE,),
+            metrics=(Metric.DEMAND,),
+            rank=2,
+            resolution="1h",
+            stamps="end",
+            tz=TZ,
+            since=date(2014, 3, 1),
+            publication=Publication(lag_minutes=75, grace_minutes=60),
+            requests=load_hourly_requests,
+            parse=parse_load,
+            every_minutes=60,
+            revised_days=1,
+        ),
+        Feed(
+            id="spp.interchange",
+            title="Net actual interchange, five-minute instants",
+            zones=(ZONE,),
+            metrics=(Metric.INTERCHANGE,),
+            rank=1,
+            resolution="5m",
+            stamps="instant",
+            tz=TZ,
+            since=date(2014, 3, 1),
+            publication=Publication(lag_minutes=10, grace_minutes=30),
+            requests=interchange_requests,
+            parse=parse_interchange,
+            every_minutes=5,
+            revised_days=1,
+        ),
+    ),
+    notes=(
+        "US-SPP is the eastern balancing area (SPP in the files, SWPP at EIA); the western one (SWPW, since April 2026) is left out.",
+        "The price is the LMP of SPPSOUTH_HUB.",
+        "Interchange is net actual interchange (NAI) at every fifth minute of a one-minute series, its sign turned: + is into the area.",
+        "The hour still running in an hourly load file is the mean of a part of it, and left out.",
+    ),
+)

@@ -1,0 +1,75 @@
+"""SPP's CSV files: columns whatever their spelling, GMT stamps whatever theirs, lines of the eastern area. What they mean is `spp`'s.
+
+Traps: header names change between days in case, blanks and underscores (SETTLEMENT_LOCATION), and so does the date
+(`04/01/2026 06:00:00`, `4/1/2026 6:00`). Since April 2026 the western balancing area (SWPW) shares the price and load files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assets.parsing.body import number, table, text_of, without_cut_cell
+from assets.parsing.stamps import american_stamp
+from warehouse.errors import FeedChanged, NotPublished
+
+EASTERN = "SPP"
+Columns = tuple[list[int], list[float]]
+
+
+class Sheet:
+    """A CSV body by plain column names, restricted to the lines that hold `mark`."""
+
+    __slots__ = ("_lines", "names", "whole")
+
+    def __init__(self, body: bytes, mark: bytes = b"") -> None:
+        """Raises FeedChanged, and NotPublished for an empty body."""
+        header, self._lines = table(without_cut_cell(text_of(_only(body, mark) if mark else body)))
+        self.names = [plain(name) for name in header]
+        self.whole = body
+
+    def place(self, *spellings: str) -> int:
+        """Where the column stands that has one of these plain names. Raises FeedChanged."""
+        for name in spellings:
+            if name in self.names:
+                return self.names.index(name)
+        raise FeedChanged(f"no column {spellings[0]} in {', '.join(self.names)[:200]}")
+
+    def eastern(self) -> Iterator[list[str]]:
+        """The lines of the eastern balancing area; all of them in the files from before the areas parted."""
+        if "baa" not in self.names:
+            return self._lines
+        area = self.place("baa")
+        return (cells for cells in self._lines if cells[area].strip() == EASTERN)
+
+    def nothing(self) -> FeedChanged | NotPublished:
+        """What it means that no wanted line was found."""
+        if self.whole.partition(b"\n")[2].strip():
+            return FeedChanged("nothing of what is wanted in the file")
+        return NotPublished("a header without lines")
+
+
+def plain(name: str) -> str:
+    """`Settlement Location` and `SETTLEMENT_LOCATION` as `settlementlocation`."""
+    return re.sub(r"[\s_]", "", name).lower()
+
+
+def readings(lines: Iterator[list[str]], end: int, value: int, step: int) -> Columns:
+    """Interval starts and values from the columns of GMT interval end and value; an empty cell is no reading."""
+    starts: list[int] = []
+    values: list[float] = []
+    for cells in lines:
+        if cells[value].strip():
+            starts.append(american_stamp(cells[end]) - step)
+            values.append(number(cells[value], "value"))
+    return starts, values
+
+
+def _only(body: bytes, mark: bytes) -> bytes:
+    """The header and the lines that hold `mark`: a day's real-time prices are 40 MB, of which one line in a thousand is ours."""
+    pieces = [body[: body.find(b"\n") + 1] or body]
+    at = len(pieces[0])
+    while (hit := body.find(mark, at)) >= 0:
+        at = body.find(b"\n", hit) + 1 or len(body)
+        pieces.append(body[body.rfind(b"\n", 0, hit) + 1 : at])
+    return b"".join(pieces)

@@ -1,0 +1,227 @@
+"""The command line (API.md section 11): `emds VERB`. Dagster is imported only in the verbs that need it.
+
+Exit 0: all done; 1: something failed and is listed; 2: wrong use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warehouse.errors import MarketError
+
+if TYPE_CHECKING:
+    from orchestration.backfill import Task
+    from warehouse.market import Feed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; what it has to say goes to standard output, progress and failures to standard error."""
+    args = _parser().parse_args(argv)
+    try:
+        code: int = args.verb(args)
+    except MarketError as error:
+        sys.stderr.write(f"emds: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("\nemds: stopped\n")
+        return 1
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="emds", description="Electricity Market Data Service")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=text, description=text)
+        added.set_defaults(verb=does)
+        return added
+
+    _add_up(verb("up", _up, "fill an empty warehouse, then run the API and Dagster until Ctrl-C"))
+    _which(verb("ingest", _ingest, "ask every feed for the days that it may still revise, today's and tomorrow's"))
+    _add_backfill(verb("backfill", _backfill, "ask for past market days"))
+    replay = verb("replay", _replay, "bring in every recorded answer of a folder with a MANIFEST.json")
+    replay.add_argument("folder", type=Path)
+    rebuild = _which(
+        verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew")
+    )
+    _between(rebuild)
+    verb("publish", _publish, "publish every document anew")
+    gaps = _which(verb("gaps", _gaps, "list holes against the feeds' own calendars"))
+    gaps.add_argument("--days", type=_count, default=35, help="how far back (35)")
+    gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
+    serve = verb("serve", _serve, "run the API alone")
+    serve.add_argument("--port", type=int, default=8000)
+    verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
+    verb("verify", _verify, "read every file of the warehouse and tell what is broken")
+    return parser
+
+
+def _add_up(up: argparse.ArgumentParser) -> None:
+    up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
+    up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
+    up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
+    up.add_argument(
+        "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"
+    )
+    up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
+    up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
+    up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
+
+
+def _add_backfill(backfill: argparse.ArgumentParser) -> None:
+    _which(backfill)
+    backfill.add_argument("--days", type=_count, help="the last N days")
+    _between(backfill)
+    backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
+
+
+def _between(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--start", type=date.fromisoformat, metavar="D", help="first market day")
+    parser.add_argument("--end", type=date.fromisoformat, metavar="D", help="last market day")
+
+
+def _which(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument("--source", help="only this source")
+    parser.add_argument("--feed", help="only this feed, as aemo.dispatch")
+    return parser
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 36600:
+        raise argparse.ArgumentTypeError("1..36600")
+    return value
+
+
+def _up(args: argparse.Namespace) -> int:
+    if args.home:
+        os.environ["EMDS_HOME"] = str(args.home)
+    if args.feeds:
+        os.environ["EMDS_FEEDS"] = args.feeds
+    from orchestration import up
+
+    return up.up(args.port, args.ui_port, args.ui_host, args.days, args.recordings)
+
+
+def _ingest(args: argparse.Namespace) -> int:
+    from orchestration import backfill
+
+    return _work(backfill.plan(_feeds(args), None, None), again=False)
+
+
+def _backfill(args: argparse.Namespace) -> int:
+    from orchestration import backfill
+
+    if bool(args.days) == bool(args.start) or (args.days and args.end):
+        return _wrong("give --days N, or --start D (and --end D)")
+    if args.end and args.end < args.start:
+        return _wrong("--end lies before --start")
+    tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
+    if args.dry_run:
+        for feed, e in backfill.estimate(tasks).items():
+            print(
+                f"{feed:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s"
+            )
+        return 0
+    from orchestration import commands
+
+    return commands.resumable(tasks)
+
+
+def _rebuild(args: argparse.Namespace) -> int:
+    from assets.ingest.refresh import refresh_all
+    from orchestration import rebuild
+    from orchestration.resources import open_house
+
+    house = open_house()
+    tasks = rebuild.plan(house, _feeds(args), args.start, args.end)
+    code = _work(tasks, again=True) if tasks else 0
+    changed = rebuild.resolve_all(house)
+    refresh_all(house)
+    print(f"{len(tasks)} runs over kept bytes, {changed} month files resolved otherwise")
+    return code
+
+
+def _work(tasks: Sequence[Task], again: bool) -> int:
+    """Runs the tasks, tells Dagster and publishes; 1 when a day failed."""
+    from orchestration import commands
+
+    return commands.run(tasks, again)
+
+
+def _feeds(args: argparse.Namespace) -> list[Feed]:
+    from orchestration import backfill
+
+    try:
+        return backfill.chosen(args.source, args.feed)
+    except KeyError as error:
+        raise SystemExit(_wrong(f"no source or feed {error}")) from None
+
+
+def _replay(args: argparse.Namespace) -> int:
+    if not (args.folder / "MANIFEST.json").is_file():
+        return _wrong(f"no MANIFEST.json in {args.folder}")
+    from orchestration import commands
+
+    return commands.replayed(args.folder)
+
+
+def _publish(_: argparse.Namespace) -> int:
+    from assets.ingest.refresh import refresh_all
+    from orchestration.resources import open_house
+
+    refresh_all(open_house())
+    return 0
+
+
+def _gaps(args: argparse.Namespace) -> int:
+    from orchestration import gaps
+    from orchestration.resources import open_house
+
+    house = open_house()
+    found = gaps.find(house, _feeds(args), args.days)
+    for line in gaps.told(found):
+        print(line)
+    if not args.fill:
+        return 1 if found else 0
+    code = _work(gaps.tasks(found), again=False) if found else 0
+    return code or (1 if gaps.find(house, _feeds(args), args.days) else 0)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from orchestration import serve
+
+    return serve.serve(args.port)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from orchestration import doctor
+
+    return doctor.doctor()
+
+
+def _verify(_: argparse.Namespace) -> int:
+    from orchestration import verify
+    from orchestration.resources import open_house
+
+    broken = verify.broken(open_house().storage)
+    for line in broken:
+        print(line)
+    print(f"{len(broken)} broken")
+    return 1 if broken else 0
+
+
+def _wrong(text: str) -> int:
+    sys.stderr.write(f"emds: {text}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

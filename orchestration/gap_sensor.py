@@ -1,0 +1,60 @@
+"""Holes that an outage left behind are asked for again by themselves: once a day, feed by feed, some days back.
+
+The schedules ask no further back than a publisher revises; what lies between is found against the feeds' own calendars
+(`orchestration.gaps`). No `from __future__ import annotations`: Dagster reads the annotations.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import dagster as dg
+
+from assets.feeds import asset_key, key_of
+from assets.ingest.pipeline import House
+from orchestration import gaps
+from orchestration.schedules import RANGE, rhythms
+from warehouse import clock, health
+from warehouse.market import Source
+
+BACK_DAYS = 10
+"""Older holes wait for `emds gaps --fill`: a publisher that has not filled them by now is not asked every day."""
+
+
+def mending(sources: Mapping[str, Source], jobs: Sequence[Any], mode: str) -> dg.SensorDefinition:
+    """The sensor that starts those runs by the feeds' own jobs. In a recorded warehouse there is nobody to ask."""
+    status = dg.DefaultSensorStatus.STOPPED if mode == "recorded" else dg.DefaultSensorStatus.RUNNING
+
+    @dg.sensor(
+        name="mend_gaps",
+        jobs=jobs,
+        minimum_interval_seconds=clock.DAY,
+        default_status=status,
+        description=f"Asks once a day for the days with holes, up to {BACK_DAYS} days back.",
+    )
+    def mend(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> Iterator[dg.RunRequest]:
+        yield from requests(house, sources)
+
+    return mend
+
+
+def requests(house: House, sources: Mapping[str, Source]) -> Iterator[dg.RunRequest]:
+    """A run for each month of each feed that has days with holes which no schedule asks for any more.
+
+    A feed that never gave a row has no outage: its history is `emds backfill`'s.
+    """
+    now = clock.now()
+    for source in sources.values():
+        gave = {known.feed for known in health.load(house.storage, source.code) if known.data_until}
+        for job, feeds in rhythms(source).items():
+            for feed in (f for f in feeds if f.id in gave):
+                recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
+                holes = [hole for hole in gaps.find(house, [feed], BACK_DAYS) if hole.day < recent]
+                for task in gaps.tasks(holes):
+                    first, last = (key_of(feed, str(day)) for day in (task.days[0], task.days[-1]))
+                    yield dg.RunRequest(
+                        run_key=f"{task.name} {clock.utc(now):%Y-%m-%d}",
+                        job_name=job,
+                        asset_selection=[asset_key(feed)],
+                        tags={RANGE[0]: first, RANGE[1]: last},
+                    )

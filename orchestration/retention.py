@@ -1,0 +1,149 @@
+"""Keeps disks bounded: old runs of Dagster's storage, old answers, what killed writers left behind. Hourly; without a daemon,
+after each command that brings rows in.
+
+A run's sqlite file takes some 200 kB (DAGSTER_HOME/history/runs), so finished runs go after six hours, failed ones after
+two weeks. A partition stays materialised: the newest event of each partition is told again without its run before the run
+goes, and of events that are told without a run only the newest of each partition stays.
+"""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+from dagster._core.definitions.data_version import CODE_VERSION_TAG
+from dagster._core.instance.utils import RUNLESS_RUN_ID
+from dagster._core.storage.event_log import (
+    SqliteEventLogStorage,
+)  # no public way to any of these; dagster is pinned below 1.14
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
+from sqlalchemy import func, select
+
+from assets.ingest.pipeline import House
+from warehouse import clock, layout, raw
+
+FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
+_GONE = {
+    dg.DagsterRunStatus.SUCCESS: FINISHED_DAYS,
+    dg.DagsterRunStatus.CANCELED: FINISHED_DAYS,
+    dg.DagsterRunStatus.FAILURE: FAILED_DAYS,
+}
+AT_ONCE = 500
+
+
+def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
+    """Removes runs that ended long enough ago; returns how many."""
+    removed = 0
+    for status, days in _GONE.items():
+        old = dg.RunsFilter(statuses=[status], updated_before=_moment(now - days * clock.DAY))
+        for run in instance.get_runs(old, limit=AT_ONCE):
+            _tell_again(instance, run.run_id)
+            instance.delete_run(run.run_id)
+            _unlink(instance, run.run_id)
+            removed += 1
+    return removed
+
+
+def _moment(ts: float) -> datetime:
+    return datetime.fromtimestamp(ts, UTC)
+
+
+def _tell_again(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Reports the materialisations of a run that are still the newest of their partitions, without a run."""
+    for record in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
+        event = record.dagster_event
+        if event is None or event.asset_key is None:
+            continue
+        made = event.step_materialization_data.materialization
+        newest = (
+            instance.get_latest_materialization_event(event.asset_key)
+            if made.partition is None
+            else _newest(instance, made)
+        )
+        if newest is not None and newest.run_id == run_id:
+            version = {name: value for name, value in (made.tags or {}).items() if name == CODE_VERSION_TAG}
+            instance.report_runless_asset_event(
+                dg.AssetMaterialization(made.asset_key, made.description, made.metadata, made.partition, version)
+            )
+
+
+def _newest(instance: dg.DagsterInstance, made: dg.AssetMaterialization):  # type: ignore[no-untyped-def]
+    records = instance.fetch_materializations(
+        dg.AssetRecordsFilter(asset_key=made.asset_key, asset_partitions=[str(made.partition)]), limit=1
+    ).records
+    return records[0].event_log_entry if records else None
+
+
+def purge_checks(instance: dg.DagsterInstance, now: float) -> int:
+    """Removes all but the newest evaluation of each check once a day old, which Dagster keeps for ever; returns how many."""
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqlEventLogStorage):
+        return 0
+    table = AssetCheckExecutionsTable.c
+    newest = select(func.max(table.id)).group_by(table.asset_key, table.check_name)
+    old = AssetCheckExecutionsTable.delete().where(
+        table.create_timestamp < _moment(now - clock.DAY), table.id.not_in(newest)
+    )
+    with storage.index_connection() as connection:
+        return int(connection.execute(old).rowcount)
+
+
+def purge_told(instance: dg.DagsterInstance) -> int:
+    """Removes materialisations that were told without a run and are no longer the newest of their partition; returns how many."""
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqlEventLogStorage):
+        return 0
+    table, kind = SqlEventLogStorageTable.c, dg.DagsterEventType.ASSET_MATERIALIZATION.value
+    newest = (
+        select(func.max(table.id)).where(table.dagster_event_type == kind).group_by(table.asset_key, table.partition)
+    )
+    old = (
+        select(table.id)
+        .where(table.dagster_event_type == kind, table.run_id == RUNLESS_RUN_ID, table.id.not_in(newest))
+        .limit(AT_ONCE)
+    )
+    removed = 0
+    with storage.index_connection() as connection:
+        while ids := [row[0] for row in connection.execute(old)]:
+            connection.execute(AssetEventTagsTable.delete().where(AssetEventTagsTable.c.event_id.in_(ids)))
+            connection.execute(SqlEventLogStorageTable.delete().where(table.id.in_(ids)))
+            removed += len(ids)
+    if isinstance(storage, SqliteEventLogStorage):
+        # There they lie a second time, in a file of the run that they do not have, which nobody reads.
+        with storage.run_connection(RUNLESS_RUN_ID) as connection:
+            connection.execute(SqlEventLogStorageTable.delete())
+    return removed
+
+
+def prune_answers(house: House) -> int:
+    """Removes kept answers of long ago, but the last to each question of a market day; returns how many."""
+    before = clock.now() - house.raw_days * clock.DAY
+    pruned = int(house.storage.get(layout.PRUNED) or 0)
+    removed = sum(raw.prune(house.storage, f.id, before, pruned) for s in house.sources.values() for f in s.feeds)
+    house.storage.put(layout.PRUNED, str(before).encode())
+    return removed
+
+
+def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
+    """The run's own sqlite file, which Dagster leaves behind."""
+    for path in (Path(instance.root_directory) / "history" / "runs").glob(f"{run_id}.db*"):
+        path.unlink(missing_ok=True)
+
+
+@dg.op(description="Removes old runs, old kept answers and abandoned scratch files.")
+def tidy(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    runs, checks = purge_runs(context.instance, time.time()), purge_checks(context.instance, time.time())
+    told, answers, scratch = purge_told(context.instance), prune_answers(house), house.storage.sweep()
+    context.log.info(
+        f"removed: {runs} runs, {told} events, {checks} check evaluations, {answers} kept answers, {scratch} scratch files"
+    )
+
+
+@dg.job(description="Keeps disks bounded.", tags={"source": "upkeep"})
+def upkeep() -> None:
+    tidy()

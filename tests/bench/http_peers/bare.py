@@ -1,0 +1,25 @@
+"""The yardstick: a bare Flask route that returns bytes which are there already. Start: see `tests.bench.serving`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from flask import Flask, Response
+
+app = Flask(__name__)
+
+
+@cache
+def kept(name: str) -> bytes:
+    """A body, read once."""
+    return Path(os.environ["BENCH_BODIES"], name).read_bytes()
+
+
+@app.get("/<name>")
+def body(name: str) -> Response:
+    """One of the bodies; `unchanged` is a 304."""
+    if name == "unchanged":
+        return Response(status=304)
+    return Response(kept(name), content_type="application/json")

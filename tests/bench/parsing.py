@@ -1,0 +1,101 @@
+"""Our parsers against entsoe-py, gridstatus and NEMOSIS on the same bytes, in one run.
+
+    python -m tests.bench.parsing
+
+The peers live in an environment of their own, `.venv-bench`, made here on first use. Budgets (DESIGN.md section 9): 25 times
+entsoe-py, 3 times the others; times are CPU seconds, so that a busy machine tells the same. Exit 1 where one is missed, or
+the two sides do not find the same readings.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+from assets.sources import feed
+from tests.bench.bodies import Body, bodies
+from warehouse.clock import days_of
+from warehouse.market import Request
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv-bench" / "bin" / "python"
+PEERS = ("entsoe-py==0.8.1", "gridstatus==0.37.0", "nemosis==3.8.1")
+BUDGET = {
+    "entsoe": ("entsoe-py", 25.0),
+    "nyiso": ("gridstatus", 3.0),
+    "caiso": ("gridstatus", 3.0),
+    "aemo": ("NEMOSIS", 3.0),
+}
+SECONDS, RUNS = 1.0, 5
+
+
+def peers() -> Path:
+    """The peers' Python, installed on first use. Raises CalledProcessError where they cannot be had."""
+    if not PYTHON.exists():
+        venv.create(PYTHON.parents[1], with_pip=True)
+    have = subprocess.run([PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout.lower()
+    if not all(peer in have for peer in PEERS):
+        subprocess.run([PYTHON, "-m", "pip", "install", "-q", *PEERS], check=True)
+    return PYTHON
+
+
+def ours(body: Body) -> tuple[float, int]:
+    """CPU seconds of the fastest parse, and how many instants it found for the first of its zones and series."""
+    found = feed(body.feed)
+    request = Request(body.feed, "", days=days_of(body.day), zone=body.zone)
+    times: list[float] = []
+    while len(times) < RUNS or sum(times) < SECONDS:
+        began = time.process_time()
+        rows = found.parse(body.content, request)
+        times.append(time.process_time() - began)
+    series = [
+        len(strip.ts)
+        for key, strip in rows.strips.items()
+        if key.metric == found.metrics[0] and body.zone in (None, key.zone)
+    ]
+    return min(times), sum(series) if body.feed.startswith("aemo") else max(series)
+
+
+def theirs(all_bodies: list[Body]) -> dict[str, tuple[float, int]]:
+    """The same of the peers."""
+    with tempfile.TemporaryDirectory() as folder:
+        for body in all_bodies:
+            (Path(folder) / body.name).write_bytes(body.content)
+        done = subprocess.run(
+            [peers(), ROOT / "tests" / "bench" / "parsing_peers" / "parse.py", folder],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found: dict[str, tuple[float, int]] = json.loads(done.stdout)
+    return found
+
+
+def main() -> int:
+    """Prints readings a second of both sides, their ratio and the budget."""
+    try:
+        peer = theirs(bodies())
+    except subprocess.CalledProcessError as error:
+        print(f"the peers cannot be run: {str(error.stderr or error)[-500:]}")
+        return 1
+    print(f"{'body':14} {'peer':10} {'readings':>8} {'ours/s':>12} {'peer/s':>12} {'ratio':>7} {'budget':>7}")
+    failed = False
+    for body in bodies():
+        name, budget = BUDGET[body.name.split("_")[0]]
+        (mine, count), (other, counted) = ours(body), peer[body.name]
+        missed = other / mine < budget or not count == counted == body.readings
+        failed |= missed
+        told = f" MISSED (readings: {count}, peer {counted})" if missed else ""
+        print(
+            f"{body.name:14} {name:10} {count:8} {count / mine:12.0f} {counted / other:12.0f} {other / mine:7.1f} {budget:7.0f}{told}"
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

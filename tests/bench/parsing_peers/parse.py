@@ -1,0 +1,115 @@
+"""The other side of `tests.bench.parsing`, run by the peers' own Python: entsoe-py, gridstatus and NEMOSIS over a folder of bodies.
+
+    .venv-bench/bin/python bench/peers.py FOLDER
+
+Prints JSON: name -> CPU seconds of the fastest run, and how many readings it found. Knows nothing of this project.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import entsoe.parsers
+import gridstatus
+import nemosis
+import nemosis.data_fetch_methods
+import requests
+
+DAY = "2026-03-03"
+SECONDS, RUNS = 1.5, 3
+"""At least so many runs, and so long, of each."""
+
+
+class Answered:
+    """What `requests.get` gives: a body of the folder instead of the network's."""
+
+    status_code = 200
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.text = content, content.decode()
+
+    def raise_for_status(self) -> None:
+        """Never: it is there."""
+
+
+def served(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
+    """A gridstatus call that is given this body; counts its rows."""
+
+    def run() -> int:
+        with mock.patch.object(requests, "get", return_value=Answered(content)):
+            return len(ask())
+
+    return run
+
+
+def compiled(body: bytes, folder: str) -> Callable[[], int]:
+    """A NEMOSIS call over its cache folder, with only the columns that are wanted."""
+    (Path(folder) / "PUBLIC_DVD_DISPATCHPRICE_202403010000.CSV").write_bytes(body)
+    columns = ["SETTLEMENTDATE", "REGIONID", "INTERVENTION", "RRP"]
+
+    def run() -> int:
+        with mock.patch.object(nemosis.data_fetch_methods, "_download_data", return_value=None):
+            return len(
+                nemosis.dynamic_data_compiler(
+                    "2024/03/05 00:00:00",
+                    "2024/03/25 00:00:00",
+                    "DISPATCHPRICE",
+                    folder,
+                    select_columns=columns,
+                    fformat="csv",
+                )
+            )
+
+    return run
+
+
+def cases(folder: Path, cache: str) -> dict[str, Callable[[], int]]:
+    """Each peer's own call for each body."""
+    read = {path.name: path.read_bytes() for path in folder.iterdir()}
+    text = {name: content.decode() for name, content in read.items()}
+    york, california = gridstatus.NYISO(), gridstatus.CAISO()
+    return {
+        "entsoe_load": lambda: len(entsoe.parsers.parse_loads(text["entsoe_load"], process_type="A16")),
+        "entsoe_price": lambda: sum(map(len, entsoe.parsers.parse_prices(text["entsoe_price"]).values())),
+        "entsoe_flow": lambda: len(entsoe.parsers.parse_crossborder_flows(text["entsoe_flow"])),
+        "nyiso_load": served(read["nyiso_load"], lambda: york.get_load(DAY)),
+        "nyiso_price": served(
+            read["nyiso_price"],
+            lambda: york.get_lmp(DAY, market="DAY_AHEAD_HOURLY", location_type="zone").query("Location == 'N.Y.C.'"),
+        ),
+        "caiso_fuel": served(read["caiso_fuel"], lambda: california.get_fuel_mix(DAY)),
+        "aemo_price": compiled(read["aemo_price"], cache),
+    }
+
+
+def fastest(run: Callable[[], int]) -> tuple[float, int]:
+    """CPU CPU seconds of the fastest run, and what it counted."""
+    times: list[float] = []
+    count = 0
+    while len(times) < RUNS or sum(times) < SECONDS:
+        began = time.process_time()
+        count = run()
+        times.append(time.process_time() - began)
+    return min(times), count
+
+
+def main() -> None:
+    """Times every case and prints what it found."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    with tempfile.TemporaryDirectory() as cache:
+        found = {name: fastest(run) for name, run in cases(Path(sys.argv[1]), cache).items()}
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

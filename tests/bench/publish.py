@@ -1,0 +1,120 @@
+"""How long `publish` takes for all 25 zones, over two months of made-up rows at each zone's real resolutions.
+
+    python -m tests.bench.publish
+
+Budget (DESIGN.md section 9): all briefs and latests in under 2 s on two cores. Exit 1 when over it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from assets.documents.publish import publish
+from warehouse import catalogue, series
+from warehouse.clock import DAY, RESOLUTIONS
+from warehouse.market import Feed, Metric, Publication, Source, Zone
+from warehouse.schema import Key, Rows
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+NOW = 1_795_176_000
+BUDGET_S = 2.0
+DAYS = 45
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Resolution and number of border rows of one metric in a group of zones."""
+
+    metric: Metric
+    resolution: str
+    borders: int = 0
+
+
+def shapes(zone: Zone) -> list[Shape]:
+    """What the real feeds carry there, by DESIGN.md section 4."""
+    if zone.id.startswith(("US-", "AU-")):
+        return [
+            Shape(Metric.PRICE, "5m"),
+            Shape(Metric.DEMAND, "5m"),
+            Shape(Metric.INTERCHANGE, "5m", 8),
+            *([Shape(Metric.GENERATION, "5m")] if Metric.GENERATION in zone.metrics else []),
+        ]
+    if zone.id == "GB":
+        return [
+            Shape(Metric.PRICE, "30m"),
+            Shape(Metric.DEMAND, "30m"),
+            Shape(Metric.INTERCHANGE, "30m", 10),
+            Shape(Metric.CARBON_INTENSITY, "30m"),
+            Shape(Metric.GENERATION, "30m"),
+        ]
+    return [Shape(Metric.PRICE, "15m"), Shape(Metric.DEMAND, "15m"), Shape(Metric.INTERCHANGE, "1h", 8)]
+
+
+def source() -> Source:
+    """One publisher that carries everything."""
+    feeds = tuple(
+        Feed(
+            f"bench.{m.value}",
+            m.value,
+            tuple(z.id for z in ZONES.values() if m in z.metrics),
+            (m,),
+            1,
+            "5m",
+            "start",
+            "UTC",
+            date(2020, 1, 1),
+            Publication(lag_minutes=5),
+            lambda days: [],
+            lambda body, request: Rows(),
+            5,
+        )
+        for m in Metric
+    )
+    return Source("bench", "Bench", "https://bench.example", ("bench.example",), 60, "none", "", "Bench", "yes", feeds)
+
+
+def fill(storage: Folder, zone: Zone, shape: Shape, random: np.random.Generator) -> None:
+    """Folds the rows of one zone's metric."""
+    step = RESOLUTIONS[shape.resolution]
+    ts = list(range(NOW - DAYS * DAY, NOW + 1, step))
+    fuels = ["gas", "wind", "solar", "nuclear", "hydro"] if shape.metric is Metric.GENERATION else [None]
+    lanes = [(fuel, None) for fuel in fuels] + [(None, f"border-{n}") for n in range(shape.borders)]
+    unit = f"{zone.currency}/MWh" if shape.metric is Metric.PRICE else "MW"
+    rows = Rows()
+    for fuel, border in lanes:
+        values = np.round(random.normal(100, 40, len(ts)).cumsum() / 10, 2).tolist()
+        rows.extend(Key(zone.id, shape.metric.value, unit, shape.resolution, fuel, border), ts, values)
+    series.fold(storage, f"bench.{shape.metric.value}", rows, {}, {f"bench.{m.value}": 1 for m in Metric}, NOW)
+
+
+def main() -> int:
+    """Prints the best, middle and worst of five calls in one line."""
+    random = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        storage = Folder(Path(folder))
+        for zone in ZONES.values():
+            for shape in shapes(zone):
+                fill(storage, zone, shape, random)
+        catalogue.publish(storage, {"bench": source()}, "live", (), ("bench",), NOW)
+        took = []
+        for _ in range(5):
+            began = time.perf_counter()
+            done = publish(storage, NOW)
+            took.append(time.perf_counter() - began)
+    best, middle, worst = sorted(took)[0], sorted(took)[2], sorted(took)[4]
+    sys.stdout.write(
+        f"publish: {len(done.put)} documents, {middle:.2f} s (best {best:.2f}, worst {worst:.2f}); budget {BUDGET_S:.0f} s\n"
+    )
+    return int(middle > BUDGET_S)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,96 @@
+"""The servers that the HTTP benchmarks ask: started, waited for, ended; and keys for ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from api.access.accounts.store import Accounts, SignUp
+from tests.bench.warehouse import NOW
+from warehouse.clock import iso
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = 1000
+"""Each is good for 500 answers: all runs together use up none."""
+
+
+def on_core(number: int) -> list[str]:
+    """What to start a command with, so that it and its threads keep to one core; nothing where there is but one."""
+    return ["taskset", "-c", str(number)] if shutil.which("taskset") and (os.cpu_count() or 1) > 1 else []
+
+
+@contextmanager
+def running(
+    command: list[str], environ: dict[str, str], url: str, folder: Path = ROOT
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server, from the moment at which it answers `url`. Raises RuntimeError where it ends before."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, cwd=folder, env=os.environ | environ, stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            while not _answers(url):
+                if process.poll() is not None:
+                    log.seek(0)
+                    raise RuntimeError(f"{command} ended: {log.read().decode()[-2000:]}")
+                time.sleep(0.01)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def gunicorn(app: str, port: int, *options: str) -> list[str]:
+    """The service's own gunicorn command, for any application."""
+    config = str(ROOT / "api" / "gunicorn.conf.py")
+    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
+
+
+def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
+    """The API over a warehouse, without limits for one client."""
+    environ = {
+        "EMDS_HOME": str(home),
+        "EMDS_NOW": iso(NOW),
+        "EMDS_FREE_CALLS_PER_MINUTE": "0",
+        "EMDS_SAMPLE_CALLS_PER_DAY": "0",
+        "WEB_CONCURRENCY": "1",
+    }
+    return gunicorn("api.wsgi:app", port), environ
+
+
+def keys(home: Path, holder: str = "reader") -> list[str]:
+    """Headers with keys, as many as no run uses up; one that asks again names another holder."""
+    accounts = Accounts.open(f"sqlite:///{home / 'accounts.sqlite'}")
+    found = [accounts.sign_up(SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
+    accounts.close()
+    return [f"Authorization: Bearer {key}" for key in found]
+
+
+def fetch(url: str, header: str = "") -> tuple[bytes, str]:
+    """Body and ETag of one answer."""
+    name, _, value = header.partition(": ")
+    request = urllib.request.Request(url, headers={name: value} if header else {})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return answer.read(), answer.headers.get("ETag", "")

@@ -1,0 +1,339 @@
+"""Requests/s and latencies of the API: against a bare Flask route under the same gunicorn, FastAPI + DuckDB, and Datasette.
+
+    python -m tests.bench.serving
+
+All servers have one worker. Ours and the bare route are asked in turn, several rounds, each is compared with its neighbour,
+and the middle counts, so that a busy machine hits both alike. Against the other servers it is work done by one core: each
+server keeps to the first and wrk to the second, or their queries' threads would crowd out what asks them. Budgets: DESIGN.md
+section 9. Exit 1 where one is missed, 0 with a word where wrk is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from assets.documents import geo_layers
+from tests.bench import wrk
+from tests.bench.servers import ROOT, fetch, free_port, gunicorn, keys, on_core, ours, running
+from tests.bench.warehouse import NOW, TEN_YEARS, fill
+from tests.bench.wrk import Speed
+from warehouse import series
+from warehouse.clock import DAY, Window
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+PEERS = ("datasette==0.65.5", "duckdb==2.0.0", "fastapi==0.165.0", "uvicorn==0.54.0")
+PEERS_PYTHON = ROOT / ".venv-bench" / "http" / "bin" / "python"
+ROUNDS, SECONDS = 5, 2
+PEER_SECONDS = 6
+"""Their slowest answers take a second."""
+ZONE = "AU-NSW"
+LONG = f"start={NOW - 20 * DAY}&end={NOW}&limit=5000"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A path of ours, the least part of the bare route's requests/s, and how it is asked."""
+
+    name: str
+    path: str
+    least: float
+    keyed: bool = True
+    status: int = 200
+
+
+CASES = (
+    Case("latest, key", f"/v1/latest/{ZONE}", 0.50),
+    Case("brief, key", f"/v1/brief/{ZONE}", 0.50),
+    Case("snapshot, key", "/v1/map/snapshot", 0.50),
+    Case("zones, free", "/v1/zones", 0.70, keyed=False),
+    Case("zones, 304", "/v1/zones", 0.70, keyed=False, status=304),
+    Case("24 h, key", f"/v1/price/{ZONE}", 0.55),
+    Case("5000 rows, key", f"/v1/price/{ZONE}?{LONG}", 0.40),
+)
+"""DESIGN.md section 9, first point."""
+LEAST_TO_PEERS = 8.0
+MOST_TAIL = 10.0
+MOST_FOR_HISTORY = 1.2
+MOST_RESIDENT_KB = 150_000
+MOST_READY_S = 1.5
+
+
+def compare(base: str, bare: str, bodies: Path, held: list[str]) -> list[str]:
+    """Ours against the bare route with the same bytes; prints a table and returns what was missed."""
+    missed = []
+    for case in CASES:
+        lines = held if case.keyed else []
+        body, tag = fetch(base + case.path, lines[0] if lines else "")
+        asked = [f"If-None-Match: {tag}"] if case.status == 304 else lines
+        name = "unchanged" if case.status == 304 else re.sub(r"\W+", "_", case.name)
+        (bodies / name).write_bytes(body)
+        for connections in (16, 64):
+            rounds = ROUNDS if connections == 16 else 1
+            pairs = [
+                (
+                    wrk.run(f"{bare}/{name}", (), case.status, connections, SECONDS),
+                    wrk.run(base + case.path, asked, case.status, connections, SECONDS),
+                )
+                for _ in range(rounds)
+            ]
+            missed += judged(case, connections, pairs)
+    return missed
+
+
+def judged(case: Case, connections: int, pairs: list[tuple[Speed, Speed]]) -> list[str]:
+    """The middle of the rounds by what they say of each other; the tail is that of the calmest round."""
+    bare, mine = sorted(pairs, key=lambda pair: pair[1].rate / pair[0].rate)[len(pairs) // 2]
+    tail = min(speed.p99 / speed.p50 for _, speed in pairs)
+    part = mine.rate / bare.rate
+    print(
+        f"{case.name:15} {connections:3} conns  bare {bare.rate:7.0f}/s {bare.p50:6.2f} {bare.p99:7.2f} ms   "
+        f"ours {mine.rate:7.0f}/s {mine.p50:6.2f} {mine.p99:7.2f} ms   {part:4.0%} (at least {case.least:.0%})",
+        flush=True,
+    )
+    missed = [f"{case.name}: {part:.0%} of the bare route"] if connections == 16 and part < case.least else []
+    return missed + ([f"{case.name}: p99 is {tail:.1f} times p50"] if connections == 16 and tail >= MOST_TAIL else [])
+
+
+def peers() -> Path:
+    """The peers' Python, installed on first use."""
+    if not PEERS_PYTHON.exists():
+        venv.create(PEERS_PYTHON.parents[1], with_pip=True)
+    have = subprocess.run(
+        [PEERS_PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True
+    ).stdout.lower()
+    if not all(peer in have for peer in PEERS):
+        subprocess.run([PEERS_PYTHON, "-m", "pip", "install", "-q", *PEERS], check=True)
+    return PEERS_PYTHON
+
+
+def fastapi_duckdb(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
+    """uvicorn over `bench/http_peers/fastapi_duckdb.py`, which holds the same rows."""
+    target = folder / "rows.parquet"
+    pq.write_table(series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)), target)
+    command = [
+        str(peers()),
+        "-m",
+        "uvicorn",
+        "fastapi_duckdb:app",
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+        "--no-access-log",
+    ]
+    return (
+        command,
+        {"BENCH_ROWS": str(target)},
+        f"http://127.0.0.1:{port}/v1/price/{ZONE}?start={{}}&end={{}}&limit={{}}",
+    )
+
+
+def datasette(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
+    """Datasette over SQLite with the same rows, an index on what is asked for, and pages of 5,000."""
+    target = folder / "rows.db"
+    rows = series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)).select(
+        ["zone", "metric", "ts", "value", "unit", "resolution"]
+    )
+    with sqlite3.connect(target) as database:
+        database.execute(
+            "CREATE TABLE series (zone TEXT, metric TEXT, ts INTEGER, value REAL, unit TEXT, resolution TEXT)"
+        )
+        database.executemany(
+            "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?)", zip(*rows.to_pydict().values(), strict=True)
+        )
+        database.execute("CREATE INDEX series_by_ts ON series (zone, metric, ts)")
+    command = [
+        str(peers()),
+        "-m",
+        "datasette",
+        "serve",
+        str(target),
+        "--port",
+        str(port),
+        "--setting",
+        "max_returned_rows",
+        "5000",
+        "--setting",
+        "suggest_facets",
+        "off",
+        "--setting",
+        "allow_facet",
+        "off",
+        "--setting",
+        "sql_time_limit_ms",
+        "20000",
+    ]
+    asked = f"zone={ZONE}&metric=price&ts__gte={{}}&ts__lt={{}}&_sort=ts&_size={{}}&_shape=array&_nocount=1"
+    return command, {}, f"http://127.0.0.1:{port}/rows/series.json?{asked}"
+
+
+PREPARED = {"FastAPI + DuckDB": fastapi_duckdb, "Datasette": datasette}
+
+
+def against_peers(home: Path, folder: Path) -> list[str]:
+    """The same rows from each; prints the figures and returns what was missed."""
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    command, environ = ours(home, port)
+    with running([*on_core(0), *command], environ, f"{base}/readyz"):
+        lines = keys(home, "peers")
+        return [
+            line
+            for name, prepare in PREPARED.items()
+            for line in _against(name, prepare(home, folder, free_port()), base, lines)
+        ]
+
+
+def _against(name: str, server: tuple[list[str], dict[str, str], str], base: str, lines: list[str]) -> list[str]:
+    command, environ, template = server
+    missed = []
+    windows = {"24 h": (NOW - DAY, NOW, 1000), "5000 rows": (NOW - 20 * DAY, NOW, 5000)}
+    with running(
+        [*on_core(0), *command], environ, template.format(NOW - DAY, NOW, 10), ROOT / "tests" / "bench" / "http_peers"
+    ):
+        for window, asked in windows.items():
+            mine_url = f"{base}/v1/price/{ZONE}?start={asked[0]}&end={asked[1]}&limit={asked[2]}"
+            theirs_rows, mine_rows = _rows(fetch(template.format(*asked))[0]), _rows(fetch(mine_url, lines[0])[0])
+            if theirs_rows != mine_rows:
+                raise RuntimeError(f"{name} gives other rows")
+            theirs, mine = _best(template.format(*asked), (), PEER_SECONDS), _best(mine_url, lines, SECONDS)
+            times = mine.rate / theirs.rate
+            print(
+                f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   ours {mine.rate:7.0f}/s "
+                f"{mine.p50:6.2f} {mine.p99:7.2f} ms   {times:.1f} times (at least {LEAST_TO_PEERS:.0f})",
+                flush=True,
+            )
+            missed += [f"{window}: {times:.1f} times {name}"] if times < LEAST_TO_PEERS else []
+    return missed
+
+
+def _best(url: str, lines: Sequence[str], seconds: int) -> Speed:
+    return max((wrk.run(url, lines, 200, 16, seconds, on_core(1)) for _ in range(2)), key=lambda speed: speed.rate)
+
+
+def _rows(body: bytes) -> list[tuple[int, float]]:
+    found = json.loads(body)
+    return [(row["ts"], row["value"]) for row in (found if isinstance(found, list) else found["data"])]
+
+
+def history(folder: Path) -> list[str]:
+    """A 24 h window over a month and over ten years, in turns."""
+    homes = {"1 month": folder / "month", "10 years": folder / "decade"}
+    fill(homes["1 month"], 31)
+    fill(homes["10 years"], TEN_YEARS)
+    ports = {name: free_port() for name in homes}
+    rates: dict[str, list[float]] = {name: [] for name in homes}
+    lines = {name: keys(home) for name, home in homes.items()}
+    commands = {name: ours(home, ports[name]) for name, home in homes.items()}
+    urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
+    with (
+        running(*commands["1 month"], urls["1 month"] + "/readyz"),
+        running(*commands["10 years"], urls["10 years"] + "/readyz"),
+    ):
+        for _ in range(ROUNDS + 1):
+            for name, url in urls.items():
+                rates[name].append(wrk.run(f"{url}/v1/price/{ZONE}", lines[name], 200, 4, SECONDS).rate)
+    cost = max(rates["1 month"]) / max(rates["10 years"])
+    print(f"24 h over 10 years costs {cost:.2f} times 24 h over 1 month (at most {MOST_FOR_HISTORY})", flush=True)
+    return [f"10 years of history cost {cost:.2f} times a month"] if cost > MOST_FOR_HISTORY else []
+
+
+def everything(base: str) -> None:
+    """A thousand samples of all kinds, sixteen at a time: what a worker held after its hot paths alone would flatter it."""
+    zones = [zone for zone in ZONES if zone != ZONE]
+    formats = ("json", "csv", "parquet", "arrow")
+    paths = [
+        "/openapi.json",
+        "/docs",
+        "/catalog",
+        "/v1/status",
+        "/v1/map/snapshot?sample=true",
+        "/v1/geo/zones?detail=high",
+        "/v1/geo/plants",
+        *(
+            f"/v1/geo/plants?zone={zone}&format={name}"
+            for zone in zones
+            for name in ("geojson", "csv", "parquet", "fgb")
+        ),
+        *(
+            f"/v1/geo/zones?detail=high&bbox=-10,{35 + n},10,60&format={name}"
+            for n in range(10)
+            for name in ("geojson", "parquet", "fgb")
+        ),
+        *(
+            f"/v1/price/{ZONE}?sample=true&start={NOW - n * DAY}&end={NOW}&format={name}"
+            for n in range(1, 45)
+            for name in formats
+        ),
+    ]
+    codings = ("br", "zstd", "gzip", "identity")
+
+    def ask(number: int) -> int:
+        request = urllib.request.Request(
+            base + paths[number % len(paths)], headers={"Accept-Encoding": codings[number % len(codings)]}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return len(answer.read())
+
+    with ThreadPoolExecutor(16) as threads:
+        sum(threads.map(ask, range(1000)))
+
+
+def resident(process: subprocess.Popen[bytes]) -> int:
+    """Kilobytes of the worker."""
+    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text())[1])  # type: ignore[index]
+
+
+def main() -> int:
+    """Runs all and says what was missed."""
+    if shutil.which("wrk") is None:
+        print("wrk is not installed: nothing was measured")
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        home, bodies = folder / "home", folder / "bodies"
+        bodies.mkdir()
+        fill(home, 45, documents=True)
+        geo_layers.publish(Folder(home))
+        port, bare_port = free_port(), free_port()
+        base, bare = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{bare_port}"
+        command, environ = ours(home, port)
+        began = time.monotonic()
+        with running(command, environ, f"{base}/readyz") as process:
+            ready = time.monotonic() - began
+            held = keys(home)
+            (bodies / "ready").write_bytes(b"{}")
+            yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "tests" / "bench" / "http_peers"))
+            with running(yardstick, {"BENCH_BODIES": str(bodies), "WEB_CONCURRENCY": "1"}, f"{bare}/ready"):
+                missed = compare(base, bare, bodies, held)
+            everything(base)
+            kilobytes = resident(process)
+        missed += against_peers(home, folder) + history(folder)
+    print(
+        f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB (at most {MOST_RESIDENT_KB / 1000:.0f})"
+    )
+    missed += [f"ready after {ready:.2f} s"] if ready > MOST_READY_S else []
+    missed += [f"worker holds {kilobytes} kB"] if kilobytes > MOST_RESIDENT_KB else []
+    print("\n".join(f"MISSED {line}" for line in missed) or "every budget kept")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""One run of wrk, with keys where the paths want them, read as numbers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SCRIPT = """
+local lines, at, threads = {}, 0, {}
+function setup(thread) table.insert(threads, thread) end
+function init(args)
+  wanted, wrongs = tonumber(args[2]), 0
+  for line in io.lines(args[1]) do table.insert(lines, line) end
+end
+function request()
+  if #lines == 0 then return wrk.format("GET") end
+  at = at % #lines + 1
+  local name, value = lines[at]:match("^(%S+): (.+)$")
+  return wrk.format("GET", nil, { [name] = value })
+end
+function response(status) if status ~= wanted then wrongs = wrongs + 1 end end
+function done(summary, latency)
+  local wrong = 0
+  for _, thread in ipairs(threads) do wrong = wrong + thread:get("wrongs") end
+  print(string.format("told %d %d %.3f %.3f %.3f", summary.requests, wrong, summary.requests / summary.duration * 1e6,
+    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
+end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Requests/s, and milliseconds to the middle answer and to the slowest in a hundred."""
+
+    rate: float
+    p50: float
+    p99: float
+
+
+def run(
+    url: str,
+    headers: Sequence[str] = (),
+    status: int = 200,
+    connections: int = 16,
+    seconds: int = 2,
+    before: Sequence[str] = (),
+) -> Speed:
+    """Asks on and on, each time with the next of `headers` ("Name: value"). Raises RuntimeError for any other status.
+
+    `before` is what wrk is started with, `tests.bench.servers.on_core`'s for one.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        script, lines = Path(folder, "ask.lua"), Path(folder, "headers")
+        script.write_text(SCRIPT)
+        lines.write_text("\n".join(headers))
+        command = [
+            *before,
+            "wrk",
+            "-t1",
+            f"-c{connections}",
+            f"-d{seconds}s",
+            "-s",
+            str(script),
+            url,
+            "--",
+            str(lines),
+            str(status),
+        ]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = re.search(r"^told (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", told, re.MULTILINE)
+    if found is None or found[2] != "0" or found[1] == "0":
+        raise RuntimeError(f"{url}: not every answer was {status}\n{told}")
+    return Speed(float(found[3]), float(found[4]), float(found[5]))

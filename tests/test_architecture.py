@@ -1,0 +1,193 @@
+"""The house's own rules: who may import whom, and what every file says about itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("warehouse", "assets", "orchestration", "api", "geo_data")
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+BASICS = {"warehouse.market", "warehouse.clock", "warehouse.schema", "warehouse.errors"}
+"""What every parser may know of the warehouse."""
+ALLOWED: dict[str, set[str]] = {
+    "warehouse": {"warehouse"},
+    "assets.parsing": {"assets.parsing", *BASICS},
+    "assets.sources": {"assets.sources", "assets.parsing", *BASICS},
+    "assets.sources.__main__": {"assets.sources", "assets.documents.feeds_page", *BASICS},
+    "assets.fetch": {"assets.fetch", "assets.sources", "assets.parsing", *BASICS},
+    "assets.simulated": {
+        "assets.simulated",
+        "assets.fetch",
+        "assets.parsing",
+        "assets.sources",
+        "warehouse.zones",
+        *BASICS,
+    },
+    "assets.ingest": {"assets.ingest", "assets.documents", "assets.fetch", "warehouse"},
+    "assets.documents": {"assets.documents", "assets.fetch", "warehouse", "geo_data"},
+    "assets": {"assets", "warehouse", "geo_data"},
+    "orchestration": {"orchestration", "assets", "warehouse", "api", "geo_data"},
+    "api": {"api", "warehouse"},
+    "geo_data": {"geo_data", "warehouse"},
+}
+"""Import directions (docs/architecture.md). The longest name that fits a module decides."""
+FOREIGN: dict[str, set[str]] = {
+    "warehouse": {"dagster", "flask", "werkzeug", "requests", "urllib3", "http", "pandas", "geopandas", "sqlalchemy"},
+    "assets.parsing": {"dagster", "flask", "duckdb", "geopandas", "requests", "urllib3"},
+    "assets.sources": {"dagster", "flask", "duckdb", "geopandas", "requests", "urllib3"},
+    "assets.simulated": {"dagster", "flask", "duckdb", "geopandas", "requests", "urllib3"},
+    "assets.fetch": {"dagster", "flask", "duckdb", "geopandas"},
+    "assets.ingest": {"dagster", "flask", "duckdb"},
+    "assets.documents": {"dagster", "flask", "duckdb"},
+    "api": {"dagster", "pandas", "geopandas", "requests"},
+    "api.series": {"dagster", "pandas", "geopandas", "requests", "flask"},
+    "api.documents": {"dagster", "pandas", "geopandas", "requests", "flask"},
+    "api.geo": {"dagster", "pandas", "geopandas", "requests", "flask"},
+    "api.access": {"dagster", "pandas", "geopandas", "requests", "flask"},
+}
+"""Libraries that a package must not import."""
+FORBIDDEN_NAMES = re.compile(r"^(utils?|helpers?|manager|common|misc|data|info|iso)$")
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def rule_of(module: str, rules: dict[str, set[str]]) -> set[str] | None:
+    """The rule of the longest package name that a module lies in."""
+    fitting = [name for name in rules if module == name or module.startswith(f"{name}.")]
+    return rules[max(fitting, key=len)] if fitting else None
+
+
+def within(module: str, names: set[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Every module that a file imports (`from a import b` as a.b where that is a module), and whether at import time."""
+    tree = ast.parse(path.read_text())
+    deferred = {id(node) for scope in ast.walk(tree) if _defers(scope) for node in ast.walk(scope)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) not in deferred) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield (whole if whole in MODULES else str(node.module)), id(node) not in deferred
+
+
+def _defers(node: ast.AST) -> bool:
+    """Functions, and blocks that only a type checker reads."""
+    checking = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return checking or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+MODULES = {module_of(path) for path in FILES}
+
+
+def ours(module: str) -> bool:
+    return module.split(".")[0] in PACKAGES
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_imports_go_one_way(path: Path) -> None:
+    module = module_of(path)
+    allowed = rule_of(module, ALLOWED)
+    assert allowed is not None
+    wrong = sorted({name for name, _ in imports(path) if ours(name) and not within(name, allowed)})
+    assert not wrong, f"{module} imports {', '.join(wrong)}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_no_foreign_library_where_it_has_no_business(path: Path) -> None:
+    module = module_of(path)
+    foreign = rule_of(module, FOREIGN) or set()
+    wrong = sorted({name for name, _ in imports(path) if within(name, foreign)})
+    assert not wrong, f"{module} imports {', '.join(wrong)}"
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    graph = {
+        module_of(path): {name for name, at_once in imports(path) if at_once and name in MODULES} for path in FILES
+    }
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " -> ".join((*trail[trail.index(module) :], module))
+        if module not in done:
+            for name in sorted(graph[module] - {module}):
+                visit(name, (*trail, module))
+            done.add(module)
+
+    for module in sorted(graph):
+        visit(module, ())
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_a_file_says_first_what_lives_in_it(path: Path) -> None:
+    said = ast.get_docstring(ast.parse(path.read_text()))
+    assert said, f"{path.name} has no docstring"
+    assert len(said.splitlines()[0]) >= 20, f"{path.name}: {said.splitlines()[0]!r} says too little"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_annotations_are_read_late_except_under_dagsters_decorators(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    late = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    decorated = [d for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for d in node.decorator_list]
+    if any(ast.unparse(decorator).startswith(("dg.", "dagster.")) for decorator in decorated):
+        assert not late, f"{path.name}: Dagster reads the annotations of what it decorates"
+    elif not any(within(name, {"dagster"}) for name, _ in imports(path)):
+        assert late or all(isinstance(node, ast.Expr) for node in tree.body), (
+            f"{path.name}: no from __future__ import annotations"
+        )
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_no_exception_is_swallowed_whole(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ExceptHandler):
+            caught = ast.unparse(node.type) if node.type else "everything"
+            goes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+            assert goes_on or caught not in ("everything", "Exception", "BaseException"), (
+                f"{path.name}:{node.lineno} catches {caught}"
+            )
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_nothing_is_named_after_nothing(path: Path) -> None:
+    for part in module_of(path).split("."):
+        assert not FORBIDDEN_NAMES.match(part.strip("_")), path
+
+
+def test_the_warehouse_loads_without_what_it_must_not_know() -> None:
+    """By running it: a library may come in by another's door."""
+    names = ", ".join(sorted(m for m in MODULES if m.startswith("warehouse")))
+    code = f"import sys, {names}; print(*[m for m in ('dagster', 'flask', 'requests', 'pandas') if m in sys.modules])"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.split()
+        == []
+    )
+
+
+def test_nothing_is_left_to_do() -> None:
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|raise NotImplementedError|breakpoint\()")
+    left = [
+        f"{path.name}:{n}"
+        for path in FILES
+        for n, line in enumerate(path.read_text().splitlines(), 1)
+        if marks.search(line)
+    ]
+    assert not left

@@ -1,0 +1,230 @@
+"""Counts over many series at once: which rows stand, which is current, how much of its 30 days lies below it, where quantiles cut.
+
+Weights are whole seconds and nothing is rounded, so that every count is exact. What a count means is `warehouse.context`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from warehouse import local_hours
+from warehouse.clock import DAY, SPREAD
+from warehouse.monthfile import Flags, Floats, Ints
+
+WINDOW_S = 30 * DAY
+_TENTHS = (1, 5, 9)
+
+
+class Trail(NamedTuple):
+    """The rows of one series in the order in which they became known; a later row of the same interval corrects an earlier one."""
+
+    ts: Ints
+    """Interval starts, Unix seconds UTC."""
+    seconds: Ints
+    """Interval lengths, above 0."""
+    value: Floats
+    """NaN where a publisher stated no value."""
+    tz: str
+    """Civil time, for the hour of the day."""
+
+
+class Share(NamedTuple):
+    """How the current value stands among some rows; seconds, but `samples` a count of rows."""
+
+    samples: int
+    total: int
+    below: int
+    equal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one series says at an instant. `row` and `reference` index the trail; -1 where there is none."""
+
+    row: int
+    """The current row: the last that has begun."""
+    next_ts: int | None
+    """The start of the row after it, where already known."""
+    reference: int
+    """The row whose interval contains the instant 24 hours before the current row's start."""
+    first_ts: int
+    """The start of the first row of the window; the current row's where the window is empty."""
+    window: Share
+    """The rows of the 30 days before the current one."""
+    same_hour: Share
+    """Those of them that start in the same hour of civil time."""
+    low: float
+    high: float
+    cuts: tuple[tuple[float, float], ...]
+    """The two values between which p10, median and p90 lie: equal but where the cut falls exactly between two rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of all series, ascending by series and start."""
+
+    series: Ints
+    ts: Ints
+    seconds: Ints
+    value: Floats
+    row: Ints
+
+    @property
+    def at(self) -> Ints:
+        """One ascending number per row: its series and its start."""
+        return self.series * SPREAD + self.ts
+
+    def take(self, chosen: Flags | Ints) -> _Rows:
+        return _Rows(self.series[chosen], self.ts[chosen], self.seconds[chosen], self.value[chosen], self.row[chosen])
+
+
+class _Window(NamedTuple):
+    """The rows of every series' window one after the other, with the series' place among those that have a current row."""
+
+    place: Ints
+    weight: Ints
+    value: Floats
+    same_hour: Flags
+
+
+def tally(trails: Sequence[Trail], as_of: int) -> list[Tally | None]:
+    """Per trail its counts at an instant; None where no row has begun."""
+    rows = _standing(_joined(trails))
+    at = rows.at
+    numbers = np.arange(len(trails), dtype=np.int64)
+    current = np.searchsorted(at, numbers * SPREAD + as_of, side="right") - 1
+    begun = np.flatnonzero(current >= np.searchsorted(at, numbers * SPREAD))
+    found: list[Tally | None] = [None] * len(trails)
+    for number, counted in zip(
+        begun, _counted(rows, at, current[begun], [trails[int(n)].tz for n in begun]), strict=True
+    ):
+        found[number] = counted
+    return found
+
+
+def _joined(trails: Sequence[Trail]) -> _Rows:
+    """All rows that have a value; of two of one interval the later."""
+    none = np.empty(0, np.int64)
+    lengths = [len(t.ts) for t in trails]
+    rows = _Rows(
+        np.repeat(np.arange(len(trails), dtype=np.int64), lengths),
+        np.concatenate([none, *(t.ts for t in trails)]),
+        np.concatenate([none, *(t.seconds for t in trails)]),
+        np.concatenate([np.empty(0), *(t.value for t in trails)]),
+        np.concatenate([none, *(np.arange(n, dtype=np.int64) for n in lengths)]),
+    )
+    rows = rows.take(np.isfinite(rows.value))
+    at = rows.at
+    if (at[1:] > at[:-1]).all():
+        return rows
+    rows = rows.take(np.lexsort((rows.row, rows.seconds, at)))
+    at = rows.at
+    replaced = (at[1:] == at[:-1]) & (rows.seconds[1:] == rows.seconds[:-1])
+    return rows.take(np.append(~replaced, True)[: len(at)])
+
+
+def _standing(rows: _Rows) -> _Rows:
+    """The rows that no finer row of their series overlaps, even in part."""
+    keep = np.ones(len(rows.ts), np.bool_)
+    starts, ends = rows.at[:0], rows.at[:0]
+    for seconds in np.unique(rows.seconds):
+        level = np.flatnonzero(rows.seconds == seconds)
+        start = rows.at[level]
+        covered = np.searchsorted(starts, start + seconds) > np.searchsorted(ends, start, side="right")
+        keep[level[covered]] = False
+        starts = np.sort(np.concatenate([starts, start[~covered]]))
+        ends = np.sort(np.concatenate([ends, start[~covered] + seconds]))
+    return rows.take(keep)
+
+
+def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[Tally]:
+    """The tallies of the series whose current rows stand at these indexes."""
+    if not len(current):
+        return []
+    base = rows.series[current] * SPREAD
+    first = np.searchsorted(at, base + np.maximum(rows.ts[current] - WINDOW_S, 0))
+    window = _window(rows, first, current, tz)
+    x = rows.value[current]
+    shares = _shares(window, x, np.ones(len(window.place), np.bool_)), _shares(window, x, window.same_hour)
+    cuts = _cuts(window, len(current))
+    references = _references(rows, at, base, current)
+    following = np.append(rows.series, -1)[current + 1] == rows.series[current]
+    return [
+        Tally(
+            int(rows.row[i]),
+            int(rows.ts[i + 1]) if following[n] else None,
+            int(rows.row[r]) if r >= 0 else -1,
+            int(rows.ts[first[n]]),
+            shares[0][n],
+            shares[1][n],
+            *cuts[n],
+        )
+        for n, (i, r) in enumerate(zip(current, references, strict=True))
+    ]
+
+
+def _window(rows: _Rows, first: Ints, current: Ints, tz: Sequence[str]) -> _Window:
+    """The rows from `first` up to each current one; a row that reaches into the current one weighs only until there."""
+    sizes = current - first
+    place = np.repeat(np.arange(len(current), dtype=np.int64), sizes)
+    index = np.arange(len(place), dtype=np.int64) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+    weight = np.minimum(rows.seconds[index], rows.ts[current][place] - rows.ts[index])
+    same_hour = [
+        hours[:-1] == hours[-1]
+        for a, b, name in zip(first, current, tz, strict=True)
+        for hours in [local_hours.hours(rows.ts[a : b + 1], name)]
+    ]
+    return _Window(place, weight, rows.value[index], np.concatenate(same_hour))
+
+
+def _shares(window: _Window, x: Floats, chosen: Flags) -> list[Share]:
+    place, weight, value = window.place[chosen], window.weight[chosen], window.value[chosen]
+
+    def seconds(rows: Flags) -> Ints:
+        return np.bincount(place[rows], weight[rows], len(x)).astype(np.int64)
+
+    every = np.ones(len(place), np.bool_)
+    samples = np.bincount(place, minlength=len(x))
+    columns = samples, seconds(every), seconds(value < x[place]), seconds(value == x[place])
+    return [Share(*(int(part) for part in parts)) for parts in zip(*columns, strict=True)]
+
+
+def _cuts(window: _Window, count: int) -> list[tuple[float, float, tuple[tuple[float, float], ...]]]:
+    """Lowest, highest and the three cuts of each window; NaN and none where it is empty."""
+    order = np.lexsort((window.value, window.place))
+    value, place = window.value[order], window.place[order]
+    total = np.bincount(place, window.weight[order], count).astype(np.int64)
+    begin = np.searchsorted(place, np.arange(count))
+    before = (np.cumsum(total) - total) * 10
+    reached = np.cumsum(window.weight[order]) * 10
+    cuts = []
+    for tenth in _TENTHS:
+        target = before + total * tenth
+        left = np.searchsorted(reached, target)
+        right = np.searchsorted(reached, target, side="right")
+        cuts.append((left, right))
+    last = np.searchsorted(place, np.arange(count), side="right") - 1
+    return [
+        (
+            float(value[begin[n]]),
+            float(value[last[n]]),
+            tuple((float(value[a[n]]), float(value[b[n]])) for a, b in cuts),
+        )
+        if total[n]
+        else (np.nan, np.nan, ())
+        for n in range(count)
+    ]
+
+
+def _references(rows: _Rows, at: Ints, base: Ints, current: Ints) -> Ints:
+    """Index of the row that contains the instant a day before each current start, or -1."""
+    moment = rows.ts[current] - DAY
+    index = np.searchsorted(at, base + np.maximum(moment, 0), side="right") - 1
+    inside = (
+        (index >= 0) & (rows.series[index] == rows.series[current]) & (rows.ts[index] + rows.seconds[index] > moment)
+    )
+    return np.where(inside & (rows.ts[index] <= moment), index, -1)
