@@ -16,14 +16,14 @@ from warehouse import layout
 from warehouse.storage import Folder
 
 
-def create_app(settings: Settings, gate: Gate | None = None, trust_s: float = 0.0) -> Flask:
+def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
     """The application of one worker; `gate` is one over the settings' database where none is given.
 
-    A newly published document is seen within `trust_s` seconds.
+    A newly published document is seen within `ttl_s` seconds.
     """
     storage = Folder(Path(settings.home))
     mode = (storage.get(layout.MODE) or b"").decode().strip()
-    service = Service.over(settings, storage, gate or Gate.open(settings, mode), trust_s)
+    service = Service.over(settings, storage, gate or Gate.open(settings, mode), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
     app.config["MAX_CONTENT_LENGTH"] = middleware.MOST_BODY_BYTES
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.

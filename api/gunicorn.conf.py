@@ -27,7 +27,7 @@ from gunicorn import util  # noqa: E402
 from prometheus_client import multiprocess  # noqa: E402
 
 from api.http import connections  # noqa: E402
-from api.http.access_log import JOURNAL  # noqa: E402
+from api.http.access_log import ACCESS_LOG  # noqa: E402
 from api.http.problems import KINDS, MEDIA, body_of  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
@@ -94,12 +94,12 @@ def when_ready(server: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """A worker is about to serve."""
     connections.watch(worker)
-    JOURNAL.start()
+    ACCESS_LOG.start()
 
 
 def worker_exit(server: Any, worker: Any) -> None:
     """A worker has served its last request."""
-    JOURNAL.stop()
+    ACCESS_LOG.stop()
 
 
 def pre_request(worker: Any, req: Any) -> None:

@@ -32,7 +32,7 @@ def register(app: Flask, service: Service) -> None:
     for name, view in views.items():
         endpoint = ENDPOINTS[name]
         app.add_url_rule(_rule(endpoint), name, checked(endpoint, view), methods=[endpoint.method])
-    app.register_blueprint(geo.blueprint(service.gate, service.shelf))
+    app.register_blueprint(geo.blueprint(service.gate, service.documents))
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(map_page.blueprint())
     app.register_error_handler(

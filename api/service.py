@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from flask import Response, request
 
 from api.access.gate import Gate
-from api.access.values import Pass, Refusal
+from api.access.values import Grant, Refusal
 from api.documents import catalogue as holdings
-from api.documents.cache import Shelf
-from api.documents.catalogue import Holdings
+from api.documents.cache import DocumentCache
+from api.documents.catalogue import Catalogue
 from api.http import problems
 from api.http.guard import guard
 from api.series.rows import JsonRows
 from api.settings import Settings
-from warehouse.caches import Memory, Recent
+from warehouse.caches import LruCache, TtlCache
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 
@@ -36,34 +36,34 @@ class Service:
     storage: Storage
     reader: Reader
     rows: JsonRows
-    answers: Memory
+    answers: LruCache
     """By validator."""
-    questions: Recent
+    questions: TtlCache
     """Series questions as they were understood a moment ago, by what was asked."""
-    shelf: Shelf
+    documents: DocumentCache
     gate: Gate
 
     @classmethod
-    def over(cls, settings: Settings, storage: Storage, gate: Gate, trust_s: float) -> Service:
-        """A service over a warehouse's storage; `trust_s`: how late it may see a new document."""
-        rows, answers = JsonRows(ENCODED_BYTES), Memory(ANSWERS_BYTES)
+    def over(cls, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> Service:
+        """A service over a warehouse's storage; `ttl_s`: how late it may see a new document."""
+        rows, answers = JsonRows(ENCODED_BYTES), LruCache(ANSWERS_BYTES)
         return cls(
             settings,
             storage,
-            Reader(storage, READER_BYTES, trust_s),
+            Reader(storage, READER_BYTES, ttl_s),
             rows,
             answers,
-            Recent(trust_s),
-            Shelf(storage, trust_s),
+            TtlCache(ttl_s),
+            DocumentCache(storage, ttl_s),
             gate,
         )
 
     @property
-    def holdings(self) -> Holdings:
+    def holdings(self) -> Catalogue:
         """The newest catalogue. Raises NoCatalogue."""
-        return holdings.current(self.shelf)
+        return holdings.current(self.documents)
 
-    def guarded(self, price: str, make: Callable[[Pass], tuple[Response, int]]) -> Response:
+    def guarded(self, price: str, make: Callable[[Grant], tuple[Response, int]]) -> Response:
         """The answer of `make` if the gate lets the request at hand in; `price` "" is a free path."""
         return guard(self.gate, request, price, make, self._refuse)
 

@@ -14,4 +14,4 @@ _payments.setLevel(logging.INFO)
 _payments.addHandler(logging.StreamHandler())
 
 # A fifth of a second is nobody's staleness, and spares each request two system calls.
-app = create_app(Settings.from_environ(os.environ), trust_s=0.2)
+app = create_app(Settings.from_environ(os.environ), ttl_s=0.2)

@@ -12,7 +12,7 @@ import dagster as dg
 from dagster_duckdb import DuckDBResource
 
 from assets.feeds import OWNER, asset_key
-from assets.ingest.pipeline import House
+from assets.ingest.context import PipelineContext
 from warehouse.market import Metric, Source
 
 NAME = "warehouse.duckdb"
@@ -76,8 +76,8 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         kinds={"duckdb"},
         description="warehouse.duckdb: views `price`, `demand`, ... , `series`, `versions` over the Parquet files.",
     )
-    def warehouse_duckdb(house: dg.ResourceParam[House]) -> dg.MaterializeResult:
-        views = build(house.storage.root)
-        return dg.MaterializeResult(metadata={"views": views, "path": str(house.storage.root / NAME)})
+    def warehouse_duckdb(pipeline: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
+        views = build(pipeline.storage.root)
+        return dg.MaterializeResult(metadata={"views": views, "path": str(pipeline.storage.root / NAME)})
 
     return warehouse_duckdb

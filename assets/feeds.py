@@ -1,6 +1,6 @@
 """The factory: a source's feed becomes one partitioned asset, whose partition is a market day (a year where the feed is yearly).
 
-What happens to a day is `assets.ingest.pipeline`'s business; here it is only asked for, told and drawn. No `from __future__ import
+What happens to a day is `assets.ingest.runs`'s business; here it is only asked for, told and drawn. No `from __future__ import
 annotations`: Dagster reads the annotations (dagster-io/dagster#28342).
 """
 
@@ -14,9 +14,11 @@ import dagster as dg
 from dagster._core.definitions.data_version import CODE_VERSION_TAG
 
 from assets import checks
-from assets.ingest import pipeline, plots
+from assets.ingest import plots
+from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import DayReport, RunReport, retry_after, together
+from assets.ingest.runs import ingest_days, reparse_days
 from warehouse.clock import MarketDay, iso
 from warehouse.market import Feed, Source
 
@@ -80,16 +82,16 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
         check_specs=checks.specs(key),
     )
     def series(
-        context: dg.AssetExecutionContext, house: dg.ResourceParam[pipeline.House]
+        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.AssetCheckResult]:
         again = context.run.tags.get("emds/from") == "raw"
         done = []
         # Month by month: what is done stays done if the run is killed, and a month file is written once.
         for days in _months(feed, days_of(feed, context.partition_keys)):
-            done.append((pipeline.rerun if again else pipeline.run)(house, feed, days))
+            done.append((reparse_days if again else ingest_days)(pipeline, feed, days))
             _tell(context, feed, done[-1])
         report = together(done)
-        refresh(house, report)
+        refresh(pipeline, report)
         yield from checks.results(key, report)
         _raise(context, report)
 

@@ -11,7 +11,7 @@ import dagster as dg
 
 from assets.documents import geo_layers
 from assets.feeds import OWNER
-from assets.ingest.pipeline import House
+from assets.ingest.context import PipelineContext
 from geo_data import findings
 
 GROUP = "geo"
@@ -93,7 +93,7 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         output_required=False,
         metadata={"licence": geo_layers.LICENCE, "attribution": geo_layers.ATTRIBUTION},
     )
-    def published(house: dg.ResourceParam[House]) -> Iterator[Any]:
+    def published(pipeline: dg.ResourceParam[PipelineContext]) -> Iterator[Any]:
         found = layer.judge()
         for name, faults in found.items():
             yield dg.AssetCheckResult(
@@ -102,7 +102,7 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         faulty = [name for name, faults in found.items() if faults]
         if faulty:
             raise dg.Failure(f"not published: {', '.join(faulty)}", allow_retries=False)
-        sizes = geo_layers.publish(house.storage, [layer.name])
+        sizes = geo_layers.publish(pipeline.storage, [layer.name])
         yield dg.MaterializeResult(asset_key=key, metadata={"documents": len(sizes), "bytes": sum(sizes.values())})
 
     return published

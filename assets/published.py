@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import dagster as dg
 
 from assets.feeds import OWNER, asset_key
-from assets.ingest.pipeline import House
+from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from warehouse import layout
 from warehouse.market import Source
@@ -40,13 +40,13 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
 
     @dg.multi_asset(name="publish_documents", specs=specs, pool="documents")
     def documents(
-        context: dg.AssetExecutionContext, house: dg.ResourceParam[House]
+        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        refresh_all(house)
+        refresh_all(pipeline)
         for name in DOCUMENTS:
-            keys = [k for k in house.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]
+            keys = [k for k in pipeline.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]
             sizes = [
-                stat.size for k in keys if (stat := house.storage.stat(k)) and stat.size
+                stat.size for k in keys if (stat := pipeline.storage.stat(k)) and stat.size
             ]  # an empty one was withdrawn
             yield dg.MaterializeResult(asset_key=[GROUP, name], metadata={"documents": len(sizes), "bytes": sum(sizes)})
 

@@ -16,11 +16,12 @@ from functools import cache
 from itertools import groupby
 from multiprocessing import get_context
 
-from assets.ingest import pipeline
+from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport
+from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed as feed_of
 from assets.sources import sources
-from orchestration.resources import open_house
+from orchestration.resources import open_context
 from warehouse import clock
 from warehouse.clock import MarketDay
 from warehouse.errors import StorageError
@@ -63,11 +64,11 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
         newest = today + timedelta(days=feed.ahead_days)
         until = min(last, newest) if last else newest
         since = max(first or (today - timedelta(days=feed.revised_days if days is None else days)), feed.since)
-        tasks += runs(feed, (since + timedelta(days=i) for i in range((until - since).days + 1)))
+        tasks += monthly_tasks(feed, (since + timedelta(days=i) for i in range((until - since).days + 1)))
     return tasks
 
 
-def runs(feed: Feed, days: Iterable[date]) -> list[Task]:
+def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
     """These days cut by calendar months: a month file is written once, and a publisher's monthly file asked for once.
 
     Of a yearly feed the years that they lie in, as one run.
@@ -117,9 +118,9 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
     for task in tasks:
         queues[task.feed.split(".")[0]].append(task)
     if workers == 1 or len(queues) == 1:
-        house = open_house()
+        pipeline = open_context()
         for task in tasks:
-            yield task, _run(house, task, again)
+            yield task, _run(pipeline, task, again)
         return
     waiting = sorted(queues.values(), key=lambda q: -sum(len(t.days) for t in q))
     with ExitStack() as pools:
@@ -146,18 +147,18 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
 
 
 @cache
-def _own_house() -> pipeline.House:
+def _own_house() -> PipelineContext:
     """A worker's own, for all its runs."""
-    return open_house()
+    return open_context()
 
 
 def _in_worker(task: Task, again: bool) -> RunReport:
     return _run(_own_house(), task, again)
 
 
-def _run(house: pipeline.House, task: Task, again: bool) -> RunReport:
+def _run(pipeline: PipelineContext, task: Task, again: bool) -> RunReport:
     """One run; where our own files refuse, its days have failed and the other runs go on."""
     try:
-        return (pipeline.rerun if again else pipeline.run)(house, feed_of(task.feed), days_of(task))
+        return (reparse_days if again else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
     except StorageError as error:
         return RunReport(task.feed, tuple(DayReport(str(day), "failed", reason=str(error)) for day in task.days))

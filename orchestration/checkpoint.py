@@ -13,7 +13,7 @@ from warehouse import layout
 from warehouse.storage import Folder
 
 
-class Journal:
+class Checkpoint:
     """A backfill's runs. One that was left behind under the same name is gone on with: its runs take the place of `tasks`."""
 
     def __init__(self, storage: Folder, tasks: Sequence[Task], name: str = "") -> None:

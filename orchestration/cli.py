@@ -138,13 +138,13 @@ def _backfill(args: argparse.Namespace) -> int:
 def _rebuild(args: argparse.Namespace) -> int:
     from assets.ingest.refresh import refresh_all
     from orchestration import rebuild
-    from orchestration.resources import open_house
+    from orchestration.resources import open_context
 
-    house = open_house()
-    tasks = rebuild.plan(house, _feeds(args), args.start, args.end)
+    pipeline = open_context()
+    tasks = rebuild.plan(pipeline, _feeds(args), args.start, args.end)
     code = _work(tasks, again=True) if tasks else 0
-    changed = rebuild.resolve_all(house)
-    refresh_all(house)
+    changed = rebuild.resolve_all(pipeline)
+    refresh_all(pipeline)
     print(f"{len(tasks)} runs over kept bytes, {changed} month files resolved otherwise")
     return code
 
@@ -175,24 +175,24 @@ def _replay(args: argparse.Namespace) -> int:
 
 def _publish(_: argparse.Namespace) -> int:
     from assets.ingest.refresh import refresh_all
-    from orchestration.resources import open_house
+    from orchestration.resources import open_context
 
-    refresh_all(open_house())
+    refresh_all(open_context())
     return 0
 
 
 def _gaps(args: argparse.Namespace) -> int:
     from orchestration import gaps
-    from orchestration.resources import open_house
+    from orchestration.resources import open_context
 
-    house = open_house()
-    found = gaps.find(house, _feeds(args), args.days)
+    pipeline = open_context()
+    found = gaps.find(pipeline, _feeds(args), args.days)
     for line in gaps.told(found):
         print(line)
     if not args.fill:
         return 1 if found else 0
     code = _work(gaps.tasks(found), again=False) if found else 0
-    return code or (1 if gaps.find(house, _feeds(args), args.days) else 0)
+    return code or (1 if gaps.find(pipeline, _feeds(args), args.days) else 0)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -209,9 +209,9 @@ def _doctor(_: argparse.Namespace) -> int:
 
 def _verify(_: argparse.Namespace) -> int:
     from orchestration import verify
-    from orchestration.resources import open_house
+    from orchestration.resources import open_context
 
-    broken = verify.broken(open_house().storage)
+    broken = verify.broken(open_context().storage)
     for line in broken:
         print(line)
     print(f"{len(broken)} broken")

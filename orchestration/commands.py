@@ -13,17 +13,17 @@ from assets.ingest.reports import RunReport
 from assets.sources import feed as feed_of
 from orchestration import backfill, event_log, retention
 from orchestration.backfill import Task
-from orchestration.checkpoint import Journal
+from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
-from orchestration.resources import home, open_house
+from orchestration.resources import home, open_context
 from warehouse.clock import MarketDay
 
 
-def run(tasks: Sequence[Task], again: bool = False, journal: Journal | None = None) -> int:
+def run(tasks: Sequence[Task], again: bool = False, journal: Checkpoint | None = None) -> int:
     """Runs tasks to the end whatever fails; returns the exit code."""
-    house = open_house()
-    told = event_log.instance(house.storage.root)
+    pipeline = open_context()
+    told = event_log.instance(pipeline.storage.root)
     progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
     for task, report in backfill.run(tasks, again):
@@ -32,16 +32,16 @@ def run(tasks: Sequence[Task], again: bool = False, journal: Journal | None = No
         if journal is not None:
             journal.ended(task)
         progress.step(task, report)
-    refresh_all(house)
+    refresh_all(pipeline)
     retention.purge_told(told)
-    retention.prune_answers(house)
+    retention.prune_answers(pipeline)
     print(end_report(done))
     return 1 if any(report.failed for _, report in done) else 0
 
 
 def resumable(tasks: Sequence[Task], name: str = "") -> int:
     """The same by a journal: one of that name that was killed is gone on with."""
-    journal = Journal(open_house().storage, tasks, name)
+    journal = Checkpoint(open_context().storage, tasks, name)
     if journal.done:
         sys.stderr.write(f"going on: {len(journal.done)} of {len(journal.tasks)} runs were done before\n")
     code = run(journal.left, journal=journal)
@@ -51,9 +51,9 @@ def resumable(tasks: Sequence[Task], name: str = "") -> int:
 
 def replayed(folder: Path) -> int:
     """`emds replay`: lists the materialisations and the typed failures; exit 0, since a recorded error is no failure of ours."""
-    house = open_house(recordings=folder)
+    pipeline = open_context(recordings=folder)
     told = event_log.instance(home(os.environ))
-    done = replay(house, folder)
+    done = replay(pipeline, folder)
     for feed, report in done.reports:
         keys = event_log.record(told, feed, report)
         spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
@@ -64,7 +64,7 @@ def replayed(folder: Path) -> int:
         )
     for request, error in done.failures:
         print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
-    refresh_all(house)
+    refresh_all(pipeline)
     print(
         "replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(
             **summary(done)

@@ -17,7 +17,7 @@ from assets.geo import geo_assets  # noqa: E402
 from assets.published import document_assets  # noqa: E402
 from assets.sources import sources  # noqa: E402
 from orchestration.gap_sensor import mending  # noqa: E402
-from orchestration.resources import open_house  # noqa: E402
+from orchestration.resources import open_context  # noqa: E402
 from orchestration.retention import upkeep  # noqa: E402
 from orchestration.schedules import schedules_and_jobs  # noqa: E402
 from orchestration.sensors import failure_sensor  # noqa: E402
@@ -25,15 +25,15 @@ from orchestration.sensors import failure_sensor  # noqa: E402
 
 def build() -> dg.Definitions:
     """The definitions, over the house of this process's environment."""
-    known, house = sources(), open_house()
+    known, pipeline = sources(), open_context()
     series = [series_asset(source, feed) for source in known.values() for feed in source.feeds]
-    jobs, schedules = schedules_and_jobs(known, house.mode)
+    jobs, schedules = schedules_and_jobs(known, pipeline.mode)
     return dg.Definitions(
         assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known)],
         jobs=[*jobs, upkeep],
         schedules=schedules,
-        sensors=[failure_sensor, mending(known, jobs, house.mode)],
-        resources={"house": house},
+        sensors=[failure_sensor, mending(known, jobs, pipeline.mode)],
+        resources={"pipeline": pipeline},
         executor=dg.in_process_executor,
     )
 

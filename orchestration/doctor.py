@@ -6,8 +6,8 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from assets.ingest.pipeline import House
-from orchestration.resources import home, open_house
+from assets.ingest.context import PipelineContext
+from orchestration.resources import home, open_context
 from warehouse import clock, health
 from warehouse.clock import iso
 
@@ -38,34 +38,34 @@ _SECRET = ("EMDS_DATABASE_URL", "EMDS_FACILITATOR_AUTH", "EMDS_METRICS_TOKEN", "
 
 def doctor() -> int:
     """Prints the report; 1 when a source that should work is late or down."""
-    house = open_house()
-    free = shutil.disk_usage(house.storage.root).free / 1e9
-    print(f"warehouse {home(os.environ)}: {house.mode}, {free:.1f} GB free, now {iso(clock.now())}")
+    pipeline = open_context()
+    free = shutil.disk_usage(pipeline.storage.root).free / 1e9
+    print(f"warehouse {home(os.environ)}: {pipeline.mode}, {free:.1f} GB free, now {iso(clock.now())}")
     for name in SETTINGS:
         value = os.environ.get(name)
         if value is not None:
             print(f"  {name} = {'(set)' if name in _SECRET else value}")
     bad = False
-    for source in house.sources.values():
-        if source.code not in house.configured:
+    for source in pipeline.sources.values():
+        if source.code not in pipeline.configured:
             missing = [name for name in source.required_env if not os.environ.get(name)]
             print(f"{source.code:15} not configured: set {', '.join(missing)}")
             continue
         kept_out = (
-            " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in house.rights else ""
+            " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in pipeline.rights else ""
         )
-        print(f"{source.code:15} configured{kept_out if house.mode == 'live' else ''}")
-        for told, grave in _feeds(house, source.code):
+        print(f"{source.code:15} configured{kept_out if pipeline.mode == 'live' else ''}")
+        for told, grave in _feeds(pipeline, source.code):
             bad |= grave
             print(f"  {told}")
     return 1 if bad else 0
 
 
-def _feeds(house: House, code: str) -> Iterator[tuple[str, bool]]:
+def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
     """A line a feed: its worst zone's state."""
-    known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
+    known = {(h.feed, h.zone): h for h in health.load(pipeline.storage, code)}
     now = clock.now()
-    for feed in house.sources[code].feeds:
+    for feed in pipeline.sources[code].feeds:
         states = {
             z: health.state(known.get((feed.id, z)), feed.publication, feed.tz, feed.resolution, now)
             for z in feed.zones

@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from assets.feeds import asset_key, key_of
-from assets.ingest.pipeline import House
+from assets.ingest.context import PipelineContext
 from orchestration import gaps
 from orchestration.schedules import RANGE, rhythms
 from warehouse import clock, health
@@ -32,24 +32,26 @@ def mending(sources: Mapping[str, Source], jobs: Sequence[Any], mode: str) -> dg
         default_status=status,
         description=f"Asks once a day for the days with holes, up to {BACK_DAYS} days back.",
     )
-    def mend(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> Iterator[dg.RunRequest]:
-        yield from requests(house, sources)
+    def mend(
+        context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[PipelineContext]
+    ) -> Iterator[dg.RunRequest]:
+        yield from requests(pipeline, sources)
 
     return mend
 
 
-def requests(house: House, sources: Mapping[str, Source]) -> Iterator[dg.RunRequest]:
+def requests(pipeline: PipelineContext, sources: Mapping[str, Source]) -> Iterator[dg.RunRequest]:
     """A run for each month of each feed that has days with holes which no schedule asks for any more.
 
     A feed that never gave a row has no outage: its history is `emds backfill`'s.
     """
     now = clock.now()
     for source in sources.values():
-        gave = {known.feed for known in health.load(house.storage, source.code) if known.data_until}
+        gave = {known.feed for known in health.load(pipeline.storage, source.code) if known.data_until}
         for job, feeds in rhythms(source).items():
             for feed in (f for f in feeds if f.id in gave):
                 recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
-                holes = [hole for hole in gaps.find(house, [feed], BACK_DAYS) if hole.day < recent]
+                holes = [hole for hole in gaps.find(pipeline, [feed], BACK_DAYS) if hole.day < recent]
                 for task in gaps.tasks(holes):
                     first, last = (key_of(feed, str(day)) for day in (task.days[0], task.days[-1]))
                     yield dg.RunRequest(

@@ -9,13 +9,13 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from assets.ingest import pipeline
-from orchestration.backfill import Task, runs
+from assets.ingest.context import PipelineContext
+from orchestration.backfill import Task, monthly_tasks
 from warehouse import clock, coverage, vintages
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
 from warehouse.monthfile import LIVE
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +31,24 @@ class Hole:
     intervals: int
 
 
-def find(house: pipeline.House, feeds: Sequence[Feed], days: int) -> list[Hole]:
+def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> list[Hole]:
     """Holes of the last `days` market days, today's as far as it must be there by now. Feeds that are not configured have none."""
     return [
         hole
         for feed in feeds
-        if feed.source in house.configured and not feed.yearly
-        for hole in _of_feed(house, feed, days)
+        if feed.source in pipeline.configured and not feed.yearly
+        for hole in _of_feed(pipeline, feed, days)
     ]
 
 
-def _of_feed(house: pipeline.House, feed: Feed, days: int) -> Iterator[Hole]:
+def _of_feed(pipeline: PipelineContext, feed: Feed, days: int) -> Iterator[Hole]:
     now = clock.now()
     today = clock.local_date(now, feed.tz)
     span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
     span = [d for d in span if feed.out_of_reach(d.day, today) is None]
     if not span:
         return
-    held = _held(house, feed, span)
+    held = _held(pipeline, feed, span)
     for day in span:
         found = coverage.cover(held, feed, [day.window], now)
         for (zone, metric), gaps in sorted(found.gaps.items()):
@@ -56,28 +56,28 @@ def _of_feed(house: pipeline.House, feed: Feed, days: int) -> Iterator[Hole]:
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
 
 
-def _held(house: pipeline.House, feed: Feed, span: Sequence[MarketDay]) -> Rows:
+def _held(pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay]) -> Rows:
     """What this feed has given and not taken back, served or not; an empty strip for a series of which it has given nothing."""
     rows = Rows()
     for zone in feed.zones:
         for metric in feed.metrics:
-            given = _given(house, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
+            given = _given(pipeline, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
             if not given.strips:
-                given.extend(Key(zone, metric, "", feed.resolution), [], [])
+                given.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
             rows.merge(given)
     return rows
 
 
-def _given(house: pipeline.House, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
+def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
     """The feed's own live rows of one series in the months of a window."""
     rows = Rows()
     for month in months(window):
-        versions = vintages.witnessed(house.storage, vintages.Month(metric, zone, month))
-        own = np.array([s.feed == feed.id for s in versions.slots] or [False])[versions.slot]
+        versions = vintages.witnessed(pipeline.storage, vintages.Month(metric, zone, month))
+        own = np.array([s.feed == feed.id for s in versions.labels] or [False])[versions.label]
         live = versions.take(own & (versions.superseded_at == LIVE))
-        for number in np.unique(live.slot):
-            slot, mine = live.slots[number], live.slot == number
-            key = Key(zone, metric, "", slot.resolution, slot.fuel, slot.counterparty, slot.link)
+        for number in np.unique(live.label):
+            label, mine = live.labels[number], live.label == number
+            key = SeriesKey(zone, metric, "", label.resolution, label.fuel, label.counterparty, label.link)
             rows.extend(key, live.ts[mine].tolist(), live.value[mine].tolist())
     return rows
 
@@ -95,4 +95,4 @@ def tasks(holes: Sequence[Hole]) -> list[Task]:
     feeds = {hole.feed.id: hole.feed for hole in holes}
     for hole in holes:
         days[hole.feed.id].add(hole.day)
-    return [task for name in sorted(days) for task in runs(feeds[name], days[name])]
+    return [task for name in sorted(days) for task in monthly_tasks(feeds[name], days[name])]

@@ -13,8 +13,9 @@ from itertools import groupby
 from pathlib import Path
 
 from assets.fetch.recorded import recorded_requests
-from assets.ingest import pipeline
+from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
+from assets.ingest.runs import ingest_days
 from assets.sources import feeds
 from orchestration.resources import replay_plan
 from warehouse.clock import MarketDay, local_date
@@ -30,7 +31,7 @@ class Replayed:
     failures: list[tuple[Request, FeedError]] = field(default_factory=list)
 
 
-def replay(house: pipeline.House, folder: Path) -> Replayed:
+def replay(pipeline: PipelineContext, folder: Path) -> Replayed:
     """Runs every feed over the days that its recorded answers hold. Answers of feeds that do not exist are skipped."""
     done = Replayed()
     dated: dict[str, list[Request]] = defaultdict(list)
@@ -38,23 +39,23 @@ def replay(house: pipeline.House, folder: Path) -> Replayed:
         if request.kind != "rows":
             continue
         try:
-            dated[request.feed].append(_dated(house, request))
+            dated[request.feed].append(_dated(pipeline, request))
         except FeedError as error:
             done.failures.append((request, error))
     for feed_id, requests in sorted(dated.items()):
         feed = feeds()[feed_id]
         # One run a feed: of two recorded answers to one interval the later in the manifest stays, however often replayed.
-        own = replace(house, plan=replay_plan(requests))
+        own = replace(pipeline, plan=replay_plan(requests))
         days = sorted({MarketDay(day, feed.tz) for request in requests for day in request.days})
         if days:
-            done.reports.append((feed, pipeline.run(own, feed, days)))
+            done.reports.append((feed, ingest_days(own, feed, days)))
     return done
 
 
-def _dated(house: pipeline.House, request: Request) -> Request:
+def _dated(pipeline: PipelineContext, request: Request) -> Request:
     """The request with the market days in which its rows lie. Raises what asking or parsing raises."""
     feed = feeds()[request.feed]
-    rows = feed.parse(house.session.ask(request).body, request)
+    rows = feed.parse(pipeline.session.ask(request).body, request)
     stamps = {ts // 900 * 900 for strip in rows.strips.values() for ts in strip.ts}
     found = {local_date(ts, feed.tz) for ts in stamps}
     if feed.yearly:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply, Session
-from assets.ingest import pipeline
+from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from warehouse import catalogue, layout
 from warehouse.clock import MarketDay
@@ -53,14 +53,14 @@ def mode_of(storage: Folder, wanted: str | None) -> str:
     return mode
 
 
-def open_house(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> pipeline.House:
+def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
     """The house of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse a recorded one."""
     storage = Folder(home(environ))
     wanted = "recorded" if recordings else environ.get("EMDS_FEEDS") or None
     mode = mode_of(storage, wanted)
     granted = rights(environ)
     known = sources()
-    return pipeline.House(
+    return PipelineContext(
         storage,
         mode,
         known,

@@ -24,7 +24,7 @@ from dagster._core.storage.event_log.schema import (
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from sqlalchemy import func, select
 
-from assets.ingest.pipeline import House
+from assets.ingest.context import PipelineContext
 from warehouse import clock, layout, raw
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
@@ -120,12 +120,12 @@ def purge_told(instance: dg.DagsterInstance) -> int:
     return removed
 
 
-def prune_answers(house: House) -> int:
+def prune_answers(pipeline: PipelineContext) -> int:
     """Removes kept answers of long ago, but the last to each question of a market day; returns how many."""
-    before = clock.now() - house.raw_days * clock.DAY
-    pruned = int(house.storage.get(layout.PRUNED) or 0)
-    removed = sum(raw.prune(house.storage, f.id, before, pruned) for s in house.sources.values() for f in s.feeds)
-    house.storage.put(layout.PRUNED, str(before).encode())
+    before = clock.now() - pipeline.raw_days * clock.DAY
+    pruned = int(pipeline.storage.get(layout.PRUNED) or 0)
+    removed = sum(raw.prune(pipeline.storage, f.id, before, pruned) for s in pipeline.sources.values() for f in s.feeds)
+    pipeline.storage.put(layout.PRUNED, str(before).encode())
     return removed
 
 
@@ -136,9 +136,9 @@ def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 @dg.op(description="Removes old runs, old kept answers and abandoned scratch files.")
-def tidy(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+def tidy(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[PipelineContext]) -> None:
     runs, checks = purge_runs(context.instance, time.time()), purge_checks(context.instance, time.time())
-    told, answers, scratch = purge_told(context.instance), prune_answers(house), house.storage.sweep()
+    told, answers, scratch = purge_told(context.instance), prune_answers(pipeline), pipeline.storage.sweep()
     context.log.info(
         f"removed: {runs} runs, {told} events, {checks} check evaluations, {answers} kept answers, {scratch} scratch files"
     )

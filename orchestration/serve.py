@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from orchestration.resources import open_house
+from orchestration.resources import open_context
 from warehouse import catalogue, clock
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,11 +14,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def prepare() -> None:
     """What every start publishes: zones, licences and availability, also for an empty warehouse."""
-    house = open_house()
+    pipeline = open_context()
     # The server runs in the project's folder: a relative home is meant from here.
-    os.environ["EMDS_HOME"] = str(house.storage.root)
-    house.storage.sweep()
-    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
+    os.environ["EMDS_HOME"] = str(pipeline.storage.root)
+    pipeline.storage.sweep()
+    catalogue.publish(
+        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
+    )
 
 
 def command(port: int) -> list[str]:

@@ -19,7 +19,7 @@ from assets.ingest.refresh import refresh_all
 from orchestration import backfill, commands, event_log, serve
 from orchestration.checkpoint import left_behind
 from orchestration.logs import Logs
-from orchestration.resources import open_house
+from orchestration.resources import open_context
 from warehouse import series
 from warehouse.errors import StorageError
 
@@ -67,15 +67,15 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
 
 def _fill(days: int, recordings: Path | None) -> None:
     """First start: history and documents. Later ones: only the documents."""
-    house = open_house(recordings=recordings)
-    event_log.instance(house.storage.root).dispose()
-    os.environ["EMDS_HOME"] = str(house.storage.root)
+    pipeline = open_context(recordings=recordings)
+    event_log.instance(pipeline.storage.root).dispose()
+    os.environ["EMDS_HOME"] = str(pipeline.storage.root)
     if recordings is not None:
         commands.replayed(recordings)
-    elif series.held(house.storage) and not left_behind(house.storage, FIRST_FILL):
-        refresh_all(house)
+    elif series.held(pipeline.storage) and not left_behind(pipeline.storage, FIRST_FILL):
+        refresh_all(pipeline)
     else:
-        print(f"first start: {days} days of history, {house.mode} feeds", flush=True)
+        print(f"first start: {days} days of history, {pipeline.mode} feeds", flush=True)
         commands.resumable(backfill.plan(backfill.chosen(None, None), None, None, days), FIRST_FILL)
 
 

@@ -43,8 +43,8 @@ def _series(storage: Folder) -> Iterator[str]:
 def _overlaps(versions: monthfile.Versions) -> int:
     """Served rows of one fuel, border and link that begin before the last one ended."""
     lanes: dict[tuple[str | None, ...], int] = {}
-    lane = np.array([lanes.setdefault(s[:3], len(lanes)) for s in versions.slots] or [0])[versions.slot]
-    step = np.array([RESOLUTIONS[s.resolution] for s in versions.slots] or [0])[versions.slot]
+    lane = np.array([lanes.setdefault(s[:3], len(lanes)) for s in versions.labels] or [0])[versions.label]
+    step = np.array([RESOLUTIONS[s.resolution] for s in versions.labels] or [0])[versions.label]
     order = np.lexsort((versions.ts, lane))
     ts, ends, lane = versions.ts[order], (versions.ts + step)[order], lane[order]
     return int(((ts[1:] < ends[:-1]) & (lane[1:] == lane[:-1])).sum())

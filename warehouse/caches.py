@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
-class Recent:
-    """What was found a moment ago and is trusted for `trust_s` seconds; 0 trusts nothing. Safe for many threads."""
+class TtlCache:
+    """What was found a moment ago and is trusted for `ttl_s` seconds; 0 trusts nothing. Safe for many threads."""
 
     MOST = 2_000
     """More are never kept: then all are forgotten at once, which costs a moment's work."""
 
-    def __init__(self, trust_s: float) -> None:
-        self._trust_s = trust_s
+    def __init__(self, ttl_s: float) -> None:
+        self._trust_s = ttl_s
         self._found: dict[Hashable, tuple[Any, float]] = {}
 
     def get(self, key: Hashable, find: Callable[[], Value]) -> Value:
@@ -41,7 +41,7 @@ class Recent:
         self._found.pop(key, None)
 
 
-class Memory:
+class LruCache:
     """Within a bound of bytes, the longest unused given up first. Safe for many threads.
 
     Two that ask for one missing key at once may both make it: values are equal, the last stays.

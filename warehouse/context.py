@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from warehouse.clock import DAY
-from warehouse.window_stats import WINDOW_S, Share, Tally, Trail, tally
+from warehouse.window_stats import WINDOW_S, SeriesHistory, Share, WindowStats, tally
 
 METHOD = "brief/1"
 WINDOW_DAYS = WINDOW_S // DAY
@@ -87,13 +87,13 @@ class Reading:
     trend_omitted: str
 
 
-def readings(trails: Sequence[Trail], as_of: int) -> list[Reading | None]:
+def readings(trails: Sequence[SeriesHistory], as_of: int) -> list[Reading | None]:
     """What each series says at an instant (Unix seconds UTC); None where no row has begun."""
     counted = tally(trails, as_of)
     return [None if found is None else _reading(trail, found) for trail, found in zip(trails, counted, strict=True)]
 
 
-def _reading(trail: Trail, found: Tally) -> Reading:
+def _reading(trail: SeriesHistory, found: WindowStats) -> Reading:
     ts, value = int(trail.ts[found.row]), float(trail.value[found.row])
     omitted = _too_little(found.window, WINDOW_S)
     threshold = _threshold(found) if not omitted else _FLOOR
@@ -118,13 +118,13 @@ def _too_little(share: Share, window_s: int) -> str:
     return "coverage_below_50_pct" if share.total * 2 < window_s else ""
 
 
-def _threshold(found: Tally) -> Decimal:
+def _threshold(found: WindowStats) -> Decimal:
     """What counts as no change: 5 % of the spread from p10 to p90, one unit at least."""
     p10, _, p90 = (_middle(cut) for cut in found.cuts)
     return max(_FLOOR, _SPREAD_SHARE * (p90 - p10))
 
 
-def _context(found: Tally, ts: int, value: float, threshold: Decimal) -> Context:
+def _context(found: WindowStats, ts: int, value: float, threshold: Decimal) -> Context:
     p10, median, p90 = (_middle(cut) for cut in found.cuts)
     share, x = found.window, _decimal(value)
     same_hour = _too_little(found.same_hour, _SAME_HOUR_S)
@@ -153,7 +153,7 @@ def _context(found: Tally, ts: int, value: float, threshold: Decimal) -> Context
     )
 
 
-def _trend(trail: Trail, reference: int, value: float, threshold: Decimal) -> Trend:
+def _trend(trail: SeriesHistory, reference: int, value: float, threshold: Decimal) -> Trend:
     base = _decimal(float(trail.value[reference]))
     change = _decimal(value) - base
     direction: Direction = "flat" if abs(change) <= threshold else "rising" if change > 0 else "falling"
@@ -175,7 +175,7 @@ def _percentile(share: Share) -> int:
     return min(max(int(_rank(share) + Fraction(1, 2)), 1), 99)
 
 
-def _band(found: Tally, x: Decimal, threshold: Decimal) -> Band:
+def _band(found: WindowStats, x: Decimal, threshold: Decimal) -> Band:
     if x - _decimal(found.high) > threshold:
         return "record_high"
     if _decimal(found.low) - x > threshold:

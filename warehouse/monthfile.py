@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-class Slot(NamedTuple):
+class RowLabels(NamedTuple):
     """What many versions share: the text columns of a row, zone and metric aside."""
 
     fuel: str | None
@@ -39,10 +39,10 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Parallel columns of the versions of one (zone, metric, month); `slot` indexes `slots`."""
+    """Parallel columns of the versions of one (zone, metric, month); `label` indexes `labels`."""
 
-    slots: tuple[Slot, ...]
-    slot: Ints
+    labels: tuple[RowLabels, ...]
+    label: Ints
     ts: Ints
     value: Floats
     known_at: Ints
@@ -54,8 +54,8 @@ class Versions:
     def take(self, chosen: Flags | Ints) -> Versions:
         """The chosen versions, with the same slots."""
         return Versions(
-            self.slots,
-            self.slot[chosen],
+            self.labels,
+            self.label[chosen],
             self.ts[chosen],
             self.value[chosen],
             self.known_at[chosen],
@@ -63,15 +63,15 @@ class Versions:
         )
 
     def column(self, name: str) -> NDArray[np.object_]:
-        """A text column of `Slot` per slot (not per row)."""
-        return np.array([getattr(s, name) for s in self.slots] or [None], dtype=object)
+        """A text column of `RowLabels` per slot (not per row)."""
+        return np.array([getattr(s, name) for s in self.labels] or [None], dtype=object)
 
     def order(self) -> Ints:
         """The canonical order: ts, fuel, counterparty, link, then known_at."""
-        ranked = sorted(range(len(self.slots)), key=lambda i: tuple(part or "" for part in self.slots[i]))
-        place = np.empty(max(len(self.slots), 1), np.int64)
+        ranked = sorted(range(len(self.labels)), key=lambda i: tuple(part or "" for part in self.labels[i]))
+        place = np.empty(max(len(self.labels), 1), np.int64)
         place[ranked] = np.arange(len(ranked))
-        return np.lexsort((self.known_at, place[self.slot], self.ts))
+        return np.lexsort((self.known_at, place[self.label], self.ts))
 
 
 def empty() -> Versions:
@@ -82,13 +82,13 @@ def empty() -> Versions:
 
 def concat(parts: list[Versions]) -> Versions:
     """All versions of several tables under one list of slots."""
-    slots: dict[Slot, int] = {}
+    labels: dict[RowLabels, int] = {}
     codes = []
     for part in parts:
-        own = np.array([slots.setdefault(s, len(slots)) for s in part.slots], np.int64)
-        codes.append(own[part.slot] if len(own) else part.slot)
+        own = np.array([labels.setdefault(s, len(labels)) for s in part.labels], np.int64)
+        codes.append(own[part.label] if len(own) else part.label)
     return Versions(
-        tuple(slots),
+        tuple(labels),
         np.concatenate(codes),
         np.concatenate([p.ts for p in parts]),
         np.concatenate([p.value for p in parts]),
@@ -110,8 +110,8 @@ def encode(versions: Versions, zone: str, metric: str) -> bytes:
         "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
     }
     for name in _TEXT:
-        per_slot = pa.array([getattr(s, name) for s in rows.slots], pa.string()).dictionary_encode()
-        columns[name] = per_slot.take(pa.array(rows.slot))
+        per_slot = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
+        columns[name] = per_slot.take(pa.array(rows.label))
     table = pa.table({name: columns[name] for name in SCHEMA.names})
     out = io.BytesIO()
     pq.write_table(
@@ -129,12 +129,12 @@ def encode(versions: Versions, zone: str, metric: str) -> bytes:
 
 def _compact(versions: Versions) -> Versions:
     """The same versions with only their own slots, in order: words of rows that lie elsewhere must not change a file's bytes."""
-    used, code = np.unique(versions.slot, return_inverse=True)
-    slots = [versions.slots[number] for number in used]
-    ranked = sorted(range(len(slots)), key=lambda i: tuple(part or "" for part in slots[i]))
-    place = np.empty(len(slots), np.int64)
-    place[ranked] = np.arange(len(slots))
-    return replace(versions, slots=tuple(slots[i] for i in ranked), slot=place[code])
+    used, code = np.unique(versions.label, return_inverse=True)
+    labels = [versions.labels[number] for number in used]
+    ranked = sorted(range(len(labels)), key=lambda i: tuple(part or "" for part in labels[i]))
+    place = np.empty(len(labels), np.int64)
+    place[ranked] = np.arange(len(labels))
+    return replace(versions, labels=tuple(labels[i] for i in ranked), label=place[code])
 
 
 def table(body: bytes, columns: list[str] | None = None) -> pa.Table:
@@ -163,12 +163,12 @@ def of_table(found: pa.Table) -> Versions:
         index, words = _codes(found.column(name))
         levels.append((index, words))
         code = code * len(words) + index
-    _, first, slot = np.unique(code, return_index=True, return_inverse=True)
-    slots = tuple(Slot(*(words[index[row]] for index, words in levels)) for row in first)
+    _, first, label = np.unique(code, return_index=True, return_inverse=True)
+    labels = tuple(RowLabels(*(words[index[row]] for index, words in levels)) for row in first)
     superseded = pc.fill_null(found.column("superseded_at"), int(LIVE)).to_numpy()
     return Versions(
-        slots,
-        slot.astype(np.int64),
+        labels,
+        label.astype(np.int64),
         found.column("ts").to_numpy(),
         found.column("value").to_numpy(),
         found.column("known_at").to_numpy(),

@@ -18,8 +18,8 @@ from warehouse.clock import HOUR, RESOLUTIONS, Window, iso
 from warehouse.coverage import Pair
 from warehouse.market import Feed
 from warehouse.monthfile import Flags, Floats, Ints
-from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, leap, physical
-from warehouse.schema import Key, Rows, Strip
+from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, jump, physical
+from warehouse.schema import Readings, Rows, SeriesKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Judgemen
     return Judgement(kept, aside, tuple(findings), seen.whole, seen.short)
 
 
-def _sift(key: Key, strip: Strip, kept: Rows, aside: Rows, findings: list[Finding]) -> None:
+def _sift(key: SeriesKey, strip: Readings, kept: Rows, aside: Rows, findings: list[Finding]) -> None:
     """Parts one strip into what is kept and what is set aside; of equal readings one stays."""
     ts, values = np.asarray(strip.ts, np.int64), np.asarray(strip.values, np.float64)
     again, conflict = _repeats(ts, values)
@@ -111,21 +111,21 @@ def _repeats(ts: Ints, values: Floats) -> tuple[Flags, Flags]:
     return again & ~conflict, conflict
 
 
-def _told(key: Key, ts: Ints, values: Floats, rows: Flags, reason: str) -> str:
+def _told(key: SeriesKey, ts: Ints, values: Floats, rows: Flags, reason: str) -> str:
     """The first offender in words."""
     first = int(np.flatnonzero(rows)[0])
     label = " ".join(part for part in (key.fuel, key.counterparty, key.link) if part)
     return f"{reason}: {label + ' ' if label else ''}{values[first]:g} {key.unit} at {iso(int(ts[first]))}"
 
 
-def _put(heap: Rows, key: Key, strip: Strip, ts: Ints, values: Floats, chosen: Flags) -> None:
+def _put(heap: Rows, key: SeriesKey, strip: Readings, ts: Ints, values: Floats, chosen: Flags) -> None:
     if chosen.all():
-        heap.strips[key] = Strip(list(strip.ts), list(strip.values))
+        heap.strips[key] = Readings(list(strip.ts), list(strip.values))
     elif chosen.any():
-        heap.strips[key] = Strip(ts[chosen].tolist(), values[chosen].tolist())
+        heap.strips[key] = Readings(ts[chosen].tolist(), values[chosen].tolist())
 
 
-def _oddities(key: Key, strip: Strip) -> list[Finding]:
+def _oddities(key: SeriesKey, strip: Readings) -> list[Finding]:
     """Frozen stretches and leaps of a zone's own series; a border or a plant may well stand still."""
     if key.counterparty is not None or key.link is not None or len(strip.ts) < 2:
         return []
@@ -134,7 +134,7 @@ def _oddities(key: Key, strip: Strip) -> list[Finding]:
     return [*_frozen(key, ts[order], values[order]), *_leaps(key, ts[order], values[order])]
 
 
-def _frozen(key: Key, ts: Ints, values: Floats) -> list[Finding]:
+def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
     """The longest stretch of one repeated value other than 0, where it is longer than its metric ever stands still."""
     hours = FROZEN_HOURS.get(key.metric)
     if hours is None:
@@ -150,9 +150,9 @@ def _frozen(key: Key, ts: Ints, values: Floats) -> list[Finding]:
     return [Finding("frozen", "warning", key.zone, key.metric, int(lengths[frozen].sum()), detail)]
 
 
-def _leaps(key: Key, ts: Ints, values: Floats) -> list[Finding]:
+def _leaps(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
     """Steps between neighbours that a person should look at."""
-    bound = leap(key.metric, key.zone)
+    bound = jump(key.metric, key.zone)
     if bound is None:
         return []
     steps = np.diff(values)

@@ -69,7 +69,7 @@ def _price(zone: str, unit: str) -> tuple[float, float]:
     return -1_000.0, 10_000.0
 
 
-def leap(metric: str, zone: str) -> float | None:
+def jump(metric: str, zone: str) -> float | None:
     """The step between two neighbouring readings from which on a person should look; None where steps say nothing (prices)."""
     if metric == Metric.DEMAND:
         return 0.2 * PEAK_MW[zone]

@@ -16,21 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warehouse import layout, monthfile, resolve, series, vintages
-from warehouse.caches import Memory, Recent
+from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
-from warehouse.monthfile import Floats, Ints, Slot, Versions
+from warehouse.monthfile import Floats, Ints, RowLabels, Versions
 from warehouse.storage import Identity, Storage
 from warehouse.vintages import Month
 
-Side = Literal["net", "borders"]
+MonthFileSide = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
 
 _FEW_SECONDS = 100 * DAY
 """In a shorter window the name of each month is tried; else the folder is listed: 8,000 years hold more months than files."""
 
 
-class Moved(StorageError):
+class FileReplaced(StorageError):
     """A month file was replaced between finding and reading it: find it again."""
 
 
@@ -43,28 +43,28 @@ class MonthFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Rows in canonical order (ts, fuel, counterparty, link) as parallel columns; `slot` indexes `slots`."""
+class RowColumns:
+    """Rows in canonical order (ts, fuel, counterparty, link) as parallel columns; `label` indexes `labels`."""
 
-    slots: tuple[Slot, ...]
-    slot: NDArray[np.int32]
+    labels: tuple[RowLabels, ...]
+    label: NDArray[np.int32]
     ts: Ints
     value: Floats
     samples: Ints | None = None
     """How many rows a mean was taken of; only where the rows are means over intervals."""
     coverage: Floats | None = None
     """The part of the interval that those rows cover, 0..1."""
-    origin: tuple[MonthFile, Side] | None = None
+    origin: tuple[MonthFile, MonthFileSide] | None = None
     """Set where these are all rows of one side of one file: equal origins mean equal rows."""
 
     def __len__(self) -> int:
         return len(self.ts)
 
-    def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Stretch:
+    def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
         """Some of the rows, with the same slots."""
         return replace(
             self,
-            slot=self.slot[chosen],
+            label=self.label[chosen],
             ts=self.ts[chosen],
             value=self.value[chosen],
             origin=None,
@@ -80,16 +80,16 @@ class Stretch:
 
     @property
     def nbytes(self) -> int:
-        return self.slot.nbytes + self.ts.nbytes + self.value.nbytes + 400 * len(self.slots) + 500
+        return self.label.nbytes + self.ts.nbytes + self.value.nbytes + 400 * len(self.labels) + 500
 
 
 class Reader:
-    """Reads month files of one warehouse; safe for many threads. A replaced file is seen within `trust_s` seconds."""
+    """Reads month files of one warehouse; safe for many threads. A replaced file is seen within `ttl_s` seconds."""
 
-    def __init__(self, storage: Storage, limit_bytes: int, trust_s: float = 0.0) -> None:
+    def __init__(self, storage: Storage, limit_bytes: int, ttl_s: float = 0.0) -> None:
         self.storage = storage
-        self._memory = Memory(limit_bytes)
-        self._seen = Recent(trust_s)
+        self._memory = LruCache(limit_bytes)
+        self._seen = TtlCache(ttl_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
         """Every file that a window touches, in order of time."""
@@ -112,35 +112,35 @@ class Reader:
         keys = (layout.of_series(file.key) for file in files)
         return tuple(self.storage.stat(layout.history(metric, zone, month)) for metric, zone, month, _ in keys)
 
-    def rows(self, file: MonthFile, side: Side) -> Stretch:
+    def rows(self, file: MonthFile, side: MonthFileSide) -> RowColumns:
         """The rows of one side of a month file. Raises Moved, and StorageError for a file that does not decode."""
         return self._memory.get(file, partial(self._decode, file))[side]
 
-    def _decode(self, file: MonthFile) -> tuple[dict[Side, Stretch], int]:
+    def _decode(self, file: MonthFile) -> tuple[dict[MonthFileSide, RowColumns], int]:
         versions = monthfile.decode(self.storage.get(file.key))
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
-            raise Moved(f"{file.key} was replaced while it was read")
+            raise FileReplaced(f"{file.key} was replaced while it was read")
         both = {side: replace(stretch, origin=(file, side)) for side, stretch in _sides(versions).items()}
         return both, sum(stretch.nbytes for stretch in both.values())
 
-    def sources(self, file: MonthFile) -> dict[Side, frozenset[str]]:
+    def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
         """Whose rows each side of a month file holds, without decoding the others of its columns."""
         return self._memory.get((file, "sources"), partial(self._read_sources, file))
 
-    def _read_sources(self, file: MonthFile) -> tuple[dict[Side, frozenset[str]], int]:
+    def _read_sources(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[str]], int]:
         body = self.storage.get(file.key)
         if body is None:
             self._seen.forget(file.key)
-            raise Moved(f"{file.key} was removed while it was read")
+            raise FileReplaced(f"{file.key} was removed while it was read")
         table = monthfile.table(body, ["counterparty", "link", "source"])
-        sides: dict[Side, frozenset[str]] = {
+        sides: dict[MonthFileSide, frozenset[str]] = {
             "net": frozenset(series.net(table).column("source").unique().to_pylist()),
             "borders": frozenset(series.borders(table).column("source").unique().to_pylist()),
         }
         return sides, 500
 
-    def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[Side, Stretch]:
+    def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
         """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
         metric, zone, month, _ = layout.of_series(file.key)
         place = Month(metric, zone, month)
@@ -155,7 +155,7 @@ class Reader:
         columns = [monthfile.table(body, ["known_at"]).column(0).to_numpy() for body in bodies if body is not None]
         return min((int(column.min()) for column in columns if len(column)), default=LAST_INSTANT + 1), 200
 
-    def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[Side, Stretch], int]:
+    def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[MonthFileSide, RowColumns], int]:
         then = resolve.known(vintages.witnessed(self.storage, place), at)
         chosen = then.take(resolve.served(then, ranks))
         sides = _sides(chosen.take(chosen.order()))
@@ -168,30 +168,30 @@ def _named_months(first: int, last: int) -> tuple[str, ...]:
     return tuple(months(Window(first * DAY, (last + 1) * DAY)))
 
 
-def _sides(versions: Versions) -> dict[Side, Stretch]:
-    per_slot = np.array([s.counterparty is not None or s.link is not None for s in versions.slots] or [False])
-    border = per_slot[versions.slot]
+def _sides(versions: Versions) -> dict[MonthFileSide, RowColumns]:
+    per_slot = np.array([s.counterparty is not None or s.link is not None for s in versions.labels] or [False])
+    border = per_slot[versions.label]
     return {"net": _stretch(versions, ~border), "borders": _stretch(versions, border)}
 
 
-def _stretch(versions: Versions, chosen: NDArray[np.bool_]) -> Stretch:
+def _stretch(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
     """Columns of their own, so that what is kept does not hold the versions' other columns in memory."""
-    slot = versions.slot[chosen]
-    used, code = np.unique(slot, return_inverse=True)
-    return Stretch(
-        tuple(versions.slots[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen]
+    label = versions.label[chosen]
+    used, code = np.unique(label, return_inverse=True)
+    return RowColumns(
+        tuple(versions.labels[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen]
     )
 
 
-def joined(parts: Iterable[Stretch]) -> Stretch:
+def joined(parts: Iterable[RowColumns]) -> RowColumns:
     """Several stretches, one after the other, under one list of slots."""
     found = [part for part in parts if len(part)]
     if len(found) == 1:
         return found[0]
-    slots: dict[Slot, int] = {}
-    codes = [np.array([slots.setdefault(s, len(slots)) for s in part.slots], np.int32)[part.slot] for part in found]
-    return Stretch(
-        tuple(slots),
+    labels: dict[RowLabels, int] = {}
+    codes = [np.array([labels.setdefault(s, len(labels)) for s in part.labels], np.int32)[part.label] for part in found]
+    return RowColumns(
+        tuple(labels),
         np.concatenate([np.empty(0, np.int32), *codes]),
         np.concatenate([np.empty(0, np.int64), *(part.ts for part in found)]),
         np.concatenate([np.empty(0, np.float64), *(part.value for part in found)]),

@@ -17,17 +17,17 @@ from warehouse import layout, monthfile, series
 from warehouse.clock import DAY, RESOLUTIONS, Window, month_window, months
 from warehouse.monthfile import Ints
 from warehouse.storage import Storage
-from warehouse.window_stats import WINDOW_S, Trail
+from warehouse.window_stats import WINDOW_S, SeriesHistory
 
 _AHEAD_S = 2 * DAY
 """A day-ahead auction reaches to the end of tomorrow."""
 _COLUMNS = ["counterparty", "link", "ts", "value", "unit", "resolution", "source", "feed"]
 
 
-class Recent(NamedTuple):
+class RecentRows(NamedTuple):
     """Rows of a zone's metric: `trail` for the arithmetic, `rows` (the same rows) for unit, resolution, source and feed."""
 
-    trail: Trail
+    trail: SeriesHistory
     rows: pa.Table
 
     def word(self, column: str, row: int) -> str:
@@ -35,7 +35,7 @@ class Recent(NamedTuple):
         return str(self.rows.column(column)[row].as_py())
 
 
-def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> Recent | None:
+def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
     """The net rows around an instant; None where no row has begun, however far back.
 
     Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
@@ -55,8 +55,10 @@ def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld
         table for month in months(Window(max(0, last - WINDOW_S), now + _AHEAD_S)) if (table := load(month)) is not None
     ]
     rows = pa.concat_tables(tables)
-    return Recent(
-        Trail(rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz),
+    return RecentRows(
+        SeriesHistory(
+            rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz
+        ),
         rows,
     )
 

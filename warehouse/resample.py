@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from warehouse import clock
 from warehouse.clock import HOUR, RESOLUTIONS, Window
-from warehouse.monthfile import Ints, Slot
-from warehouse.reader import Stretch
+from warehouse.monthfile import Ints, RowLabels
+from warehouse.reader import RowColumns
 
 Interval = Literal["1h", "1d"]
 LEAST_COVERAGE = 0.5
@@ -47,28 +47,28 @@ class _Group(NamedTuple):
     source: Ints
 
 
-def means(rows: Stretch, span: Window, interval: Interval, tz: str) -> Stretch:
+def means(rows: RowColumns, span: Window, interval: Interval, tz: str) -> RowColumns:
     """The mean of each interval of `span`, which bounds whole intervals; rows ascend by ts, fuel, counterparty, link."""
     bounds = _bounds(span, interval, tz)
     first, last = rows.between(span)
     rows = rows.take(slice(first, last))
     if not len(rows):
         return rows
-    group = _grouped(rows.slots)
-    lane = group.lane[rows.slot]
+    group = _grouped(rows.labels)
+    lane = group.lane[rows.label]
     place = np.searchsorted(bounds, rows.ts, side="right") - 1
-    seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.slots])[rows.slot]
+    seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.labels])[rows.label]
     weight = np.minimum(rows.ts + seconds, bounds[place + 1]) - rows.ts
     cell, code = np.unique(place * len(group.lanes) + lane, return_inverse=True)
     covered = np.bincount(code, weight)
     mask = np.zeros(len(cell), np.int64)
-    np.bitwise_or.at(mask, code, np.int64(1) << group.source[rows.slot])
+    np.bitwise_or.at(mask, code, np.int64(1) << group.source[rows.label])
     bucket, of_lane = np.divmod(cell, len(group.lanes))
     whole = covered / (bounds[bucket + 1] - bounds[bucket])
     good = (whole >= LEAST_COVERAGE) & _one_unit(bucket, of_lane, group)
-    slots, slot = _slots(group, of_lane, mask, interval)
+    labels, label = _slots(group, of_lane, mask, interval)
     value = np.round(np.bincount(code, rows.value * weight) / np.maximum(covered, 1), DIGITS)
-    made = Stretch(slots, slot, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
+    made = RowColumns(labels, label, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
     return made.take(good)
 
 
@@ -80,12 +80,12 @@ def _bounds(span: Window, interval: Interval, tz: str) -> Ints:
     return np.array([day.start for day in clock.market_days(first, last, tz)], np.int64)
 
 
-def _grouped(slots: Sequence[Slot]) -> _Group:
-    keys = [(s.fuel, s.counterparty, s.link, s.unit) for s in slots]
+def _grouped(labels: Sequence[RowLabels]) -> _Group:
+    keys = [(s.fuel, s.counterparty, s.link, s.unit) for s in labels]
     lanes = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
-    sources = sorted({s.source for s in slots})
+    sources = sorted({s.source for s in labels})
     return _Group(
-        lanes, np.array([lanes.index(k) for k in keys]), sources, np.array([sources.index(s.source) for s in slots])
+        lanes, np.array([lanes.index(k) for k in keys]), sources, np.array([sources.index(s.source) for s in labels])
     )
 
 
@@ -97,13 +97,15 @@ def _one_unit(bucket: Ints, lane: Ints, group: _Group) -> NDArray[np.bool_]:
     return np.asarray(count[back] == 1)
 
 
-def _slots(group: _Group, lane: Ints, mask: Ints, interval: Interval) -> tuple[tuple[Slot, ...], NDArray[np.int32]]:
+def _slots(
+    group: _Group, lane: Ints, mask: Ints, interval: Interval
+) -> tuple[tuple[RowLabels, ...], NDArray[np.int32]]:
     """A slot for each lane and set of sources that occurs; several sources of one mean are named together."""
     kinds, code = np.unique(lane * (1 << len(group.sources)) + mask, return_inverse=True)
-    slots = []
+    labels = []
     for kind in kinds.tolist():
         number, bits = divmod(kind, 1 << len(group.sources))
         fuel, counterparty, link, unit = group.lanes[number]
         source = ", ".join(name for i, name in enumerate(group.sources) if bits >> i & 1)
-        slots.append(Slot(fuel, counterparty, link, unit, interval, source, ""))
-    return tuple(slots), code.astype(np.int32)
+        labels.append(RowLabels(fuel, counterparty, link, unit, interval, source, ""))
+    return tuple(labels), code.astype(np.int32)

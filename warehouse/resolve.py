@@ -22,8 +22,8 @@ def served(versions: Versions, ranks: Mapping[str, int]) -> Flags:
     if not len(versions):
         return keep
     live = versions.superseded_at == LIVE
-    border = np.array([s.counterparty is not None or s.link is not None for s in versions.slots])[versions.slot]
-    feed = versions.column("feed")[versions.slot]
+    border = np.array([s.counterparty is not None or s.link is not None for s in versions.labels])[versions.label]
+    feed = versions.column("feed")[versions.label]
     for side in (border, ~border):
         group = np.flatnonzero(live & side & np.isin(feed, [*ranks]))
         if len(group):
@@ -35,13 +35,13 @@ def known(versions: Versions, at: int) -> Versions:
     """The versions that were current at an instant, as if nothing had come later."""
     then = (versions.known_at <= at) & ((versions.superseded_at == LIVE) | (versions.superseded_at > at))
     found = versions.take(then)
-    return Versions(found.slots, found.slot, found.ts, found.value, found.known_at, np.full(len(found), LIVE))
+    return Versions(found.labels, found.label, found.ts, found.value, found.known_at, np.full(len(found), LIVE))
 
 
 def _best(group: Versions, ranks: Mapping[str, int]) -> Flags:
     keep = np.zeros(len(group), np.bool_)
-    feeds = sorted({s.feed for s in group.slots if s.feed in ranks}, key=lambda f: (ranks[f], f))
-    feed = group.column("feed")[group.slot]
+    feeds = sorted({s.feed for s in group.labels if s.feed in ranks}, key=lambda f: (ranks[f], f))
+    feed = group.column("feed")[group.label]
     taken = _Grid(group)
     for name in feeds:
         mine = np.flatnonzero(feed == name)
@@ -56,11 +56,11 @@ def _best(group: Versions, ranks: Mapping[str, int]) -> Flags:
 
 def _finest(own: Versions) -> Ints:
     """Indexes of one feed's rows of which no finer row of the same fuel, border and link overlaps any part."""
-    if len({s.resolution for s in own.slots}) == 1:
+    if len({s.resolution for s in own.labels}) == 1:
         return np.arange(len(own))
     lane_of: dict[tuple[str | None, ...], int] = {}
-    lane = np.array([lane_of.setdefault((s.fuel, s.counterparty, s.link), len(lane_of)) for s in own.slots])[own.slot]
-    resolution = own.column("resolution")[own.slot]
+    lane = np.array([lane_of.setdefault((s.fuel, s.counterparty, s.link), len(lane_of)) for s in own.labels])[own.label]
+    resolution = own.column("resolution")[own.label]
     chosen = []
     for number in range(len(lane_of)):
         rows = np.flatnonzero(lane == number)
@@ -77,7 +77,7 @@ class _Grid:
     """Which 5-minute cells of the rows' span are taken. Rows know their cells by index."""
 
     def __init__(self, rows: Versions) -> None:
-        seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.slots] or [0])[rows.slot]
+        seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.labels] or [0])[rows.label]
         origin = int(rows.ts.min()) // _CELL
         self._first = rows.ts // _CELL - origin
         self._last = -(-(rows.ts + seconds) // _CELL) - origin

@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 """Section 3 of DESIGN.md. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net."""
 
 
-class Key(NamedTuple):
+class SeriesKey(NamedTuple):
     """What all rows of one strip share. `fuel`, `counterparty` and `link` are None where they do not apply."""
 
     zone: str
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class Strip:
+class Readings:
     """The readings of one key: parallel columns of interval starts and values, in the body's order."""
 
     ts: list[int]
@@ -80,7 +80,7 @@ class Rows:
     __slots__ = ("dropped", "strips")
 
     def __init__(self) -> None:
-        self.strips: dict[Key, Strip] = {}
+        self.strips: dict[SeriesKey, Readings] = {}
         self.dropped: Counter[str] = Counter()
 
     def add(
@@ -98,11 +98,11 @@ class Rows:
         """One reading. Raises FeedChanged for a value that is not finite."""
         if not math.isfinite(value):
             raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
-        strip = self._strip(Key(zone, metric, unit, resolution, fuel, counterparty, link))
+        strip = self._strip(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
         strip.ts.append(ts)
         strip.values.append(value)
 
-    def extend(self, key: Key, ts: Sequence[int], values: Sequence[float]) -> None:
+    def extend(self, key: SeriesKey, ts: Sequence[int], values: Sequence[float]) -> None:
         """Many readings of one key at once. Raises FeedChanged for a value that is not finite."""
         if len(ts) != len(values):
             raise ValueError("ts and values differ in length")
@@ -120,12 +120,12 @@ class Rows:
             mine.values.extend(strip.values)
         self.dropped.update(other.dropped)
 
-    def _strip(self, key: Key) -> Strip:
+    def _strip(self, key: SeriesKey) -> Readings:
         strip = self.strips.get(key)
         if strip is None:
             if key.resolution not in RESOLUTIONS:
                 raise FeedChanged(f"unknown resolution {key.resolution!r}")
-            strip = self.strips[key] = Strip([], [])
+            strip = self.strips[key] = Readings([], [])
         return strip
 
     def __len__(self) -> int:

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from warehouse import layout, monthfile, resolve, vintages
 from warehouse.clock import DAY, SPREAD, Window, month_window, months
-from warehouse.monthfile import LIVE, Flags, Ints, Slot, Versions
-from warehouse.schema import SCHEMA, Key, Rows, Strip
+from warehouse.monthfile import LIVE, Flags, Ints, RowLabels, Versions
+from warehouse.schema import SCHEMA, Readings, Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.vintages import Month
 
@@ -54,7 +54,7 @@ def fold(
     longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
     whose rows are all known already is not written. Raises StorageError when a lock is not had.
     """
-    work: dict[tuple[str, str, str], list[tuple[Key, Ints, np.ndarray]]] = defaultdict(list)
+    work: dict[tuple[str, str, str], list[tuple[SeriesKey, Ints, np.ndarray]]] = defaultdict(list)
     for key, strip in rows.strips.items():
         for month, ts, values in _by_month(strip):
             work[key.metric, key.zone, month].append((key, ts, values))
@@ -70,7 +70,7 @@ def fold(
     return done
 
 
-def _by_month(strip: Strip) -> Iterable[tuple[str, Ints, np.ndarray]]:
+def _by_month(strip: Readings) -> Iterable[tuple[str, Ints, np.ndarray]]:
     ts = np.asarray(strip.ts, np.int64)
     values = np.asarray(strip.values, np.float64)
     if not len(ts):
@@ -82,27 +82,27 @@ def _by_month(strip: Strip) -> Iterable[tuple[str, Ints, np.ndarray]]:
             yield month, ts[inside], values[inside]
 
 
-def _versions(feed: str, strips: Sequence[tuple[Key, Ints, np.ndarray]], known_at: int) -> Versions:
+def _versions(feed: str, strips: Sequence[tuple[SeriesKey, Ints, np.ndarray]], known_at: int) -> Versions:
     """The strips as live versions; of two readings of one slot and instant the later stated stays."""
     if not strips:
         return monthfile.empty()
     source = feed.split(".", 1)[0]
-    slots = tuple(Slot(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed) for k, _, _ in strips)
-    slot = np.repeat(np.arange(len(strips)), [len(ts) for _, ts, _ in strips])
+    labels = tuple(RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed) for k, _, _ in strips)
+    label = np.repeat(np.arange(len(strips)), [len(ts) for _, ts, _ in strips])
     ts = np.concatenate([ts for _, ts, _ in strips])
     value = np.concatenate([values for _, _, values in strips])
-    lanes = _lanes(slots)[slot] * SPREAD + ts
+    lanes = _lanes(labels)[label] * SPREAD + ts
     _, last = np.unique(lanes[::-1], return_index=True)
     chosen = np.sort(len(ts) - 1 - last)
     count = len(chosen)
-    return Versions(slots, slot[chosen], ts[chosen], value[chosen], np.full(count, known_at), np.full(count, LIVE))
+    return Versions(labels, label[chosen], ts[chosen], value[chosen], np.full(count, known_at), np.full(count, LIVE))
 
 
-def _lanes(slots: Sequence[Slot]) -> Ints:
+def _lanes(labels: Sequence[RowLabels]) -> Ints:
     """A number per slot, equal where only the unit differs: a new currency replaces the old value."""
     found: dict[tuple[str | None, ...], int] = {}
     return np.array(
-        [found.setdefault((s.fuel, s.counterparty, s.link, s.resolution, s.feed), len(found)) for s in slots], np.int64
+        [found.setdefault((s.fuel, s.counterparty, s.link, s.resolution, s.feed), len(found)) for s in labels], np.int64
     )
 
 
@@ -129,13 +129,15 @@ def _merge(
     """Old and new versions together, and how many were added, changed, evicted and unchanged."""
     both = monthfile.concat([old, new])
     count = len(old)
-    lane = _lanes(both.slots)[both.slot] * SPREAD + both.ts
-    own = np.array([s.feed == feed for s in both.slots] or [False])[both.slot[:count]]
+    lane = _lanes(both.labels)[both.label] * SPREAD + both.ts
+    own = np.array([s.feed == feed for s in both.labels] or [False])[both.label[:count]]
     live = np.flatnonzero(own & (old.superseded_at == LIVE))
     match = _matches(lane, live, count)
     found = match >= 0
     same = found.copy()
-    same[found] = (both.value[match[found]] == new.value[found]) & (both.slot[match[found]] == both.slot[count:][found])
+    same[found] = (both.value[match[found]] == new.value[found]) & (
+        both.label[match[found]] == both.label[count:][found]
+    )
     gone = live[~np.isin(live, match) & _within(both.ts[live], spans)]
     superseded = both.superseded_at.copy()
     superseded[match[found & ~same]] = known_at
@@ -143,7 +145,7 @@ def _merge(
     # A version replaced within the second in which it came was never anybody's answer.
     seen = (superseded == LIVE) | (superseded > both.known_at)
     chosen = seen & np.concatenate([np.ones(count, np.bool_), ~same])
-    merged = Versions(both.slots, both.slot, both.ts, both.value, both.known_at, superseded).take(chosen)
+    merged = Versions(both.labels, both.label, both.ts, both.value, both.known_at, superseded).take(chosen)
     return merged, (int((~found).sum()), int((found & ~same).sum()), len(gone), int(same.sum()))
 
 

@@ -54,7 +54,7 @@ def _once(both: Versions, served_tells: bool) -> tuple[Versions, bool]:
 
 def _again(versions: Versions, *later: Flags) -> Flags:
     """Which versions stand there for a second time: those further down, or for which `later` holds."""
-    same = np.stack([versions.slot, versions.ts, versions.known_at, versions.value.view(np.int64)])
+    same = np.stack([versions.label, versions.ts, versions.known_at, versions.value.view(np.int64)])
     order = np.lexsort((*later, *same))
     again = np.zeros(len(versions), np.bool_)
     again[order[1:]] = (same[:, order[1:]] == same[:, order[:-1]]).all(axis=0)

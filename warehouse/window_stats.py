@@ -19,7 +19,7 @@ WINDOW_S = 30 * DAY
 _TENTHS = (1, 5, 9)
 
 
-class Trail(NamedTuple):
+class SeriesHistory(NamedTuple):
     """The rows of one series in the order in which they became known; a later row of the same interval corrects an earlier one."""
 
     ts: Ints
@@ -42,7 +42,7 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class WindowStats:
     """What one series says at an instant. `row` and `reference` index the trail; -1 where there is none."""
 
     row: int
@@ -91,14 +91,14 @@ class _Window(NamedTuple):
     same_hour: Flags
 
 
-def tally(trails: Sequence[Trail], as_of: int) -> list[Tally | None]:
+def tally(trails: Sequence[SeriesHistory], as_of: int) -> list[WindowStats | None]:
     """Per trail its counts at an instant; None where no row has begun."""
     rows = _standing(_joined(trails))
     at = rows.at
     numbers = np.arange(len(trails), dtype=np.int64)
     current = np.searchsorted(at, numbers * SPREAD + as_of, side="right") - 1
     begun = np.flatnonzero(current >= np.searchsorted(at, numbers * SPREAD))
-    found: list[Tally | None] = [None] * len(trails)
+    found: list[WindowStats | None] = [None] * len(trails)
     for number, counted in zip(
         begun, _counted(rows, at, current[begun], [trails[int(n)].tz for n in begun]), strict=True
     ):
@@ -106,7 +106,7 @@ def tally(trails: Sequence[Trail], as_of: int) -> list[Tally | None]:
     return found
 
 
-def _joined(trails: Sequence[Trail]) -> _Rows:
+def _joined(trails: Sequence[SeriesHistory]) -> _Rows:
     """All rows that have a value; of two of one interval the later."""
     none = np.empty(0, np.int64)
     lengths = [len(t.ts) for t in trails]
@@ -141,7 +141,7 @@ def _standing(rows: _Rows) -> _Rows:
     return rows.take(keep)
 
 
-def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[Tally]:
+def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[WindowStats]:
     """The tallies of the series whose current rows stand at these indexes."""
     if not len(current):
         return []
@@ -154,7 +154,7 @@ def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[Ta
     references = _references(rows, at, base, current)
     following = np.append(rows.series, -1)[current + 1] == rows.series[current]
     return [
-        Tally(
+        WindowStats(
             int(rows.row[i]),
             int(rows.ts[i + 1]) if following[n] else None,
             int(rows.row[r]) if r >= 0 else -1,

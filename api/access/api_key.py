@@ -7,7 +7,7 @@ import re
 
 from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX, Accounts, Reserved, digest_of
 from api.access.accounts.tables import AccountsUnavailable
-from api.access.values import Answer, Call, Headers, Pass, Receipt, Refusal
+from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from warehouse.clock import DAY
 
 _LOG = logging.getLogger("emds.keys")
@@ -31,7 +31,7 @@ def digest(key: str) -> bytes | None:
     return digest_of(key) if _KEY.fullmatch(key) else None
 
 
-def admit(key: str, accounts: Accounts, now: int) -> Pass | Refusal:
+def admit(key: str, accounts: Accounts, now: int) -> Grant | Refusal:
     """A pass that holds one call of the key's day, or 401 (unknown, revoked) or 429 (used up)."""
     known = digest(key)
     reserved = accounts.reserve(known, now) if known else None
@@ -45,7 +45,7 @@ def admit(key: str, accounts: Accounts, now: int) -> Pass | Refusal:
     def release() -> None:
         _given_back(accounts, reserved)
 
-    return Pass("key", settle, release)
+    return Grant("key", settle, release)
 
 
 def rate_limit(used: int, now: int) -> Headers:

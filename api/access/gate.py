@@ -13,9 +13,9 @@ from collections.abc import Callable
 from api.access import api_key, sample
 from api.access.accounts.store import Accounts
 from api.access.accounts.tables import AccountsUnavailable
-from api.access.rate_limits import Limits, limits_path
-from api.access.values import Answer, Call, Pass, Refusal
-from api.access.x402.resource_server import Till
+from api.access.rate_limits import RateLimits, limits_path
+from api.access.values import Answer, Call, Grant, Refusal
+from api.access.x402.resource_server import X402ResourceServer
 from api.settings import Settings
 
 _LOG = logging.getLogger("emds.gate")
@@ -32,8 +32,8 @@ class Gate:
         """`mode` is the warehouse's. `clock` is the true time, never EMDS_NOW."""
         self.settings = settings
         self.accounts = accounts
-        self.limits = Limits(limits_path(settings))
-        self.till = Till(settings, accounts.ledger, mode in LIVE_MODES, clock)
+        self.limits = RateLimits(limits_path(settings))
+        self.x402 = X402ResourceServer(settings, accounts.ledger, mode in LIVE_MODES, clock)
         self._clock = clock
 
     @classmethod
@@ -46,7 +46,7 @@ class Gate:
         """The true time in whole Unix seconds."""
         return int(self._clock())
 
-    def admit(self, call: Call) -> Pass | Answer | Refusal:
+    def admit(self, call: Call) -> Grant | Answer | Refusal:
         """A pass, or an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
         if call.sample or not call.price:
             settings = self.settings
@@ -59,17 +59,17 @@ class Gate:
             _LOG.error("the accounts do not answer: %s", fault)
             return api_key.unavailable()
 
-    def _admit_paid(self, call: Call) -> Pass | Answer | Refusal:
+    def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
         refusal: Refusal | None = None
         key = api_key.shown(call)
         if key is not None:
             entry = api_key.admit(key, self.accounts, self.now)
-            if isinstance(entry, Pass):
+            if isinstance(entry, Grant):
                 return entry
             refusal = entry
-        if call.payment and self.till.open:
-            return self.till.admit(call)
-        return self.till.offer(call) if refusal is None else self.till.offer_beside(refusal, call)
+        if call.payment and self.x402.open:
+            return self.x402.admit(call)
+        return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
 
     def close(self) -> None:
         self.limits.close()

@@ -31,7 +31,7 @@ class Spent:
     wait: int
 
 
-class Limits:
+class RateLimits:
     """A table of counters in a mapped file; a record lock keeps workers apart, a lock in memory the threads of one.
 
     Record locks belong to a process, so that workers forked with the file already open still exclude each other.

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from api.access.client_address import client_unit
-from api.access.rate_limits import Limits
-from api.access.values import Answer, Call, Headers, Pass, Receipt, Refusal
+from api.access.rate_limits import RateLimits
+from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from warehouse.clock import DAY
 
 MINUTE = 60
 
 
-def admit(call: Call, limits: Limits, per_minute: int, per_day: int, now: int) -> Pass | Refusal:
+def admit(call: Call, limits: RateLimits, per_minute: int, per_day: int, now: int) -> Grant | Refusal:
     """A pass for a free or sample call; `per_minute` holds for both together, `per_day` for samples. 0 is unlimited."""
     client = client_unit(call.client)
     if spent := limits.take("calls", client, per_minute, MINUTE, now):
         return _refused("minute", per_minute, MINUTE, spent.wait)
     if not call.sample:
-        return Pass("free", _settle_free, _release)
+        return Grant("free", _settle_free, _release)
     if spent := limits.take("samples", client, per_day, DAY, now):
         return _refused("sample-day", per_day, DAY, spent.wait)
-    return Pass("sample", _settle_sample, _release)
+    return Grant("sample", _settle_sample, _release)
 
 
 def _refused(policy: str, limit: int, window: int, wait: int) -> Refusal:

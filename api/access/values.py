@@ -5,7 +5,7 @@ The life of a call, whoever makes it (a REST endpoint or an MCP tool):
     entry = gate.admit(call)            # after paths and parameters were found good: an error costs nothing
     if isinstance(entry, Refusal): ...  # 401, 402, 429 ...: give it out
     if isinstance(entry, Answer): ...   # an answer that was paid for and lost on its way: give it out again
-    made = ...                          # else it is a Pass: do the work that `entry.door` calls for, whole, in memory
+    made = ...                          # else it is a Pass: do the work that `entry.method` calls for, whole, in memory
     receipt = entry.settle(made)        # counts or charges; a Refusal here means that the answer must not go out
     ...                                 # add receipt.headers and send. Where the work raises: entry.release()
 """
@@ -75,10 +75,10 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class Grant:
     """Let in. `settle` or `release` is called exactly once, within the same thread of work."""
 
-    door: Literal["free", "sample", "key", "payment"]
+    method: Literal["free", "sample", "key", "payment"]
     settle: Callable[[Answer], Receipt | Refusal]
     """Counts or charges where the answer is one that counts, and gives back what was reserved where it is not."""
     release: Callable[[], None]

@@ -57,15 +57,15 @@ class Document:
         return self.derive("json", lambda document: orjson.loads(document.body))
 
 
-class Shelf:
-    """The newest publication of each document that was asked for, looked for again when `trust_s` seconds have passed.
+class DocumentCache:
+    """The newest publication of each document that was asked for, looked for again when `ttl_s` seconds have passed.
 
     A look is a system call, for which a thread gives up Python's global lock and queues for it again.
     """
 
-    def __init__(self, storage: Storage, trust_s: float = 0.0) -> None:
+    def __init__(self, storage: Storage, ttl_s: float = 0.0) -> None:
         self.storage = storage
-        self._trust_s = trust_s
+        self._trust_s = ttl_s
         self._held: dict[str, Document] = {}
 
     def get(self, name: str) -> Document | None:

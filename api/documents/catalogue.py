@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.documents.cache import Document, Shelf
+from api.documents.cache import Document, DocumentCache
 from warehouse import layout
 from warehouse.errors import CallerError, MetricNotAvailable, StorageError
 from warehouse.market import Metric
@@ -36,7 +36,7 @@ class NoCatalogue(StorageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LicenceTerms:
     """What stands in every answer about the rows in it."""
 
     license: str
@@ -44,7 +44,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class Catalogue:
     """One publication of the catalogue."""
 
     document: Document
@@ -57,34 +57,34 @@ class Holdings:
     """Ids of the feeds whose rows never leave."""
     ranks: Mapping[str, int]
     """Rank of every feed that may be served."""
-    _terms: dict[frozenset[str], Terms] = field(default_factory=dict)
+    _terms: dict[frozenset[str], LicenceTerms] = field(default_factory=dict)
 
     def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:
         """What the catalogue says of a zone's stored metric; empty where no feed carries it."""
         found: Mapping[str, Any] = self.zones.get(zone_id, {}).get("metrics", {}).get(stored, {})
         return found
 
-    def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> Terms:
+    def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> LicenceTerms:
         """Licence and attribution of the sources that rows came from; of all that carry the metric where there are no rows."""
         if self.simulated or not codes:
             entry = self.entry(zone_id, stored)
-            return Terms(entry.get("license", ""), entry.get("attribution", ""))
+            return LicenceTerms(entry.get("license", ""), entry.get("attribution", ""))
         found = self._terms.get(codes)
         if found is None:
             carriers = [self.sources[code] for code in self.sources if code in codes]
-            found = self._terms[codes] = Terms(
+            found = self._terms[codes] = LicenceTerms(
                 "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
                 "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
             )
         return found
 
 
-def of_document(document: Document) -> Holdings:
+def of_document(document: Document) -> Catalogue:
     """The holdings that a catalogue document states."""
     stated = document.json
     feeds = stated["feeds"]
     withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
-    return Holdings(
+    return Catalogue(
         document,
         stated["generated"],
         stated["zones"],
@@ -96,16 +96,16 @@ def of_document(document: Document) -> Holdings:
     )
 
 
-def current(shelf: Shelf) -> Holdings:
+def current(documents: DocumentCache) -> Catalogue:
     """The newest catalogue. Raises NoCatalogue before the first start of the pipeline."""
-    document = shelf.get(layout.CATALOGUE)
+    document = documents.get(layout.CATALOGUE)
     if document is None:
         raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
-    found: Holdings = document.derive("holdings", of_document)
+    found: Catalogue = document.derive("holdings", of_document)
     return found
 
 
-def stored_metric(holdings: Holdings, zone_id: str, metric: Metric, day_ahead: bool) -> str:
+def stored_metric(holdings: Catalogue, zone_id: str, metric: Metric, day_ahead: bool) -> str:
     """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld."""
     asked = zone(zone_id)
     if metric not in asked.metrics:

@@ -22,7 +22,7 @@ from api.http import metrics
 EVERY_S = 0.5
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One answered request."""
 
     at: float
@@ -51,16 +51,16 @@ class Entry(NamedTuple):
         return orjson.dumps({**told, "trace": self.trace} if self.trace else told, option=orjson.OPT_APPEND_NEWLINE)
 
 
-class Journal:
+class AccessLog:
     """Takes entries from any thread. `write` takes lines; standard output by default."""
 
     def __init__(self, write: Callable[[bytes], object] | None = None) -> None:
         self._write = write or _to_stdout
-        self._noted: deque[Entry] = deque()
+        self._noted: deque[LogEntry] = deque()
         self._writing = threading.Lock()
         self._stopped: threading.Event | None = None
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: LogEntry) -> None:
         """Notes a request that was answered."""
         self._noted.append(entry)
         if self._stopped is None:
@@ -97,5 +97,5 @@ def _to_stdout(lines: bytes) -> None:
         os.write(sys.stdout.fileno(), lines)
 
 
-JOURNAL = Journal()
+ACCESS_LOG = AccessLog()
 """This process's."""

@@ -4,7 +4,7 @@ An endpoint looks at its path and parameters first (400 and 404 cost nothing), t
 
     return guard(gate, request, "latest", make, refuse)       # "" as price: a free path
 
-where `make(entry)` does the work for `entry.door` ("free", "sample", "key", "payment") and returns the response and how
+where `make(entry)` does the work for `entry.method` ("free", "sample", "key", "payment") and returns the response and how
 many rows, metrics or features it holds (0: nothing was found, nobody pays); it may return a 304. `refuse(refusal)` makes
 a response of a `Refusal`: its `body` as it is where it has one (the 402's JSON), else a problem; either with its headers.
 """
@@ -22,7 +22,7 @@ from flask import Request, Response
 
 from api.access.client_address import client_address
 from api.access.gate import Gate
-from api.access.values import Answer, Call, Pass, Refusal
+from api.access.values import Answer, Call, Grant, Refusal
 from api.http.compression import choose
 from api.settings import Network
 
@@ -35,7 +35,7 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
 }
 
-Make = Callable[[Pass], tuple[Response, int]]
+Make = Callable[[Grant], tuple[Response, int]]
 
 
 def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable[[Refusal], Response]) -> Response:
@@ -55,7 +55,7 @@ def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable
     outcome = entry.settle(_answer(request, response, rows, entry))
     if isinstance(outcome, Refusal):
         return refuse(outcome)
-    if entry.door == "payment":
+    if entry.method == "payment":
         response.headers.remove("Cache-Control")  # the receipt brings its own
     response.headers.extend(outcome.headers)
     return response
@@ -94,8 +94,8 @@ def given_again(stored: Answer, request: Request) -> Response:
     return response
 
 
-def _answer(request: Request, response: Response, rows: int, entry: Pass) -> Answer:
-    if entry.door != "payment":
+def _answer(request: Request, response: Response, rows: int, entry: Grant) -> Answer:
+    if entry.method != "payment":
         return Answer(response.status_code, rows)
     empty = request.method == "HEAD" or response.status_code == 304
     return Answer(response.status_code, 0 if empty else rows, response.get_data(), tuple(response.headers.items()))

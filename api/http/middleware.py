@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from api.http.access_log import JOURNAL, Entry, Journal
+from api.http.access_log import ACCESS_LOG, AccessLog, LogEntry
 from api.http.problems import KINDS, MEDIA, body_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PREFLIGHT = [
 ]
 
 
-def around(app: WSGIApplication, base_url: str, journal: Journal = JOURNAL) -> WSGIApplication:
+def around(app: WSGIApplication, base_url: str, journal: AccessLog = ACCESS_LOG) -> WSGIApplication:
     """A WSGI application around another."""
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -136,9 +136,9 @@ def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
         seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
 
 
-def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> Entry:
+def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> LogEntry:
     method, trace = environ["REQUEST_METHOD"], environ.get("HTTP_TRACEPARENT", "")
-    return Entry(
+    return LogEntry(
         time.time(),
         name,
         method if len(method) < 10 else "?",

@@ -8,7 +8,7 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
-from api.http.problems import Fault, Problem
+from api.http.problems import ParameterFault, Problem
 from warehouse.clock import LAST_INSTANT, asked_instant
 from warehouse.errors import BadWindow
 
@@ -40,21 +40,23 @@ def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> d
         parameter = parameters.get(name)
         if parameter is None:
             faults.append(
-                Fault(name[:60], "unknown", f"unknown parameter; this path knows {_listed(parameters) or 'none'}")
+                ParameterFault(
+                    name[:60], "unknown", f"unknown parameter; this path knows {_listed(parameters) or 'none'}"
+                )
             )
         elif len(texts) > 1:
-            faults.append(Fault(name, "repeated", "given more than once"))
+            faults.append(ParameterFault(name, "repeated", "given more than once"))
         else:
             try:
                 found[name] = parameter.read(texts[0])
             except ValueError as fault:
-                faults.append(Fault(name, "invalid", str(fault)))
+                faults.append(ParameterFault(name, "invalid", str(fault)))
     if faults:
         raise invalid(faults)
     return found
 
 
-def invalid(faults: Iterable[Fault]) -> Problem:
+def invalid(faults: Iterable[ParameterFault]) -> Problem:
     """400 with every fault, the first ones in words too."""
     kept = list(faults)[:20]
     return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in kept[:3]) + ".", kept)

@@ -23,7 +23,7 @@ _LOG = logging.getLogger("emds.api")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """One kind of problem: the last part of its `type`, and what its page says."""
 
     name: str
@@ -33,141 +33,149 @@ class Kind:
     """What went wrong and what to do about it, for a person."""
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ProblemKind] = {
     kind.name: kind
     for kind in (
-        Kind(
+        ProblemKind(
             "invalid-parameters",
             400,
             "Invalid parameters",
             "A query parameter is unknown, given twice, or holds a value that is not allowed. `errors` names each one and what it "
             "takes. Nothing was charged or counted.",
         ),
-        Kind("invalid-request", 400, "Invalid request", "The request line, a header or the body could not be read."),
-        Kind(
+        ProblemKind(
+            "invalid-request", 400, "Invalid request", "The request line, a header or the body could not be read."
+        ),
+        ProblemKind(
             "invalid-payment",
             400,
             "Invalid payment header",
             "The payment header holds no payment that can be read. Nothing was charged.",
         ),
-        Kind(
+        ProblemKind(
             "invalid-key",
             401,
             "Invalid API key",
             "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; `sample=true` needs none.",
         ),
-        Kind(
+        ProblemKind(
             "origin-not-allowed",
             403,
             "Origin not allowed",
             "A browser page of this origin may not call /mcp. The owner lists origins in EMDS_ALLOWED_ORIGINS.",
         ),
-        Kind("not-found", 404, "Not found", "There is nothing at this path. /openapi.json lists every path."),
-        Kind("unknown-zone", 404, "Unknown zone", "There is no such zone. `zones` lists those that this path knows."),
-        Kind(
+        ProblemKind("not-found", 404, "Not found", "There is nothing at this path. /openapi.json lists every path."),
+        ProblemKind(
+            "unknown-zone", 404, "Unknown zone", "There is no such zone. `zones` lists those that this path knows."
+        ),
+        ProblemKind(
             "metric-not-available",
             404,
             "Metric not available",
             "The zone does not publish this metric. `zones` lists those that do.",
         ),
-        Kind(
+        ProblemKind(
             "withheld-by-terms",
             404,
             "Withheld by the publisher's terms",
             "These figures are collected, but their publisher does not allow passing them on, or asks for permission that the owner of "
             "this service has not declared (EMDS_RIGHTS).",
         ),
-        Kind(
+        ProblemKind(
             "method-not-allowed",
             405,
             "Method not allowed",
             "The path does not know this method; `Allow` names those it knows.",
         ),
-        Kind("not-acceptable", 406, "Not acceptable", "The wanted format is not among those that this path can give."),
-        Kind(
+        ProblemKind(
+            "not-acceptable", 406, "Not acceptable", "The wanted format is not among those that this path can give."
+        ),
+        ProblemKind(
             "too-many-keys",
             409,
             "Too many keys",
             "The address holds three live keys and all were used within seven days. DELETE /v1/keys/current revokes one.",
         ),
-        Kind(
+        ProblemKind(
             "payment-in-progress",
             409,
             "Payment in progress",
             "A call with this payment is under way. Send the same payment header again after it; it is charged once.",
         ),
-        Kind(
+        ProblemKind(
             "payment-bound",
             409,
             "Payment belongs to another request",
             "This payment was sent for another request and its outcome is not known yet: repeat that request with it.",
         ),
-        Kind("body-too-large", 413, "Body too large", "The request's body is larger than this path takes."),
-        Kind("url-too-long", 414, "URL too long", "The path and query are longer than 8000 bytes."),
-        Kind(
+        ProblemKind("body-too-large", 413, "Body too large", "The request's body is larger than this path takes."),
+        ProblemKind("url-too-long", 414, "URL too long", "The path and query are longer than 8000 bytes."),
+        ProblemKind(
             "unsupported-media-type",
             415,
             "Unsupported media type",
             "The request's body is not of the type that this path takes.",
         ),
-        Kind(
+        ProblemKind(
             "idempotency-key-reused",
             422,
             "Idempotency-Key reused",
             "This Idempotency-Key came with another body before.",
         ),
-        Kind(
+        ProblemKind(
             "too-many-calls",
             429,
             "Too many calls",
             "Free and sample calls are limited for each client address. `Retry-After` says when the next is answered.",
         ),
-        Kind(
+        ProblemKind(
             "quota-exceeded",
             429,
             "Quota exceeded",
             "The key's 500 calls of this UTC day are used up. `Retry-After` says when the next begins.",
         ),
-        Kind(
+        ProblemKind(
             "too-many-sign-ups",
             429,
             "Too many sign-ups",
             "Too many keys were asked for from one address within an hour.",
         ),
-        Kind(
+        ProblemKind(
             "headers-too-large", 431, "Headers too large", "The request's headers are larger than this service reads."
         ),
-        Kind(
+        ProblemKind(
             "internal-error",
             500,
             "Internal error",
             "The service failed; the request id finds the reason in its log. Nothing was charged.",
         ),
-        Kind(
+        ProblemKind(
             "not-yet-available",
             503,
             "Not yet available",
             "The document does not exist yet: nothing was ingested for it so far. `Retry-After` says when to ask again.",
         ),
-        Kind(
+        ProblemKind(
             "facilitator-unavailable",
             503,
             "Payments cannot be taken now",
             "No payment facilitator answers. Nothing was charged; the same payment header can be sent again.",
         ),
-        Kind(
+        ProblemKind(
             "settlement-unknown",
             503,
             "Settlement not known yet",
             "It is not known yet whether this payment was charged. Send the same payment header again: it is never charged twice.",
         ),
-        Kind(
+        ProblemKind(
             "accounts-unavailable",
             503,
             "Accounts unavailable",
             "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; `sample=true` works.",
         ),
-        Kind("warehouse-unavailable", 503, "Warehouse unavailable", "The stored figures cannot be read at the moment."),
+        ProblemKind(
+            "warehouse-unavailable", 503, "Warehouse unavailable", "The stored figures cannot be read at the moment."
+        ),
     )
 }
 """By the last part of `type`; `/problems/<name>` is the page of each."""
@@ -185,7 +193,7 @@ _BY_STATUS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ParameterFault:
     """What is wrong with one parameter, and what it takes."""
 
     parameter: str
@@ -201,7 +209,7 @@ class Problem(Exception):
         self,
         kind: str,
         detail: str,
-        faults: Iterable[Fault] = (),
+        faults: Iterable[ParameterFault] = (),
         members: Mapping[str, Any] | None = None,
         headers: Iterable[tuple[str, str]] = (),
     ) -> None:
@@ -216,7 +224,7 @@ def request_id() -> str:
     return found
 
 
-def body_of(base_url: str, kind: Kind, detail: str, instance: str, members: Mapping[str, Any]) -> bytes:
+def body_of(base_url: str, kind: ProblemKind, detail: str, instance: str, members: Mapping[str, Any]) -> bytes:
     """A problem document's bytes."""
     return orjson.dumps(
         {
@@ -244,7 +252,7 @@ def refused(base_url: str, refusal: Refusal) -> Response:
     """What the gate says instead of an answer: its own body (the 402's JSON), else a problem."""
     if refusal.body is not None:
         return Response(refusal.body, refusal.status, list(refusal.headers), content_type="application/json")
-    kind = KINDS.get(refusal.kind) or Kind(refusal.kind, refusal.status, refusal.title, refusal.detail)
+    kind = KINDS.get(refusal.kind) or ProblemKind(refusal.kind, refusal.status, refusal.title, refusal.detail)
     body = body_of(base_url, kind, refusal.detail, request_id(), dict(refusal.members))
     return Response(body, refusal.status, list(refusal.headers), content_type=MEDIA)
 

@@ -24,9 +24,9 @@ _VARY_OPEN = "Accept, Accept-Encoding"
 _VARY_PAID = "Accept, Accept-Encoding, Authorization, PAYMENT-SIGNATURE, X-PAYMENT"
 
 
-def caching(door: Door) -> Headers:
+def caching(method: Door) -> Headers:
     """What caches may do with an answer given at a door."""
-    return [("Cache-Control", _CACHE[door]), ("Vary", _VARY_OPEN if door in ("free", "sample") else _VARY_PAID)]
+    return [("Cache-Control", _CACHE[method]), ("Vary", _VARY_OPEN if method in ("free", "sample") else _VARY_PAID)]
 
 
 def marks(simulated: bool, stale: bool = False) -> Headers:

@@ -42,7 +42,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ToolAnswer:
     """What a tool found; `kept` says what a sample of it holds, for samples only."""
 
     said: str
@@ -52,14 +52,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ToolQuery:
     """A call that can be answered: what it costs, and the work."""
 
     price: str
     """A key of `api.access.prices.PRICES`; empty for what is free."""
     path: str
     """The REST path that gives the same."""
-    work: Callable[[bool], Found]
+    work: Callable[[bool], ToolAnswer]
     """Takes whether a sample is wanted."""
     kept: str = ""
     """What a sample holds."""
@@ -81,7 +81,7 @@ def _failed(problem: Problem) -> Outcome:
     return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
 
 
-def _passed(service: Service, question: Question, tool: str, given: Mapping[str, Any], caller: Caller) -> Outcome:
+def _passed(service: Service, question: ToolQuery, tool: str, given: Mapping[str, Any], caller: Caller) -> Outcome:
     """The life of a call at the gate (`api.access.values`)."""
     call = _shown(question, tool, given, caller)
     entry = service.gate.admit(call)
@@ -91,21 +91,21 @@ def _passed(service: Service, question: Question, tool: str, given: Mapping[str,
         return results.given_again(entry)
     ended = False
     try:
-        found = question.work(entry.door == "sample")
-        made = _said(service, question, found, entry.door == "sample")
+        found = question.work(entry.method == "sample")
+        made = _said(service, question, found, entry.method == "sample")
         ended = True
     finally:
         if not ended:
             entry.release()
-    settled = entry.settle(results.kept(made, found.rows) if entry.door == "payment" else Answer(200, found.rows))
+    settled = entry.settle(results.kept(made, found.rows) if entry.method == "payment" else Answer(200, found.rows))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
-    if entry.door == "sample" and question.price and service.gate.till.open:
-        made = results.with_offer(made, service.gate.till.offer(call))
+    if entry.method == "sample" and question.price and service.gate.x402.open:
+        made = results.with_offer(made, service.gate.x402.offer(call))
     return results.with_receipt(made, settled.headers)
 
 
-def _shown(question: Question, tool: str, given: Mapping[str, Any], caller: Caller) -> Call:
+def _shown(question: ToolQuery, tool: str, given: Mapping[str, Any], caller: Caller) -> Call:
     """What the gate sees of a call: without key and payment it is a sample, and a free tool needs neither."""
     key = given.get("api_key", "")
     if not question.price:
@@ -128,11 +128,11 @@ def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
     if refusal.kind == "invalid-key":
         way = f'Leave it out for a sample, or get a free one: POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}.'
         return Outcome((f"Invalid API key: this key is unknown or revoked. {way}",))
-    buys = refusal.status == 429 and call.price and service.gate.till.open
-    return results.refused(refusal, service.gate.till.offer(call) if buys else None)
+    buys = refusal.status == 429 and call.price and service.gate.x402.open
+    return results.refused(refusal, service.gate.x402.offer(call) if buys else None)
 
 
-def _said(service: Service, question: Question, found: Found, sampled: bool) -> Outcome:
+def _said(service: Service, question: ToolQuery, found: ToolAnswer, sampled: bool) -> Outcome:
     """The words of an answer: what must not be missed comes first."""
     marks = []
     if sampled and question.price:
@@ -158,37 +158,37 @@ def encoded(payment: Any) -> str:
 # The tools
 
 
-def _list_zones(service: Service, _given: Mapping[str, Any]) -> Question:
+def _list_zones(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
     stated = catalogue.zones(service.holdings)
-    return Question("", "/v1/zones", lambda _sampled: Found(text.zones(stated), orjson.dumps(stated)))
+    return ToolQuery("", "/v1/zones", lambda _sampled: ToolAnswer(text.zones(stated), orjson.dumps(stated)))
 
 
-def _get_status(service: Service, _given: Mapping[str, Any]) -> Question:
-    def work(_sampled: bool) -> Found:
-        stated = catalogue.status(service.shelf, service.holdings, clock.now())
-        return Found(text.status(stated), orjson.dumps(stated))
+def _get_status(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
+    def work(_sampled: bool) -> ToolAnswer:
+        stated = catalogue.status(service.documents, service.holdings, clock.now())
+        return ToolAnswer(text.status(stated), orjson.dumps(stated))
 
-    return Question("", "/v1/status", work)
+    return ToolQuery("", "/v1/status", work)
 
 
-def _get_latest(service: Service, given: Mapping[str, Any]) -> Question:
+def _get_latest(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
     document = documents.document(service, documents.latest_name(zone))
     work = partial(_published, document, "sample", documents.sample_latest, text.latest)
-    return Question("latest", f"/v1/latest/{zone}", work, "all latest values")
+    return ToolQuery("latest", f"/v1/latest/{zone}", work, "all latest values")
 
 
-def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> Question:
+def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
     document = documents.document(service, documents.brief_name(zone))
     work = partial(_published, document, "sample", documents.sample_brief, text.brief)
-    return Question("brief", f"/v1/brief/{zone}", work, "context and trend of one metric")
+    return ToolQuery("brief", f"/v1/brief/{zone}", work, "context and trend of one metric")
 
 
-def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> Question:
+def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
     document = documents.document(service, documents.SNAPSHOT)
     work = partial(_published, document, "sample-price", partial(documents.sample_snapshot, "price"), text.snapshot)
-    return Question("snapshot", "/v1/map/snapshot", work, "the price of each zone")
+    return ToolQuery("snapshot", "/v1/map/snapshot", work, "the price of each zone")
 
 
 def _published(
@@ -197,14 +197,16 @@ def _published(
     sample: Callable[[dict[str, Any]], dict[str, Any]],
     words: Callable[[Mapping[str, Any]], str],
     sampled: bool,
-) -> Found:
+) -> ToolAnswer:
     """A published document or its sample form; its words are made once a publication."""
     due = document.derive("stale_after", documents.stale_after)
     form = documents.sampled(document, key, sample) if sampled else document
-    return Found(form.derive("words", lambda held: words(held.json)), form.body, 1, due if clock.now() > due else None)
+    return ToolAnswer(
+        form.derive("words", lambda held: words(held.json)), form.body, 1, due if clock.now() > due else None
+    )
 
 
-def _get_history(service: Service, given: Mapping[str, Any]) -> Question:
+def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone, name, interval = given["zone"], given["metric"], given["interval"]
     if interval is not None and SERIES[name] is Metric.CAPACITY:
         raise BadArguments("interval: not for capacity, whose rows are yearly")
@@ -214,12 +216,12 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> Question:
         raise BadArguments(f"start: {fault}") from None
     stored_metric(service.holdings, zone, SERIES[name], False)
     query = Query(zone, SERIES[name], start, end, given["limit"], given["order"], interval=interval)
-    return Question(
+    return ToolQuery(
         name, f"/v1/{name}/{zone}", partial(_rows, service, query), f"the newest {reads.SAMPLE_ROWS} rows of the window"
     )
 
 
-def _rows(service: Service, query: Query, sampled: bool) -> Found:
+def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     page = reads.answer(service.reader, service.holdings, replace(query, sample=sampled))
     stated = formats.envelope(page)
     said = text.history(page)
@@ -231,7 +233,7 @@ def _rows(service: Service, query: Query, sampled: bool) -> Found:
         stated |= _columns(page)
     else:
         stated["data"] = orjson.Fragment(b"[%b]" % service.rows.text(page))
-    return Found(said, orjson.dumps(stated), page.count)
+    return ToolAnswer(said, orjson.dumps(stated), page.count)
 
 
 def _columns(page: Page) -> dict[str, Any]:
@@ -251,7 +253,7 @@ def _going_on(page: Page) -> dict[str, int]:
     return {"end": left_out + 1} if left_out < int(page.rows.ts[0]) else {}
 
 
-_QUESTIONS: Mapping[str, Callable[[Service, Mapping[str, Any]], Question]] = {
+_QUESTIONS: Mapping[str, Callable[[Service, Mapping[str, Any]], ToolQuery]] = {
     "list_zones": _list_zones,
     "get_status": _get_status,
     "get_latest": _get_latest,

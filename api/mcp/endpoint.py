@@ -31,14 +31,14 @@ from api.mcp.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     OLDEST,
-    Ask,
-    Fault,
-    Reply,
-    Shown,
+    ProtocolHeaders,
+    RpcError,
+    RpcReply,
+    ToolRequest,
     error,
     exchange,
 )
-from api.mcp.results import Fixed, Outcome
+from api.mcp.results import Outcome, StaticResults
 from api.mcp.tools import TOOLS
 from api.service import Service
 from api.settings import Settings, is_loopback
@@ -66,7 +66,7 @@ _PREFLIGHT = (
 
 def blueprint(service: Service) -> Blueprint:
     """The endpoint of one worker."""
-    endpoint = Endpoint(service, Fixed.of(service.settings), Welcome.of(service.settings))
+    endpoint = McpEndpoint(service, StaticResults.of(service.settings), OriginPolicy.of(service.settings))
     routes = Blueprint("mcp", __name__)
 
     def add(state: BlueprintSetupState) -> None:
@@ -84,14 +84,14 @@ def blueprint(service: Service) -> Blueprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome:
+class OriginPolicy:
     """Which Hosts and Origins are let in: a page elsewhere must not reach this service through its visitor's browser."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
 
     @classmethod
-    def of(cls, settings: Settings) -> Welcome:
+    def of(cls, settings: Settings) -> OriginPolicy:
         """The service's own address and those that the owner lists; loopback is welcome anyway."""
         own = urlsplit(settings.base_url)
         origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
@@ -137,12 +137,12 @@ def _takes_json(accept: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class McpEndpoint:
     """The view."""
 
     service: Service
-    fixed: Fixed
-    welcome: Welcome
+    fixed: StaticResults
+    welcome: OriginPolicy
 
     def answer(self) -> Response:
         """The answer to the request at hand."""
@@ -170,7 +170,9 @@ class Endpoint:
         if len(body) > MOST_BYTES:
             return _refused(413, f"A body holds at most {MOST_BYTES} bytes", ("Connection", "close"))
         post = Post(self, _caller(environ, self.service.settings), [])
-        shown = Shown(*(_header(environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME")))
+        shown = ProtocolHeaders(
+            *(_header(environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
+        )
         return _sent(exchange(body, shown, post.perform), post.counted)
 
 
@@ -178,7 +180,7 @@ class Endpoint:
 class Post:
     """One POST: who sent it, and what its calls were counted as."""
 
-    endpoint: Endpoint
+    endpoint: McpEndpoint
     caller: Caller
     counts: list[Headers]
 
@@ -187,13 +189,13 @@ class Post:
         """The gate's count after a single call; several in a batch have several."""
         return self.counts[0] if len(self.counts) == 1 else ()
 
-    def perform(self, ask: Ask) -> bytes:
+    def perform(self, ask: ToolRequest) -> bytes:
         """The result of a request. Raises Fault."""
         fixed = self.endpoint.fixed
         request.environ["emds.mcp_id"] = ask.id  # for `_unforeseen`, which knows the request alone
         match ask.method:
             case "tools/call":
-                return results.dressed(self._called(ask), ask.version, fixed)
+                return results.to_result(self._called(ask), ask.version, fixed)
             case "tools/list":
                 return fixed.listed(ask)
             case "initialize":
@@ -202,13 +204,13 @@ class Post:
                 return fixed.discover
         return b"{}"  # ping
 
-    def _called(self, ask: Ask) -> Outcome:
+    def _called(self, ask: ToolRequest) -> Outcome:
         name, given, meta = ask.params.get("name"), ask.params.get("arguments"), ask.params.get("_meta")
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise Fault(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
         if not isinstance(given, dict | None):
-            raise Fault(INVALID_PARAMS, "params.arguments is an object")
+            raise RpcError(INVALID_PARAMS, "params.arguments is an object")
         payment = calls.encoded(meta.get("x402/payment")) if isinstance(meta, dict) else ""
         caller = Caller(self.caller.client, self.caller.authorization, payment)
         try:
@@ -217,7 +219,7 @@ class Post:
             )
         except BadArguments as fault:
             if ask.version in _BEFORE_ERRORS_AS_RESULTS:
-                raise Fault(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
+                raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
             return Outcome((f"Invalid arguments: {fault}",))
         self.counts.append(outcome.headers)
         return outcome
@@ -244,7 +246,7 @@ def _header(environ: dict[str, Any], name: str) -> str | None:
     return None if found is None else str(found).strip()
 
 
-def _sent(reply: Reply, counted: Headers = (), *more: tuple[str, str]) -> Response:
+def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Response:
     headers = [("Cache-Control", "no-store"), *(header for header in counted if header[0] in _COUNTED), *more]
     response = Response(reply.body, reply.status, headers, content_type=_JSON)
     if not reply.body:
@@ -254,16 +256,16 @@ def _sent(reply: Reply, counted: Headers = (), *more: tuple[str, str]) -> Respon
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
     """What HTTP's own checks answer: a JSON-RPC error without id, since no message was read."""
-    return _sent(Reply(status, error(Fault(INVALID_REQUEST, message), None)), (), *more)
+    return _sent(RpcReply(status, error(RpcError(INVALID_REQUEST, message), None)), (), *more)
 
 
 def _preflight() -> Response:
     """What a browser asks before it sends a POST from a page of a welcome origin."""
-    return _sent(Reply(204), (), ("Allow", "POST"), *_PREFLIGHT)
+    return _sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT)
 
 
 def _unforeseen(failure: Exception) -> Response:
     """A failure of ours, told to the request that met it; why stands in the log, never a key or a payment."""
     _LOG.exception("request %s failed", request_id(), exc_info=failure)
-    told = Fault(INTERNAL_ERROR, f"Internal error; request id {request_id()}. Nothing was counted or charged")
-    return _sent(Reply(200, error(told, request.environ.get("emds.mcp_id"))))
+    told = RpcError(INTERNAL_ERROR, f"Internal error; request id {request_id()}. Nothing was counted or charged")
+    return _sent(RpcReply(200, error(told, request.environ.get("emds.mcp_id"))))

@@ -37,7 +37,7 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 Id = str | int
 
 
-class Fault(Exception):
+class RpcError(Exception):
     """A JSON-RPC error: the answer to the request that caused it."""
 
     def __init__(self, code: int, message: str, more: Any = None) -> None:
@@ -46,7 +46,7 @@ class Fault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProtocolHeaders:
     """The headers that the protocol reads, None where absent."""
 
     version: str | None = None
@@ -55,7 +55,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ToolRequest:
     """A request that passed every check but those of its tool, to be answered as `version` says."""
 
     id: Id
@@ -65,29 +65,29 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RpcReply:
     """An HTTP status and a JSON body, empty for none."""
 
     status: int
     body: bytes = b""
 
 
-Perform = Callable[[Ask], bytes]
+Perform = Callable[[ToolRequest], bytes]
 """Gives the result of a request as a JSON object, or raises Fault."""
 
 
-def exchange(body: bytes, shown: Shown, perform: Perform) -> Reply:
+def exchange(body: bytes, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
     """The reply to the body of one POST."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return Reply(400, error(Fault(PARSE_ERROR, "The body is not JSON"), None))
+        return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not JSON"), None))
     if isinstance(document, list):
         return _batch(document, shown, perform)
     return _single(document, shown, perform)
 
 
-def error(fault: Fault, id_: Id | None) -> bytes:
+def error(fault: RpcError, id_: Id | None) -> bytes:
     """A JSON-RPC error; without `id` where the request's is unknown, since no version's schema admits null."""
     told: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.more is not None:
@@ -95,63 +95,63 @@ def error(fault: Fault, id_: Id | None) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": told})
 
 
-def _single(document: Any, shown: Shown, perform: Perform) -> Reply:
+def _single(document: Any, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
     try:
         kind = _kind(document)
-    except Fault as fault:
-        return Reply(400, error(fault, _id_in(document)))
+    except RpcError as fault:
+        return RpcReply(400, error(fault, _id_in(document)))
     if kind == "notification":
-        return Reply(202)
+        return RpcReply(202)
     if kind == "response":
         if shown.version is None or shown.version in LEGACY:
-            return Reply(202)
-        return Reply(400, error(Fault(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
+            return RpcReply(202)
+        return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
     legacy = _is_legacy(document, shown)
     try:
-        return Reply(200, _answered(_asked(document, shown, legacy), perform))
-    except Fault as fault:
-        return Reply(_status(fault, legacy), error(fault, document["id"]))
+        return RpcReply(200, _answered(_asked(document, shown, legacy), perform))
+    except RpcError as fault:
+        return RpcReply(_status(fault, legacy), error(fault, document["id"]))
 
 
-def _batch(document: list[Any], shown: Shown, perform: Perform) -> Reply:
+def _batch(document: list[Any], shown: ProtocolHeaders, perform: Perform) -> RpcReply:
     """2025-03-26 alone has batches. One that is not made of messages is refused whole: its errors could carry no id."""
     try:
         if shown.version not in (None, OLDEST):
-            raise Fault(INVALID_REQUEST, "Batches are not part of this protocol version")
+            raise RpcError(INVALID_REQUEST, "Batches are not part of this protocol version")
         if not 1 <= len(document) <= MOST_IN_BATCH:
-            raise Fault(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
+            raise RpcError(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
         requests = [message for message in document if _kind(message) == "request"]
         if any(message["method"] == "initialize" for message in requests):
-            raise Fault(INVALID_REQUEST, "initialize is not part of a batch")
-    except Fault as fault:
-        return Reply(400, error(fault, None))
+            raise RpcError(INVALID_REQUEST, "initialize is not part of a batch")
+    except RpcError as fault:
+        return RpcReply(400, error(fault, None))
     answers = [_in_batch(message, shown, perform) for message in requests]
-    return Reply(200, b"[%b]" % b",".join(answers)) if answers else Reply(202)
+    return RpcReply(200, b"[%b]" % b",".join(answers)) if answers else RpcReply(202)
 
 
-def _in_batch(message: dict[str, Any], shown: Shown, perform: Perform) -> bytes:
+def _in_batch(message: dict[str, Any], shown: ProtocolHeaders, perform: Perform) -> bytes:
     try:
         return _answered(_asked(message, shown, _is_legacy(message, shown)), perform)
-    except Fault as fault:
+    except RpcError as fault:
         return error(fault, message["id"])
 
 
-def _answered(ask: Ask, perform: Perform) -> bytes:
+def _answered(ask: ToolRequest, perform: Perform) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(ask.id), perform(ask))
 
 
 def _kind(document: Any) -> str:
     """`request`, `notification` or `response`. Raises Fault for what is no JSON-RPC message."""
     if not isinstance(document, dict) or document.get("jsonrpc") != "2.0":
-        raise Fault(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
+        raise RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
     if "id" in document and _id_in(document) is None:
-        raise Fault(INVALID_REQUEST, "id is a string or a whole number")
+        raise RpcError(INVALID_REQUEST, "id is a string or a whole number")
     if "method" not in document:
         if "id" in document and ("result" in document) != ("error" in document):
             return "response"
-        raise Fault(INVALID_REQUEST, "A message has a method, or an id and either result or error")
+        raise RpcError(INVALID_REQUEST, "A message has a method, or an id and either result or error")
     if not isinstance(document["method"], str) or not isinstance(document.get("params", {}), dict):
-        raise Fault(INVALID_REQUEST, "method is a string, params an object")
+        raise RpcError(INVALID_REQUEST, "method is a string, params an object")
     return "request" if "id" in document else "notification"
 
 
@@ -167,7 +167,7 @@ def _stated(document: dict[str, Any]) -> Any:
     return meta.get(VERSION_KEY) if isinstance(meta, dict) else None
 
 
-def _is_legacy(document: dict[str, Any], shown: Shown) -> bool:
+def _is_legacy(document: dict[str, Any], shown: ProtocolHeaders) -> bool:
     """The era of a request: modern if it states a version in `_meta`, or shows one that is not among the legacy ones."""
     stated = _stated(document)
     if stated is None:
@@ -175,7 +175,7 @@ def _is_legacy(document: dict[str, Any], shown: Shown) -> bool:
     return stated in LEGACY and stated == shown.version
 
 
-def _asked(document: dict[str, Any], shown: Shown, legacy: bool) -> Ask:
+def _asked(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> ToolRequest:
     """A request after the checks of its era. Raises Fault."""
     method, params = document["method"], document.get("params", {})
     if legacy:
@@ -184,32 +184,32 @@ def _asked(document: dict[str, Any], shown: Shown, legacy: bool) -> Ask:
         version, methods = MODERN, _MODERN_METHODS
         _check_modern(document, method, params, shown)
     if method not in methods:
-        raise Fault(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
-    return Ask(document["id"], method, params, version)
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
+    return ToolRequest(document["id"], method, params, version)
 
 
-def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], shown: Shown) -> None:
+def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], shown: ProtocolHeaders) -> None:
     """What a modern request says of itself, first in `_meta`, then in the headers that repeat it. Raises Fault."""
     meta, stated = params.get("_meta"), _stated(document)
     if stated is None and shown.version not in SUPPORTED:
         raise _unsupported(shown.version)  # a legacy client with a version we do not know
     if method == "initialize" and shown.version == MODERN:
-        raise Fault(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
+        raise RpcError(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
     if not isinstance(meta, dict) or not isinstance(stated, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
-        raise Fault(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
+        raise RpcError(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
     if shown.version != stated:
-        raise Fault(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
+        raise RpcError(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
     if stated != MODERN:
         raise _unsupported(stated)
     if shown.method != method:
-        raise Fault(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
+        raise RpcError(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
     named = _NAMED.get(method)
     if named is None:
         return
     if not isinstance(params.get(named), str):
-        raise Fault(INVALID_PARAMS, f"params.{named} is required")
+        raise RpcError(INVALID_PARAMS, f"params.{named} is required")
     if _decoded(shown.name) != params[named]:
-        raise Fault(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
+        raise RpcError(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
 
 
 def _decoded(value: str | None) -> str | None:
@@ -223,15 +223,15 @@ def _decoded(value: str | None) -> str | None:
         return None
 
 
-def _unsupported(requested: str | None) -> Fault:
+def _unsupported(requested: str | None) -> RpcError:
     # All versions are listed, the legacy ones too: a client that has none in common with the list gives up instead of
     # falling back to `initialize`.
-    return Fault(
+    return RpcError(
         UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(SUPPORTED), "requested": requested}
     )
 
 
-def _status(fault: Fault, legacy: bool) -> int:
+def _status(fault: RpcError, legacy: bool) -> int:
     """The HTTP status of an error in a message that is well formed: of legacy ones the envelope alone speaks."""
     if legacy or fault.code == INTERNAL_ERROR:
         return 200

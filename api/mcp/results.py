@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from api.access.values import Answer, Headers, Refusal
-from api.mcp.protocol import INVALID_PARAMS, LEGACY, MODERN, OLDEST, SUPPORTED, Ask, Fault
+from api.mcp.protocol import INVALID_PARAMS, LEGACY, MODERN, OLDEST, SUPPORTED, RpcError, ToolRequest
 from api.mcp.tools import TOOLS, described
 from api.openapi import document
 from api.settings import Settings
@@ -46,7 +46,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class StaticResults:
     """Answers that depend on the version alone, as JSON: made once a worker."""
 
     initialize: Mapping[str, bytes]
@@ -55,7 +55,7 @@ class Fixed:
     server: orjson.Fragment
 
     @classmethod
-    def of(cls, settings: Settings) -> Fixed:
+    def of(cls, settings: Settings) -> StaticResults:
         """The answers of a server at the settings' address."""
         server = _server(settings, MODERN)
         stable = {"ttlMs": _TTL_MS, "cacheScope": "public", "resultType": "complete", "_meta": {_SERVER_KEY: server}}
@@ -70,17 +70,17 @@ class Fixed:
             orjson.Fragment(orjson.dumps(server)),
         )
 
-    def initialized(self, ask: Ask) -> bytes:
+    def initialized(self, ask: ToolRequest) -> bytes:
         """The version asked for if it is a legacy one, else the newest of those: a modern one has no handshake. Raises Fault."""
         wanted = ask.params.get("protocolVersion")
         if not isinstance(wanted, str):
-            raise Fault(INVALID_PARAMS, "params.protocolVersion is required")
+            raise RpcError(INVALID_PARAMS, "params.protocolVersion is required")
         return self.initialize[wanted if wanted in LEGACY else LEGACY[0]]
 
-    def listed(self, ask: Ask) -> bytes:
+    def listed(self, ask: ToolRequest) -> bytes:
         """The one page of tools. Raises Fault for a cursor, of which none was ever given out."""
         if ask.params.get("cursor") is not None:
-            raise Fault(INVALID_PARAMS, "Unknown cursor: the list has one page")
+            raise RpcError(INVALID_PARAMS, "Unknown cursor: the list has one page")
         return self.tools[ask.version]
 
 
@@ -94,7 +94,7 @@ def _server(settings: Settings, version: str) -> dict[str, Any]:
     return known
 
 
-def dressed(outcome: Outcome, version: str, fixed: Fixed) -> bytes:
+def to_result(outcome: Outcome, version: str, fixed: StaticResults) -> bytes:
     """The result of tools/call in a protocol version."""
     content = [{"type": "text", "text": text} for text in outcome.texts]
     result: dict[str, Any] = {"content": content}

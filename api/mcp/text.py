@@ -86,11 +86,11 @@ def history(page: Page) -> str:
     if not page.count:
         return f"{what}: no rows {window}. The zone publishes this metric: ask for another window; get_latest has the newest value.{terms}"
     rows = page.rows
-    units = ", ".join(sorted({slot.unit for slot in rows.slots}))
+    units = ", ".join(sorted({label.unit for label in rows.labels}))
     oldest, newest = iso(int(rows.ts.min())), iso(int(rows.ts.max()))
     said = f"{what} in {units}: {page.count} rows {window}, the oldest at {oldest}, the newest at {newest}."
     if query.metric in _BY_FUEL:
-        return f"{said} Fuels: {', '.join(sorted({slot.fuel or '' for slot in rows.slots}))}.{terms}"
+        return f"{said} Fuels: {', '.join(sorted({label.fuel or '' for label in rows.labels}))}.{terms}"
     named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
     reach = ", ".join(f"{word} {number(float(rows.value[row]))} at {iso(int(rows.ts[row]))}" for word, row in named)
     return f"{said} {reach}.{terms}"

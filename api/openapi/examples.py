@@ -10,7 +10,7 @@ import orjson
 from api.access import api_key
 from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX
 from api.access.values import Call
-from api.documents.catalogue import SERIES, Holdings, NoCatalogue
+from api.documents.catalogue import SERIES, Catalogue, NoCatalogue
 from api.endpoints import ENDPOINTS
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.series import formats
@@ -48,19 +48,19 @@ def _documents(service: Service) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _NAMES:
         document = next(
-            (d for zone in ENDPOINTS[name].zones if (d := service.shelf.get(_NAMES[name](zone))) is not None), None
+            (d for zone in ENDPOINTS[name].zones if (d := service.documents.get(_NAMES[name](zone))) is not None), None
         )
         if document is not None:
             found[name] = _SAMPLES[name](document.json)
-    snapshot = service.shelf.get(documents.SNAPSHOT)
+    snapshot = service.documents.get(documents.SNAPSHOT)
     if snapshot is not None:
         whole = documents.sample_snapshot("price", snapshot.json)
         found["snapshot"] = {**whole, "zones": _few(whole["zones"])}
     return found
 
 
-def _of_catalogue(service: Service, held: Holdings) -> dict[str, Any]:
-    status = catalogue.status(service.shelf, held, clock.now())
+def _of_catalogue(service: Service, held: Catalogue) -> dict[str, Any]:
+    status = catalogue.status(service.documents, held, clock.now())
     whole = catalogue.catalogue(held, service.settings.base_url)
     return {
         "zones": {"zones": catalogue.zones(held)["zones"][:_ROWS]},
@@ -94,7 +94,7 @@ def _of_keys(service: Service) -> dict[str, Any]:
 
 
 def _offer(service: Service) -> Any:
-    offer = service.gate.till.offer(Call("/v1/latest/GB", "latest", ""))
+    offer = service.gate.x402.offer(Call("/v1/latest/GB", "latest", ""))
     return orjson.loads(offer.body or b"null")
 
 
@@ -102,7 +102,7 @@ def _layers(service: Service) -> dict[str, Any]:
     """Of each layer its first feature, under both of its paths; a layer decoded whole would stay in a worker's memory."""
     found: dict[str, Any] = {}
     for layer in PARAMETERS:
-        document = service.shelf.get(f"geo/{layer}.low.geojson") or service.shelf.get(f"geo/{layer}.geojson")
+        document = service.documents.get(f"geo/{layer}.low.geojson") or service.documents.get(f"geo/{layer}.geojson")
         if document is not None:
             text = document.body.decode()
             head, opening, _ = text.partition(_FEATURES)

@@ -130,10 +130,10 @@ def envelope(page: Page) -> dict[str, Any]:
 def columns(page: Page) -> dict[str, list[Any]]:
     """The rows as columns of plain values, named as JSON names them."""
     rows, shape = page.rows, Shape.of(page)
-    codes = rows.slot.tolist()
+    codes = rows.label.tolist()
     named: dict[str, list[Any]] = {}
     if shape.fuel:
-        named["fuel"] = [rows.slots[code].fuel for code in codes]
+        named["fuel"] = [rows.labels[code].fuel for code in codes]
     named |= {"ts": rows.ts.tolist(), "value": rows.value.tolist()}
     texts = [
         "unit",
@@ -141,7 +141,7 @@ def columns(page: Page) -> dict[str, list[Any]]:
         *(["counterparty", "link"] if shape.border else []),
         *(["source"] if shape.source else []),
     ]
-    named |= {name: [getattr(rows.slots[code], name) for code in codes] for name in texts}
+    named |= {name: [getattr(rows.labels[code], name) for code in codes] for name in texts}
     if page.query.interval is not None:
         samples, coverage = rows.samples, rows.coverage
         named |= {

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import orjson
 
 from warehouse.clock import LAST_INSTANT, Window
-from warehouse.monthfile import Slot
-from warehouse.reader import Stretch
+from warehouse.monthfile import RowLabels
+from warehouse.reader import RowColumns
 
 Order = Literal["asc", "desc"]
 
@@ -45,10 +45,10 @@ class Cursor(NamedTuple):
         return cursor
 
 
-class Piece(NamedTuple):
+class RowSlice(NamedTuple):
     """Rows `first` up to `last` of a stretch, which itself stays whole so that its encoding can be kept."""
 
-    stretch: Stretch
+    stretch: RowColumns
     first: int
     last: int
 
@@ -60,7 +60,7 @@ class Piece(NamedTuple):
 class Cut:
     """The rows of one page, in pieces in the order asked for, and where the next page begins."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RowSlice, ...]
     following: Cursor | None
 
     @property
@@ -68,12 +68,12 @@ class Cut:
         return sum(map(len, self.pieces))
 
 
-def cut(stretches: Iterable[Stretch], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
+def cut(stretches: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
     """The first `limit` rows of a window, from `cursor` on; stretches come in the direction of `order`, each ascending.
 
     Stops asking for stretches as soon as the page is full and one row more was seen.
     """
-    pieces: list[Piece] = []
+    pieces: list[RowSlice] = []
     left = limit
     for stretch in stretches:
         first, last = stretch.between(window)
@@ -82,7 +82,7 @@ def cut(stretches: Iterable[Stretch], window: Window, order: Order, limit: int, 
         if first >= last:
             continue
         taken = min(left, last - first)
-        piece = Piece(stretch, first, first + taken) if order == "asc" else Piece(stretch, last - taken, last)
+        piece = RowSlice(stretch, first, first + taken) if order == "asc" else RowSlice(stretch, last - taken, last)
         if taken:
             pieces.append(piece)
             left -= taken
@@ -91,18 +91,18 @@ def cut(stretches: Iterable[Stretch], window: Window, order: Order, limit: int, 
     return Cut(tuple(pieces), None)
 
 
-def _cursor(order: Order, stretch: Stretch, row: int) -> Cursor:
-    return Cursor(order, int(stretch.ts[row]), *_lane(stretch.slots[stretch.slot[row]]))
+def _cursor(order: Order, stretch: RowColumns, row: int) -> Cursor:
+    return Cursor(order, int(stretch.ts[row]), *_lane(stretch.labels[stretch.label[row]]))
 
 
-def _lane(slot: Slot) -> tuple[str, str, str]:
-    return slot.fuel or "", slot.counterparty or "", slot.link or ""
+def _lane(label: RowLabels) -> tuple[str, str, str]:
+    return label.fuel or "", label.counterparty or "", label.link or ""
 
 
-def _from(cursor: Cursor, stretch: Stretch, first: int, last: int) -> tuple[int, int]:
+def _from(cursor: Cursor, stretch: RowColumns, first: int, last: int) -> tuple[int, int]:
     """The part of `first`..`last` that a cursor has not passed yet, the cursor's own row included."""
     begin, end = stretch.between(Window(cursor.ts, cursor.ts + 1))
-    lanes = [_lane(stretch.slots[code]) for code in stretch.slot[begin:end]]
+    lanes = [_lane(stretch.labels[code]) for code in stretch.label[begin:end]]
     if cursor.order == "asc":
         return max(first, begin + sum(lane < cursor[2:] for lane in lanes)), last
     return first, min(last, begin + sum(lane <= cursor[2:] for lane in lanes))

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from api.documents.catalogue import Holdings, Terms, stored_metric
-from api.series.paging import Cursor, Cut, Order, Piece, cut
+from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
+from api.series.paging import Cursor, Cut, Order, RowSlice, cut
 from warehouse import clock
 from warehouse.clock import DAY, Window
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
-from warehouse.reader import MonthFile, Moved, Reader, Side, Stretch, joined
+from warehouse.reader import FileReplaced, MonthFile, MonthFileSide, Reader, RowColumns, joined
 from warehouse.resample import Interval, chunks, means
 from warehouse.storage import Identity
 from warehouse.zones import ZONES
@@ -64,13 +64,13 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Plan:
     """A query's stored series, and the files that its window touches: enough to tell whether an answer is still fresh."""
 
     query: Query
     stored: str
     files: tuple[MonthFile, ...]
-    holdings: Holdings
+    holdings: Catalogue
 
     @property
     def identities(self) -> tuple[Identity, ...]:
@@ -82,7 +82,7 @@ class Page:
     """The answer's rows and what the envelope says of them; `start` and `end` are the effective ones."""
 
     query: Query
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RowSlice, ...]
     start: int
     end: int
     count: int
@@ -90,10 +90,10 @@ class Page:
     following: Cursor | None
     sources: tuple[str, ...]
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
-    terms: Terms
+    terms: LicenceTerms
 
     @property
-    def rows(self) -> Stretch:
+    def rows(self) -> RowColumns:
         """All rows as one stretch, in the order asked for."""
         parts = [piece.stretch.take(slice(piece.first, piece.last)) for piece in self.pieces]
         if self.query.order == "desc":
@@ -110,10 +110,10 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
     return start, end
 
 
-def find(reader: Reader, holdings: Holdings, query: Query) -> Found:
+def find(reader: Reader, holdings: Catalogue, query: Query) -> Plan:
     """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
     stored = stored_metric(holdings, query.zone, query.metric, query.day_ahead)
-    return Found(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), holdings)
+    return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), holdings)
 
 
 def _reach(query: Query) -> Window:
@@ -123,7 +123,7 @@ def _reach(query: Query) -> Window:
     return Window(max(0, query.start - before), min(query.end + after, clock.LAST_INSTANT + 1))
 
 
-def page(reader: Reader, found: Found) -> Page:
+def page(reader: Reader, found: Plan) -> Page:
     """The rows of a query. Raises StorageError; Moved where a file was replaced meanwhile: find again."""
     query = found.query
     window = Window(0 if query.metric is Metric.CAPACITY else query.start, query.end)
@@ -144,12 +144,12 @@ def page(reader: Reader, found: Found) -> Page:
     return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms)
 
 
-def answer(reader: Reader, holdings: Holdings, query: Query) -> Page:
+def answer(reader: Reader, holdings: Catalogue, query: Query) -> Page:
     """A query's page, found again where a writer came between."""
     while True:
         try:
             return page(reader, find(reader, holdings, query))
-        except Moved:
+        except FileReplaced:
             continue
 
 
@@ -167,7 +167,7 @@ def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]
     return first if made.following else start, end
 
 
-def _stretches(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
+def _stretches(reader: Reader, found: Plan, order: Order) -> Iterator[RowColumns]:
     """The rows of each file, one after the other in the direction of `order`, as the question wants them."""
     query = found.query
     if query.interval is not None:
@@ -176,7 +176,7 @@ def _stretches(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
     yield from _plain(reader, found, order)
 
 
-def _plain(reader: Reader, found: Found, order: Order) -> Iterator[Stretch]:
+def _plain(reader: Reader, found: Plan, order: Order) -> Iterator[RowColumns]:
     query = found.query
     for file in _directed(found.files, order):
         rows = _allowed(_read(reader, found, file), found.holdings)
@@ -187,36 +187,36 @@ def _directed(parts: tuple[Part, ...], order: Order) -> tuple[Part, ...]:
     return parts if order == "asc" else parts[::-1]
 
 
-def _side(query: Query) -> Side:
+def _side(query: Query) -> MonthFileSide:
     return "borders" if query.borders else "net"
 
 
-def _read(reader: Reader, found: Found, file: MonthFile) -> Stretch:
+def _read(reader: Reader, found: Plan, file: MonthFile) -> RowColumns:
     query = found.query
     if query.as_of is None:
         return reader.rows(file, _side(query))
     return reader.known(file, query.as_of, found.holdings.ranks)[_side(query)]
 
 
-def _allowed(rows: Stretch, holdings: Holdings) -> Stretch:
+def _allowed(rows: RowColumns, holdings: Catalogue) -> RowColumns:
     """Without rows of withheld feeds: a month folded while they were allowed may still serve them until it is rebuilt."""
-    if holdings.withheld.isdisjoint(slot.feed for slot in rows.slots):
+    if holdings.withheld.isdisjoint(label.feed for label in rows.labels):
         return rows
-    allowed = np.array([slot.feed not in holdings.withheld for slot in rows.slots])
-    return rows.take(allowed[rows.slot])
+    allowed = np.array([label.feed not in holdings.withheld for label in rows.labels])
+    return rows.take(allowed[rows.label])
 
 
-def _of_years(rows: Stretch, start: int) -> Stretch:
+def _of_years(rows: RowColumns, start: int) -> RowColumns:
     """The rows whose interval reaches past `start`."""
     if not len(rows):
         return rows
     ends = [
-        clock.interval_end(int(ts), rows.slots[code].resolution) for ts, code in zip(rows.ts, rows.slot, strict=True)
+        clock.interval_end(int(ts), rows.labels[code].resolution) for ts, code in zip(rows.ts, rows.label, strict=True)
     ]
     return rows.take(np.array(ends) > start)
 
 
-def _means(reader: Reader, found: Found, interval: Interval, order: Order) -> Iterator[Stretch]:
+def _means(reader: Reader, found: Plan, interval: Interval, order: Order) -> Iterator[RowColumns]:
     query, tz = found.query, ZONES[found.query.zone].tz
     held = [clock.month_window(file.month) for file in found.files]
     if not held:
@@ -233,7 +233,7 @@ def _means(reader: Reader, found: Found, interval: Interval, order: Order) -> It
         yield means(joined(_allowed(_read(reader, found, file), found.holdings) for file in parts), span, interval, tz)
 
 
-def _sources(reader: Reader, found: Found, made: Cut, window: Window) -> tuple[str, ...]:
+def _sources(reader: Reader, found: Plan, made: Cut, window: Window) -> tuple[str, ...]:
     """Whose rows lie in the window, whatever page of it is given; a sample is all of its window."""
     query = found.query
     codes: set[str] = set()
@@ -253,10 +253,10 @@ def _sources(reader: Reader, found: Found, made: Cut, window: Window) -> tuple[s
     return tuple(code for code, source in found.holdings.sources.items() if code in codes and not source["withheld"])
 
 
-def _named(rows: Stretch, first: int, last: int) -> set[str]:
+def _named(rows: RowColumns, first: int, last: int) -> set[str]:
     if first >= last:
         return set()
-    every = {word for slot in rows.slots for word in slot.source.split(", ")}
+    every = {word for label in rows.labels for word in label.source.split(", ")}
     if len(every) == 1:
         return every
-    return {word for code in np.unique(rows.slot[first:last]) for word in rows.slots[code].source.split(", ")}
+    return {word for code in np.unique(rows.label[first:last]) for word in rows.labels[code].source.split(", ")}

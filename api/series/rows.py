@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from api.series.paging import Piece
+from api.series.paging import RowSlice
 from api.series.query import Page
-from warehouse.caches import Memory
+from warehouse.caches import LruCache
 from warehouse.market import Metric
-from warehouse.monthfile import Slot
-from warehouse.reader import Stretch
+from warehouse.monthfile import RowLabels
+from warehouse.reader import RowColumns
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 _BLOCK = 1024
@@ -43,13 +43,13 @@ class JsonRows:
     """Blocks of month files are kept within a bound of bytes; other rows are written when asked for."""
 
     def __init__(self, limit_bytes: int) -> None:
-        self._memory = Memory(limit_bytes)
+        self._memory = LruCache(limit_bytes)
 
     def text(self, page: Page) -> bytes:
         """The rows of a page as JSON objects with commas between them."""
         return b"".join([text for piece in page.pieces for text in self._piece(page, piece)])[:-1]
 
-    def _piece(self, page: Page, piece: Piece) -> list[bytes]:
+    def _piece(self, page: Page, piece: RowSlice) -> list[bytes]:
         shape = Shape.of(page)
         backwards = page.query.order == "desc"
         if piece.stretch.origin is None:
@@ -73,14 +73,14 @@ def _reversed(block: _Block, first: int, last: int) -> bytes:
     return b"".join([block.text[starts[row] : starts[row + 1]] for row in range(last - 1, first - 1, -1)])
 
 
-def _block(rows: Stretch, shape: Shape, begin: int) -> tuple[_Block, int]:
+def _block(rows: RowColumns, shape: Shape, begin: int) -> tuple[_Block, int]:
     made = _written(rows.take(slice(begin, begin + _BLOCK)), shape)
     return made, len(made.text) + 36 * len(made.starts) + 200
 
 
-def _written(rows: Stretch, shape: Shape) -> _Block:
+def _written(rows: RowColumns, shape: Shape) -> _Block:
     """Rows as JSON objects, each with a comma after it."""
-    frames = [_frame(slot, shape) for slot in rows.slots]
+    frames = [_frame(label, shape) for label in rows.labels]
     numbers = [_numbers(rows.ts), _numbers(rows.value)]
     ends = [b""] * len(rows)
     if rows.samples is not None and rows.coverage is not None:
@@ -88,7 +88,7 @@ def _written(rows: Stretch, shape: Shape) -> _Block:
             b',"samples":%b,"coverage":%b' % pair
             for pair in zip(_numbers(rows.samples), _numbers(rows.coverage), strict=True)
         ]
-    parts = zip(rows.slot.tolist(), *numbers, ends, strict=True)
+    parts = zip(rows.label.tolist(), *numbers, ends, strict=True)
     texts = [
         b'%b%b,"value":%b%b%b},' % (frames[code][0], ts, value, frames[code][1], end) for code, ts, value, end in parts
     ]
@@ -102,13 +102,13 @@ def _numbers(column: Any) -> list[bytes]:
     return text.split(b",") if text else []
 
 
-def _frame(slot: Slot, shape: Shape) -> tuple[bytes, bytes]:
+def _frame(label: RowLabels, shape: Shape) -> tuple[bytes, bytes]:
     """What stands before `ts` and after `value` in a row."""
-    before: dict[str, Any] = {"fuel": slot.fuel} if shape.fuel else {}
-    after: dict[str, Any] = {"unit": slot.unit, "resolution": slot.resolution}
+    before: dict[str, Any] = {"fuel": label.fuel} if shape.fuel else {}
+    after: dict[str, Any] = {"unit": label.unit, "resolution": label.resolution}
     if shape.border:
-        after |= {"counterparty": slot.counterparty, "link": slot.link}
+        after |= {"counterparty": label.counterparty, "link": label.link}
     if shape.source:
-        after["source"] = slot.source
+        after["source"] = label.source
     head = orjson.dumps(before)[:-1] + b"," if before else b"{"
     return head + b'"ts":', b"," + orjson.dumps(after)[1:-1]

@@ -12,9 +12,9 @@ import orjson
 from flask import Response, request
 
 from api.access.prices import PRICES
-from api.access.values import Pass
-from api.documents.cache import Document, Shelf
-from api.documents.catalogue import Holdings
+from api.access.values import Grant
+from api.documents.cache import Document, DocumentCache
+from api.documents.catalogue import Catalogue
 from api.endpoints import ENDPOINTS, Endpoint
 from api.http import parameters, responses
 from api.service import Service
@@ -26,7 +26,7 @@ _JSON = "application/json"
 _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
 
 
-def zones(holdings: Holdings) -> dict[str, Any]:
+def zones(holdings: Catalogue) -> dict[str, Any]:
     """The zone list."""
     return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in holdings.zones.values()]}
 
@@ -45,11 +45,11 @@ class _Standing(NamedTuple):
     expected_by: int | None
 
 
-def status(shelf: Shelf, holdings: Holdings, now: int) -> dict[str, Any]:
+def status(documents: DocumentCache, holdings: Catalogue, now: int) -> dict[str, Any]:
     """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
     known: dict[tuple[str, str], Health] = {}
     for source in holdings.sources:
-        found = shelf.get(layout.health(source))
+        found = documents.get(layout.health(source))
         if found is not None:
             known |= found.derive("health", _healths)
     carriers: dict[tuple[str, str], list[_Carrier]] = defaultdict(list)
@@ -109,7 +109,7 @@ def _by_metric(carriers: Iterable[_Carrier]) -> dict[str, list[_Carrier]]:
     return found
 
 
-def catalogue(holdings: Holdings, base_url: str) -> dict[str, Any]:
+def catalogue(holdings: Catalogue, base_url: str) -> dict[str, Any]:
     """All that is held, and every path with its price."""
     stated: dict[str, Any] = holdings.document.json
     return {**stated, "endpoints": [_endpoint(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
@@ -152,17 +152,17 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     return {"zones": zone_list, "status": freshness, "catalogue": whole}
 
 
-def _catalogue(service: Service, entry: Pass) -> tuple[Response, int]:
+def _catalogue(service: Service, entry: Grant) -> tuple[Response, int]:
     holdings, base_url = service.holdings, service.settings.base_url
     return _kept(holdings, "catalogue", lambda: catalogue(holdings, base_url), entry)
 
 
-def _zones(service: Service, entry: Pass) -> tuple[Response, int]:
+def _zones(service: Service, entry: Grant) -> tuple[Response, int]:
     holdings = service.holdings
     return _kept(holdings, "zones", lambda: zones(holdings), entry)
 
 
-def _kept(holdings: Holdings, name: str, make: Callable[[], dict[str, Any]], entry: Pass) -> tuple[Response, int]:
+def _kept(holdings: Catalogue, name: str, make: Callable[[], dict[str, Any]], entry: Grant) -> tuple[Response, int]:
     """A document made once a publication of the catalogue, in either form."""
     mark = _mark(entry)
 
@@ -171,16 +171,16 @@ def _kept(holdings: Holdings, name: str, make: Callable[[], dict[str, Any]], ent
 
     made = holdings.document.derive(f"{name}-sample" if mark else name, written)
     return responses.document(
-        request, made, _JSON, [*responses.caching(entry.door), *responses.marks(holdings.simulated)]
+        request, made, _JSON, [*responses.caching(entry.method), *responses.marks(holdings.simulated)]
     ), 1
 
 
-def _mark(entry: Pass) -> dict[str, bool]:
-    return {"sample": True} if entry.door == "sample" else {}
+def _mark(entry: Grant) -> dict[str, bool]:
+    return {"sample": True} if entry.method == "sample" else {}
 
 
-def _status(service: Service, entry: Pass) -> tuple[Response, int]:
+def _status(service: Service, entry: Grant) -> tuple[Response, int]:
     holdings = service.holdings
-    made = orjson.dumps(status(service.shelf, holdings, clock.now()) | _mark(entry))
+    made = orjson.dumps(status(service.documents, holdings, clock.now()) | _mark(entry))
     headers = [("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"), *responses.marks(holdings.simulated)]
     return responses.body(request, made, _JSON, headers), 1

@@ -13,7 +13,7 @@ import orjson
 from flask import Response, render_template, request
 
 from api.access.prices import PRICES
-from api.access.values import Pass
+from api.access.values import Grant
 from api.access.x402 import requirements
 from api.documents.cache import Document
 from api.endpoints import ENDPOINTS, Endpoint
@@ -70,8 +70,8 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
 def _view(
     service: Service, make: Callable[[], str], media: str, headers: responses.Headers | None = None
 ) -> Callable[[], Response]:
-    def answer(entry: Pass) -> tuple[Response, int]:
-        return responses.body(request, make().encode(), media, [*responses.caching(entry.door), *(headers or [])]), 1
+    def answer(entry: Grant) -> tuple[Response, int]:
+        return responses.body(request, make().encode(), media, [*responses.caching(entry.method), *(headers or [])]), 1
 
     return lambda: service.guarded("", answer)
 
@@ -85,12 +85,12 @@ def _kept(
 ) -> Callable[[], Response]:
     """A long text, made once for each publication of the catalogue: its examples are of that time."""
 
-    def answer(entry: Pass) -> tuple[Response, int]:
+    def answer(entry: Grant) -> tuple[Response, int]:
         def written(held: Document) -> Document:
             return Document(name, make().encode(), held.identity)
 
         kept = service.holdings.document.derive(name, written)
-        return responses.document(request, kept, media, [*responses.caching(entry.door), *(headers or [])]), 1
+        return responses.document(request, kept, media, [*responses.caching(entry.method), *(headers or [])]), 1
 
     return lambda: service.guarded("", answer)
 

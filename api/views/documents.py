@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 from flask import Response, request
 
-from api.access.values import Pass
+from api.access.values import Grant
 from api.documents.cache import Document
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
-from api.http.problems import Fault, Problem
+from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from warehouse import clock
 from warehouse.clock import LAST_INSTANT
@@ -36,7 +36,7 @@ def brief_name(zone: str) -> str:
 
 def document(service: Service, name: str) -> Document:
     """A published document. Raises Problem 503 where it does not exist yet."""
-    found = service.shelf.get(name)
+    found = service.documents.get(name)
     if found is None:
         raise Problem(
             "not-yet-available",
@@ -112,7 +112,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     def snapshot() -> Response:
         asked = parameters.values(ENDPOINTS["snapshot"].parameters, request.args)
         if asked["metric"] and not asked["sample"]:
-            raise parameters.invalid([Fault("metric", "conflict", "only with sample=true")])
+            raise parameters.invalid([ParameterFault("metric", "conflict", "only with sample=true")])
         metric = asked["metric"] or "price"
         return service.guarded(
             "snapshot", partial(_answer, service, SNAPSHOT, f"sample-{metric}", partial(sample_snapshot, metric))
@@ -131,12 +131,12 @@ def _answer(
     name: str,
     key: str,
     sample: Callable[[dict[str, Any]], dict[str, Any]],
-    entry: Pass,
+    entry: Grant,
 ) -> tuple[Response, int]:
     found = document(service, name)
     stale = clock.now() > found.derive("stale_after", stale_after)
-    headers = [*responses.caching(entry.door), *responses.marks(service.holdings.simulated, stale)]
+    headers = [*responses.caching(entry.method), *responses.marks(service.holdings.simulated, stale)]
     response = responses.document(
-        request, sampled(found, key, sample) if entry.door == "sample" else found, _JSON, headers
+        request, sampled(found, key, sample) if entry.method == "sample" else found, _JSON, headers
     )
     return response, 0 if response.status_code == 304 else 1

@@ -15,7 +15,7 @@ from numpy import intp
 from numpy.typing import NDArray
 
 from api.access.gate import Gate
-from api.documents.cache import Document, Shelf
+from api.documents.cache import Document, DocumentCache
 from api.geo.filters import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS
 from api.geo.slices import CUTS
@@ -56,23 +56,23 @@ class Selection:
         return f"geo/{self.layer}{f'.{self.detail}' if self.detail else ''}.{format_}"
 
 
-def blueprint(gate: Gate, shelf: Shelf) -> Blueprint:
+def blueprint(gate: Gate, documents: DocumentCache) -> Blueprint:
     """The three paths, each also with a `.geojson` suffix, by which QGIS and GDAL know what they get."""
     routes = Blueprint("geo", __name__)
     for layer in PARAMETERS:
         for suffix in ("", ".geojson"):
-            view = partial(_view, gate, shelf, layer, bool(suffix))
+            view = partial(_view, gate, documents, layer, bool(suffix))
             routes.add_url_rule(f"/v1/geo/{layer}{suffix}", f"{layer}{suffix[1:]}", view)
     return routes
 
 
-def _view(gate: Gate, shelf: Shelf, layer: str, suffixed: bool) -> Response:
+def _view(gate: Gate, documents: DocumentCache, layer: str, suffixed: bool) -> Response:
     selection = read(layer, suffixed, request)
     return guard(
         gate,
         request,
         "",
-        lambda _entry: answer(request, shelf, selection),
+        lambda _entry: answer(request, documents, selection),
         partial(problems.refused, gate.settings.base_url),
     )
 
@@ -99,11 +99,11 @@ def _format(layer: str, wanted: str | None, asked: Request) -> str:
     return types[found]
 
 
-def answer(asked: Request, shelf: Shelf, selection: Selection) -> tuple[Response, int]:
+def answer(asked: Request, documents: DocumentCache, selection: Selection) -> tuple[Response, int]:
     """The response, and how many features it holds. Raises Problem 503 where the layer was never published."""
-    source = _held(shelf, selection.document("geojson"))
+    source = _held(documents, selection.document("geojson"))
     index: GeoLayer = source.derive("geo", lambda document: GeoLayer.of(document.body))
-    kept = _held(shelf, selection.document(selection.format))
+    kept = _held(documents, selection.document(selection.format))
     headers, media = [*_CACHING, *_disposition(selection)], _CONTENT_TYPE[selection.format]
     compressible = selection.format != "parquet"
     if selection.whole and compressible:
@@ -136,8 +136,8 @@ def _extra(selection: Selection) -> Mapping[str, Any]:
     return {"sample": True} if selection.sample else {}
 
 
-def _held(shelf: Shelf, name: str) -> Document:
-    found = shelf.get(name)
+def _held(documents: DocumentCache, name: str) -> Document:
+    found = documents.get(name)
     if found is None:
         raise Problem(
             "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]

@@ -9,7 +9,7 @@ import orjson
 from flask import Response, request
 
 from api.http import metrics
-from api.http.access_log import JOURNAL
+from api.http.access_log import ACCESS_LOG
 from api.http.problems import Problem
 from api.service import Service
 
@@ -38,7 +38,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
                 "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
                 headers=[("WWW-Authenticate", "Bearer")],
             )
-        JOURNAL.flush()
+        ACCESS_LOG.flush()
         return Response(metrics.exposition(), 200, _NEVER_KEPT, content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return {"healthz": healthz, "readyz": readyz, "metrics": counts}

@@ -17,7 +17,7 @@ from api.access.values import Call
 from api.endpoints import SAMPLE
 from api.http import parameters, problems, request_body
 from api.http.guard import guard
-from api.http.problems import Fault, Problem
+from api.http.problems import ParameterFault, Problem
 
 _MOST_BYTES = 4096
 _LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
@@ -126,7 +126,7 @@ def _email(asked: Request) -> str:
         raise Problem("invalid-request", 'The body is not JSON; send {"email": "..."}.') from None
     email = document.get("email") if isinstance(document, dict) else None
     if not isinstance(email, str) or not is_address(email.strip()):
-        fault = Fault("email", "invalid", "an address such as a@example.org")
+        fault = ParameterFault("email", "invalid", "an address such as a@example.org")
         raise Problem("invalid-request", "The body holds no e-mail address.", [fault])
     return email.strip().lower()
 

@@ -10,20 +10,20 @@ from urllib.parse import urlencode
 from flask import Response, request
 from werkzeug.datastructures import MultiDict
 
-from api.access.values import Pass
+from api.access.values import Grant
 from api.documents.catalogue import SERIES, stored_metric
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
-from api.http.problems import Fault
+from api.http.problems import ParameterFault
 from api.series import formats
 from api.series import query as reads
 from api.series.paging import Cursor
-from api.series.query import Found, Query
+from api.series.query import Plan, Query
 from api.service import Service
 from warehouse import clock
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
-from warehouse.reader import Moved
+from warehouse.reader import FileReplaced
 
 _SHORT = 600
 """Longer questions are not kept: a few thousand of eight kilobytes would fill a worker."""
@@ -37,13 +37,17 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     try:
         start, end = reads.window_of(found["start"], found["end"], now)
     except BadWindow as fault:
-        raise parameters.invalid([Fault("start", "out-of-range", str(fault))]) from None
+        raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
     cursor = found["cursor"]
     if cursor is not None and cursor.order != found["order"]:
-        raise parameters.invalid([Fault("cursor", "conflict", f"belongs to order={cursor.order}")])
+        raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
     if cursor is not None and not (start <= cursor.ts < end or (cursor.ts < end and SERIES[name] is Metric.CAPACITY)):
         raise parameters.invalid(
-            [Fault("cursor", "out-of-range", "lies outside start..end: a cursor goes on within its own window")]
+            [
+                ParameterFault(
+                    "cursor", "out-of-range", "lies outside start..end: a cursor goes on within its own window"
+                )
+            ]
         )
     query = Query(
         zone,
@@ -78,7 +82,7 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
 class _Question(NamedTuple):
     """A request as it was understood: where its rows lie, the format, and the validator of its answer."""
 
-    found: Found
+    found: Plan
     format: str
     validator: responses.Validator
 
@@ -92,14 +96,14 @@ def _understood(service: Service, name: str, zone: str) -> _Question:
     return _question(service, reads.find(service.reader, service.holdings, query), format_)
 
 
-def _question(service: Service, found: Found, format_: str) -> _Question:
+def _question(service: Service, found: Plan, format_: str) -> _Question:
     histories = service.reader.histories(found.files) if found.query.as_of is not None else ()
     parts = (VERSION, found.query.stated, format_, found.holdings.document.identity, found.identities, histories)
     return _Question(found, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
 
 
-def _answer(service: Service, asked: Hashable, question: _Question, entry: Pass) -> tuple[Response, int]:
-    headers = [*responses.caching(entry.door), *responses.marks(question.found.holdings.simulated)]
+def _answer(service: Service, asked: Hashable, question: _Question, entry: Grant) -> tuple[Response, int]:
+    headers = [*responses.caching(entry.method), *responses.marks(question.found.holdings.simulated)]
     while True:
         found, format_, validator = question
         if responses.matches(request, validator.tag):
@@ -107,7 +111,7 @@ def _answer(service: Service, asked: Hashable, question: _Question, entry: Pass)
         try:
             made = service.answers.get(validator.tag, partial(_made, service, question))
             break
-        except Moved:
+        except FileReplaced:
             service.questions.forget(asked)
             question = _question(service, reads.find(service.reader, service.holdings, found.query), format_)
     link = _link(service, found.query, made.following)

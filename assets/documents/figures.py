@@ -13,7 +13,7 @@ from warehouse import health, series
 from warehouse.clock import interval_end
 from warehouse.context import Reading, readings
 from warehouse.market import Metric
-from warehouse.recent import Recent, recent
+from warehouse.recent import RecentRows, recent
 from warehouse.storage import Storage
 
 SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
@@ -95,7 +95,7 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     }
 
 
-def _figure(rows: Recent, reading: Reading, promises: Collection[Mapping[str, Any]]) -> Figure:
+def _figure(rows: RecentRows, reading: Reading, promises: Collection[Mapping[str, Any]]) -> Figure:
     unit, resolution, source, feed = (
         rows.word(column, reading.row) for column in ("unit", "resolution", "source", "feed")
     )

@@ -54,7 +54,8 @@ def summary(told: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Said]:
     tz = told.zone["tz"]
     newest = [f.reading.ts for f in told.figures.values()] + ([told.mix.ts] if told.mix else [])
     opening = LocalTime(max(newest, default=now), tz)
-    parts, said = {"opening": f"{told.zone['name']}, {opening}."}, {"at": str(opening)}
+    parts: dict[str, str] = {"opening": f"{told.zone['name']}, {opening}."}
+    said: dict[str, Any] = {"at": str(opening)}
     for metric, figure in told.figures.items():
         words = _Words(metric, figure, tz, overdue=now > figure.expected_by)
         parts[metric], said[metric] = " ".join(words.sentences(opening)), words.said

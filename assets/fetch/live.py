@@ -31,7 +31,7 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TransferLimits:
     """Seconds: until a connection stands, between two signs of life, and for one answer from question to last byte."""
 
     connect: float = 5.0
@@ -46,11 +46,11 @@ class Live:
     """
 
     def __init__(
-        self, contact: str = "", limits: Limits | None = None, stand_ins: Mapping[str, str] | None = None
+        self, contact: str = "", limits: TransferLimits | None = None, stand_ins: Mapping[str, str] | None = None
     ) -> None:
         contact = " ".join(contact.encode("ascii", "replace").decode().split())  # what a header may hold
         self._agent = f"emds/{version('emds')}" + (f" (+{contact})" if contact else "")
-        self._limits, self._stand_ins = limits or Limits(), dict(stand_ins or {})
+        self._limits, self._stand_ins = limits or TransferLimits(), dict(stand_ins or {})
         self._requests = requests.Session()
         # urllib3's DEBUG line holds the whole query, keys included.
         logging.getLogger("urllib3.connectionpool").addFilter(_above_debug)

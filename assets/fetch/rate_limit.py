@@ -17,7 +17,7 @@ LONGEST_REST = 900.0
 
 
 @dataclass(slots=True)
-class _Door:
+class _CircuitBreaker:
     """Of a host, or of one path on it: other reports of a publisher whose one report is broken are still asked for."""
 
     failures: int = 0
@@ -26,23 +26,23 @@ class _Door:
     reason: str = ""
 
 
-class Gate:
+class RateLimiter:
     """The turns of every host, for all threads of one process. `tick` is a monotonic clock in seconds."""
 
     def __init__(self, tick: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._tick, self._sleep = tick, sleep
         self._turns: dict[str, deque[float]] = defaultdict(deque)
-        self._doors: dict[str, _Door] = {}
+        self._breakers: dict[str, _CircuitBreaker] = {}
         self._lock = threading.Lock()
 
     def enter(self, host: str, path: str, per_minute: float, interval: float) -> None:
         """Waits for the host's next turn. Raises FeedUnavailable while it, or the path, is left alone."""
         with self._lock:
             now, turns = self._tick(), self._turns[host]
-            for door in filter(None, (self._doors.get(host), self._doors.get(host + path))):
-                if now < door.rest_until:
-                    left = door.rest_until - now
-                    raise FeedUnavailable(f"{door.reason}; asked again in {left:.0f} s", retry_after=left)
+            for breaker in filter(None, (self._breakers.get(host), self._breakers.get(host + path))):
+                if now < breaker.rest_until:
+                    left = breaker.rest_until - now
+                    raise FeedUnavailable(f"{breaker.reason}; asked again in {left:.0f} s", retry_after=left)
             turn = max(now, _earliest(turns, per_minute, interval))
             turns.append(turn)
         if turn > now:
@@ -56,8 +56,8 @@ class Gate:
     def answered(self, host: str, path: str) -> None:
         """The host works, whatever it said."""
         with self._lock:
-            self._doors.pop(host, None)
-            self._doors.pop(host + path, None)
+            self._breakers.pop(host, None)
+            self._breakers.pop(host + path, None)
 
     def failed(self, host: str, path: str, reason: str, dead: bool, rest: float | None) -> None:
         """A question failed for good. `dead`: nothing answered; `rest`: seconds that the host itself asked for."""
@@ -66,11 +66,15 @@ class Gate:
             self._count(host + path, FAILURES, reason, rest)
 
     def _count(self, place: str, failures: int, reason: str, rest: float | None) -> None:
-        door = self._doors.setdefault(place, _Door())
-        door.failures += failures
-        if door.failures >= FAILURES:
-            pause = min(REST * 2**door.closed, LONGEST_REST) if rest is None else rest
-            door.closed, door.rest_until, door.reason = min(door.closed + 1, 10), self._tick() + pause, reason
+        breaker = self._breakers.setdefault(place, _CircuitBreaker())
+        breaker.failures += failures
+        if breaker.failures >= FAILURES:
+            pause = min(REST * 2**breaker.closed, LONGEST_REST) if rest is None else rest
+            breaker.closed, breaker.rest_until, breaker.reason = (
+                min(breaker.closed + 1, 10),
+                self._tick() + pause,
+                reason,
+            )
 
 
 def _earliest(turns: deque[float], per_minute: float, interval: float) -> float:

@@ -26,7 +26,7 @@ from assets.fetch.credentials import (
     resolve,
     scrub,
 )
-from assets.fetch.rate_limit import Gate
+from assets.fetch.rate_limit import RateLimiter
 from assets.sources import source
 from warehouse import clock
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -62,7 +62,7 @@ class Transport(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Fetched:
     """A body worth keeping: free of secrets, as its request is."""
 
     request: Request
@@ -90,15 +90,15 @@ class Session:
     ) -> None:
         self._transport, self._environ = transport, environ
         self._now, self._tick, self._sleep, self._chance = now, tick, sleep, chance
-        self._gate = Gate(tick, sleep)
+        self._gate = RateLimiter(tick, sleep)
         self._tokens: dict[str, tuple[str, float]] = {}
         self._token_lock = threading.Lock()
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Fetched:
         """The publisher's answer to one question. Raises the leaves of FeedError, each without any secret in it."""
         credentials = self._credentials(request)
         reply = self._reply(request, credentials)
-        return Answer(request, scrub(reply.body, credentials.values), self._now())
+        return Fetched(request, scrub(reply.body, credentials.values), self._now())
 
     def _reply(self, request: Request, credentials: Credentials) -> Reply:
         if self._environ is None:

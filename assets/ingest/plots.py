@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 
 from warehouse.clock import iso
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 WIDTH, HEIGHT, POINTS = 480, 80, 240
 
@@ -51,7 +51,7 @@ def table(rows: Rows, count: int = 8) -> str:
     return "\n".join(lines)
 
 
-def _title(key: Key) -> str:
+def _title(key: SeriesKey) -> str:
     return " ".join(filter(None, (key.zone, key.metric, key.fuel, key.counterparty, f"({key.unit})")))
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from assets.documents import geo_layers
 from assets.documents.publish import publish
-from assets.ingest import pipeline
+from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from warehouse import catalogue, clock
 
 
-def refresh(house: pipeline.House, report: RunReport) -> None:
+def refresh(pipeline: PipelineContext, report: RunReport) -> None:
     """Publishes the catalogue, and latest, brief and snapshot where a zone's rows changed."""
-    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
+    catalogue.publish(
+        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
+    )
     if report.zones:
-        publish(house.storage, zones=report.zones)
+        publish(pipeline.storage, zones=report.zones)
 
 
-def refresh_all(house: pipeline.House) -> None:
+def refresh_all(pipeline: PipelineContext) -> None:
     """Publishes everything: a day-ahead hour turns without any new row. The geo layers only where their tables changed."""
-    catalogue.publish(house.storage, house.sources, house.mode, house.rights, house.configured, clock.now())
-    publish(house.storage)
-    geo_layers.ensure(house.storage)
+    catalogue.publish(
+        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
+    )
+    publish(pipeline.storage)
+    geo_layers.ensure(pipeline.storage)

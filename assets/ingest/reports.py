@@ -1,6 +1,6 @@
 """What a run over market days did, told: day by day for people and Dagster, zone by zone to the sources' health.
 
-How rows come in is `assets.ingest.pipeline`'s business.
+How rows come in is `assets.ingest.runs`'s business.
 """
 
 from __future__ import annotations

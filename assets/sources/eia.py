@@ -23,7 +23,7 @@ from assets.parsing.totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 HOST = "api.eia.gov"
 PAGE = 5000
@@ -113,7 +113,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     entries = _entries(response)
     if "fromba" not in entries[0]:
         return _by_zone(body, Metric.INTERCHANGE, "TI", -1.0)
-    found: dict[Key, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    found: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
         if zone is not None and entry.get("value") is not None:
@@ -173,7 +173,7 @@ def parse_generation(body: bytes, request: Request) -> Rows:
 
 def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
     """One net series a zone, from region-data rows of one type."""
-    found: dict[Key, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    found: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
     if not entries:
         raise FeedChanged(f"no row of type {kind}")
@@ -186,15 +186,15 @@ def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
     return _rows(found)
 
 
-def _rows(found: Mapping[Key, tuple[list[int], list[float]]]) -> Rows:
+def _rows(found: Mapping[SeriesKey, tuple[list[int], list[float]]]) -> Rows:
     rows = Rows()
     for key, (ts, values) in found.items():
         rows.extend(key, ts, values)
     return rows
 
 
-def _key(zone: str, metric: Metric) -> Key:
-    return Key(zone, metric, "MW", "1h")
+def _key(zone: str, metric: Metric) -> SeriesKey:
+    return SeriesKey(zone, metric, "MW", "1h")
 
 
 def _start(entry: Mapping[str, Any]) -> int:

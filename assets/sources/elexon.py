@@ -24,7 +24,7 @@ from assets.parsing.totals import undisputed
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 HOST = "data.elexon.co.uk"
 BASE = f"https://{HOST}/bmrs/api/v1"
@@ -119,9 +119,11 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
             values.append(number(flow, name))
     rows = Rows()
     for tie, columns in flows.items():
-        rows.extend(Key("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), *columns)
+        rows.extend(
+            SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), *columns
+        )
     net = _net({tie.link: undisputed(*columns) for tie, columns in flows.items()})
-    rows.extend(Key("GB", Metric.INTERCHANGE, "MW", "30m"), list(net), list(net.values()))
+    rows.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), list(net), list(net.values()))
     return rows
 
 

@@ -14,7 +14,7 @@ from warehouse import clock
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-PJM"
 TZ = "America/New_York"
@@ -72,15 +72,15 @@ def _page_size(run: Sequence[MarketDay]) -> int:
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """Five-minute prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    return _parse(body, request, "total_lmp_rt", Key(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+    return _parse(body, request, "total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
     """Hourly day-ahead prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    return _parse(body, request, "total_lmp_da", Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
+    return _parse(body, request, "total_lmp_da", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
 
 
-def _parse(body: bytes, request: Request, price: str, key: Key) -> Rows:
+def _parse(body: bytes, request: Request, price: str, key: SeriesKey) -> Rows:
     """One page of prices; items come unsorted, other nodes give none. Raises NotPublished where there is no item at all."""
     items, _ = _page(body, request)
     step = RESOLUTIONS[key.resolution]

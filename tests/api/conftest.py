@@ -26,7 +26,7 @@ from assets.documents.publish import publish
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import HOUR, instant
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
@@ -128,7 +128,9 @@ class Rig:
         """Folds (ts, value) pairs of one lane."""
         pairs = list(rows)
         heap = Rows()
-        heap.extend(Key(zone, metric, unit, resolution, **lane), [ts for ts, _ in pairs], [value for _, value in pairs])
+        heap.extend(
+            SeriesKey(zone, metric, unit, resolution, **lane), [ts for ts, _ in pairs], [value for _, value in pairs]
+        )
         fold(self.storage, feed_id, heap, {}, catalogue.ranks(self.sources, (), self.mode), known_at)
 
     def publish(self, rights: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from api.documents.cache import Document, Shelf
+from api.documents.cache import Document, DocumentCache
 from assets.documents.publish import publish
 from warehouse.storage import Identity
 
@@ -251,13 +251,13 @@ def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    shelf = Shelf(published.storage, trust_s=0.2)
-    first = shelf.get("latest/GB.json")
-    assert shelf.get("latest/GB.json") is first
+    documents = DocumentCache(published.storage, ttl_s=0.2)
+    first = documents.get("latest/GB.json")
+    assert documents.get("latest/GB.json") is first
     body = published.put_document("latest/GB.json", {"new": True})
-    assert shelf.get("latest/GB.json") is first
+    assert documents.get("latest/GB.json") is first
     now[0] += 0.21
-    found = shelf.get("latest/GB.json")
+    found = documents.get("latest/GB.json")
     assert found is not None
     assert found.body == body
 

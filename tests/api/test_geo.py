@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.access.gate import Gate
-from api.documents.cache import Shelf
+from api.documents.cache import DocumentCache
 from api.geo.filters import GeoLayer
 from api.geo.parameters import FORMATS, PARAMETERS
 from api.geo.slices import FlatGeobuf
@@ -44,7 +44,7 @@ VERTICES = np.concatenate([shapely.get_coordinates(frame.geometry.values) for fr
 def app_of(home: Path, gate: Gate) -> Flask:
     app = Flask(__name__)
     problems.register(app, gate.settings.base_url)
-    app.register_blueprint(geo.blueprint(gate, Shelf(Folder(home))))
+    app.register_blueprint(geo.blueprint(gate, DocumentCache(Folder(home))))
     return app
 
 

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from api.http import middleware
-from api.http.access_log import Journal
+from api.http.access_log import AccessLog
 from api.http.compression import choose, pack, pack_well
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
@@ -203,7 +203,7 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     app = market.client().application
     client = app.test_client()
     key = market.key(client)["Authorization"]
-    app.wsgi_app = middleware.around(app.wsgi_app, "http://emds.example", Journal(lines.append))
+    app.wsgi_app = middleware.around(app.wsgi_app, "http://emds.example", AccessLog(lines.append))
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     client.get(
         "/v1/price/GB",

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.documents.catalogue import Holdings
+from api.documents.catalogue import Catalogue
 from api.series import query
 from api.series.paging import Cursor, cut
 from api.series.query import Query
 from warehouse.clock import HOUR, Window, instant
 from warehouse.market import Metric
 from warehouse.reader import Reader
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
 
@@ -28,7 +28,7 @@ EDGES = [
 
 
 @pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
+def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
     """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders.
 
     The first were known from 1 on, and some of them anew from 2 on.
@@ -65,7 +65,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Holdings]:
             revised.add("GB", "interchange", edge + step * 300, 0.25, "MW", "5m", counterparty="FR", link="a")
     fold(storage, "fine.all", revised, {}, ranks, 2)
     sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
-    holdings = Holdings(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
+    holdings = Catalogue(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
     return Reader(storage, 10_000_000), holdings
 
 
@@ -93,15 +93,15 @@ queries = st.builds(
 def rows(page: query.Page) -> list[Any]:
     found = page.rows
     return [
-        (int(ts), float(value), found.slots[code])
-        for ts, value, code in zip(found.ts, found.value, found.slot, strict=True)
+        (int(ts), float(value), found.labels[code])
+        for ts, value, code in zip(found.ts, found.value, found.label, strict=True)
     ]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries, limit=st.integers(1, 60))
 def test_pages_by_cursor_are_the_unpaged_window(
-    held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int
+    held: tuple[Reader, Catalogue], asked: dict[str, Any], limit: int
 ) -> None:
     whole = query.answer(*held, Query(**asked, limit=5000))
     assert not whole.truncated
@@ -123,7 +123,7 @@ def test_pages_by_cursor_are_the_unpaged_window(
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries, limit=st.integers(6, 60))
 def test_going_on_from_the_effective_end_loses_no_row(
-    held: tuple[Reader, Holdings], asked: dict[str, Any], limit: int
+    held: tuple[Reader, Catalogue], asked: dict[str, Any], limit: int
 ) -> None:
     """It repeats at most the rows of one instant; three fuels or ties fit each page."""
     asked = {**asked, "order": "asc"}
@@ -143,7 +143,7 @@ def test_going_on_from_the_effective_end_loses_no_row(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries)
-def test_descending_is_ascending_turned_round(held: tuple[Reader, Holdings], asked: dict[str, Any]) -> None:
+def test_descending_is_ascending_turned_round(held: tuple[Reader, Catalogue], asked: dict[str, Any]) -> None:
     up = query.answer(*held, Query(**{**asked, "order": "asc"}, limit=5000))
     down = query.answer(*held, Query(**{**asked, "order": "desc"}, limit=5000))
     assert rows(down) == rows(up)[::-1]
@@ -151,7 +151,7 @@ def test_descending_is_ascending_turned_round(held: tuple[Reader, Holdings], ask
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=queries)
-def test_a_window_is_its_two_halves(held: tuple[Reader, Holdings], asked: dict[str, Any]) -> None:
+def test_a_window_is_its_two_halves(held: tuple[Reader, Catalogue], asked: dict[str, Any]) -> None:
     asked = {**asked, "order": "asc"}
     middle = (asked["start"] + asked["end"]) // 2
     parts = [Query(**{**asked, "end": middle}, limit=5000)] if middle > asked["start"] else []
@@ -164,7 +164,7 @@ def test_a_window_is_its_two_halves(held: tuple[Reader, Holdings], asked: dict[s
 def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     heap = Rows()
-    heap.extend(Key("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
+    heap.extend(SeriesKey("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
     fold(storage, "fine.all", heap, {}, {"fine.all": 1}, 1)
     reader = Reader(storage, 1_000_000)
     stretch = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")

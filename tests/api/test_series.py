@@ -288,7 +288,7 @@ def test_an_empty_warehouse_answers_with_no_rows(rig: Any) -> None:
 
 
 def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_soon(market: Any) -> None:
-    client = create_app(market.settings(), trust_s=0.1).test_client()
+    client = create_app(market.settings(), ttl_s=0.1).test_client()
     path = "/v1/price/GB?sample=true"
     first = client.get(path).get_json()
     last = first["data"][-1]
@@ -300,7 +300,7 @@ def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_
 
 
 def test_each_format_and_coding_of_a_question_is_its_own(market: Any) -> None:
-    client = create_app(market.settings(), trust_s=60).test_client()
+    client = create_app(market.settings(), ttl_s=60).test_client()
     path = "/v1/demand/GB?sample=true"
     kinds = [
         client.get(path, headers={"Accept": accept}).content_type

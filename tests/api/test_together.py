@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from api.access.accounts.batcher import Together
+from api.access.accounts.batcher import Batcher
 
 
 class Held:
@@ -29,7 +29,7 @@ class Held:
 
 def ask_all(held: Held, first: int, others: Sequence[int]) -> list[int | Exception]:
     """Asks `first`, and while it is at work all others, which then wait."""
-    together = Together(held.answer)
+    together = Batcher(held.answer)
     with ThreadPoolExecutor(1 + len(others)) as threads:
         asked = [threads.submit(together.ask, first)]
         assert held.begun.wait(10)
@@ -47,7 +47,7 @@ def ask_all(held: Held, first: int, others: Sequence[int]) -> list[int | Excepti
 def test_one_that_asks_alone_is_answered_alone() -> None:
     held = Held()
     held.on.set()
-    together = Together(held.answer)
+    together = Batcher(held.answer)
     assert [together.ask(n) for n in (1, 2, 3)] == [2, 4, 6]
     assert held.goes == [1, 1, 1]
 
@@ -66,6 +66,6 @@ def test_a_fault_reaches_all_of_its_go_and_none_of_another() -> None:
 
 
 def test_an_answer_too_few_is_a_fault() -> None:
-    together: Together[int, int] = Together(lambda asked: [])
+    together: Batcher[int, int] = Batcher(lambda asked: [])
     with pytest.raises(ValueError, match="zip"):
         together.ask(1)

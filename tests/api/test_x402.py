@@ -24,16 +24,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from api.access.accounts.ledger import Entry
+from api.access.accounts.ledger import LedgerEntry
 from api.access.accounts.store import CALLS_PER_DAY, SignUp, digest_of
 from api.access.accounts.tables import AccountsUnavailable
 from api.access.gate import Gate
-from api.access.values import Answer, Call, Pass, Refusal
+from api.access.values import Answer, Call, Grant, Refusal
 from api.access.x402.cdp_token import token
 from api.access.x402.facilitators import Patience
-from api.access.x402.json_post import NotReached, Reply, post
+from api.access.x402.json_post import JsonReply, NotReached, post
 from api.access.x402.payload import decode
-from api.access.x402.resource_server import Spans, Till
+from api.access.x402.resource_server import Spans, X402ResourceServer
 from api.http.guard import call_of
 from api.settings import Facilitator as Listed
 from api.settings import Settings
@@ -82,16 +82,16 @@ class Trade:
     def paid(self) -> int:
         return self.book.balances.get(PAY_TO.lower(), 0)
 
-    def row(self, payment: str) -> Entry:
+    def row(self, payment: str) -> LedgerEntry:
         """What the ledger holds of a payment."""
-        found = self.gate.accounts.ledger.find(self.gate.till._asked(decode(payment), Call(PATH, "latest", "")))
+        found = self.gate.accounts.ledger.find(self.gate.x402._asked(decode(payment), Call(PATH, "latest", "")))
         assert found
         return found
 
     def restart(self, spans: Spans = SPANS) -> None:
         """Another worker, whose circuit breakers know nothing."""
         settings, ledger = self.gate.settings, self.gate.accounts.ledger
-        self.gate.till = Till(settings, ledger, True, lambda: time.time() + self.shift[0], spans)
+        self.gate.x402 = X402ResourceServer(settings, ledger, True, lambda: time.time() + self.shift[0], spans)
 
 
 @pytest.fixture
@@ -405,7 +405,7 @@ def test_a_lost_answer_is_not_given_again_after_five_minutes(trade: Trade) -> No
     assert trade.get(payment).status_code == 200
     trade.shift[0] = 301
     assert reason(trade.get(payment)) == "invalid_exact_evm_nonce_already_used"
-    trade.gate.till.reconcile()
+    trade.gate.x402.reconcile()
     with trade.gate.accounts.ledger._engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT answer_body FROM payments").one() == (None,)
 
@@ -677,7 +677,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     trade.shift[0] = SPANS.lease + 1
     assert trade.get(payment).status_code == 200
     assert (trade.paid, asked.nonce in trade.book.spent) == (PRICE, True)
-    assert isinstance(entry, Pass)
+    assert isinstance(entry, Grant)
     late = entry.settle(Answer(200, 1, b"late"))
     assert isinstance(late, Refusal)  # the slow worker's answer must not go out a second time
     assert (late.status, trade.paid) == (409, PRICE)
@@ -745,7 +745,7 @@ def _closed(tmp_path: Path, mode: str, **changes: Any) -> tuple[Gate, TestRespon
 )
 def test_who_sells(tmp_path: Path, mode: str, changes: dict[str, Any], sells: bool) -> None:
     gate, answer = _closed(tmp_path, mode, **changes)
-    assert gate.till.open is sells
+    assert gate.x402.open is sells
     assert answer.status_code == (400 if sells else 402)
     if not sells:
         assert (answer.json["accepts"], "signup" in answer.json["error"]) == ([], True)
@@ -755,7 +755,7 @@ def test_who_sells(tmp_path: Path, mode: str, changes: dict[str, Any], sells: bo
 def test_a_simulated_warehouse_never_asks_a_far_facilitator(tmp_path: Path) -> None:
     near = Listed("http://127.0.0.1:9")
     gate, _ = _closed(tmp_path, "simulated", facilitators=(Listed("https://far.example"), near))
-    assert list(gate.till._facilitators.listed) == [near]
+    assert list(gate.x402._facilitators.listed) == [near]
     gate.close()
 
 
@@ -832,7 +832,7 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_https_is_spoken_and_redirects_are_not_followed(secure: str) -> None:
-    assert post(secure + "/verify?a=1", {}, {}, 1, 1) == Reply(200, {"path": "/verify?a=1"})
+    assert post(secure + "/verify?a=1", {}, {}, 1, 1) == JsonReply(200, {"path": "/verify?a=1"})
     assert post(secure + "/moved", {}, {}, 1, 1).status == 307
 
 

@@ -11,7 +11,7 @@ import pytest
 from warehouse import catalogue, series
 from warehouse.clock import RESOLUTIONS
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
@@ -92,7 +92,7 @@ class World:
             unit = "%"
         carrier = feed or next(f.id for f in self.source.feeds if zone in f.zones and metric in f.metrics)
         rows = Rows()
-        rows.extend(Key(zone, metric, unit, resolution, **key), [t for t, _ in told], [float(v) for _, v in told])
+        rows.extend(SeriesKey(zone, metric, unit, resolution, **key), [t for t, _ in told], [float(v) for _, v in told])
         series.fold(self.storage, carrier, rows, {}, {f.id: f.rank for f in self.source.feeds}, known_at)
 
     def catalogue(self, mode: str = "live", rights=(), now: int = 0) -> None:

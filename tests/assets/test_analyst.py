@@ -8,7 +8,7 @@ import duckdb
 
 from assets import analyst
 from warehouse import series
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 HOUR = 3600
@@ -17,7 +17,7 @@ RANKS = {"a.best": 1, "b.other": 2}
 
 def fold(storage: Folder, feed: str, values: list[float], known_at: int) -> None:
     rows = Rows()
-    rows.extend(Key("GB", "demand", "MW", "1h"), [i * HOUR for i in range(len(values))], values)
+    rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [i * HOUR for i in range(len(values))], values)
     series.fold(storage, feed, rows, {}, RANKS, known_at)
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch.session import Answer
-from assets.ingest import pipeline
+from assets.fetch.session import Fetched
+from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport, retry_after
+from assets.ingest.runs import ingest_days, reparse_days
 from warehouse import health, raw, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 DAY = date(2026, 6, 10)
@@ -64,12 +65,12 @@ class Publisher:
     def __init__(self, answers: dict[date, bytes | FeedError]) -> None:
         self.answers, self.asked = answers, 0
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Fetched:
         self.asked += 1
         found = self.answers.get(request.days[0], NotPublished("empty body"))
         if isinstance(found, FeedError):
             raise found
-        return Answer(request, found, NOON)
+        return Fetched(request, found, NOON)
 
 
 def whole(first: int = 0, last: int = 48, value: float = 30000) -> bytes:
@@ -81,9 +82,9 @@ def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", str(NOON))
 
 
-def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> pipeline.House:
+def pipeline(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> PipelineContext:
     source = replace(SOURCE, feeds=(feed,))
-    return pipeline.House(
+    return PipelineContext(
         Folder(tmp_path),
         "simulated",
         {"test": source},
@@ -95,12 +96,12 @@ def house(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = F
     )
 
 
-def run(of: pipeline.House, *days: date) -> RunReport:
+def run(of: PipelineContext, *days: date) -> RunReport:
     feed = of.sources["test"].feeds[0]
-    return pipeline.run(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
+    return ingest_days(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
 
 
-def held(of: pipeline.House) -> dict[int, float]:
+def held(of: PipelineContext) -> dict[int, float]:
     found = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
     return {
         (t - START) // 1800: v
@@ -110,7 +111,7 @@ def held(of: pipeline.House) -> dict[int, float]:
 
 @pytest.mark.usefixtures("at_noon")
 def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
-    of = house(tmp_path, {DAY: whole(0, 30)})
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
     report = run(of)
     assert [(d.day, d.status, d.rows) for d in report.days] == [("2026-06-10", "done", 30)]
     assert report.zones == {"GB"}
@@ -127,15 +128,15 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
     def two(body: bytes, request: Request) -> Rows:
         rows = parse(body, request)
         rows.extend(
-            Key("GB", Metric.PRICE_DAY_AHEAD, "GBP/MWh", "1h"), [START + i * 3600 for i in range(24)], [50.0] * 24
+            SeriesKey("GB", Metric.PRICE_DAY_AHEAD, "GBP/MWh", "1h"), [START + i * 3600 for i in range(24)], [50.0] * 24
         )
-        flow = Key("GB", Metric.INTERCHANGE, "MW", "30m")
+        flow = SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m")
         rows.extend(flow, [START + i * 1800 for i in range(10)], [5.0] * 10)
         rows.extend(flow._replace(counterparty="FR"), [START + i * 1800 for i in range(30)], [5.0] * 30)
         return rows
 
     metrics = (Metric.DEMAND, Metric.PRICE_DAY_AHEAD, Metric.INTERCHANGE, Metric.PRICE)
-    run(house(tmp_path, {DAY: whole(0, 30)}, replace(FEED, parse=two, metrics=metrics)))
+    run(pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, parse=two, metrics=metrics)))
     (noted,) = health.load(Folder(tmp_path), "test")
     assert noted.data_until == START + 24 * 3600
     assert noted.reached == {
@@ -148,7 +149,7 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_noon")
 def test_the_same_bytes_again_change_no_file_but_health(tmp_path: Path) -> None:
-    of = house(tmp_path, {DAY: whole(0, 30)})
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
     run(of)
     before = {k: of.storage.stat(k) for k in of.storage.keys("") if not k.startswith(("published/health", "locks"))}
     assert run(of).zones == set()
@@ -161,7 +162,7 @@ def test_the_same_bytes_again_change_no_file_but_health(tmp_path: Path) -> None:
 def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not(tmp_path: Path) -> None:
     yesterday = date(2026, 6, 9)
     full = " ".join(f"{i}={30000 + i}" for i in range(-48, 0))
-    of = house(tmp_path, {yesterday: full.encode()})
+    of = pipeline(tmp_path, {yesterday: full.encode()})
     assert run(of, yesterday).days[0].status == "done"
     cut = replace(of, session=Publisher({yesterday: " ".join(full.split()[:20]).encode()}))
     report = run(cut, yesterday)
@@ -169,7 +170,7 @@ def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not
     assert "GB demand" in report.days[0].reason
     assert len(held(of)) == 48
     coarse = replace(FEED, parse=_hourly)
-    of_hours = house(tmp_path, {yesterday: full.encode()}, coarse)
+    of_hours = pipeline(tmp_path, {yesterday: full.encode()}, coarse)
     assert sum(f.evicted for f in run(of_hours, yesterday).folded) == 48
     assert set(
         series.read(of.storage, "GB", "demand", Window(START - 86400, START)).column("resolution").to_pylist()
@@ -187,7 +188,7 @@ def _hourly(body: bytes, request: Request) -> Rows:
 @pytest.mark.usefixtures("at_noon")
 def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tmp_path: Path) -> None:
     yesterday = date(2026, 6, 9)
-    of = house(tmp_path, {DAY: whole(0, 30), yesterday: b"!"})
+    of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: b"!"})
     report = run(of, yesterday, DAY)
     assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
     assert "FeedChanged: no such column" in report.failed[0].reason
@@ -204,7 +205,7 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
     ],
 )
 def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: str) -> None:
-    of = house(tmp_path, {DAY: error})
+    of = pipeline(tmp_path, {DAY: error})
     report = run(of)
     assert report.failed[0].reason.endswith(reason)
     (noted,) = health.load(of.storage, "test")
@@ -224,7 +225,7 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
 
     yesterday = date(2026, 6, 9)
     feed = replace(FEED, zones=("GB", "FR"), requests=keyed)
-    of = house(tmp_path, {yesterday: CredentialsMissing(("X_KEY",)), DAY: whole(0, 30)}, feed)
+    of = pipeline(tmp_path, {yesterday: CredentialsMissing(("X_KEY",)), DAY: whole(0, 30)}, feed)
     report = run(of, yesterday, DAY)
     assert of.session.asked == 2  # type: ignore[attr-defined]
     assert {(d.status, d.reason) for d in report.days} == {("not configured", "not configured: set X_KEY")}
@@ -238,7 +239,7 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
 @pytest.mark.usefixtures("at_noon")
 def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
     tomorrow = date(2026, 6, 11)
-    of = house(tmp_path, {})
+    of = pipeline(tmp_path, {})
     assert run(of, tomorrow).days[0].status == "waiting"
     assert health.load(of.storage, "test")[0].last_error == ""
     assert run(of, DAY).days[0].status == "failed"
@@ -247,7 +248,7 @@ def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_noon")
 def test_a_day_past_the_reach_is_not_asked(tmp_path: Path) -> None:
-    of = house(tmp_path, {date(2026, 6, 1): whole()}, replace(FEED, reach_days=3))
+    of = pipeline(tmp_path, {date(2026, 6, 1): whole()}, replace(FEED, reach_days=3))
     report = run(of, date(2026, 6, 1))
     assert report.days[0].status == "out of reach"
     assert of.session.asked == 0  # type: ignore[attr-defined]
@@ -255,7 +256,7 @@ def test_a_day_past_the_reach_is_not_asked(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_noon")
 def test_contradictions_and_impossible_values_are_set_aside(tmp_path: Path) -> None:
-    of = house(tmp_path, {DAY: whole(0, 30) + b" 3=1 5=9e9"})
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + b" 3=1 5=9e9"})
     report = run(of)
     assert report.quarantined
     assert sorted(set(range(30)) - set(held(of))) == [3, 5]
@@ -266,11 +267,11 @@ def test_contradictions_and_impossible_values_are_set_aside(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("at_noon")
 def test_rerun_from_the_kept_bytes_asks_nobody(tmp_path: Path) -> None:
-    of = house(tmp_path, {DAY: whole(0, 30)})
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
     run(of)
     silent = replace(of, session=Publisher({}))
     doubled = replace(FEED, parse=lambda body, request: _scaled(parse(body, request)))
-    report = pipeline.rerun(silent, doubled, [MarketDay(DAY, FEED.tz)])
+    report = reparse_days(silent, doubled, [MarketDay(DAY, FEED.tz)])
     assert silent.session.asked == 0  # type: ignore[attr-defined]
     assert sum(f.changed for f in report.folded) == 30
     assert held(of)[0] == 60000
@@ -287,7 +288,7 @@ def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
 
     listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
     feed = replace(FEED, requests=lambda days: [listing], follow=follow)
-    of = house(tmp_path, {DAY: whole(0, 30)}, feed)
+    of = pipeline(tmp_path, {DAY: whole(0, 30)}, feed)
     report = run(of)
     assert of.session.asked == 2  # type: ignore[attr-defined]
     assert report.days[0].status == "done"
@@ -300,7 +301,7 @@ def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: 
         return files if request.kind == "listing" else []
 
     listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
-    of = house(tmp_path, {DAY: whole(0, 30)}, replace(FEED, requests=lambda days: [listing], follow=follow))
+    of = pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, requests=lambda days: [listing], follow=follow))
     first, again = run(of), run(of)
     assert of.session.asked == 3  # type: ignore[attr-defined]
     assert again.days == first.days
@@ -314,13 +315,13 @@ def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(
     first, second = date(2026, 6, 7), date(2026, 6, 9)
     both = FEED.id, "https://example.org/two", tuple[tuple[str, str], ...](), (first, date(2026, 6, 8), second)
     monkeypatch.setenv("EMDS_NOW", str(NOON - 7200))
-    of = replace(house(tmp_path, {first: whole(-144, 0)}), plan=lambda feed, days: [Request(*both)])
+    of = replace(pipeline(tmp_path, {first: whole(-144, 0)}), plan=lambda feed, days: [Request(*both)])
     run(of, first, date(2026, 6, 8), second)
     monkeypatch.setenv("EMDS_NOW", str(NOON))
-    run(house(tmp_path, {second: whole(-48, 0, 9000)}), second)
+    run(pipeline(tmp_path, {second: whole(-48, 0, 9000)}), second)
     corrected = held(of)[-1]
     assert corrected == 9000 - 1
-    report = pipeline.rerun(of, FEED, [MarketDay(first, FEED.tz)])
+    report = reparse_days(of, FEED, [MarketDay(first, FEED.tz)])
     assert [f.unchanged for f in report.folded] == [48]
     assert held(of)[-1] == corrected
 
@@ -329,31 +330,31 @@ def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMDS_NOW", str(NOON))
-    run(house(tmp_path, {DAY: whole(-10, 30)}))
-    of = house(tmp_path, {})
+    run(pipeline(tmp_path, {DAY: whole(-10, 30)}))
+    of = pipeline(tmp_path, {})
     for key in of.storage.keys("series/"):
         of.storage.delete(key)
-    pipeline.rerun(of, FEED, [MarketDay(date(2026, 6, 9), FEED.tz)])
+    reparse_days(of, FEED, [MarketDay(date(2026, 6, 9), FEED.tz)])
     assert sorted(held(of)) == list(range(-10, 0))
 
 
 def test_a_rerun_is_no_answer_of_the_publisher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", str(NOON))
-    of = house(tmp_path, {DAY: whole(0, 30)})
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
     run(of)
-    run(house(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
+    run(pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
     monkeypatch.setenv("EMDS_NOW", str(NOON + 600))
-    pipeline.rerun(of, FEED, [MarketDay(DAY, FEED.tz)])
+    reparse_days(of, FEED, [MarketDay(DAY, FEED.tz)])
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
 
 @pytest.mark.usefixtures("at_noon")
 def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Path) -> None:
-    run(house(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
+    run(pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
     old = date(2026, 5, 1)
     shift = -48 * (DAY - old).days
-    assert run(house(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "done"
+    assert run(pipeline(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "done"
     (noted,) = health.load(Folder(tmp_path), "test")
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
@@ -364,7 +365,7 @@ def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
         (whole_day,) = one_a_day(days)
         return [whole_day, replace(whole_day, part="b", days=(date(2026, 6, 1), DAY))]
 
-    of = house(
+    of = pipeline(
         tmp_path, {DAY: whole(0, 30), date(2026, 6, 1): FeedUnavailable("gone")}, replace(FEED, requests=two_parts)
     )
     (day,) = run(of).days
@@ -373,7 +374,7 @@ def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_noon")
 def test_why_a_day_is_out_of_reach_is_said(tmp_path: Path) -> None:
-    of = house(tmp_path, {}, replace(FEED, reach_days=3))
+    of = pipeline(tmp_path, {}, replace(FEED, reach_days=3))
     assert run(of, date(2019, 1, 1)).days[0].reason == "test.demand begins on 2020-01-01"
     assert run(of, date(2026, 6, 1)).days[0].reason == "test.demand reaches back 3 days"
 
@@ -396,7 +397,7 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
         publication=Publication(daily_at=time(), day_offset=180),
     )
     year = date(2025, 1, 1)
-    of = house(tmp_path, {year: str(MarketDay(year, feed.tz).start).encode()}, feed)
-    report = pipeline.run(of, feed, [MarketDay(year, feed.tz)])
+    of = pipeline(tmp_path, {year: str(MarketDay(year, feed.tz).start).encode()}, feed)
+    report = ingest_days(of, feed, [MarketDay(year, feed.tz)])
     assert [(d.status, d.rows, d.reason) for d in report.days] == [("done", 1, "")]
     assert report.findings == ()

@@ -12,8 +12,8 @@ import dagster as dg
 import pytest
 
 from assets.feeds import asset_key, series_asset
-from assets.fetch.session import Answer
-from assets.ingest import pipeline
+from assets.fetch.session import Fetched
+from assets.ingest.context import PipelineContext
 from warehouse import artefact, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
@@ -68,35 +68,35 @@ class Publisher:
             0,
         )
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Fetched:
         self.asked += 1
         found = self.failures.get(request.days[0], str(request.days[0]).encode())
         if isinstance(found, FeedError):
             raise found
-        return Answer(request, found, 1_800_000_000)
+        return Fetched(request, found, 1_800_000_000)
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
     monkeypatch.setenv("EMDS_NOW", "2026-02-11T12:00:00Z")
     storage = Folder(tmp_path)
-    return pipeline.House(
+    return PipelineContext(
         storage, "simulated", {"neso": SOURCE}, (), {FEED.id: 1}, {"neso"}, Publisher(), lambda f, d: f.requests(d)
     )
 
 
-def materialise(house: pipeline.House, instance: dg.DagsterInstance, **tags: str) -> dg.ExecuteInProcessResult:
+def materialise(pipeline: PipelineContext, instance: dg.DagsterInstance, **tags: str) -> dg.ExecuteInProcessResult:
     """One run over all days, as a backfill of the UI is."""
     span = {"dagster/asset_partition_range_start": str(FIRST), "dagster/asset_partition_range_end": str(LAST)}
     asset = series_asset(SOURCE, FEED)
     return dg.materialize(
-        [asset], instance=instance, resources={"house": house}, tags=span | tags, raise_on_error=False
+        [asset], instance=instance, resources={"pipeline": pipeline}, tags=span | tags, raise_on_error=False
     )
 
 
-def test_every_day_is_told_and_published(house: pipeline.House) -> None:
+def test_every_day_is_told_and_published(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(house, instance)
+        result = materialise(pipeline, instance)
         assert result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS}
         events = result.get_asset_materialization_events()
@@ -109,13 +109,13 @@ def test_every_day_is_told_and_published(house: pipeline.House) -> None:
             ("whole", True),
             ("steady", True),
         }
-    assert series.read(house.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
-    assert artefact.load(house.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
+    assert series.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
+    assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
 
 
-def test_one_bad_day_fails_the_run_and_no_other_day(house: pipeline.House) -> None:
+def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(replace(house, session=Publisher(d2026_02_03=b"!")), instance)
+        result = materialise(replace(pipeline, session=Publisher(d2026_02_03=b"!")), instance)
         assert not result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS} - {"2026-02-03"}
         (failure,) = [e for e in result.all_events if e.event_type is dg.DagsterEventType.STEP_FAILURE]
@@ -127,25 +127,25 @@ def test_one_bad_day_fails_the_run_and_no_other_day(house: pipeline.House) -> No
         assert whole.metadata["days"].value == ["2026-02-03 failed"]
 
 
-def test_a_changed_format_is_not_asked_for_again(house: pipeline.House) -> None:
+def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> None:
     publisher = Publisher(d2026_02_03=b"!")
     with dg.DagsterInstance.ephemeral() as instance:
-        materialise(replace(house, session=publisher), instance)
+        materialise(replace(pipeline, session=publisher), instance)
     assert publisher.asked == len(DAYS)
 
 
-def test_a_busy_publisher_is_asked_again_later(house: pipeline.House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_publisher_is_asked_again_later(pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda a, b: 0.0)
     publisher = Publisher(d2026_02_03=FeedUnavailable("example.org answers 503"))
     with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(replace(house, session=publisher), instance)
+        result = materialise(replace(pipeline, session=publisher), instance)
     assert publisher.asked == 3 * len(DAYS)
     assert "2026-02-03: FeedUnavailable: example.org answers 503" in str(result.all_events)
 
 
-def test_a_run_from_raw_asks_nobody(house: pipeline.House) -> None:
+def test_a_run_from_raw_asks_nobody(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        materialise(house, instance)
+        materialise(pipeline, instance)
         silent = Publisher()
-        assert materialise(replace(house, session=silent), instance, **{"emds/from": "raw"}).success
+        assert materialise(replace(pipeline, session=silent), instance, **{"emds/from": "raw"}).success
     assert silent.asked == 0

@@ -24,7 +24,7 @@ from tests.rig.served import Served
 from warehouse import catalogue, layout
 from warehouse.clock import DAY
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
 
@@ -103,7 +103,7 @@ def fill(home: Path) -> None:
     for metric, unit in units.items():
         rows = Rows()
         stamps = list(range(NOW - 2 * DAY, NOW, 1800))
-        rows.extend(Key("GB", metric.value, unit, "30m"), stamps, [50.5 + i for i in range(len(stamps))])
+        rows.extend(SeriesKey("GB", metric.value, unit, "30m"), stamps, [50.5 + i for i in range(len(stamps))])
         fold(storage, f"bench.{metric.value}", rows, {}, {f.id: 1 for f in feeds}, 1)
     storage.put(layout.MODE, b"live")
     catalogue.publish(storage, {"bench": source}, "live", (), ("bench",), NOW)

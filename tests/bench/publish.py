@@ -20,7 +20,7 @@ from assets.documents.publish import publish
 from warehouse import catalogue, series
 from warehouse.clock import DAY, RESOLUTIONS
 from warehouse.market import Feed, Metric, Publication, Source, Zone
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
@@ -91,7 +91,7 @@ def fill(storage: Folder, zone: Zone, shape: Shape, random: np.random.Generator)
     rows = Rows()
     for fuel, border in lanes:
         values = np.round(random.normal(100, 40, len(ts)).cumsum() / 10, 2).tolist()
-        rows.extend(Key(zone.id, shape.metric.value, unit, shape.resolution, fuel, border), ts, values)
+        rows.extend(SeriesKey(zone.id, shape.metric.value, unit, shape.resolution, fuel, border), ts, values)
     series.fold(storage, f"bench.{shape.metric.value}", rows, {}, {f"bench.{m.value}": 1 for m in Metric}, NOW)
 
 

@@ -22,8 +22,9 @@ from statistics import median
 
 import numpy as np
 
-from assets.fetch.session import Answer, Session
-from assets.ingest import pipeline
+from assets.fetch.session import Fetched, Session
+from assets.ingest.context import PipelineContext
+from assets.ingest.runs import ingest_days
 from assets.simulated import Simulated
 from assets.sources import feed as feed_of
 from assets.sources import sources
@@ -31,7 +32,7 @@ from warehouse import monthfile, series
 from warehouse.clock import DAY, MarketDay, Window, local_date
 from warehouse.errors import FeedError
 from warehouse.market import Feed, Request
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 NOW = 1_795_176_000
@@ -49,7 +50,7 @@ def reading() -> tuple[float, float]:
             ts = np.arange(NOW - days * DAY, NOW, 300)
             rows = Rows()
             rows.extend(
-                Key("US-CAISO", "demand", "MW", "5m"),
+                SeriesKey("US-CAISO", "demand", "MW", "5m"),
                 ts.tolist(),
                 np.random.default_rng(1).uniform(2e4, 4e4, len(ts)).tolist(),
             )
@@ -72,7 +73,7 @@ class Shelf:
     def __init__(self) -> None:
         self._session, self.answers = Session(Simulated()), {}  # type: ignore[var-annotated]
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Fetched:
         key = replace(request, params=tuple(p for p in request.params if p[0] not in request.nonce))
         if key not in self.answers:
             try:
@@ -94,22 +95,31 @@ def backfill(feeds: Sequence[Feed], count: int) -> tuple[float, float]:
         last = local_date(NOW, feed.tz)
         days = [MarketDay(last - timedelta(days=i), feed.tz) for i in range(count, 0, -1)]
         blocks = [days[i : i + 31] for i in range(0, count, 31)]
-        shelf = Shelf()
+        documents = Shelf()
         for timed in (False, True):  # once unseen: what is imported or rendered then is nobody's time
             with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
-                house = pipeline.House(
-                    Folder(folder), "simulated", known, (), {feed.id: 1}, set(known), shelf, lambda f, d: f.requests(d)
+                pipeline = PipelineContext(
+                    Folder(folder),
+                    "simulated",
+                    known,
+                    (),
+                    {feed.id: 1},
+                    set(known),
+                    documents,
+                    lambda f, d: f.requests(d),
                 )
-                seconds = sum(_timed(partial(pipeline.run, house, feed, block), time.process_time) for block in blocks)
+                seconds = sum(
+                    _timed(partial(ingest_days, pipeline, feed, block), time.process_time) for block in blocks
+                )
             whole += seconds if timed else 0
         with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
-            bare += _timed(partial(_bare, feed, shelf, Path(folder)), time.process_time)
+            bare += _timed(partial(_bare, feed, documents, Path(folder)), time.process_time)
     return whole, bare
 
 
-def _bare(feed: Feed, shelf: Shelf, folder: Path) -> None:
+def _bare(feed: Feed, documents: Shelf, folder: Path) -> None:
     rows = Rows()
-    for answer in shelf.answers.values():
+    for answer in documents.answers.values():
         if not isinstance(answer, FeedError) and answer.request.kind == "rows":
             with contextlib.suppress(FeedError):
                 rows.merge(feed.parse(answer.body, answer.request))
@@ -123,19 +133,19 @@ def _bare(feed: Feed, shelf: Shelf, folder: Path) -> None:
 def refresh() -> tuple[float, float]:
     """CPU seconds of asking every source once in a filled simulated warehouse, publishing included; and MB that it added."""
     from assets.ingest.refresh import refresh_all
-    from orchestration import backfill as runs
-    from orchestration.resources import open_house
+    from orchestration import backfill as verbs
+    from orchestration.resources import open_context
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"EMDS_HOME": folder, "EMDS_NOW": str(NOW)}
-        feeds = runs.chosen(None, None)
+        feeds = verbs.chosen(None, None)
         for begun, days in ((NOW, 3), (NOW + 900, None)):  # the second time is the refresh
             os.environ["EMDS_NOW"] = str(begun)
             before, cpu = _size(folder), time.process_time()
-            house = open_house()
-            for _ in runs.run(runs.plan(feeds, None, None, days), False, workers=1):
+            pipeline = open_context()
+            for _ in verbs.run(verbs.plan(feeds, None, None, days), False, workers=1):
                 pass
-            refresh_all(house)
+            refresh_all(pipeline)
         return time.process_time() - cpu, (_size(folder) - before) / 1e6
 
 

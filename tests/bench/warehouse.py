@@ -11,7 +11,7 @@ from assets.documents.publish import publish
 from warehouse import catalogue, layout, series
 from warehouse.clock import DAY, HOUR
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
@@ -69,5 +69,5 @@ def _put(
     values = np.round(70 + 30 * np.sin(ts / 13751) + 9 * np.sin(ts / 997), 2)
     unit = f"{ZONES[zone].currency}/MWh" if metric is Metric.PRICE else "MW"
     rows = Rows()
-    rows.extend(Key(zone, metric.value, unit, "5m" if coarser == 1 else "1h"), ts.tolist(), values.tolist())
+    rows.extend(SeriesKey(zone, metric.value, unit, "5m" if coarser == 1 else "1h"), ts.tolist(), values.tolist())
     series.fold(storage, f"bench.{metric.value}", rows, {}, ranks, 1)

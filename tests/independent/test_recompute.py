@@ -20,7 +20,7 @@ from assets.documents.publish import publish
 from warehouse import artefact, catalogue, layout, series
 from warehouse.clock import RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
@@ -81,7 +81,7 @@ def fold(storage, random, zone, metric, product, resolution, days, **lane):
     kept = [(ts, v) for ts, v in told if ts <= NOW + (DAY if metric == "price" else 0)]
     unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
     rows = Rows()
-    rows.extend(Key(zone, metric, unit, resolution, **lane), [ts for ts, _ in kept], [v for _, v in kept])
+    rows.extend(SeriesKey(zone, metric, unit, resolution, **lane), [ts for ts, _ in kept], [v for _, v in kept])
     series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100)
 
 

@@ -26,7 +26,7 @@ from tests.rig.served import Served
 from warehouse import catalogue, layout
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
 
@@ -112,7 +112,9 @@ def _put(
     found = next(f for source in SOURCES.values() for f in source.feeds if f.id == feed)
     rows = Rows()
     stamps = [start + i * RESOLUTIONS[found.resolution] for i in range(count)]
-    rows.extend(Key(zone, metric, unit, found.resolution, **lane), stamps, [float(value(i)) for i in range(count)])
+    rows.extend(
+        SeriesKey(zone, metric, unit, found.resolution, **lane), stamps, [float(value(i)) for i in range(count)]
+    )
     fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1)
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.mcp.arguments import BadArguments, values
-from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, Ask, Shown, exchange
+from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, ProtocolHeaders, ToolRequest, exchange
 from api.mcp.tools import TOOLS
 
 VALUES = st.recursive(
@@ -48,7 +48,7 @@ MESSAGES = st.fixed_dictionaries(
 CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
-def perform(ask: Ask) -> bytes:
+def perform(ask: ToolRequest) -> bytes:
     """A server that knows everything."""
     assert ask.version in SUPPORTED
     assert isinstance(ask.id, str | int)
@@ -61,7 +61,7 @@ def perform(ask: Ask) -> bytes:
 def test_every_body_gets_an_answer_of_the_protocol(
     message: Any, version: str | None, method: str | None, name: str | None
 ) -> None:
-    reply = exchange(json.dumps(message).encode(), Shown(version, method, name), perform)
+    reply = exchange(json.dumps(message).encode(), ProtocolHeaders(version, method, name), perform)
     assert reply.status in (200, 202, 400, 404)
     assert (reply.body == b"") == (reply.status == 202)
     if reply.status == 202:
@@ -80,7 +80,7 @@ def test_every_body_gets_an_answer_of_the_protocol(
 
 @given(st.binary(max_size=60))
 def test_every_string_of_bytes_gets_an_answer_of_the_protocol(body: bytes) -> None:
-    assert exchange(body, Shown(), perform).status in (200, 202, 400)
+    assert exchange(body, ProtocolHeaders(), perform).status in (200, 202, 400)
 
 
 GUESSES = VALUES | st.sampled_from(

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from api.mcp.protocol import Shown, exchange
+from api.mcp.protocol import ProtocolHeaders, exchange
 
 MODERN = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
@@ -91,7 +91,7 @@ def test_06_what_python_takes_for_json_and_is_none(mcp: Any, body: str) -> None:
 
 
 def test_06_no_answer_holds_what_is_no_number() -> None:
-    told = exchange(json.dumps(LISTING).encode(), Shown(), lambda ask: orjson.dumps({"value": math.nan}))
+    told = exchange(json.dumps(LISTING).encode(), ProtocolHeaders(), lambda ask: orjson.dumps({"value": math.nan}))
     assert b"NaN" not in told.body
 
 

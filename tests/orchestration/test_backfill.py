@@ -13,7 +13,7 @@ from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feeds, sources
 from orchestration import backfill
 from orchestration.backfill import Task
-from orchestration.checkpoint import Journal, left_behind
+from orchestration.checkpoint import Checkpoint, left_behind
 from orchestration.progress import end_report
 from warehouse.errors import StorageError
 from warehouse.storage import Folder
@@ -92,13 +92,13 @@ def test_days_that_are_not_yet_published_are_not_asked() -> None:
 def test_a_journal_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> None:
     tasks = [Task("a.b", (date(2026, 1, 1),)), Task("a.b", (date(2026, 2, 1),))]
     storage = Folder(tmp_path)
-    Journal(storage, tasks).ended(tasks[0])
-    again = Journal(storage, list(reversed(tasks)))
+    Checkpoint(storage, tasks).ended(tasks[0])
+    again = Checkpoint(storage, list(reversed(tasks)))
     assert again.left == tasks[1:]
-    other = Journal(storage, tasks[:1])
+    other = Checkpoint(storage, tasks[:1])
     assert other.left == tasks[:1]
     again.close()
-    assert Journal(storage, tasks).left == tasks
+    assert Checkpoint(storage, tasks).left == tasks
 
 
 def test_a_journal_of_a_name_goes_on_with_the_runs_that_it_was_begun_with(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_journal_of_a_name_goes_on_with_the_runs_that_it_was_begun_with(tmp_pa
     yesterday, today = ([Task("a.b", (date(2026, 1, day),)), Task("c.d", (date(2026, 1, day),))] for day in (1, 2))
     storage = Folder(tmp_path)
     assert not left_behind(storage, "up")
-    Journal(storage, yesterday, "up").ended(yesterday[1])
+    Checkpoint(storage, yesterday, "up").ended(yesterday[1])
     assert left_behind(storage, "up")
-    resumed = Journal(storage, today, "up")
+    resumed = Checkpoint(storage, today, "up")
     assert (resumed.tasks, resumed.left) == (yesterday, yesterday[:1])
     resumed.close()
     assert not left_behind(storage, "up")

@@ -9,11 +9,12 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from api.settings import Settings
-from assets.ingest import pipeline
+from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
+from assets.ingest.runs import ingest_days
 from assets.sources import feed
 from orchestration import backfill, gaps, verify
-from orchestration.resources import open_house
+from orchestration.resources import open_context
 from warehouse import clock, health
 from warehouse.clock import HOUR, iso
 
@@ -39,18 +40,18 @@ def settings_of(begin: int) -> str:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_NOW", iso(BEGIN))
     monkeypatch.setenv("EMDS_FAULTS", settings_of(BEGIN))
     monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    return open_house()
+    return open_context()
 
 
-def ask_all(house: pipeline.House) -> None:
+def ask_all(pipeline: PipelineContext) -> None:
     """One scheduled run of every feed: the days it may still revise, and today."""
     for task in backfill.plan(FEEDS, None, None):
-        refresh(house, pipeline.run(house, feed(task.feed), backfill.days_of(task)))
+        refresh(pipeline, ingest_days(pipeline, feed(task.feed), backfill.days_of(task)))
 
 
 def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
@@ -61,14 +62,14 @@ def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
     return {source: found[source, zone] for source, zone in zones.items()}
 
 
-def test_faults_are_told_and_healed(house: pipeline.House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_are_told_and_healed(pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch) -> None:
     client = create_app(
-        Settings.from_environ({"EMDS_HOME": str(house.storage.root), "EMDS_FREE_CALLS_PER_MINUTE": "0"})
+        Settings.from_environ({"EMDS_HOME": str(pipeline.storage.root), "EMDS_FREE_CALLS_PER_MINUTE": "0"})
     ).test_client()
     seen: dict[str, set[str]] = {code: set() for code in FAULTS}
     for hour in range(25):
         monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR))
-        ask_all(house)
+        ask_all(pipeline)
         monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR + 60))
         states = told(client)
         for code, (state, error) in states.items():
@@ -78,18 +79,18 @@ def test_faults_are_told_and_healed(house: pipeline.House, monkeypatch: pytest.M
                 seen[code].add(state)
             else:
                 assert error == "", (hour, code, state, error)
-                assert code in FAULTS or _fine(house, code), (hour, code, state)
-    assert all(_fine(house, feed.source) for feed in FEEDS)
+                assert code in FAULTS or _fine(pipeline, code), (hour, code, state)
+    assert all(_fine(pipeline, feed.source) for feed in FEEDS)
     assert all("late" in states or "down" in states for states in seen.values()), seen
-    assert gaps.find(house, FEEDS, 1) == []
-    assert verify.broken(house.storage) == []
+    assert gaps.find(pipeline, FEEDS, 1) == []
+    assert verify.broken(pipeline.storage) == []
 
 
-def _fine(house: pipeline.House, code: str) -> bool:
+def _fine(pipeline: PipelineContext, code: str) -> bool:
     """Whether no feed of a source that is asked here is overdue."""
     now = clock.now()
     mine = [f for f in FEEDS if f.source == code]
-    known = {(h.feed, h.zone): h for h in health.load(house.storage, code)}
+    known = {(h.feed, h.zone): h for h in health.load(pipeline.storage, code)}
     return all(
         health.state(known[f.id, z], f.publication, f.tz, f.resolution, now) == "ok" for f in mine for z in f.zones
     )

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest import pipeline
+from assets.ingest.context import PipelineContext
 from assets.sources import feeds, sources
 from orchestration import gaps
 from orchestration.backfill import Task
 from warehouse import series
 from warehouse.clock import MarketDay
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 FEED = feeds()["neso.generation"]
@@ -21,14 +21,14 @@ FUELS = ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "sola
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
     """GB's mix of 25 October but one half hour of wind; now is shortly after it must be out."""
     monkeypatch.setenv("EMDS_NOW", "2026-10-26T01:20:00Z")
     day = MarketDay(date(2026, 10, 25), FEED.tz)
     rows = Rows()
     for fuel in FUELS:
         stamps = [ts for ts in range(day.start, day.end, 1800) if fuel != "wind" or ts != day.start + 7200]
-        rows.extend(Key("GB", "generation", "%", "30m", fuel), stamps, [11.1] * len(stamps))
+        rows.extend(SeriesKey("GB", "generation", "%", "30m", fuel), stamps, [11.1] * len(stamps))
     storage = Folder(tmp_path)
     series.fold(storage, FEED.id, rows, {}, {FEED.id: 1}, 1000)
 
@@ -37,26 +37,26 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pipeline.House:
             raise AssertionError("nobody is asked")
 
     known = sources()
-    return pipeline.House(
+    return PipelineContext(
         storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d)
     )
 
 
-def test_a_missing_interval_is_one_hole(house: pipeline.House) -> None:
-    (hole,) = gaps.find(house, [FEED], 1)
+def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
+    (hole,) = gaps.find(pipeline, [FEED], 1)
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
     assert list(gaps.told([hole]))[-1] == "1 intervals missing in 1 holes"
     assert gaps.tasks([hole]) == [Task("neso.generation", (date(2026, 10, 25),))]
 
 
-def test_a_series_of_which_there_is_nothing_misses_its_days(house: pipeline.House) -> None:
-    holes = gaps.find(house, [feeds()["neso.carbon_intensity"]], 1)
+def test_a_series_of_which_there_is_nothing_misses_its_days(pipeline: PipelineContext) -> None:
+    holes = gaps.find(pipeline, [feeds()["neso.carbon_intensity"]], 1)
     assert [(h.metric, h.day, h.intervals) for h in holes] == [("carbon_intensity", date(2026, 10, 25), 48)]
 
 
-def test_days_beyond_a_feeds_reach_and_feeds_without_credentials_have_no_holes(house: pipeline.House) -> None:
+def test_days_beyond_a_feeds_reach_and_feeds_without_credentials_have_no_holes(pipeline: PipelineContext) -> None:
     from dataclasses import replace
 
-    assert gaps.find(house, [replace(FEED, reach_days=0)], 5) == []
-    assert gaps.find(replace(house, configured=()), [FEED], 5) == []
+    assert gaps.find(pipeline, [replace(FEED, reach_days=0)], 5) == []
+    assert gaps.find(replace(pipeline, configured=()), [FEED], 5) == []

@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from assets.fetch import live
-from assets.fetch.live import Limits, Live
+from assets.fetch.live import Live, TransferLimits
 from assets.sources import sources
 from orchestration import backfill, cli
 from warehouse import health
@@ -118,7 +118,9 @@ def test_every_failure_is_told_and_nothing_is_written(
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_FEEDS", "live")
     stand_ins = {host: base for host, (base, _) in failing.items()}
-    monkeypatch.setattr(live, "Live", lambda contact: Live(contact, Limits(connect=1, silence=1, whole=5), stand_ins))
+    monkeypatch.setattr(
+        live, "Live", lambda contact: Live(contact, TransferLimits(connect=1, silence=1, whole=5), stand_ins)
+    )
     monkeypatch.setattr(backfill, "run", partial(backfill.run, workers=1))
 
     began = time.monotonic()

@@ -12,7 +12,7 @@ import pytest
 from assets.sources import feed
 from orchestration import rebuild
 from orchestration.cli import main
-from orchestration.resources import open_house
+from orchestration.resources import open_context
 from warehouse import artefact, clock, series
 from warehouse.clock import Window
 from warehouse.storage import Folder
@@ -57,22 +57,22 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
 
 
 def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:
-    house = open_house()
+    pipeline = open_context()
     day = date(2026, 11, 19)
-    (task,) = rebuild.plan(house, [feed("neso.generation")], day, day)
+    (task,) = rebuild.plan(pipeline, [feed("neso.generation")], day, day)
     assert task.days == (day,)
-    (whole,) = rebuild.plan(house, [feed("neso.generation")], None, None)
+    (whole,) = rebuild.plan(pipeline, [feed("neso.generation")], None, None)
     assert whole.days == (date(2026, 11, 18), day, date(2026, 11, 20))
-    assert rebuild.plan(house, [feed("neso.carbon_intensity")], None, None) == []
+    assert rebuild.plan(pipeline, [feed("neso.carbon_intensity")], None, None) == []
 
 
 def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
-    house = open_house()
-    taken = replace(house, ranks={name: rank for name, rank in house.ranks.items() if name != "neso.generation"})
+    pipeline = open_context()
+    taken = replace(pipeline, ranks={name: rank for name, rank in pipeline.ranks.items() if name != "neso.generation"})
     assert rebuild.resolve_all(taken) == 1
     assert mix(storage) == []
-    assert rebuild.resolve_all(house) == 1
-    assert rebuild.resolve_all(house) == 0
+    assert rebuild.resolve_all(pipeline) == 1
+    assert rebuild.resolve_all(pipeline) == 0
     assert mix(storage)
 
 

@@ -11,7 +11,7 @@ from dagster._core.definitions.data_version import CODE_VERSION_TAG, CachingStal
 from dagster._core.loader import LoadingContextForTest
 
 from orchestration import retention
-from orchestration.resources import open_house
+from orchestration.resources import open_context
 from warehouse import raw
 from warehouse.clock import DAY
 from warehouse.market import Request
@@ -94,15 +94,15 @@ def test_old_answers_are_pruned_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_RAW_DAYS", "2")
     monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    house, day = open_house(), date(2026, 11, 1)
+    pipeline, day = open_context(), date(2026, 11, 1)
     asked = Request("neso.generation", "https://example.org/a", days=(day,))
     for at, body in ((1, b"A"), (2, b"B"), (3 * DAY, b"C"), (3 * DAY + 1, b"D")):
-        raw.keep(house.storage, asked, body, at)
+        raw.keep(pipeline.storage, asked, body, at)
     monkeypatch.setenv("EMDS_NOW", str(4 * DAY))
-    assert [retention.prune_answers(house), retention.prune_answers(house)] == [2, 0]
+    assert [retention.prune_answers(pipeline), retention.prune_answers(pipeline)] == [2, 0]
     monkeypatch.setenv("EMDS_NOW", str(6 * DAY))
-    assert retention.prune_answers(house) == 1
-    assert [kept.body for kept in raw.find(house.storage, "neso.generation")] == [b"D"]
+    assert retention.prune_answers(pipeline) == 1
+    assert [kept.body for kept in raw.find(pipeline.storage, "neso.generation")] == [b"D"]
 
 
 def test_of_each_check_the_newest_evaluation_stays(instance: dg.DagsterInstance) -> None:

@@ -24,7 +24,7 @@ from warehouse import catalogue, health, layout
 from warehouse.clock import DAY, HOUR, instant
 from warehouse.health import Health
 from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
 from warehouse.zones import ZONES, zones_with
@@ -172,7 +172,7 @@ def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
     }.get(metric, "MW")
     if metric is Metric.GENERATION:
         for fuel, share in MIX.items():
-            rows.extend(Key(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(48)], [share] * 48)
+            rows.extend(SeriesKey(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(48)], [share] * 48)
         return
     step = 1800 if metric is Metric.CARBON_INTENSITY else HOUR
     stamps = list(range(last - 31 * DAY, last + 1, step))
@@ -180,7 +180,9 @@ def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
         # Three hours that nobody measured: the page must not draw across them.
         stamps = [ts for ts in stamps if not last - 20 * HOUR <= ts < last - 17 * HOUR]
     rows.extend(
-        Key(zone, metric, unit, "30m" if step == 1800 else "1h"), stamps, [wave(zone, metric, ts) for ts in stamps]
+        SeriesKey(zone, metric, unit, "30m" if step == 1800 else "1h"),
+        stamps,
+        [wave(zone, metric, ts) for ts in stamps],
     )
     if metric is Metric.INTERCHANGE:
         _borders(rows, zone, last)
@@ -201,7 +203,7 @@ def _borders(rows: Rows, zone: str, last: int) -> None:
         stamps = [last - HOUR * i for i in range(5)]
         into_to = math.sin(len(line.id) * 1.7 + ord(line.id[-1])) * (line.capacity_mw or 1500) * 0.8
         sign = 1 if zone == line.to_zone else -1
-        key = Key(zone, Metric.INTERCHANGE, "MW", "1h", None, other, line.id if named else None)
+        key = SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h", None, other, line.id if named else None)
         rows.extend(key, stamps, [round(sign * into_to)] * len(stamps))
 
 

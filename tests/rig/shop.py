@@ -14,8 +14,8 @@ import orjson
 from flask import Flask, Response, request
 
 from api.access.gate import Gate
-from api.access.values import Pass
-from api.access.x402.resource_server import Spans, Till
+from api.access.values import Grant
+from api.access.x402.resource_server import Spans, X402ResourceServer
 from api.http import problems
 from api.http.guard import guard
 from api.settings import Settings
@@ -49,7 +49,7 @@ def shop(gate: Gate) -> Flask:
     return app
 
 
-def _made(zone: str, entry: Pass | None) -> tuple[Response, int]:
+def _made(zone: str, entry: Grant | None) -> tuple[Response, int]:
     """The answer that the query asks for, and its rows."""
     time.sleep(request.args.get("sleep", 0.0, float))
     if "raise" in request.args:
@@ -57,7 +57,7 @@ def _made(zone: str, entry: Pass | None) -> tuple[Response, int]:
     rows = request.args.get("rows", 1, int)
     body = {
         "zone": zone,
-        "door": entry.door if entry else "open",
+        "door": entry.method if entry else "open",
         "rows": rows,
         "made": time.time_ns(),
         "more": "x" * _SIZE,
@@ -79,5 +79,7 @@ def served() -> Flask:
     clock: Callable[[], float] = time.time if not shift else lambda: time.time() + shift
     settings = Settings.from_environ(os.environ)
     gate = Gate.open(settings, os.environ.get("SHOP_MODE", "live"), clock)
-    gate.till = Till(settings, gate.accounts.ledger, True, clock, Spans(lease=int(os.environ.get("SHOP_LEASE", "60"))))
+    gate.x402 = X402ResourceServer(
+        settings, gate.accounts.ledger, True, clock, Spans(lease=int(os.environ.get("SHOP_LEASE", "60")))
+    )
     return shop(gate)

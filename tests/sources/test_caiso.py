@@ -14,7 +14,7 @@ from assets.sources.caiso.oasis import parse_lmp
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
-from warehouse.schema import Key
+from warehouse.schema import SeriesKey
 
 LMP_RT, LMP_DA, DEMAND, FUELSOURCE = (feed(f"caiso.{name}") for name in ("lmp_rt", "lmp_da", "demand", "fuelsource"))
 HUB = "TH_SP15_GEN-APND"
@@ -93,7 +93,7 @@ def test_recorded_answers_give_their_expected_rows(file, parsed, expected, state
 
 def test_a_recorded_autumn_day_of_another_node_has_25_hours(recordings):
     body = (recordings / "caiso/20191012_20191106_PRC_LMP_DAM_20200511_15_31_06_v1.csv").read_bytes()
-    rows = parse_lmp(body, "0096WD_7_N001", "DAM", Key("US-CAISO", "price_day_ahead", "USD/MWh", "1h"))
+    rows = parse_lmp(body, "0096WD_7_N001", "DAM", SeriesKey("US-CAISO", "price_day_ahead", "USD/MWh", "1h"))
     day = market_days(date(2019, 11, 3), date(2019, 11, 3), LMP_DA.tz)[0]
     starts = sorted(row.ts for row in rows)
     assert len(starts) == 601

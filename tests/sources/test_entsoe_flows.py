@@ -12,7 +12,7 @@ from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.clock import instant
 from warehouse.errors import FeedChanged
 from warehouse.market import Request
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.zones import ZONES as ALL_ZONES
 
 FLOWS = feed("entsoe.flows")
@@ -24,7 +24,7 @@ def one_way(border, way, readings, resolution="1h"):
     """`readings`: {instant: MW over the border that way}."""
     sign = 1.0 if way == INTO else -1.0
     rows = Rows()
-    key = Key(border.zone, "interchange", "MW", resolution, counterparty=border.neighbour, link=way)
+    key = SeriesKey(border.zone, "interchange", "MW", resolution, counterparty=border.neighbour, link=way)
     rows.extend(key, list(readings), [sign * value for value in readings.values()])
     return rows
 

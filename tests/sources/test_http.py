@@ -11,7 +11,7 @@ import pytest
 
 from assets.fetch import session as _http
 from assets.fetch.credentials import Credentials
-from assets.fetch.rate_limit import LONGEST_REST, Gate
+from assets.fetch.rate_limit import LONGEST_REST, RateLimiter
 from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request, Secret, Source
@@ -272,7 +272,7 @@ def test_a_slow_pace_leaves_no_second_attempt_within_patience(live: Live, clock:
 
 def test_less_than_one_request_a_minute() -> None:
     clock = Clock()
-    gate = Gate(clock.tick, clock.sleep)
+    gate = RateLimiter(clock.tick, clock.sleep)
     for _ in range(3):
         gate.enter(HOST, "/", 0.5, 0.0)
     assert clock.now == 1000.0 + 2 * 120
@@ -286,7 +286,7 @@ def test_threads_share_the_pace() -> None:
         with lock:
             turns.append(clock.now + seconds)
 
-    gate = Gate(clock.tick, sleep)
+    gate = RateLimiter(clock.tick, sleep)
     threads = [threading.Thread(target=gate.enter, args=(HOST, "/", 60_000.0, 5.0)) for _ in range(8)]
     for thread in threads:
         thread.start()

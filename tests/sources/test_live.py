@@ -21,7 +21,7 @@ import trustme
 from assets.fetch import live as _live
 from assets.fetch import session as _http
 from assets.fetch.credentials import Credentials
-from assets.fetch.live import Limits, Live
+from assets.fetch.live import Live, TransferLimits
 from assets.fetch.session import Session
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
@@ -46,7 +46,7 @@ FEED = Feed(
 )
 SOURCE = Source("example", "Example", "", (HOST, MIRROR), 60_000, "", "", "", "yes", (FEED,))
 QUESTION = Request("example.price", f"https://{HOST}/price", (("day[]", "2026-03-29"),))
-LIMITS = Limits(connect=1.0, silence=0.4, whole=1.0)
+LIMITS = TransferLimits(connect=1.0, silence=0.4, whole=1.0)
 SECRET = "s3cret-and-long"
 
 Script = Callable[[BaseHTTPRequestHandler], None]

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from scipy.stats import percentileofscore
 
 from warehouse.context import Reading, readings
-from warehouse.window_stats import Trail
+from warehouse.window_stats import SeriesHistory
 
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
 START = NOW - 720 * HOUR
 
 
-def trail(rows, tz="UTC") -> Trail:
+def trail(rows, tz="UTC") -> SeriesHistory:
     """`rows` are (start, seconds, value or None)."""
-    return Trail(
+    return SeriesHistory(
         np.array([r[0] for r in rows], np.int64),
         np.array([r[1] for r in rows], np.int64),
         np.array([math.nan if r[2] is None else r[2] for r in rows], np.float64),
@@ -31,13 +31,13 @@ def trail(rows, tz="UTC") -> Trail:
     )
 
 
-def hourly(values, now, extra=(), seconds=HOUR) -> Trail:
+def hourly(values, now, extra=(), seconds=HOUR) -> SeriesHistory:
     """720 hourly values up to NOW (None: no row), the current row, and further ones."""
     rows = [(START + i * HOUR, HOUR, v) for i, v in enumerate(values)]
     return trail([*rows, (NOW, seconds, now), *extra])
 
 
-def read(one: Trail, as_of: int = NOW + 60) -> Reading:
+def read(one: SeriesHistory, as_of: int = NOW + 60) -> Reading:
     found = readings([one], as_of)[0]
     assert found is not None
     return found

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, instant
-from warehouse.monthfile import Slot
-from warehouse.reader import Stretch
+from warehouse.monthfile import RowLabels
+from warehouse.reader import RowColumns
 from warehouse.resample import chunks, means
 
 AT = instant("2026-05-04T00:00:00Z")
 
 
-def stretch(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = "a") -> Stretch:
+def stretch(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = "a") -> RowColumns:
     """Rows of one lane: start, value, resolution."""
     kinds = sorted({resolution for _, _, resolution in rows}, key=RESOLUTIONS.__getitem__)
-    slots = tuple(Slot(None, None, None, unit, kind, source, f"{source}.x") for kind in kinds)
-    return Stretch(
-        slots,
+    labels = tuple(RowLabels(None, None, None, unit, kind, source, f"{source}.x") for kind in kinds)
+    return RowColumns(
+        labels,
         np.array([kinds.index(r) for _, _, r in rows], np.int32),
         np.array([t for t, _, _ in rows], np.int64),
         np.array([v for _, v, _ in rows], np.float64),
@@ -55,32 +55,32 @@ def test_a_civil_day_has_the_hours_that_it_has(day: str, hours: int) -> None:
 
 
 def test_where_the_unit_changes_within_an_interval_there_is_no_mean() -> None:
-    slots = tuple(Slot(None, None, None, unit, "30m", "a", "a.x") for unit in ("PLN/MWh", "EUR/MWh"))
-    rows = Stretch(
-        slots,
+    labels = tuple(RowLabels(None, None, None, unit, "30m", "a", "a.x") for unit in ("PLN/MWh", "EUR/MWh"))
+    rows = RowColumns(
+        labels,
         np.array([0, 1, 1, 1], np.int32),
         AT + np.arange(4, dtype=np.int64) * 1800,
         np.array([1.0, 2.0, 3.0, 5.0]),
     )
     found = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
-    assert [(found.slots[code].unit, float(value)) for code, value in zip(found.slot, found.value, strict=True)] == [
+    assert [(found.labels[code].unit, float(value)) for code, value in zip(found.label, found.value, strict=True)] == [
         ("EUR/MWh", 4.0)
     ]
 
 
 def test_a_mean_of_several_sources_names_them_all() -> None:
-    slots = tuple(Slot(None, None, None, "MW", "30m", source, f"{source}.x") for source in ("b", "a"))
-    rows = Stretch(slots, np.array([0, 1, 0, 0], np.int32), AT + np.arange(4, dtype=np.int64) * 1800, np.ones(4))
+    labels = tuple(RowLabels(None, None, None, "MW", "30m", source, f"{source}.x") for source in ("b", "a"))
+    rows = RowColumns(labels, np.array([0, 1, 0, 0], np.int32), AT + np.arange(4, dtype=np.int64) * 1800, np.ones(4))
     found = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
-    assert [found.slots[code].source for code in found.slot] == ["a, b", "b"]
+    assert [found.labels[code].source for code in found.label] == ["a, b", "b"]
 
 
 def test_fuels_keep_their_order_and_stay_apart() -> None:
-    slots = tuple(Slot(fuel, None, None, "MW", "30m", "a", "a.x") for fuel in ("wind", "gas"))
+    labels = tuple(RowLabels(fuel, None, None, "MW", "30m", "a", "a.x") for fuel in ("wind", "gas"))
     starts = np.repeat(AT + np.arange(2, dtype=np.int64) * 1800, 2)
-    rows = Stretch(slots, np.array([1, 0, 1, 0], np.int32), starts, np.array([1.0, 5, 3, 9]))
+    rows = RowColumns(labels, np.array([1, 0, 1, 0], np.int32), starts, np.array([1.0, 5, 3, 9]))
     found = means(rows, Window(AT, AT + HOUR), "1h", "UTC")
-    assert [(found.slots[code].fuel, float(v)) for code, v in zip(found.slot, found.value, strict=True)] == [
+    assert [(found.labels[code].fuel, float(v)) for code, v in zip(found.label, found.value, strict=True)] == [
         ("gas", 2.0),
         ("wind", 7.0),
     ]

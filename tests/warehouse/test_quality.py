@@ -14,7 +14,7 @@ from warehouse.clock import HOUR, MarketDay, Window, instant
 from warehouse.market import Feed, Metric, Publication
 from warehouse.quality import judge, to_json
 from warehouse.ranges import PEAK_MW, physical
-from warehouse.schema import Key, Row, Rows
+from warehouse.schema import Row, Rows, SeriesKey
 from warehouse.zones import ZONES
 
 DAY = MarketDay(date(2026, 3, 2), "Europe/Brussels")
@@ -77,7 +77,7 @@ def test_a_clean_day_is_kept_whole_and_without_a_word() -> None:
 
 def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
     rows = series(DAY)
-    rows.strips[Key("FR", "demand", "MW", "1h")].values[5] = 5_000_000.0
+    rows.strips[SeriesKey("FR", "demand", "MW", "1h")].values[5] = 5_000_000.0
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert len(verdict.kept) == 23
     assert [r.value for r in verdict.quarantined] == [5_000_000.0]
@@ -210,7 +210,7 @@ def test_a_series_that_stands_still_is_told() -> None:
 
 def test_a_leap_between_neighbours_is_told_and_a_step_over_a_hole_is_not() -> None:
     rows = series(DAY)
-    rows.strips[Key("FR", "demand", "MW", "1h")].values[9] = 90_000.0
+    rows.strips[SeriesKey("FR", "demand", "MW", "1h")].values[9] = 90_000.0
     assert checks(rows) == {"leap": 2}
     gone = Rows.of(r for r in rows if r.ts not in (DAY.start + 8 * HOUR, DAY.start + 10 * HOUR))
     assert checks(gone) == {"hole": 2}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from warehouse import series
-from warehouse.caches import Memory, Recent
+from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, Window, instant
-from warehouse.reader import MonthFile, Moved, Reader, joined
-from warehouse.schema import Key, Rows
+from warehouse.reader import FileReplaced, MonthFile, Reader, joined
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 RANKS = {"fine.all": 1, "hourly.all": 9}
@@ -42,11 +42,13 @@ def storage(tmp_path: Path) -> Counting:
     found = Counting(tmp_path)
     rows = Rows()
     rows.extend(
-        Key("GB", "demand", "MW", "1h"), [MAY - day * DAY for day in range(3650)], [float(day) for day in range(3650)]
+        SeriesKey("GB", "demand", "MW", "1h"),
+        [MAY - day * DAY for day in range(3650)],
+        [float(day) for day in range(3650)],
     )
-    rows.extend(Key("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(500)], [1.0] * 500)
+    rows.extend(SeriesKey("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(500)], [1.0] * 500)
     rows.extend(
-        Key("GB", "interchange", "MW", "5m", counterparty="FR", link="ifa"),
+        SeriesKey("GB", "interchange", "MW", "5m", counterparty="FR", link="ifa"),
         [MAY + i * 300 for i in range(500)],
         [2.0] * 500,
     )
@@ -82,7 +84,7 @@ def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     assert set(reader.rows(file, "net").value) == {1.0}
-    assert {slot.link for slot in reader.rows(file, "borders").slots} == {"ifa"}
+    assert {label.link for label in reader.rows(file, "borders").labels} == {"ifa"}
     assert reader.sources(file) == {"net": {"fine"}, "borders": {"fine"}}
 
 
@@ -98,7 +100,7 @@ def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
 
 def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     rows = Rows()
-    rows.extend(Key("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(100, 300)], [7.0] * 200)
+    rows.extend(SeriesKey("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(100, 300)], [7.0] * 200)
     series.fold(storage, "fine.all", rows, {}, RANKS, 5)
     reader = Reader(storage, 1_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
@@ -116,7 +118,7 @@ def test_a_new_file_is_another_identity(storage: Counting) -> None:
     [before] = reader.files("GB", "demand", window)
     old = reader.rows(before, "net").value.tolist()
     rows = Rows()
-    rows.extend(Key("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
+    rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
     series.fold(storage, "fine.all", rows, {}, RANKS, 2)
     [after] = reader.files("GB", "demand", window)
     assert after != before
@@ -127,7 +129,7 @@ def test_a_new_file_is_another_identity(storage: Counting) -> None:
 def test_a_file_replaced_between_finding_and_reading_is_found_out(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     [file] = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY))
-    with pytest.raises(Moved):
+    with pytest.raises(FileReplaced):
         reader.rows(MonthFile(file.month, file.key, file.identity._replace(version=1)), "net")
 
 
@@ -145,7 +147,7 @@ def test_a_file_too_large_for_the_bound_is_read_all_the_same(storage: Counting) 
 
 
 def test_memory_gives_up_what_was_unused_longest() -> None:
-    memory = Memory(30)
+    memory = LruCache(30)
     for key in "abc":
         memory.get(key, lambda key=key: (key, 10))
     assert memory.get("a", lambda: ("again", 10)) == "a"
@@ -159,15 +161,15 @@ def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     both = joined([reader.rows(file, "net"), reader.rows(file, "borders")])
-    assert len(both.slots) == 2
-    assert np.bincount(both.slot).tolist() == [500, 500]
+    assert len(both.labels) == 2
+    assert np.bincount(both.label).tolist() == [500, 500]
     assert len(joined([])) == 0
 
 
 def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     now, found = [50.0], iter("abcdef")
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    recent = Recent(0.2)
+    recent = TtlCache(0.2)
     assert recent.get("key", lambda: next(found)) == "a"
     now[0] += 0.19
     assert recent.get("key", lambda: next(found)) == "a"
@@ -175,7 +177,9 @@ def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch)
     assert recent.get("key", lambda: next(found)) == "b"
     recent.forget("key")
     assert recent.get("key", lambda: next(found)) == "c"
-    assert [Recent(0).get("key", lambda: next(found)) for _ in range(2)] == ["d", "e"], "nothing is trusted for no time"
+    assert [TtlCache(0).get("key", lambda: next(found)) for _ in range(2)] == ["d", "e"], (
+        "nothing is trusted for no time"
+    )
 
 
 def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_two(
@@ -184,14 +188,14 @@ def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_tw
 ) -> None:
     now = [50.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    reader = Reader(storage, 10_000_000, trust_s=0.2)
+    reader = Reader(storage, 10_000_000, ttl_s=0.2)
     window = Window(MAY - 2 * DAY, MAY)
     [before] = reader.files("GB", "demand", window)
     rows = Rows()
-    rows.extend(Key("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
+    rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
     series.fold(storage, "fine.all", rows, {}, RANKS, 2)
     assert reader.files("GB", "demand", window) == [before]
-    with pytest.raises(Moved):
+    with pytest.raises(FileReplaced):
         reader.rows(before, "net")
     [after] = reader.files("GB", "demand", window)
     assert 777.0 in reader.rows(after, "net").value

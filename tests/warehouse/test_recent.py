@@ -8,7 +8,7 @@ import pytest
 
 from warehouse import layout, series
 from warehouse.recent import recent
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 HOUR, DAY = 3600, 86400
@@ -24,7 +24,7 @@ def folder(tmp_path):
 def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **lane):
     rows = Rows()
     ts = [start + i * step for i in range(count)]
-    rows.extend(Key("GB", "price", "GBP/MWh", resolution, **lane), ts, [float(i) for i in range(count)])
+    rows.extend(SeriesKey("GB", "price", "GBP/MWh", resolution, **lane), ts, [float(i) for i in range(count)])
     series.fold(folder, feed, rows, {}, RANKS, 1)
 
 

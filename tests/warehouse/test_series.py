@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from warehouse import layout, monthfile, series, vintages
 from warehouse.clock import RESOLUTIONS, Window, month_of
 from warehouse.errors import StorageError
-from warehouse.schema import SCHEMA, Key, Row, Rows
+from warehouse.schema import SCHEMA, Row, Rows, SeriesKey
 from warehouse.storage import Folder
 from warehouse.vintages import Month
 
@@ -202,7 +202,7 @@ def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ran
     step = RESOLUTIONS[resolution]
     rows = Rows()
     rows.extend(
-        Key("GB", metric, "MW", resolution, **lane),
+        SeriesKey("GB", metric, "MW", resolution, **lane),
         [start + i * step for i in range(len(values))],
         [float(v) for v in values],
     )
@@ -352,8 +352,8 @@ def test_a_file_that_does_not_decode_is_an_error(folder):
 # --- files ----------------------------------------------------------------------------------------------------------
 
 texts = st.one_of(st.none(), st.sampled_from(["a", "b", "çé"]))
-slots = st.builds(
-    monthfile.Slot,
+labels = st.builds(
+    monthfile.RowLabels,
     texts,
     texts,
     texts,
@@ -366,7 +366,7 @@ slots = st.builds(
 
 @st.composite
 def versions(draw):
-    own = tuple(dict.fromkeys(draw(st.lists(slots, min_size=1, max_size=5))))
+    own = tuple(dict.fromkeys(draw(st.lists(labels, min_size=1, max_size=5))))
     rows = draw(
         st.lists(
             st.tuples(
@@ -385,9 +385,9 @@ def versions(draw):
 
 def spelled(found):
     return sorted(
-        (tuple(part or "" for part in found.slots[s]), *rest)
+        (tuple(part or "" for part in found.labels[s]), *rest)
         for s, *rest in zip(
-            found.slot.tolist(),
+            found.label.tolist(),
             found.ts.tolist(),
             found.value.tolist(),
             found.known_at.tolist(),
@@ -407,14 +407,14 @@ def test_equal_versions_give_equal_bytes(found, random):
     order = list(range(len(found)))
     random.shuffle(order)
     spare = monthfile.Versions(
-        (monthfile.Slot("z", None, None, "MW", "5m", "s", "s.z"), *found.slots),
-        found.slot + 1,
+        (monthfile.RowLabels("z", None, None, "MW", "5m", "s", "s.z"), *found.labels),
+        found.label + 1,
         found.ts,
         found.value,
         found.known_at,
         found.superseded_at,
     ).take(np.array(order, np.int64))
-    once = {(s, t, k) for s, t, k in zip(found.slot.tolist(), found.ts.tolist(), found.known_at.tolist(), strict=True)}
+    once = {(s, t, k) for s, t, k in zip(found.label.tolist(), found.ts.tolist(), found.known_at.tolist(), strict=True)}
     if len(once) == len(found):
         assert monthfile.encode(spare, "GB", "demand") == monthfile.encode(found, "GB", "demand")
 

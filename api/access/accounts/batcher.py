@@ -22,7 +22,7 @@ class _Turn:
     over: bool = False
 
 
-class Together(Generic[Asked, Told]):
+class Batcher(Generic[Asked, Told]):
     """Whoever finds nobody at work answers all that wait by then, its own question among them; the rest wait for it.
 
     One that asks alone waits for nobody. `answer` gets at least one question and gives an answer for each, in their order; what it

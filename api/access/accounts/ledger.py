@@ -26,7 +26,7 @@ _C = PAYMENTS.c
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PaymentTerms:
     """One authorization and what it is to buy. Addresses and nonce in lower case, amount in smallest units."""
 
     network: str
@@ -43,13 +43,13 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A row of the ledger as it was read; `attempt` is what a change must still find there."""
 
     id: int
     attempt: int
     state: State
-    terms: Terms
+    terms: PaymentTerms
     facilitator: str
     tx: str
     error: str
@@ -58,7 +58,7 @@ class Entry:
     created: int
     updated: int
 
-    def same(self, terms: Terms) -> bool:
+    def same(self, terms: PaymentTerms) -> bool:
         """Whether the very same payment asks for the very same answer."""
         return self.terms == terms
 
@@ -69,13 +69,13 @@ class Ledger:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def find(self, terms: Terms) -> Entry | None:
+    def find(self, terms: PaymentTerms) -> LedgerEntry | None:
         """The row of an authorization."""
         with self._engine.connect() as connection:
             row = connection.execute(select(*_ENTRY).where(_is(terms))).mappings().first()
         return _entry(row) if row else None
 
-    def claim(self, terms: Terms, facilitator: str, now: int) -> Entry | None:
+    def claim(self, terms: PaymentTerms, facilitator: str, now: int) -> LedgerEntry | None:
         """A row in state verified, new or released before; None where another call has it."""
         values = {
             **_columns(terms),
@@ -98,30 +98,30 @@ class Ledger:
             return None
         return self.find(terms)
 
-    def settling(self, entry: Entry, now: int, answer: Answer | None = None) -> Entry | None:
+    def settling(self, entry: LedgerEntry, now: int, answer: Answer | None = None) -> LedgerEntry | None:
         """Claims the right to settle (keeping the answer, where it is new); None where the row has moved on."""
         values: dict[str, object] = {"state": "settling", "attempt": _C.attempt + 1}
         if answer is not None:
             values |= {"answer_body": answer.body, "answer_headers": orjson.dumps(answer.headers).decode()}
         return self._change(entry, now, values)
 
-    def settled(self, entry: Entry, now: int, tx: str, answered: bool) -> Entry | None:
+    def settled(self, entry: LedgerEntry, now: int, tx: str, answered: bool) -> LedgerEntry | None:
         """The money is ours. `answered`: the answer goes out now; else it waits for the payer to ask again."""
         return self._change(entry, now, {"state": "settled", "tx": tx, "answered": now if answered else None})
 
-    def failed(self, entry: Entry, now: int, error: str) -> Entry | None:
+    def failed(self, entry: LedgerEntry, now: int, error: str) -> LedgerEntry | None:
         """No money moved, nor will by this authorization."""
         return self._change(entry, now, {"state": "failed", "error": error, "answer_body": None})
 
-    def unknown(self, entry: Entry, now: int, tx: str = "") -> Entry | None:
+    def unknown(self, entry: LedgerEntry, now: int, tx: str = "") -> LedgerEntry | None:
         """The money may have moved; only the chain, or a facilitator asked again, can tell."""
         return self._change(entry, now, {"state": "unknown", "tx": tx or entry.tx})
 
-    def released(self, entry: Entry, now: int) -> Entry | None:
+    def released(self, entry: LedgerEntry, now: int) -> LedgerEntry | None:
         """No money moved; the same authorization may come again."""
         return self._change(entry, now, {"state": "released", "answer_body": None})
 
-    def replay(self, entry: Entry, now: int, window: int, most: int) -> Answer | None:
+    def replay(self, entry: LedgerEntry, now: int, window: int, most: int) -> Answer | None:
         """The kept answer of a settled row: as often as it was never given out, then `most` times within `window`."""
         fresh = or_(_C.answered.is_(None), and_(_C.answered > now - window, _C.replays < most))
         again = (
@@ -147,13 +147,13 @@ class Ledger:
             forget = update(PAYMENTS).where(_C.state == "settled", _C.answer_body.is_not(None), done)
             connection.execute(forget.values(answer_body=None, answer_headers=None))
 
-    def in_doubt(self, limit: int = 100) -> list[Entry]:
+    def in_doubt(self, limit: int = 100) -> list[LedgerEntry]:
         """Rows in state unknown, the oldest first."""
         query = select(*_ENTRY).where(_C.state == "unknown").order_by(_C.updated).limit(limit)
         with self._engine.connect() as connection:
             return [_entry(row) for row in connection.execute(query).mappings()]
 
-    def _change(self, entry: Entry, now: int, values: Mapping[str, object]) -> Entry | None:
+    def _change(self, entry: LedgerEntry, now: int, values: Mapping[str, object]) -> LedgerEntry | None:
         mine = (_C.id == entry.id, _C.attempt == entry.attempt, _C.state == entry.state)
         change = update(PAYMENTS).where(*mine).values(**values, updated=now).returning(*_ENTRY)
         with self._engine.begin() as connection:
@@ -161,19 +161,19 @@ class Ledger:
         return _entry(row) if row else None
 
 
-_TERMS = tuple(Terms.__slots__)
+_TERMS = tuple(PaymentTerms.__slots__)
 _OWN = ("id", "attempt", "state", "facilitator", "tx", "error", "answered", "replays", "created", "updated")
 _ENTRY = [_C[name] for name in (*_OWN, *_TERMS)]
 """All but the answer, which may be half a megabyte."""
 
 
-def _is(terms: Terms) -> ColumnElement[bool]:
+def _is(terms: PaymentTerms) -> ColumnElement[bool]:
     return and_(_C.network == terms.network, _C.payer == terms.payer, _C.nonce == terms.nonce)
 
 
-def _columns(terms: Terms) -> dict[str, Any]:
+def _columns(terms: PaymentTerms) -> dict[str, Any]:
     return {name: getattr(terms, name) for name in _TERMS}
 
 
-def _entry(row: RowMapping) -> Entry:
-    return Entry(terms=Terms(**{name: row[name] for name in _TERMS}), **{name: row[name] for name in _OWN})
+def _entry(row: RowMapping) -> LedgerEntry:
+    return LedgerEntry(terms=PaymentTerms(**{name: row[name] for name in _TERMS}), **{name: row[name] for name in _OWN})

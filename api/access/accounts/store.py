@@ -15,9 +15,9 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from api.access.accounts.ledger import Ledger
 from api.access.accounts.tables import KEYS, REPEATS, SIGN_UPS, USAGE, migrate, open_engine
-from api.access.accounts.usage_counter import Hot
-from api.access.accounts.usage_counter_postgres import Postgres
-from api.access.accounts.usage_counter_sqlite import Sqlite
+from api.access.accounts.usage_counter import UsageCounter
+from api.access.accounts.usage_counter_postgres import PostgresUsageCounter
+from api.access.accounts.usage_counter_sqlite import SqliteUsageCounter
 from warehouse.clock import DAY, HOUR
 from warehouse.errors import CallerError
 
@@ -82,7 +82,9 @@ class Accounts:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._hot: Hot = Sqlite(engine.url) if engine.dialect.name == "sqlite" else Postgres(engine.url)
+        self._hot: UsageCounter = (
+            SqliteUsageCounter(engine.url) if engine.dialect.name == "sqlite" else PostgresUsageCounter(engine.url)
+        )
         self.ledger = Ledger(engine)
 
     @classmethod

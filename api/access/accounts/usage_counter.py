@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-Row = tuple[Any, ...]
+UsageRow = tuple[Any, ...]
 
 TAKE_BACK = "UPDATE usage SET calls = calls - 1 WHERE key_id = {0} AND day = {0} AND calls > 0"
 LOOK = """
@@ -19,23 +19,23 @@ WHERE keys.digest = {0} AND keys.revoked IS NULL
 """
 
 
-class Hot(Protocol):
+class UsageCounter(Protocol):
     """What is asked at every keyed call. Raises AccountsUnavailable."""
 
-    def count(self, digest: bytes, day: int, limit: int) -> Row | None:
+    def count(self, digest: bytes, day: int, limit: int) -> UsageRow | None:
         """Counts a call: (key, the day's calls with it), or None where the key is not live or holds `limit` already."""
 
     def take_back(self, key: int, day: int) -> int:
         """Takes a counted call back; the day's calls without it."""
 
-    def look(self, digest: bytes, day: int) -> Row | None:
+    def look(self, digest: bytes, day: int) -> UsageRow | None:
         """(key, when it was made, the day's calls) of a live key."""
 
     def close(self) -> None:
         """Closes everything; nothing may be running."""
 
 
-class Call(NamedTuple):
+class CountedCall(NamedTuple):
     """A call that is to be counted."""
 
     digest: bytes
@@ -43,7 +43,7 @@ class Call(NamedTuple):
     limit: int
 
 
-def numbered(digests: Sequence[bytes], found: Mapping[bytes, tuple[int, int]]) -> list[Row | None]:
+def numbered(digests: Sequence[bytes], found: Mapping[bytes, tuple[int, int]]) -> list[UsageRow | None]:
     """What `count` tells of calls counted together, from each key's id and its calls before them."""
     numbers = {digest: itertools.count(before + 1) for digest, (_, before) in found.items()}
     return [(found[digest][0], next(numbers[digest])) if digest in found else None for digest in digests]

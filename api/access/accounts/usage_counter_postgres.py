@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from api.access.accounts.batcher import Together
+from api.access.accounts.batcher import Batcher
 from api.access.accounts.tables import AccountsUnavailable
-from api.access.accounts.usage_counter import LOOK, TAKE_BACK, Call, Row, numbered
+from api.access.accounts.usage_counter import LOOK, TAKE_BACK, CountedCall, UsageRow, numbered
 
 # The comparison and the count are one act: no row changes where a key has not room for all its calls. Two that count the
 # same keys take their locks in one order.
@@ -28,7 +28,7 @@ SELECT asked.digest, counted.key_id, counted.calls - asked.calls FROM counted JO
 """
 
 
-class Postgres:
+class PostgresUsageCounter:
     """By default PostgreSQL has a hundred connections for all workers of all hosts."""
 
     MOST = 8
@@ -41,16 +41,16 @@ class Postgres:
         self._address = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._begin()
 
-    def count(self, digest: bytes, day: int, limit: int) -> Row | None:
+    def count(self, digest: bytes, day: int, limit: int) -> UsageRow | None:
         if self._pid != os.getpid():
             self._begin()
-        return self._counted.ask(Call(digest, day, limit))
+        return self._counted.ask(CountedCall(digest, day, limit))
 
     def take_back(self, key: int, day: int) -> int:
         rows = self._all(TAKE_BACK.format("%s") + " RETURNING calls", (key, day))
         return int(rows[0][0]) if rows else 0
 
-    def look(self, digest: bytes, day: int) -> Row | None:
+    def look(self, digest: bytes, day: int) -> UsageRow | None:
         rows = self._all(LOOK.format("%s"), (day, digest))
         return rows[0] if rows else None
 
@@ -58,7 +58,7 @@ class Postgres:
         while self._idle:
             self._idle.pop().connection.close()
 
-    def _count_all(self, calls: Sequence[Call]) -> Sequence[Row | None]:
+    def _count_all(self, calls: Sequence[CountedCall]) -> Sequence[UsageRow | None]:
         """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
         days = {(call.day, call.limit) for call in calls}
         if len(days) > 1:
@@ -71,13 +71,13 @@ class Postgres:
             for digest, row in zip(digests, told, strict=True)
         ]
 
-    def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[Row | None]:
+    def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None]:
         """None, and nothing counted, for each call of a key that has not room for all of its calls."""
         wanted = Counter(digests)
         rows = self._all(_COUNT_ALL, (list(wanted), list(wanted.values()), day, limit))
         return numbered(digests, {digest: (key, before) for digest, key, before in rows})
 
-    def _all(self, statement: str, values: Sequence[object]) -> list[Row]:
+    def _all(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
         if self._pid != os.getpid():  # forked: the parent's connections are the parent's
             self._begin()
         with self._free:
@@ -94,12 +94,12 @@ class Postgres:
 
     def _begin(self) -> None:
         self._pid, self._idle, self._free = os.getpid(), deque[Any](), threading.Semaphore(self.MOST)
-        self._counted = Together(self._count_all)
+        self._counted = Batcher(self._count_all)
 
-    def _run(self, statement: str, values: Sequence[object]) -> list[Row]:
+    def _run(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
         cursor = self._idle.pop() if self._idle else self._cursor()
         try:
-            rows: list[Row] = cursor.execute(statement, values).fetchall()
+            rows: list[UsageRow] = cursor.execute(statement, values).fetchall()
         except self._lost:
             cursor.connection.close()
             raise

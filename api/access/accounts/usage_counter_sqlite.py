@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import URL
 
-from api.access.accounts.batcher import Together
+from api.access.accounts.batcher import Batcher
 from api.access.accounts.tables import AccountsUnavailable
-from api.access.accounts.usage_counter import LOOK, TAKE_BACK, Call, Row, numbered
+from api.access.accounts.usage_counter import LOOK, TAKE_BACK, CountedCall, UsageRow, numbered
 
 _LOOK_AT_ALL = """
 SELECT keys.digest, keys.id, coalesce(usage.calls, 0) FROM keys
@@ -32,7 +32,7 @@ DO UPDATE SET calls = CASE WHEN usage.calls + excluded.calls <= ? THEN usage.cal
 _CALLS = "SELECT calls FROM usage WHERE key_id = ? AND day = ?"
 
 
-class Sqlite:
+class SqliteUsageCounter:
     """SQLite holds its write lock until a statement has given its last row.
 
     A statement that returns rows is not over before Python has its global lock again, which under load takes
@@ -44,17 +44,17 @@ class Sqlite:
         self._path = url.database or ""
         self._begin()
 
-    def count(self, digest: bytes, day: int, limit: int) -> Row | None:
+    def count(self, digest: bytes, day: int, limit: int) -> UsageRow | None:
         if self._pid != os.getpid():
             self._begin()
-        return self._counted.ask(Call(digest, day, limit))
+        return self._counted.ask(CountedCall(digest, day, limit))
 
     def take_back(self, key: int, day: int) -> int:
         self._run(TAKE_BACK.format("?"), (key, day))
         rows = self._run(_CALLS, (key, day))
         return int(rows[0][0]) if rows else 0
 
-    def look(self, digest: bytes, day: int) -> Row | None:
+    def look(self, digest: bytes, day: int) -> UsageRow | None:
         rows = self._run(LOOK.format("?"), (day, digest))
         return rows[0] if rows else None
 
@@ -62,17 +62,17 @@ class Sqlite:
         while self._idle:
             self._idle.pop().close()
 
-    def _count_all(self, calls: Sequence[Call]) -> Sequence[Row | None]:
+    def _count_all(self, calls: Sequence[CountedCall]) -> Sequence[UsageRow | None]:
         """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
         days = {(call.day, call.limit) for call in calls}
         told = self._count_at_once([call.digest for call in calls], *days.pop()) if len(days) == 1 else None
         return [self._count_alone(call) for call in calls] if told is None else told
 
-    def _count_alone(self, call: Call) -> Row | None:
+    def _count_alone(self, call: CountedCall) -> UsageRow | None:
         told = self._count_at_once([call.digest], call.day, call.limit)
         return told[0] if told else None
 
-    def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[Row | None] | None:
+    def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None] | None:
         """None, and nothing counted, where a key has not room for its calls."""
         wanted = Counter(digests)
         found = self._run(_LOOK_AT_ALL.format(_places(len(wanted), "?")), (day, *wanted))
@@ -86,7 +86,7 @@ class Sqlite:
                 return None
         return numbered(digests, {digest: (key, used) for digest, key, used in found})
 
-    def _run(self, statement: str, values: Sequence[object]) -> list[Row]:
+    def _run(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
         connection = self._connection()
         try:
             rows = connection.execute(statement, values).fetchall()
@@ -101,7 +101,7 @@ class Sqlite:
 
     def _begin(self) -> None:
         self._pid, self._idle = os.getpid(), deque[sqlite3.Connection]()
-        self._counted = Together(self._count_all)
+        self._counted = Batcher(self._count_all)
 
     def _connection(self) -> sqlite3.Connection:
         if self._pid != os.getpid():  # forked: the parent's connections are the parent's

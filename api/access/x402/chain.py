@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.accounts.ledger import Terms
+from api.access.accounts.ledger import PaymentTerms
 from api.access.x402.json_post import NoReply, NotReached, post
 from api.access.x402.requirements import USDC
 
@@ -51,7 +51,7 @@ class Chain:
     url: str
     timeout_s: float = 3.0
 
-    def look(self, terms: Terms, since: int) -> Paid | Unspent | Cancelled:
+    def look(self, terms: PaymentTerms, since: int) -> Paid | Unspent | Cancelled:
         """What became of an authorization that was first seen at `since`. Raises ChainUnavailable."""
         block = self._call("eth_getBlockByNumber", ["latest", False])
         number, at = _number(_field(block, "number")), _number(_field(block, "timestamp"))
@@ -73,7 +73,7 @@ class Chain:
         """Whether a transaction is in a block and did nothing. Raises ChainUnavailable, also where it is in none."""
         return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
 
-    def _paid_us(self, tx: str, terms: Terms) -> bool:
+    def _paid_us(self, tx: str, terms: PaymentTerms) -> bool:
         receipt = self._call("eth_getTransactionReceipt", [tx])
         wanted = [_TRANSFER, "0x" + _word(terms.payer), "0x" + _word(terms.pay_to)]
         return any(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from api.access.x402.cdp_token import token
-from api.access.x402.json_post import NoReply, NotReached, Reply, post
+from api.access.x402.json_post import JsonReply, NoReply, NotReached, post
 from api.access.x402.payload import Payment
 from api.access.x402.requirements import NETWORK, NETWORK_V1, NONCE_USED
 from api.settings import Facilitator
@@ -92,7 +92,7 @@ class Facilitators:
         last: Refused | Unreachable = Unreachable()
         for facilitator in self._order(""):
             reply = self._ask(facilitator, "verify", payment, requirement, self.patience.verify)
-            document = reply.document if isinstance(reply, Reply) else None
+            document = reply.document if isinstance(reply, JsonReply) else None
             if document is None or not isinstance(document.get("isValid"), bool) or _other_payer(document, payment):
                 self._resting[facilitator.url] = self.clock() + _REST_S
                 continue
@@ -136,7 +136,7 @@ class Facilitators:
     ) -> Settled | Refused | Unreachable | Doubtful | None:
         """One facilitator's outcome; None where it failed by its own account and the next may be asked."""
         reply = self._ask(facilitator, "settle", payment, requirement, self.patience.settle)
-        if isinstance(reply, Reply) and reply.document and reply.document.get("errorReason") == _PENDING:
+        if isinstance(reply, JsonReply) and reply.document and reply.document.get("errorReason") == _PENDING:
             time.sleep(self.patience.pending)  # asked again with the same payment it tells how that one ended
             reply = self._ask(facilitator, "settle", payment, requirement, self.patience.settle)
         if isinstance(reply, NotReached):
@@ -157,7 +157,7 @@ class Facilitators:
         payment: Payment,
         requirement: Mapping[str, Any],
         read_s: float,
-    ) -> Reply | NotReached | NoReply:
+    ) -> JsonReply | NotReached | NoReply:
         question = {
             "x402Version": payment.version,
             "paymentPayload": payment.document,

@@ -29,7 +29,7 @@ class NoReply(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class JsonReply:
     """An answer; `document` is None where its body is no JSON object."""
 
     status: int
@@ -69,7 +69,7 @@ class _Connection:
 
 def post(
     url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str, str], connect_s: float, read_s: float
-) -> Reply:
+) -> JsonReply:
     """Asks once, following no redirect. Raises NotReached or NoReply, never anything else."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -89,7 +89,7 @@ def post(
             "POST", target, body, {"Content-Type": "application/json", "Accept": "application/json", **headers}
         )
         response = connection.getresponse()
-        return Reply(response.status, _object(response.read(_MOST_BYTES)))
+        return JsonReply(response.status, _object(response.read(_MOST_BYTES)))
     except (OSError, HTTPException) as fault:
         raise NoReply(type(fault).__name__) from None
     finally:

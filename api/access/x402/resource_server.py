@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from api.access.accounts.ledger import Entry, Ledger, Terms
+from api.access.accounts.ledger import Ledger, LedgerEntry, PaymentTerms
 from api.access.accounts.tables import AccountsUnavailable
 from api.access.prices import PRICES
-from api.access.values import Answer, Call, Pass, Receipt, Refusal
+from api.access.values import Answer, Call, Grant, Receipt, Refusal
 from api.access.x402 import requirements as say
 from api.access.x402.chain import Cancelled, Chain, ChainUnavailable, Paid, Unspent
 from api.access.x402.facilitators import Doubtful, Facilitators, Patience, Refused, Settled, Unreachable
@@ -45,7 +45,7 @@ class Spans:
     patience: Patience = field(default_factory=Patience)
 
 
-class Till:
+class X402ResourceServer:
     """Takes payments for one worker."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Till:
         detail = f"{refusal.detail} A payment (x402) is taken now."
         return replace(refusal, detail=detail, headers=(*refusal.headers, *offered))
 
-    def admit(self, call: Call) -> Pass | Answer | Refusal:
+    def admit(self, call: Call) -> Grant | Answer | Refusal:
         """A pass for a payment that a facilitator found good, or what became of it when it came before."""
         self._tend()
         try:
@@ -99,7 +99,7 @@ class Till:
 
     # A payment's first time
 
-    def _fresh(self, payment: Payment, asked: Terms, call: Call) -> Pass | Answer | Refusal:
+    def _fresh(self, payment: Payment, asked: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
         if code := mismatch(payment, asked.pay_to, PRICES[call.price].units, self._now):
             return self.offer(call, code)
         verdict = self._facilitators.verify(payment, self._requirement(payment.version, call))
@@ -112,9 +112,9 @@ class Till:
             held = self._ledger.find(asked)
             return self._again(held, payment, asked, call) if held else say.busy()
         self._note(entry)
-        return Pass("payment", lambda made: self._settle(entry, payment, call, made), lambda: self._release(entry))
+        return Grant("payment", lambda made: self._settle(entry, payment, call, made), lambda: self._release(entry))
 
-    def _settle(self, entry: Entry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
+    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
         if made.status != 200 or not made.rows:
             self._release(entry)
             return Receipt()
@@ -123,10 +123,10 @@ class Till:
             return say.busy()
         return self._conclude(claimed, payment, call, moved=False)
 
-    def _release(self, entry: Entry) -> None:
+    def _release(self, entry: LedgerEntry) -> None:
         self._note(self._ledger.released(entry, self._now))
 
-    def _conclude(self, claimed: Entry, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
+    def _conclude(self, claimed: LedgerEntry, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
         """Settles what this call holds in state settling, and writes down how that ended."""
         outcome = self._by_chain(claimed, self._outcome(claimed, payment, call, moved))
         try:
@@ -135,7 +135,9 @@ class Till:
             _LOG.error("the ledger does not answer after a settlement: %s", fault)
             return say.doubtful()
 
-    def _ended(self, claimed: Entry, outcome: Outcome, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
+    def _ended(
+        self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, moved: bool
+    ) -> Receipt | Refusal:
         if isinstance(outcome, Settled):
             self._note(self._ledger.settled(claimed, self._now, outcome.tx, answered=not moved))
             return Receipt(
@@ -153,12 +155,12 @@ class Till:
         self._note(self._ledger.unknown(claimed, self._now, outcome.tx if isinstance(outcome, Doubtful) else ""))
         return say.doubtful()
 
-    def _outcome(self, claimed: Entry, payment: Payment, call: Call, moved: bool) -> Outcome:
+    def _outcome(self, claimed: LedgerEntry, payment: Payment, call: Call, moved: bool) -> Outcome:
         if moved and self._facilitators.spent(payment, self._requirement(2, call)):
             return Settled(claimed.tx)
         return self._facilitators.settle(payment, self._requirement(payment.version, call), claimed.facilitator, moved)
 
-    def _by_chain(self, claimed: Entry, outcome: Outcome) -> Outcome:
+    def _by_chain(self, claimed: LedgerEntry, outcome: Outcome) -> Outcome:
         """The outcome as the chain shows it, where a node is set: neither a doubt nor a claim of success is final before it."""
         doubt = isinstance(outcome, Settled | Doubtful) or outcome == Refused(say.NONCE_USED)
         if self._chain is None or not doubt:
@@ -182,7 +184,7 @@ class Till:
 
     # The same authorization again
 
-    def _again(self, held: Entry, payment: Payment, asked: Terms, call: Call) -> Answer | Refusal:
+    def _again(self, held: LedgerEntry, payment: Payment, asked: PaymentTerms, call: Call) -> Answer | Refusal:
         if held.state in ("verified", "settling"):
             return say.busy()
         if held.state == "failed":
@@ -191,7 +193,7 @@ class Till:
             return self._retry(held, payment, call) if held.same(asked) else say.bound()
         return self._replay(held, payment, call) if held.same(asked) else self.offer(call, say.NONCE_USED)
 
-    def _retry(self, held: Entry, payment: Payment, call: Call) -> Answer | Refusal:
+    def _retry(self, held: LedgerEntry, payment: Payment, call: Call) -> Answer | Refusal:
         """A payment in doubt: as the chain knows it, else settled once more, which moves nothing that moved before."""
         seen = self._resolve(held) or self._ledger.find(held.terms) or held  # another worker may have been faster
         if seen.state != "unknown":
@@ -205,7 +207,7 @@ class Till:
             return outcome if isinstance(outcome, Refusal) else say.busy()
         return self._replay(settled, payment, call)
 
-    def _replay(self, held: Entry, payment: Payment, call: Call) -> Answer | Refusal:
+    def _replay(self, held: LedgerEntry, payment: Payment, call: Call) -> Answer | Refusal:
         answer = self._ledger.replay(held, self._now, self._spans.replay, self._spans.replays)
         if answer is None:
             return self.offer(call, say.NONCE_USED)
@@ -217,7 +219,7 @@ class Till:
 
     # Time and the chain
 
-    def _resolve(self, held: Entry) -> Entry | None:
+    def _resolve(self, held: LedgerEntry) -> LedgerEntry | None:
         """A row in doubt as the chain shows it; None where it moved on meanwhile, unchanged where the chain cannot tell."""
         if self._chain is None:
             return held
@@ -248,7 +250,7 @@ class Till:
         except AccountsUnavailable as fault:
             _LOG.warning("reconciling failed: %s", fault)
 
-    def _lapsed(self, held: Entry) -> bool:
+    def _lapsed(self, held: LedgerEntry) -> bool:
         return held.state in ("verified", "settling") and held.updated <= self._now - self._spans.lease
 
     @property
@@ -258,8 +260,8 @@ class Till:
     def _requirement(self, version: int, call: Call) -> dict[str, Any]:
         return say.requirement(version, self._settings.base_url, self._settings.pay_to, call.price, call.path)
 
-    def _asked(self, payment: Payment, call: Call) -> Terms:
-        return Terms(
+    def _asked(self, payment: Payment, call: Call) -> PaymentTerms:
+        return PaymentTerms(
             say.NETWORK,
             payment.payer,
             payment.nonce,
@@ -274,7 +276,7 @@ class Till:
         )
 
     @staticmethod
-    def _note(entry: Entry | None) -> Entry | None:
+    def _note(entry: LedgerEntry | None) -> LedgerEntry | None:
         """One line a change of state; neither signature nor header, which are a bearer's cheque until settled."""
         if entry is not None:
             terms = entry.terms

@@ -46,7 +46,7 @@ _MONTH = re.compile(r"/MMSDM/(\d{4})/MMSDM_\d{4}_(\d\d)/")
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class Directory:
     """One of the five-minute reports and where it lies; bundled by weeks, Sunday to Saturday, or by days."""
 
     directory: str
@@ -81,15 +81,15 @@ class Shelf:
 
 
 SHELVES = {
-    shelf.directory.lower(): shelf
-    for shelf in (
-        Shelf(
+    directory.directory.lower(): directory
+    for directory in (
+        Directory(
             "DispatchIS_Reports",
             "DISPATCHIS",
             (tables.CASE_SOLUTION, tables.PRICE, tables.REGIONSUM, tables.INTERCONNECTORRES),
             False,
         ),
-        Shelf("TradingIS_Reports", "TRADINGIS", (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE), True),
+        Directory("TradingIS_Reports", "TRADINGIS", (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE), True),
     )
 }
 MONTHLY = (tables.PRICE, tables.REGIONSUM, tables.INTERCONNECTORRES, tables.TRADING_PRICE)
@@ -114,25 +114,32 @@ def answer(url: str, now: int) -> Answer:
     return found or _NOT_FOUND
 
 
-def _current(shelf: Shelf, path: str, file: str, now: int) -> Answer | None:
+def _current(directory: Directory, path: str, file: str, now: int) -> Answer | None:
     if not file:
         entries = [
-            (end - FIVE_MINUTES, f"{shelf.name(end)}.zip", 2_000 + number(end) % 89) for end in shelf.current(now)
+            (end - FIVE_MINUTES, f"{directory.name(end)}.zip", 2_000 + number(end) % 89)
+            for end in directory.current(now)
         ]
         return _html(listing(path, [(DUPLICATES_SINCE, "DUPLICATE", 0), *entries]))
-    found = re.fullmatch(rf"public_{shelf.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
+    found = re.fullmatch(rf"public_{directory.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
     try:
         end = int(datetime.strptime(found[1] + "+0000", "%Y%m%d%H%M%z").timestamp()) - AHEAD_OF_UTC if found else 0
     except ValueError:
         return None
-    return _zip(report(shelf, end)) if end in shelf.current(now) and file == f"{shelf.name(end)}.zip".lower() else None
+    return (
+        _zip(report(directory, end))
+        if end in directory.current(now) and file == f"{directory.name(end)}.zip".lower()
+        else None
+    )
 
 
-def _archive(shelf: Shelf, path: str, file: str, now: int) -> Answer | None:
+def _archive(directory: Directory, path: str, file: str, now: int) -> Answer | None:
     if file:
-        return next((_zip(bundle(shelf, days)) for _, name, days in shelf.bundles(now) if name.lower() == file), None)
-    size = 1_600_000 if shelf.weekly else 5_300_000
-    entries = [(written, name, size + choice(name, days[0], 90_000)) for written, name, days in shelf.bundles(now)]
+        return next(
+            (_zip(bundle(directory, days)) for _, name, days in directory.bundles(now) if name.lower() == file), None
+        )
+    size = 1_600_000 if directory.weekly else 5_300_000
+    entries = [(written, name, size + choice(name, days[0], 90_000)) for written, name, days in directory.bundles(now)]
     return _html(listing(path, reversed(entries)))
 
 
@@ -151,27 +158,31 @@ def _monthly(url: str, year: int, month: int, now: int) -> Answer | None:
     return _zip(zipped([(url.rpartition("/")[2].replace("%2523", "#").replace(".zip", ".CSV"), body)], written))
 
 
-def report(shelf: Shelf, end: int) -> bytes:
+def report(directory: Directory, end: int) -> bytes:
     """The zip of the report of the interval that ends then."""
     day = market_time(end - FIVE_MINUTES).date()
     place = (end - MarketDay(day, MARKET_TZ).start) // FIVE_MINUTES - 1
-    return zipped([(f"{shelf.name(end)}.CSV", _reports(shelf, day)[place])], end - FIVE_MINUTES + WRITTEN)
+    return zipped([(f"{directory.name(end)}.CSV", _reports(directory, day)[place])], end - FIVE_MINUTES + WRITTEN)
 
 
-def bundle(shelf: Shelf, days: Iterable[date]) -> bytes:
+def bundle(directory: Directory, days: Iterable[date]) -> bytes:
     """The zip of the zips of all reports of these days."""
     windows = [MarketDay(day, MARKET_TZ).window for day in days]
     ends = [ts + FIVE_MINUTES for window in windows for ts in range(window.start, window.end, FIVE_MINUTES)]
-    return zipped([(f"{shelf.name(end)}.zip", report(shelf, end)) for end in ends], windows[-1].end, zipfile.ZIP_STORED)
+    return zipped(
+        [(f"{directory.name(end)}.zip", report(directory, end)) for end in ends], windows[-1].end, zipfile.ZIP_STORED
+    )
 
 
 @lru_cache(maxsize=4)
-def _reports(shelf: Shelf, day: date) -> list[bytes]:
+def _reports(directory: Directory, day: date) -> list[bytes]:
     """The texts of a day's reports."""
     part = day_block(day)
-    by_interval = zip(*(lines_of(table, part, '"') for table in shelf.tables), strict=True)
+    by_interval = zip(*(lines_of(table, part, '"') for table in directory.tables), strict=True)
     return [
-        render_report(shelf.kind, end - FIVE_MINUTES + WRITTEN, number(end), zip(shelf.tables, lines, strict=True))
+        render_report(
+            directory.kind, end - FIVE_MINUTES + WRITTEN, number(end), zip(directory.tables, lines, strict=True)
+        )
         for end, lines in zip(part.ends.tolist(), by_interval, strict=True)
     ]
 

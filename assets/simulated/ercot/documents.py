@@ -41,7 +41,7 @@ _NUMBERS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ListedDocument:
     """One file. `published` is in Unix seconds; `start` is that of the quarter or the delivery day that it is about."""
 
     report: Report
@@ -68,7 +68,7 @@ def _entries(report: Report, day: date) -> list[tuple[int, bytes]]:
 
 
 @lru_cache(maxsize=128)
-def documents(report: Report, day: date) -> tuple[Document, ...]:
+def documents(report: Report, day: date) -> tuple[ListedDocument, ...]:
     """The documents of the quarters that end on a day, or of the auction held on it."""
     if report is REAL_TIME:
         market_day = MarketDay(day, TZ)
@@ -77,7 +77,7 @@ def documents(report: Report, day: date) -> tuple[Document, ...]:
     return tuple(_twins(report, _NUMBERS * day.toordinal(), report.file, delivery + DAM_AT, delivery))
 
 
-def _of_quarter(end: int) -> Iterator[Document]:
+def _of_quarter(end: int) -> Iterator[ListedDocument]:
     moment = local(end, TZ)
     stamp = f"{moment:%Y%m%d_%H%M}{'xhr' if moment.fold else ''}"
     number, start = _NUMBERS * (end // QUARTER), end - QUARTER
@@ -87,14 +87,17 @@ def _of_quarter(end: int) -> Iterator[Document]:
         yield from _twins(REAL_TIME, number + 2, f"{REAL_TIME.file}_retry_{stamp}", end + RETRY_AFTER, start)
 
 
-def _twins(report: Report, number: int, stem: str, published: int, start: int, wrong: bool = False) -> list[Document]:
+def _twins(
+    report: Report, number: int, stem: str, published: int, start: int, wrong: bool = False
+) -> list[ListedDocument]:
     first = _FIRST_NUMBER[report.number] + number
     return [
-        Document(report, first + i, f"{stem}_{form}", published, start, wrong) for i, form in enumerate(("csv", "xml"))
+        ListedDocument(report, first + i, f"{stem}_{form}", published, start, wrong)
+        for i, form in enumerate(("csv", "xml"))
     ]
 
 
-def render_entry(document: Document) -> bytes:
+def render_entry(document: ListedDocument) -> bytes:
     """A document in a listing."""
     moment = local(document.published, TZ)
     gone = datetime.combine(moment.date() + timedelta(days=KEPT_DAYS), datetime.max.time(), moment.tzinfo)
@@ -120,7 +123,7 @@ def render_entry(document: Document) -> bytes:
     )
 
 
-def _constructed(document: Document, time: str) -> str:
+def _constructed(document: ListedDocument, time: str) -> str:
     return f"cdr.{document.report.number:0>8}.0000000000000000.{local(document.published, TZ):%Y%m%d.{time}}"
 
 
@@ -142,7 +145,7 @@ def _place(number: int) -> tuple[Report, date]:
     return DAY_AHEAD, date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
 
 
-def _zipped(document: Document) -> bytes:
+def _zipped(document: ListedDocument) -> bytes:
     name = f"{_constructed(document, '%H%M%S')}.{document.name.removesuffix('_csv')}.csv"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -150,7 +153,7 @@ def _zipped(document: Document) -> bytes:
     return out.getvalue()
 
 
-def _text(document: Document) -> bytes:
+def _text(document: ListedDocument) -> bytes:
     day = MarketDay.at(document.start, TZ)
     found = prices(document.report, day.day)
     if document.report is DAY_AHEAD:

@@ -15,7 +15,7 @@ from assets.sources.aemo.files import FIVE_MINUTES
 from warehouse.clock import DAY, HOUR
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -162,7 +162,7 @@ def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
             continue
         for name, (ts, values) in columns.items():
             metric, unit, sign = MEASURES[name]
-            rows.extend(Key(zone, metric, unit, _RESOLUTIONS[step]), ts, values if sign > 0 else _turned(values))
+            rows.extend(SeriesKey(zone, metric, unit, _RESOLUTIONS[step]), ts, values if sign > 0 else _turned(values))
 
 
 def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
@@ -176,7 +176,7 @@ def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
         ts, values = columns["MWFLOW"]
         for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
             rows.extend(
-                Key(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow
+                SeriesKey(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow
             )
 
 

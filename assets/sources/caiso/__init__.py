@@ -13,7 +13,7 @@ from warehouse import clock
 from warehouse.clock import DAY, MarketDay, utc
 from warehouse.errors import FeedChanged
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-CAISO"
 TZ = _outlook.TZ
@@ -70,12 +70,12 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """Five-minute prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
-    return oasis.parse_lmp(body, HUB, "RTM", Key(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+    return oasis.parse_lmp(body, HUB, "RTM", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
     """Hourly day-ahead prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
-    return oasis.parse_lmp(body, HUB, "DAM", Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
+    return oasis.parse_lmp(body, HUB, "DAM", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
 
 
 def demand_requests(days: Sequence[MarketDay]) -> list[Request]:
@@ -105,7 +105,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
     outlook = _outlook.read(body, request, lambda header: columns(header, DEMAND))
     rows = Rows()
     rows.extend(
-        Key(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, DEMAND), DEMAND)
+        SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, DEMAND), DEMAND)
     )
     rows.dropped.update(+outlook.dropped)
     return rows
@@ -116,10 +116,11 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
     outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
     rows = Rows()
     rows.extend(
-        Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS)
+        SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"),
+        *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS),
     )
     for fuel, places in _fuel_columns(outlook.header).items():
-        rows.extend(Key(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
+        rows.extend(SeriesKey(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
     rows.dropped.update(+outlook.dropped)
     return rows
 

@@ -23,7 +23,7 @@ from assets.parsing.body import (
 from assets.parsing.stamps import iso_instant
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")
 """Where the price stands: in the day-ahead, the 5-minute and the 15-minute answers."""
@@ -31,7 +31,7 @@ PAUSE = 5.0
 """Seconds that OASIS wants between two questions."""
 
 
-def parse_lmp(body: bytes, node: str, market: str, key: Key) -> Rows:
+def parse_lmp(body: bytes, node: str, market: str, key: SeriesKey) -> Rows:
     """The LMP rows of one node and market run (RTM, DAM); other nodes and the price's components give none.
 
     Raises NotPublished where OASIS has no data, FeedUnavailable where it throttles, FeedChanged otherwise.

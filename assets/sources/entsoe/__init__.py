@@ -35,7 +35,7 @@ from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, 
 from warehouse.clock import DAY, utc
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
 """SDAC's first quarter-hourly delivery day; before it an auction without position that is not hourly is EXAA's."""
@@ -113,7 +113,7 @@ def _put(rows: Rows, zone: str, metric: Metric, unit: str, series: Series, value
             continue
         ts, values = column(period, interval, value, series.texts.get("curveType"))
         if values:
-            rows.extend(Key(zone, metric, unit, RESOLUTIONS[interval.resolution]), ts, values)
+            rows.extend(SeriesKey(zone, metric, unit, RESOLUTIONS[interval.resolution]), ts, values)
 
 
 def _zone(series: Series, element: str, request: Request) -> str:
@@ -156,10 +156,12 @@ def _put_both_sides(
 ) -> None:
     origin, target = pair
     if target in EIC:
-        rows.extend(Key(target, Metric.INTERCHANGE, "MW", resolution, counterparty=origin, link=INTO), ts, values)
+        rows.extend(SeriesKey(target, Metric.INTERCHANGE, "MW", resolution, counterparty=origin, link=INTO), ts, values)
     if origin in EIC:
         negative = [0.0 - value for value in values]
-        rows.extend(Key(origin, Metric.INTERCHANGE, "MW", resolution, counterparty=target, link=OUT_OF), ts, negative)
+        rows.extend(
+            SeriesKey(origin, Metric.INTERCHANGE, "MW", resolution, counterparty=target, link=OUT_OF), ts, negative
+        )
 
 
 def parse_capacity(body: bytes, request: Request) -> Rows:

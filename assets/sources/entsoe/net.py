@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assets.sources.entsoe.areas import BORDERS, Border
 from warehouse.clock import HOUR, RESOLUTIONS
 from warehouse.market import Metric
-from warehouse.schema import Key, Rows, Strip
+from warehouse.schema import Readings, Rows, SeriesKey
 
 INTO, OUT_OF = "in", "out"
 """What a one-way row carries as `link` until it is combined."""
@@ -23,7 +23,7 @@ INTO, OUT_OF = "in", "out"
 QUARTER = 900
 _LEVELS = {"1h": 4, "30m": 2, "15m": 1}
 """Quarter hours of each resolution, coarse ones first: finer readings are laid over them."""
-_MICROWATTS = 6
+_WATT_DECIMALS = 6
 """Decimals of a megawatt: publishers give two, a mean of four adds two; what is beyond is the floats' own noise."""
 
 _Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ def combine(rows: Rows) -> Rows:
     return found
 
 
-def _combine_zone(found: Rows, zone: str, borders: Sequence[Border], strips: dict[Key, Strip]) -> None:
+def _combine_zone(found: Rows, zone: str, borders: Sequence[Border], strips: dict[SeriesKey, Readings]) -> None:
     hours = np.unique(np.concatenate([np.asarray(strip.ts, np.int64) // HOUR for strip in strips.values()]))
     flows = []
     for border in borders:
@@ -60,16 +60,16 @@ def _combine_zone(found: Rows, zone: str, borders: Sequence[Border], strips: dic
         flow = _Flow(into.values + out.values, np.maximum(into.level, out.level))
         _put(
             found,
-            Key(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link),
+            SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link),
             flow,
             hours,
         )
         flows.append(_before_its_time(flow, border, hours))
     net = _Flow(np.sum([f.values for f in flows], axis=0), np.max([f.level for f in flows], axis=0))
-    _put(found, Key(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
+    _put(found, SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
 
 
-def _laid(strips: dict[Key, Strip], hours: _Ints) -> _Flow:
+def _laid(strips: dict[SeriesKey, Readings], hours: _Ints) -> _Flow:
     """One direction on the grid of quarter hours, the finer readings over the coarser."""
     values = np.full(len(hours) * 4, np.nan)
     level = np.zeros(len(hours), np.int64)
@@ -85,7 +85,7 @@ def _laid(strips: dict[Key, Strip], hours: _Ints) -> _Flow:
     return _Flow(values.reshape(-1, 4), level)
 
 
-def _agreed(strip: Strip) -> tuple[_Ints, _Floats]:
+def _agreed(strip: Readings) -> tuple[_Ints, _Floats]:
     """Each instant once; one that is told two values has none that a sum may use."""
     ts, first, place = np.unique(np.asarray(strip.ts, np.int64), return_index=True, return_inverse=True)
     values = np.asarray(strip.values, np.float64)
@@ -100,7 +100,7 @@ def _before_its_time(flow: _Flow, border: Border, hours: _Ints) -> _Flow:
     return _Flow(np.where(unborn, 0.0, flow.values), flow.level)
 
 
-def _put(found: Rows, key: Key, flow: _Flow, hours: _Ints) -> None:
+def _put(found: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:
     """Adds each hour's intervals of its resolution, where all their quarters are known."""
     for resolution, quarters in _LEVELS.items():
         chosen = flow.level == quarters
@@ -109,7 +109,7 @@ def _put(found: Rows, key: Key, flow: _Flow, hours: _Ints) -> None:
         values = _mean(parts)
         known = ~np.isnan(values)
         if known.any():
-            rounded = np.round(values[known], _MICROWATTS) + 0.0  # no -0.0
+            rounded = np.round(values[known], _WATT_DECIMALS) + 0.0  # no -0.0
             found.extend(key._replace(resolution=resolution), starts[known].tolist(), rounded.tolist())
 
 

@@ -15,7 +15,7 @@ from assets.sources.ercot.prices import TZ, ZONE
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 HUB = "HB_HUBAVG"
 DASHBOARDS = "https://www.ercot.com/api/1/services/read/dashboards"
@@ -45,7 +45,9 @@ def parse_prices(body: bytes, request: Request) -> Rows:
     answer = json_of(body)
     rows = Rows()
     for name, metric, resolution in (("rtSppData", Metric.PRICE, "15m"), ("damSppData", Metric.PRICE_DAY_AHEAD, "1h")):
-        _extend(rows, Key(ZONE, metric, "USD/MWh", resolution), member(answer, name, list), "interval", "hbHubAvg")
+        _extend(
+            rows, SeriesKey(ZONE, metric, "USD/MWh", resolution), member(answer, name, list), "interval", "hbHubAvg"
+        )
     return rows
 
 
@@ -55,7 +57,13 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
-    _extend(rows, Key(ZONE, Metric.DEMAND, "MW", "5m"), [r for r in readings if not _is_forecast(r)], "epoch", "demand")
+    _extend(
+        rows,
+        SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"),
+        [r for r in readings if not _is_forecast(r)],
+        "epoch",
+        "demand",
+    )
     return rows
 
 
@@ -73,7 +81,7 @@ def parse_load_hourly(body: bytes, request: Request) -> Rows:
     for name in ("previousDay", "currentDay"):
         hours = member(member(answer, name, dict), "data", list)
         over = [hour for hour in hours if not isinstance(hour, dict) or "systemLoad" in hour]
-        _extend(rows, Key(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad")
+        _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad")
     if not rows:
         raise FeedChanged("no systemLoad in any hour")
     return rows
@@ -89,7 +97,7 @@ def _members(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _extend(rows: Rows, key: Key, readings: list[Any], stamp: str, value: str) -> None:
+def _extend(rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: str) -> None:
     """The readings that are there; stamps are epochs of the interval's end."""
     step = RESOLUTIONS[key.resolution]
     starts: list[int] = []
@@ -113,12 +121,12 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
-    strips: dict[Key, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    strips: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for ts, flows in _five_minute_flows(readings, rows):
         for tie, flow in flows.items():
-            _append(strips, Key(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
+            _append(strips, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
         if flows.keys() >= ALWAYS:
-            _append(strips, Key(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
+            _append(strips, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
         else:
             rows.dropped["a tie is missing"] += 1
     for key, (starts, values) in strips.items():
@@ -126,7 +134,7 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def _append(strips: dict[Key, tuple[list[int], list[float]]], key: Key, ts: int, value: float) -> None:
+def _append(strips: dict[SeriesKey, tuple[list[int], list[float]]], key: SeriesKey, ts: int, value: float) -> None:
     starts, values = strips[key]
     starts.append(ts)
     values.append(value)

@@ -29,7 +29,7 @@ from assets.parsing.stamps import american_date, clock_minutes, iso_date
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Metric, Request, Secret
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-ERCOT"
 TZ = "America/Chicago"
@@ -188,7 +188,7 @@ def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
     rows = Rows()
     if request.kind == "listing":
         return rows
-    key = Key(ZONE, product.metric, "USD/MWh", product.resolution)
+    key = SeriesKey(ZONE, product.metric, "USD/MWh", product.resolution)
     for header, lines, dated in _tables(body, hub):
         places = columns(header, "deliverydate", "settlementpoint", "settlementpointprice", "dstflag", *product.times)
         starts, prices = _hub_prices(lines, places, hub, RESOLUTIONS[product.resolution], dated)

@@ -19,7 +19,7 @@ from assets.sources.isone.bodies import begin, entries, location, report, ties
 from warehouse.clock import HOUR, MarketDay, local_date
 from warehouse.errors import FeedChanged
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-ISONE"
 TZ = "America/New_York"
@@ -44,10 +44,10 @@ LINKS = {"4011": "nyiso-isone-ac", "4014": "isone-nyiso-crosssound", "4017": "is
 YOUNG_TIES = frozenset({"4018"})
 """Ties that older days do not have: part of a day's net if that day shows them at all."""
 
-PRICE = Key(ZONE, Metric.PRICE, "USD/MWh", "5m")
-DAY_AHEAD = Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
-DEMAND = Key(ZONE, Metric.DEMAND, "MW", "1h")
-INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
+PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
+INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 _ACCOUNT = (Secret("basic", "", ("ISONE_USERNAME", "ISONE_PASSWORD")),)
 _JSON = (("Accept", "application/json"),)
@@ -189,7 +189,7 @@ def combine_flows(rows: Rows) -> Rows:
     return rows
 
 
-def _hub_prices(body: bytes, box: str, name: str, key: Key, step: int) -> Rows:
+def _hub_prices(body: bytes, box: str, name: str, key: SeriesKey, step: int) -> Rows:
     found = [entry for entry in entries(body, box, name) if location(entry) == HUB]
     if not found:
         raise FeedChanged(f"no price of location {HUB}")
@@ -211,7 +211,7 @@ def _hour(on: str, ending: str) -> int:
     return wall_instant(american_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
 
 
-def _rows(key: Key, readings: Sequence[tuple[int, float]]) -> Rows:
+def _rows(key: SeriesKey, readings: Sequence[tuple[int, float]]) -> Rows:
     rows = Rows()
     rows.extend(key, [ts for ts, _ in readings], [value for _, value in readings])
     return rows

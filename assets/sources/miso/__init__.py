@@ -27,7 +27,7 @@ from assets.sources.miso import workbook
 from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-MISO"
 TZ = "Etc/GMT+5"
@@ -111,7 +111,9 @@ def _parse_live_lmp(body: bytes) -> Rows:
         if cells[node] == HUB:
             ends.append(iso_instant(cells[end], TZ))
             prices.append(number(cells[price], "LMP"))
-    rows.extend(Key(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, [ts - FIVE_MINUTES for ts in ends], prices))
+    rows.extend(
+        SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, [ts - FIVE_MINUTES for ts in ends], prices)
+    )
     return rows
 
 
@@ -160,7 +162,7 @@ def _extend_hours(rows: Rows, metric: Metric, day: date, names: Sequence[str], c
         if cell.strip():
             starts.append(fixed_instant(day, (int(label) - 1) * 3600, EST))
             values.append(number(cell, "LMP"))
-    rows.extend(Key(ZONE, metric, "USD/MWh", "1h"), starts, values)
+    rows.extend(SeriesKey(ZONE, metric, "USD/MWh", "1h"), starts, values)
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
@@ -176,7 +178,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
             starts.append(fixed_instant(day, clock_minutes(member(reading, "Time", str)) * 60, EST))
             values.append(number(value, "load"))
     rows = Rows()
-    rows.extend(Key(ZONE, Metric.DEMAND, "MW", "5m"), *on_grid(rows, starts, values))
+    rows.extend(SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), *on_grid(rows, starts, values))
     return rows
 
 
@@ -204,7 +206,7 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
             for ts, reading in zip(starts, readings, strict=True)
             if reading.get(name) not in (None, "")
         ]
-        key = Key(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *_beyond(name))
+        key = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *_beyond(name))
         rows.extend(key, *on_grid(rows, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs]))
     return rows
 

@@ -17,7 +17,7 @@ from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed,
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
 from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-NYISO"
 POSTINGS = "oasis-postings.prod.nysdi.com"
@@ -44,10 +44,10 @@ REPEATS_QUEBEC = "SCH - HQ_IMPORT_EXPORT"
 TEN_TIES_SINCE = date(2014, 1, 1)
 """The Hudson line of 2013 was the tenth; earlier files name the ties of their time."""
 
-PRICE = Key(ZONE, Metric.PRICE, "USD/MWh", "5m")
-DAY_AHEAD = Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
-DEMAND = Key(ZONE, Metric.DEMAND, "MW", "5m")
-INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
+PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "5m")
+INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _on_grid(rows: Rows, series: Series) -> Series:
     return Series(*on_grid(rows, *series))
 
 
-def _extend_total(rows: Rows, key: Key, parts: Sequence[Series]) -> None:
+def _extend_total(rows: Rows, key: SeriesKey, parts: Sequence[Series]) -> None:
     found = total(parts)
     rows.extend(key, found.ts, found.values)
     drop(rows, "sum without all its parts", found.incomplete)

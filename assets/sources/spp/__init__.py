@@ -20,7 +20,7 @@ from assets.sources.spp.bodies import Columns, Sheet, readings
 from warehouse.clock import HOUR, MarketDay, local_date, now
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Key, Rows
+from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-SPP"
 TZ = paths.TZ
@@ -31,10 +31,10 @@ IN_TURN = 6
 WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
 """The western area's tie flows call their columns SPP as well; its neighbours give it away."""
 
-PRICE = Key(ZONE, Metric.PRICE, "USD/MWh", "5m")
-DAY_AHEAD = Key(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
-DEMAND = Key(ZONE, Metric.DEMAND, "MW", "1h")
-INTERCHANGE = Key(ZONE, Metric.INTERCHANGE, "MW", "5m")
+PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
+INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 
 def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:

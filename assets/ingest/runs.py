@@ -7,48 +7,24 @@ publishing documents `assets.documents.publish`'.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
-from typing import Protocol
 
-from assets.fetch.session import Answer
+from assets.fetch.session import Fetched
 from assets.ingest import reports
+from assets.ingest.context import PipelineContext
 from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
 from warehouse import clock, coverage, health, layout, quality, raw, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, NotPublished, OutOfReach
-from warehouse.market import Feed, Request, Source
-from warehouse.schema import Rows, Strip
-from warehouse.storage import Folder
+from warehouse.market import Feed, Request
+from warehouse.schema import Readings, Rows
 
 MOST_REQUESTS = 20_000
 """Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
-
-
-class Asks(Protocol):
-    """The polite session, or anything that answers requests as it does."""
-
-    def ask(self, request: Request) -> Answer: ...
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """Everything a run needs from outside, bound once by `orchestration.resources`."""
-
-    storage: Folder
-    mode: str
-    sources: Mapping[str, Source]
-    rights: Collection[str]
-    ranks: Mapping[str, int]
-    configured: Collection[str]
-    session: Asks
-    plan: Callable[[Feed, Sequence[MarketDay]], list[Request]]
-    """Which questions to ask for these days: the feed's own, or the recorded ones."""
-    raw_days: int = 7
-    """So many days every kept answer stays; of older ones the last to each question of a market day."""
 
 
 @dataclass(slots=True)
@@ -66,7 +42,7 @@ class _Gathered:
     heard: int = 0
     """When the newest answer came."""
 
-    def read(self, answer: Answer) -> None:
+    def read(self, answer: Fetched) -> None:
         """Takes an answer's rows in. What it contradicts itself in is set aside at once: another answer may well say otherwise."""
         self.heard = max(self.heard, answer.fetched_at)
         try:
@@ -84,29 +60,31 @@ class _Gathered:
         for key, strip in self.rows.strips.items():
             if _repeats(strip):
                 newest = dict(zip(strip.ts, strip.values, strict=True))
-                self.rows.strips[key] = Strip(list(newest), list(newest.values()))
+                self.rows.strips[key] = Readings(list(newest), list(newest.values()))
         return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
 
 
-def _repeats(strip: Strip) -> bool:
+def _repeats(strip: Readings) -> bool:
     return len(set(strip.ts)) < len(strip.ts)
 
 
-def run(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
+def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     """Brings these market days of a feed into the warehouse; failures are reported, never raised, but for our own files."""
     today = clock.local_date(clock.now(), feed.tz)
-    beyond = {} if house.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
+    beyond = (
+        {} if pipeline.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
+    )
     within = [d for d in days if d not in beyond]
     try:
-        requests = house.plan(feed, within) if within else []
+        requests = pipeline.plan(feed, within) if within else []
     except FeedError as error:
         gathered = _Gathered(feed, failures=[(Request(feed.id, "", days=tuple(d.day for d in within)), error)])
     else:
-        gathered = _gather(house, feed, requests)
-    return _digest(house, gathered, days, beyond)
+        gathered = _gather(pipeline, feed, requests)
+    return _digest(pipeline, gathered, days, beyond)
 
 
-def rerun(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
+def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     """The same from the kept bytes, without asking anybody.
 
     What a kept body says of other days is left to their own rerun, since a later body may have corrected it. Bodies of the
@@ -114,19 +92,19 @@ def rerun(house: House, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     """
     gathered = _Gathered(feed)
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
-    for kept in raw.find(house.storage, feed.id, first, last):
+    for kept in raw.find(pipeline.storage, feed.id, first, last):
         if kept.request.kind == "rows":
-            gathered.read(Answer(kept.request, kept.body, kept.fetched_at))
+            gathered.read(Fetched(kept.request, kept.body, kept.fetched_at))
             gathered.bytes += len(kept.body)
-    return _digest(house, gathered, days, {}, again=True)
+    return _digest(pipeline, gathered, days, {}, again=True)
 
 
-def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
+def _gather(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> _Gathered:
     """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
     got = _Gathered(feed)
     queue = list(reversed(requests))
     seen: set[Request] = set()
-    shelf = cache(partial(_kept_for_good, house, feed, requests))
+    shelf = cache(partial(_kept_for_good, pipeline, feed, requests))
     while queue:
         request = queue.pop()
         if request in seen:
@@ -136,15 +114,15 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
             if request.once and (kept := shelf().get(request.url)):
-                got.read(Answer(request, kept.body, kept.fetched_at))
+                got.read(Fetched(request, kept.body, kept.fetched_at))
                 continue
             got.asked += 1
-            answer = house.session.ask(request)
+            answer = pipeline.session.ask(request)
             got.bytes += len(answer.body)
             if request.kind == "rows":
-                got.kept += raw.keep(house.storage, request, answer.body, answer.fetched_at) is not None
+                got.kept += raw.keep(pipeline.storage, request, answer.body, answer.fetched_at) is not None
                 got.read(answer)
-            if feed.follow is not None and house.mode != "recorded":
+            if feed.follow is not None and pipeline.mode != "recorded":
                 queue.extend(reversed(feed.follow(answer.body, request)))
         except FeedError as error:
             got.failures.append((request, error))
@@ -155,15 +133,15 @@ def _gather(house: House, feed: Feed, requests: Sequence[Request]) -> _Gathered:
     return got
 
 
-def _kept_for_good(house: House, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
+def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
     """The kept bodies of files that never change, by address, of the days that are asked for."""
     days = [day for request in requests for day in request.days]
-    bodies = raw.find(house.storage, feed.id, min(days, default=None), max(days, default=None))
+    bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))
     return {kept.request.url: kept for kept in bodies if kept.request.once}
 
 
 def _digest(
-    house: House,
+    pipeline: PipelineContext,
     got: _Gathered,
     days: Sequence[MarketDay],
     beyond: Mapping[MarketDay, OutOfReach],
@@ -174,14 +152,14 @@ def _digest(
     within = [d for d in days if d not in beyond]
     stated = got.stated()
     if again:
-        stated = _own(house, feed, days, stated)
+        stated = _own(pipeline, feed, days, stated)
     # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
     judgement = quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
-    aside = sum(_set_aside(house, feed, within, verdict) for verdict in (*got.sifted, judgement))
+    aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*got.sifted, judgement))
     rows, whole = judgement.kept, _evicting(judgement, within, got.failures)
-    folded = series.fold(house.storage, feed.id, rows, whole, house.ranks, now)
+    folded = series.fold(pipeline.storage, feed.id, rows, whole, pipeline.ranks, now)
     told = reports.of_days(feed, days, beyond, rows, judgement.short, got.failures, now)
-    _note(house, got, told, rows, aside, again)
+    _note(pipeline, got, told, rows, aside, again)
     found = [*(f for verdict in got.sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
     return RunReport(
         feed.id,
@@ -198,14 +176,14 @@ def _digest(
     )
 
 
-def _own(house: House, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
+def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
     """The rows of these days, and of days that no kept body was asked for."""
     asked = [reports.window_of(feed, day) for day in days]
     stamps = {ts for strip in rows.strips.values() for ts in strip.ts}
     day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in asked)}
     if not day_of:
         return rows
-    questions = raw.questions(house.storage, feed.id, min(day_of.values()), max(day_of.values()))
+    questions = raw.questions(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
     others = {day for question in questions for day in question.days}
     foreign = {ts for ts, day in day_of.items() if day in others}
     kept = Rows()
@@ -217,13 +195,13 @@ def _own(house: House, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Row
     return kept
 
 
-def _set_aside(house: House, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
+def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
     """Keeps rows that are not believed beside the warehouse; the same rows again change nothing."""
     count = len(judgement.quarantined)
     if count:
         kept = quality.to_json(judgement)
         key = layout.quarantine(feed.id, str(days[0]) if days else "undated", hashlib.sha256(kept).hexdigest()[:8])
-        house.storage.put(key, kept)
+        pipeline.storage.put(key, kept)
     return count
 
 
@@ -241,13 +219,15 @@ def _evicting(
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
 
 
-def _note(house: House, got: _Gathered, told: Sequence[DayReport], rows: Rows, quarantined: int, again: bool) -> None:
+def _note(
+    pipeline: PipelineContext, got: _Gathered, told: Sequence[DayReport], rows: Rows, quarantined: int, again: bool
+) -> None:
     """Tells the source's health, zone by zone."""
     now, feed = clock.now(), got.feed
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
-    judging = not again and (house.mode == "recorded" or any(day.day >= str(oldest) for day in told))
+    judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in told))
     heard = got.heard if again else now
-    known = {h.zone: h for h in health.load(house.storage, feed.source) if h.feed == feed.id}
+    known = {h.zone: h for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id}
     changes = reports.of_zones(feed, known, told, rows, got.failures, quarantined, heard, judging)
     if changes:
-        health.note(house.storage, feed.source, changes)
+        health.note(pipeline.storage, feed.source, changes)

@@ -1,0 +1,35 @@
+"""What a run needs from outside: the warehouse, its mode and rights, the sources, and the session that asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from assets.fetch.session import Fetched
+from warehouse.clock import MarketDay
+from warehouse.market import Feed, Request, Source
+from warehouse.storage import Folder
+
+
+class Fetcher(Protocol):
+    """The polite session, or anything that answers requests as it does."""
+
+    def ask(self, request: Request) -> Fetched: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineContext:
+    """Everything a run needs from outside, bound once by `orchestration.resources`."""
+
+    storage: Folder
+    mode: str
+    sources: Mapping[str, Source]
+    rights: Collection[str]
+    ranks: Mapping[str, int]
+    configured: Collection[str]
+    session: Fetcher
+    plan: Callable[[Feed, Sequence[MarketDay]], list[Request]]
+    """Which questions to ask for these days: the feed's own, or the recorded ones."""
+    raw_days: int = 7
+    """So many days every kept answer stays; of older ones the last to each question of a market day."""
