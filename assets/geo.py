@@ -1,6 +1,7 @@
-"""The three geo layers as assets: built from the tables of `geo_data`, checked, then published; yearly, since zones and plants move slowly.
+"""The geo layers as assets: built from the tables of `geo_data`, checked, then published; yearly.
 
-What a layer holds is `assets.documents.geo_layers`' business, what it must fulfil `geo_data.checks`'. No `from __future__ import annotations`.
+See `assets.documents.geo_layers` for their content and `geo_data.checks` for their rules. Dagster reads annotations
+at run time, so this file has no `from __future__ import annotations`.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ _OF_LINES = {
 }
 _OF_PLANTS = {
     "vocabulary": "Zones and fuels are those of the series, capacities 250 MW and above.",
-    "in_their_zones_or_explained": "Every plant lies in its zone's footprint, at sea off it, or is explained in writing.",
+    "in_their_zones_or_explained": "Every plant lies in its zone's footprint, at sea off it, or has a written reason.",
     "none_twice": "No plant is listed twice.",
     "known_totals": "Totals per zone and fuel agree with the publishers' own within their tolerance.",
 }
@@ -42,7 +43,7 @@ _OF_PLANTS = {
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What Dagster shows of a layer, and what judges it; `checks` names each list of findings with its rule in words."""
+    """A layer as Dagster shows it: description, findings, and the rule behind each check by name."""
 
     name: str
     text: str
@@ -94,12 +95,12 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         metadata={"licence": geo_layers.LICENCE, "attribution": geo_layers.ATTRIBUTION},
     )
     def published(pipeline: dg.ResourceParam[PipelineContext]) -> Iterator[Any]:
-        found = layer.judge()
-        for name, faults in found.items():
+        findings_by_check = layer.judge()
+        for name, faults in findings_by_check.items():
             yield dg.AssetCheckResult(
                 asset_key=key, check_name=name, passed=not faults, metadata={"findings": faults[:20]}
             )
-        faulty = [name for name, faults in found.items() if faults]
+        faulty = [name for name, faults in findings_by_check.items() if faults]
         if faulty:
             raise dg.Failure(f"not published: {', '.join(faulty)}", allow_retries=False)
         sizes = geo_layers.publish(pipeline.storage, [layer.name])

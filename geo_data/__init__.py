@@ -1,6 +1,6 @@
-"""Boundaries, lines and plants: the project's own tables, their papers (README.md), and the code that rebuilds and checks them.
+"""Tables of zone boundaries, interconnectors and plants, their sources (README.md), and the code that rebuilds them.
 
-Nothing here runs at request time: `assets.documents.geo_layers` turns the tables into published artefacts, the API serves those.
+Nothing here runs at request time: `assets.documents.geo_layers` publishes the tables, and the API serves what it wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The land behind the map page's zones: countries of three regions, coarse, from the same polygons as the zones, so that coasts agree."""
+"""The land behind the zones of the map page: coarse countries of three regions, from the polygons of the zones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def collection(folder: Path) -> str:
 def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, Any]:
     import shapely
 
-    window, found = shapely.box(*box), {}
+    window, countries = shapely.box(*box), {}
     for place, shapes in enumerate(footprints.units(folder, "countries").values()):
         # A country cut by the antimeridian (Fiji) comes as a band round the globe.
         land = shapely.union_all(
@@ -38,8 +38,8 @@ def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, 
         )
         parts = [part for part in shapely.get_parts(shapely.intersection(land, window)) if part.geom_type == "Polygon"]
         if parts:
-            found[str(place)] = shapely.MultiPolygon(parts)
-    return found
+            countries[str(place)] = shapely.MultiPolygon(parts)
+    return countries
 
 
 def _geometry(shape: Any) -> Any:

@@ -55,26 +55,31 @@ def write_backdrop(folder: Path) -> None:
 
 
 def write_plants(folder: Path) -> None:
-    """Replaces the US plants by those of the newest Form 860 in the folder, mended. Raises IndexError where there is none."""
+    """Replaces the US plants by the corrected ones of the newest Form 860 in the folder.
+
+    Raises IndexError where the folder has none.
+    """
     newest = sorted(folder.glob("eia860*.zip"))[-1]
     others = [plant for plant in records.plants() if not plant.id.startswith("eia-")]
     mends = [mend for mend in records.mends() if mend.id.startswith("eia-")]
     records.write(PLANTS, mending.ordered([*mending.mended(eia860.plants(newest), mends), *others]))
 
 
-def tell_differences(folder: Path) -> None:
+def print_differences(folder: Path) -> None:
     """Prints what a person should look at."""
-    told = compare.differences(records.plants(), compare.read(folder / "powerplants.csv"), datetime.now(UTC).year)
-    sys.stdout.writelines(f"{line}\n" for line in told)
+    differences = compare.differences(
+        records.plants(), compare.read(folder / "powerplants.csv"), datetime.now(UTC).year
+    )
+    sys.stdout.writelines(f"{line}\n" for line in differences)
 
 
-def report(found: dict[str, dict[str, list[str]]]) -> int:
-    """Prints each check and what it found; the exit code."""
-    for layer, named in found.items():
-        for name, faults in named.items():
+def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
+    """Prints every check with its findings; returns the exit code, 1 where a check failed."""
+    for layer, checks in findings_by_layer.items():
+        for name, faults in checks.items():
             sys.stdout.write(f"{'FAIL' if faults else 'ok  '} {layer}: {name.replace('_', ' ')}\n")
             sys.stdout.writelines(f"       {fault}\n" for fault in faults)
-    return 1 if any(faults for named in found.values() for faults in named.values()) else 0
+    return 1 if any(faults for checks in findings_by_layer.values() for faults in checks.values()) else 0
 
 
 VERBS: dict[str, Callable[[Path], None]] = {
@@ -82,7 +87,7 @@ VERBS: dict[str, Callable[[Path], None]] = {
     "zones": write_zones,
     "backdrop": write_backdrop,
     "plants": write_plants,
-    "compare": tell_differences,
+    "compare": print_differences,
 }
 
 
@@ -92,9 +97,9 @@ def main(argv: list[str] | None = None) -> int:
     verbs.add_parser("check")
     for verb in VERBS:
         verbs.add_parser(verb).add_argument("folder", type=Path)
-    given = parser.parse_args(argv)
-    if given.verb in VERBS:
-        VERBS[given.verb](given.folder)
+    arguments = parser.parse_args(argv)
+    if arguments.verb in VERBS:
+        VERBS[arguments.verb](arguments.folder)
     return report(findings.every())
 
 

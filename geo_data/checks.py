@@ -1,4 +1,4 @@
-"""What the layers must be: pure functions from records and shapes to findings. An empty list means that all is well.
+"""The rules of the layers: pure functions from records and shapes to findings. An empty list means that a rule holds.
 
 Shapes are shapely geometries in lon/lat (WGS 84); distances are geodesic.
 """
@@ -17,41 +17,41 @@ from warehouse.zones import ZONES
 FLOOR_MW = 250.0
 """The smallest plant of the layer."""
 COAST_KM = 1.5
-"""How far a footprint's generalised shore may lie from a landing point or a plant on the water."""
+"""Largest distance from a landing point or a plant on the water to the generalised shore."""
 OFFSHORE_KM = 250.0
-"""How far at sea a wind farm of a zone lies (Dogger Bank: 235 km)."""
+"""Largest distance of a wind farm from the land of its zone (Dogger Bank: 235 km)."""
 SLIVER_DEG = 0.005
-"""A gap between neighbours narrower than this is a fault of the layers, not a strait."""
+"""A narrower gap between neighbours is an error of the layers, not a strait."""
 
 
 def valid(shapes: Mapping[str, Any]) -> list[str]:
     """Geometries that are invalid, empty, outside the globe, or repeat a vertex."""
     import shapely
 
-    found = []
+    faults = []
     for name, shape in shapes.items():
         west, south, east, north = shape.bounds if not shape.is_empty else (0, 0, 0, 0)
         if shape.is_empty or not shape.is_valid:
-            found.append(f"{name}: {shapely.is_valid_reason(shape)}")
+            faults.append(f"{name}: {shapely.is_valid_reason(shape)}")
         elif west < -180 or east > 180 or south < -90 or north > 90:
-            found.append(f"{name}: outside the globe")
+            faults.append(f"{name}: outside the globe")
         elif shapely.get_num_coordinates(shapely.remove_repeated_points(shape)) != shapely.get_num_coordinates(shape):
-            found.append(f"{name}: a vertex is repeated")
-    return found
+            faults.append(f"{name}: a vertex is repeated")
+    return faults
 
 
 def ring_order(shapes: Mapping[str, Any]) -> list[str]:
     """Polygons whose exterior is not counter-clockwise or whose holes are not clockwise (RFC 7946 section 3.1.6)."""
     import shapely
 
-    found = []
+    faults = []
     for name, shape in shapes.items():
         for part in shapely.get_parts(shape):
             if not part.exterior.is_ccw:
-                found.append(f"{name}: an exterior ring is clockwise")
+                faults.append(f"{name}: an exterior ring is clockwise")
             if any(ring.is_ccw for ring in part.interiors):
-                found.append(f"{name}: a hole is counter-clockwise")
-    return found
+                faults.append(f"{name}: a hole is counter-clockwise")
+    return faults
 
 
 def coverage(shapes: Mapping[str, Any]) -> list[str]:
@@ -59,39 +59,39 @@ def coverage(shapes: Mapping[str, Any]) -> list[str]:
     import shapely
 
     names, geometries = list(shapes), list(shapes.values())
-    found = [
+    faults = [
         f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0
     ]
     loose = shapely.coverage_invalid_edges(geometries, gap_width=SLIVER_DEG)
-    found += [
+    faults += [
         f"{name}: its border does not meet its neighbour's"
         for name, edge in zip(names, loose, strict=True)
         if not edge.is_empty
     ]
-    return found
+    return faults
 
 
 def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str]:
-    """Ids that come twice, or that are not exactly the expected ones."""
+    """Ids that are repeated, missing or unexpected."""
     counted = Counter(list(layer))
-    found = [f"{name} comes {times} times" for name, times in counted.items() if times > 1]
+    faults = [f"{name} comes {times} times" for name, times in counted.items() if times > 1]
     if expected is not None:
-        found += [f"{name} is missing" for name in expected if name not in counted]
-        found += [f"{name} is unknown" for name in counted if name not in expected]
-    return found
+        faults += [f"{name} is missing" for name in expected if name not in counted]
+        faults += [f"{name} is unknown" for name in counted if name not in expected]
+    return faults
 
 
 def vocabulary(plants: Iterable[Plant]) -> list[str]:
     """Plants of zones or fuels that the series do not know, below 250 MW, or with shares that exceed the whole."""
     fuels = set(Fuel) - {Fuel.IMPORTS}
-    found = []
+    faults = []
     for plant in plants:
         shares = plant.shares()
         if plant.zone not in ZONES or not {fuel for fuel, _ in shares} <= fuels:
-            found.append(f"{plant.id}: zone {plant.zone} or a fuel of {shares} is not in the vocabulary")
+            faults.append(f"{plant.id}: zone {plant.zone} or a fuel of {shares} is not in the vocabulary")
         if plant.capacity_mw < FLOOR_MW or any(mw <= 0 for _, mw in shares):
-            found.append(f"{plant.id}: {plant.capacity_mw} MW of {shares}")
-    return found
+            faults.append(f"{plant.id}: {plant.capacity_mw} MW of {shares}")
+    return faults
 
 
 def pairs(lines: Iterable[Interconnector]) -> list[str]:
@@ -107,22 +107,22 @@ def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> lis
     """Lines that do not start in their `from` zone and end in their `to` zone, a landing point on the shore allowed."""
     import shapely
 
-    found = []
+    faults = []
     for line in lines:
         points = [shapely.Point(xy) for xy in shapely.get_coordinates(shapely.from_wkt(line.line))]
         for zone, end in ((line.from_zone, points[0]), (line.to_zone, points[-1])):
             away = distance_km(end, shapes[zone])
             if away > (0 if line.geometry_quality == "schematic" else COAST_KM):
-                found.append(f"{line.id}: ends {away:.1f} km from {zone}")
-    return found
+                faults.append(f"{line.id}: ends {away:.1f} km from {zone}")
+    return faults
 
 
 def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterable[Outside]) -> list[str]:
-    """Plants outside their zone's footprint without a reason: the shore, the open sea (wind), or a written one."""
+    """Plants outside their zone's footprint. Allowed are the shore, wind farms at sea and rows of `explained`."""
     import shapely
 
     reasons = {outside.id for outside in explained}
-    found = []
+    faults = []
     for plant in plants:
         point = shapely.Point(plant.lon, plant.lat)
         away = distance_km(point, shapes[plant.zone])
@@ -131,11 +131,11 @@ def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterab
             zone for zone, shape in shapes.items() if zone != plant.zone and away > COAST_KM and shape.covers(point)
         ]
         if (away > reachable or foreign) and plant.id not in reasons:
-            found.append(
+            faults.append(
                 f"{plant.id} ({plant.name}): {away:.0f} km from {plant.zone}"
                 + (f", in {foreign[0]}" if foreign else "")
             )
-    return found
+    return faults
 
 
 def totals(plants: Iterable[Plant]) -> dict[tuple[str, str], float]:
@@ -148,14 +148,14 @@ def totals(plants: Iterable[Plant]) -> dict[tuple[str, str], float]:
 
 
 def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]:
-    """Totals per zone and fuel that differ from a publisher's count by more than the tolerance."""
+    """Totals per zone and fuel that differ from the published total by more than the tolerance."""
     ours = totals(plants)
-    found = []
+    faults = []
     for total in known:
         mw = ours.get((total.zone, total.fuel), 0.0)
         if abs(mw - total.known_mw) > total.known_mw * total.tolerance_pct / 100:
-            found.append(f"{total.zone} {total.fuel}: {mw:,.0f} MW against {total.known_mw:,.0f} ({total.source})")
-    return found
+            faults.append(f"{total.zone} {total.fuel}: {mw:,.0f} MW against {total.known_mw:,.0f} ({total.source})")
+    return faults
 
 
 def duplicates(plants: Iterable[Plant]) -> list[str]:

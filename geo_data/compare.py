@@ -1,7 +1,7 @@
-"""Where the kept European plants differ from a newer list of powerplantmatching. It tells a person; it changes nothing.
+"""Differences between the European plants and a newer list of powerplantmatching, for review. Changes nothing.
 
-That list needs judgement: a third of its closing dates are wrong both ways, river basins stand in it as plants, and it lists
-some plants twice (README.md, "Plants"). What a person decides goes into tables/plants.csv, and why into tables/plant_mends.csv.
+The list needs judgement: about a third of its closing dates are wrong, some rows are river basins, some plants are
+listed twice (README.md, "Plants"). Decisions go into tables/plants.csv, their reasons into tables/plant_mends.csv.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A row of powerplants.csv that could be a plant of ours."""
+    """A row of powerplants.csv that could be a plant of plants."""
 
     name: str
     country: str
@@ -85,22 +85,22 @@ def read(path: Path) -> list[Listed]:
 
 
 def differences(kept: Iterable[Plant], listed: Sequence[Listed], year: float) -> list[str]:
-    """What a person should look at: other capacities, plants that closed, plants that either side lacks."""
-    ours = [plant for plant in kept if plant.country in COUNTRIES.values()]
-    found: list[str] = []
-    met: set[Listed] = set()
-    for plant in ours:
+    """Lines for review: other capacities, closed plants, and plants that only one side has."""
+    plants = [plant for plant in kept if plant.country in COUNTRIES.values()]
+    lines: list[str] = []
+    matched: set[Listed] = set()
+    for plant in plants:
         row = _nearest(plant, listed)
         if row is None:
-            found.append(f"{plant.id} ({plant.name}): not in the list")
+            lines.append(f"{plant.id} ({plant.name}): not in the list")
             continue
-        met.add(row)
+        matched.add(row)
         if row.closes is not None and row.closes < year:
-            found.append(f"{plant.id} ({plant.name}): closed in {row.closes:.0f} by the list")
+            lines.append(f"{plant.id} ({plant.name}): closed in {row.closes:.0f} by the list")
         elif abs(row.capacity_mw - plant.capacity_mw) > TOLERANCE * plant.capacity_mw:
-            found.append(f"{plant.id} ({plant.name}): {plant.capacity_mw:.0f} MW, {row.capacity_mw:.0f} in the list")
-    lacking = [row for row in listed if row not in met and (row.closes is None or row.closes >= year)]
-    return found + [
+            lines.append(f"{plant.id} ({plant.name}): {plant.capacity_mw:.0f} MW, {row.capacity_mw:.0f} in the list")
+    lacking = [row for row in listed if row not in matched and (row.closes is None or row.closes >= year)]
+    return lines + [
         f"{row.name} ({row.country}, {row.capacity_mw:.0f} MW of {'/'.join(sorted(row.fuels))}): not in our table"
         for row in lacking
     ]

@@ -1,4 +1,4 @@
-"""US plants from EIA Form 860's yearly zip: main fuel, shares and market area as the form states them. Nothing is placed by polygon."""
+"""US plants from the yearly zip of EIA Form 860. Zones follow from balancing authorities, never from polygons."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ def _fuel(technology: Any) -> str:
 
 def _year(bundle: Path) -> int:
     with zipfile.ZipFile(bundle) as files:
-        found = {match[1] for name in files.namelist() if (match := re.search(r"2___Plant_Y(\d{4})\.xlsx$", name))}
-    if len(found) != 1:
+        years = {match[1] for name in files.namelist() if (match := re.search(r"2___Plant_Y(\d{4})\.xlsx$", name))}
+    if len(years) != 1:
         raise ValueError(f"{bundle.name} holds no plant sheet of one year")
-    return int(found.pop())
+    return int(years.pop())
 
 
 def _rows(bundle: Path, book: str, sheet: str) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The publishers' files into a folder: the only code here that asks the network, and only when a person runs it."""
+"""Downloads the publishers' files into a folder: the only code here that uses the network, run by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def addresses(year: int) -> list[str]:
 
 
 def fetch(folder: Path, today: date) -> None:
-    """Fetches each file that is not there yet. Raises requests.RequestException, and ValueError for a file that is too long."""
+    """Fetches the files that the folder lacks. Raises requests.RequestException, ValueError for a file too long."""
     # Form 860 of a year comes out in September of the next.
     for address in addresses(today.year - (1 if today.month >= 10 else 2)):
         target = folder / address.rsplit("/", 1)[1]

@@ -1,4 +1,4 @@
-"""Every check of `geo_data.checks` run over the kept tables: by layer and name, empty lists where all is well."""
+"""Runs every check of `geo_data.checks` over the tables: findings by layer and check, empty where a check passes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from warehouse.zones import ZONES
 
 
 def every() -> dict[str, dict[str, list[str]]]:
-    """Every check over the kept tables, by layer and name; empty lists where all is well."""
+    """Findings of every check over the tables, by layer and check name; empty where a check passes."""
     return {"zones": zones(), "interconnectors": interconnectors(), "plants": plants()}
 
 
 def zones() -> dict[str, list[str]]:
-    found = {"ids": checks.ids((z.id for z in records.zones()), list(ZONES))}
+    findings = {"ids": checks.ids((z.id for z in records.zones()), list(ZONES))}
     for level in LEVELS:
         shapes = _shapes(level.name)
-        found[f"ids_{level.name}"] = checks.ids(shapes, list(ZONES))
-        found[f"validity_{level.name}"] = checks.valid(shapes)
-        found[f"ring_order_{level.name}"] = checks.ring_order(shapes)
-        found[f"shared_borders_{level.name}"] = checks.coverage(shapes)
-    return found
+        findings[f"ids_{level.name}"] = checks.ids(shapes, list(ZONES))
+        findings[f"validity_{level.name}"] = checks.valid(shapes)
+        findings[f"ring_order_{level.name}"] = checks.ring_order(shapes)
+        findings[f"shared_borders_{level.name}"] = checks.coverage(shapes)
+    return findings
 
 
 def interconnectors() -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Zones from publishers' polygons: cut, noded together, simplified as a coverage, so that neighbours share every vertex.
+"""Zones from publishers' polygons: cut, noded and simplified together, so that neighbours share every vertex.
 
 Simplifying zones one by one makes slivers, and so does rounding before vertices are shared (README.md, "Traps").
 """
@@ -31,18 +31,18 @@ def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dic
     import shapely
 
     file, labels, geometries = _features(folder, INPUTS[name])
-    found: dict[str, list[Any]] = defaultdict(list)
+    polygons: dict[str, list[Any]] = defaultdict(list)
     for unit, geometry in zip(labels, geometries, strict=True):
         if geometry is not None and (wanted is None or unit in wanted):
-            found[unit].append(shapely.make_valid(geometry))
-    missing = sorted(set(wanted or ()) - set(found))
+            polygons[unit].append(shapely.make_valid(geometry))
+    missing = sorted(set(wanted or ()) - set(polygons))
     if missing:
         raise KeyError(f"{file} has no {', '.join(missing)}")
-    return found
+    return polygons
 
 
 def _features(folder: Path, source: Input) -> tuple[str, Any, Any]:
-    """File name, unit labels and geometries: of the packaged copy where it lies in the folder, else of the publisher's file."""
+    """File name, unit labels and geometries of the packaged copy, or of the publisher's file where that is missing."""
     import geopandas
 
     if (folder / source.file).exists():
@@ -55,12 +55,12 @@ def _features(folder: Path, source: Input) -> tuple[str, Any, Any]:
 
 
 def _cut(folder: Path, continent: Continent) -> dict[str, Any]:
-    wanted: dict[str, list[str]] = defaultdict(list)
+    required: dict[str, list[str]] = defaultdict(list)
     for footprint in continent.footprints:
-        wanted[footprint.source] += footprint.units
+        required[footprint.source] += footprint.units
         for source, names in filter(None, (footprint.also, footprint.without)):
-            wanted[source] += names
-    polygons = {name: units(folder, name, tuple(names)) for name, names in wanted.items()}
+            required[source] += names
+    polygons = {name: units(folder, name, tuple(names)) for name, names in required.items()}
     for footprint in continent.footprints:
         if footprint.within:
             polygons[footprint.within] = units(folder, footprint.within)
@@ -121,7 +121,7 @@ def coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
     shapes = shapely.set_precision(shapely.make_valid(projected.values), GRID_M)
     owned = {zone: face for zone, face in zip(areas, _faces(shapes), strict=True) if not face.is_empty}
     simple = shapely.coverage_simplify(list(owned.values()), level.tolerance_m)
-    parts = [_seen(shape, level) for shape in simple]
+    parts = [_large_parts(shape, level) for shape in simple]
     there = shapely.STRtree([part for own in parts for part in own])
     cleaned = [shapely.MultiPolygon([_filled(part, level, there) for part in own]) for own in parts]
     lonlat = geopandas.GeoSeries(cleaned, index=list(owned), crs=crs).to_crs(WGS84)
@@ -142,8 +142,8 @@ def _faces(shapes: Any) -> list[Any]:
     return [shapely.coverage_union_all(owners[i]) if owners[i] else shapely.MultiPolygon() for i in range(len(shapes))]
 
 
-def _seen(shape: Any, level: Level) -> list[Any]:
-    """The parts large enough to see."""
+def _large_parts(shape: Any, level: Level) -> list[Any]:
+    """The parts not smaller than `smallest_part_km2`."""
     import shapely
 
     return [part for part in shapely.get_parts(shape) if part.area >= level.smallest_part_km2 * 1e6]
@@ -162,7 +162,7 @@ def _filled(part: Any, level: Level, there: Any) -> Any:
 
 
 def _rounded(shape: Any, decimals: int) -> Any:
-    """Every vertex rounded by one rule, so that shared ones stay shared; rings oriented as RFC 7946 wants. Always a MultiPolygon."""
+    """A MultiPolygon, its vertices rounded by one rule so that shared ones stay shared, oriented by RFC 7946."""
     import numpy as np
     import shapely
 

@@ -1,4 +1,4 @@
-"""Corrections by hand, applied to what a source says: plain values of single fields, rows left out, and why, in tables/plant_mends.csv."""
+"""Applies the corrections of tables/plant_mends.csv to plants as a source lists them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ORDER = {zone: place for place, zone in enumerate(ZONES)}
 
 
 def mended(plants: Iterable[Plant], mends: Iterable[Mend]) -> list[Plant]:
-    """The plants with their corrections. A correction of a plant that the source no longer lists has nothing to do."""
+    """The corrected plants, without the dropped ones. Corrections of plants that are not in the list are ignored."""
     changes: dict[str, dict[str, str | None]] = {}
     for mend in mends:
         changes.setdefault(mend.id, {})[mend.field] = mend.value
@@ -25,5 +25,5 @@ def _mended(plant: Plant, values: dict[str, str | None]) -> Plant:
 
 
 def ordered(plants: Iterable[Plant]) -> list[Plant]:
-    """By zone in the specification's order, the largest first."""
+    """Plants by zone, in the order of `ZONES`, the largest first."""
     return sorted(plants, key=lambda plant: (_ORDER[plant.zone], -plant.capacity_mw, plant.id))

@@ -1,4 +1,4 @@
-"""How each zone's footprint follows from publishers' polygons: which files, which units, what is cut and kept. Facts only.
+"""How each footprint follows from publishers' polygons: files, units, what is cut and kept.
 
 The reasons stand in README.md. Codes and names are those of the packaged copies named in `INPUTS`.
 """
@@ -137,7 +137,7 @@ EUROPE = Continent(
         Footprint("NL", "countries", ("Netherlands",), keep=(3, 50, 8, 54)),
         Footprint("BE", "countries", ("Belgium",)),
         Footprint("PL", "countries", ("Poland",)),
-        # entsoe-py's line is straight between few points: here Dalarna's border is SE3's, and Härjedalen (in Jämtland) is SE2.
+        # entsoe-py's lines join few points: Dalarna's county border is SE3's, Härjedalen (Jämtland) is SE2.
         Footprint(
             "SE-3",
             "countries",

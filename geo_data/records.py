@@ -1,4 +1,4 @@
-"""The rows of the project's own tables, typed, and the reading of them. What publishers' files look like is `geo_data.build`'s business."""
+"""The rows of the tables as typed records, and their reading and writing. Publishers' files: see `geo_data.build`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geo_data import TABLES
 
 @dataclass(frozen=True, slots=True)
 class ZoneRecord:
-    """What is said about a footprint; name, clock and currency stand in `warehouse.zones` alone."""
+    """Facts about a footprint. Name, time zone and currency stand in `warehouse.zones`."""
 
     id: str
     country: str
@@ -32,7 +32,7 @@ class ZoneRecord:
 
 @dataclass(frozen=True, slots=True)
 class Interconnector:
-    """A tie between two zones; its id is the `link` of the flow rows. Flow is positive in the direction `from` -> `to`."""
+    """A tie between two zones; its id is the `link` of flow rows. Flow is positive from `from_zone` to `to_zone`."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class Interconnector:
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """A power plant of 250 MW and above. `fuel` is the largest share; `fuel_2` and `fuel_3` are the rest of a mixed plant."""
+    """A power plant of 250 MW and above. `fuel` has the largest share, `fuel_2` and `fuel_3` the rest."""
 
     id: str
     name: str
@@ -97,7 +97,7 @@ class Plant:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """One correction of a source's plant: a field's value, or the whole row (`drop`), and why."""
+    """One correction of a plant: the value of a field, or `drop` for the whole row, and the reason."""
 
     id: str
     field: str
@@ -107,7 +107,7 @@ class Mend:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Why a plant is told to belong to a zone whose footprint does not hold it."""
+    """Reason why a plant stands outside the footprint of its zone."""
 
     id: str
     reason: str
@@ -115,7 +115,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class KnownTotal:
-    """What a zone's plants of one fuel add up to by a publisher's count, and how far ours may be off."""
+    """Published total of a zone and fuel, MW, and the tolerance for ours in percent."""
 
     zone: str
     fuel: str
@@ -128,7 +128,7 @@ Record = TypeVar("Record")
 
 
 def read(kind: type[Record], path: Path) -> list[Record]:
-    """The rows of a CSV table as records; empty cells are None. Raises ValueError for a heading or number that does not fit."""
+    """The rows of a CSV table as records; empty cells are None. Raises ValueError for a wrong heading or number."""
     types = {f.name: str(f.type) for f in fields(kind)}  # type: ignore[arg-type]
     with path.open(newline="", encoding="utf-8") as stream:
         table = csv.DictReader(stream)

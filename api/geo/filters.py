@@ -1,7 +1,7 @@
-"""A geo layer as columns and ready-made features, so that a filter is a few array operations and an answer a join of bytes.
+"""A geo layer as columns and encoded features: a filter is a few array operations, an answer a join of bytes.
 
-Made once a publication from the layer's GeoJSON. `bbox` means: the feature's geometry has a point in common with the box,
-its edge included, as `intersects` in PostGIS, shapely and OGC API Features; no geometry library is needed for that.
+Made once a publication from the layer's GeoJSON. `bbox` means that the geometry has a point in common with the box,
+edges included, as `intersects` in PostGIS, shapely and OGC API Features; it needs no geometry library.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Outline:
         return bool(inside.any()) or last or self._crosses(box) or (self.area and self._holds(west, south))
 
     def _crosses(self, box: Box) -> bool:
-        """Whether a segment passes through the box: their extents overlap, and the corners lie on both sides of its line."""
+        """Whether a segment passes through the box: extents overlap, and corners lie on both sides of its line."""
         west, south, east, north = box
         near = (np.minimum(self.x1, self.x2) <= east) & (np.maximum(self.x1, self.x2) >= west)
         near &= (np.minimum(self.y1, self.y2) <= north) & (np.maximum(self.y1, self.y2) >= south)
@@ -61,7 +61,7 @@ class GeoLayer:
     """One publication of a layer."""
 
     head: Mapping[str, Any]
-    """The collection's members but its features and bbox."""
+    """The members of the collection without `features` and `bbox`."""
     features: tuple[bytes, ...]
     """Each feature's JSON."""
     boxes: Floats
@@ -69,7 +69,7 @@ class GeoLayer:
     outlines: tuple[Outline | None, ...]
     """None for points, whose box is all there is."""
     members: Mapping[str, Mapping[str, Mask]]
-    """By filter and word the features that have it: `zone` -> `GB` -> mask. A line belongs to both its zones."""
+    """Masks by filter and value: `zone` -> `GB` -> mask. A line belongs to both its zones."""
     capacity_mw: Floats
 
     @classmethod
@@ -84,47 +84,47 @@ class GeoLayer:
             np.array([feature["bbox"] for feature in features], dtype=np.float64),
             tuple(_outline(feature["geometry"]) for feature in features),
             {
-                "zone": _members([_zones(told) for told in properties]),
-                "fuel": _members([[told.get("fuel")] for told in properties]),
+                "zone": _members([_zones(own) for own in properties]),
+                "fuel": _members([[own.get("fuel")] for own in properties]),
             },
-            np.array([told.get("capacity_mw") or np.nan for told in properties], dtype=np.float64),
+            np.array([own.get("capacity_mw") or np.nan for own in properties], dtype=np.float64),
         )
 
     def select(
         self, words: Mapping[str, Sequence[str]], min_mw: float | None, box: Box | None, most: int | None
     ) -> NDArray[np.intp]:
-        """The places of the features that fit every filter, in the layer's order; at most the first `most`."""
-        fitting = np.ones(len(self.features), dtype=np.bool_)
+        """Positions of the features that match every filter, ascending; at most the first `most`."""
+        matching = np.ones(len(self.features), dtype=np.bool_)
         for name, wanted in words.items():
-            fitting &= self._any(name, wanted)
+            matching &= self._any(name, wanted)
         if min_mw is not None:
-            fitting &= self.capacity_mw >= min_mw
+            matching &= self.capacity_mw >= min_mw
         if box is not None:
-            fitting &= self._meet(box)
-        return np.flatnonzero(fitting)[:most]
+            matching &= self._meet(box)
+        return np.flatnonzero(matching)[:most]
 
     def _any(self, name: str, wanted: Iterable[str]) -> Mask:
-        found = np.zeros(len(self.features), dtype=np.bool_)
+        mask = np.zeros(len(self.features), dtype=np.bool_)
         for word in wanted:
             if word in self.members[name]:
-                found |= self.members[name][word]
-        return found
+                mask |= self.members[name][word]
+        return mask
 
     def _meet(self, box: Box) -> Mask:
         west, south, east, north = box
         if west > east:
             return self._meet((west, south, 180.0, north)) | self._meet((-180.0, south, east, north))
-        found = (
+        mask = (
             (self.boxes[:, 0] <= east)
             & (self.boxes[:, 2] >= west)
             & (self.boxes[:, 1] <= north)
             & (self.boxes[:, 3] >= south)
         )
-        for place in np.flatnonzero(found):
+        for place in np.flatnonzero(mask):
             outline = self.outlines[place]
             if outline is not None:
-                found[place] = outline.meets(box)
-        return found
+                mask[place] = outline.meets(box)
+        return mask
 
     def extent(self, places: NDArray[np.intp]) -> list[float] | None:
         """The box round these features; None round nothing."""
@@ -148,12 +148,12 @@ def _zones(properties: Mapping[str, Any]) -> list[str | None]:
 
 
 def _members(words: list[list[str | None]]) -> dict[str, Mask]:
-    found = {word: np.zeros(len(words), dtype=np.bool_) for own in words for word in own if word is not None}
+    masks = {word: np.zeros(len(words), dtype=np.bool_) for own in words for word in own if word is not None}
     for place, own in enumerate(words):
         for word in own:
             if word is not None:
-                found[word][place] = True
-    return found
+                masks[word][place] = True
+    return masks
 
 
 def _outline(geometry: Mapping[str, Any]) -> Outline | None:

@@ -1,4 +1,4 @@
-"""What the geo paths take: filters and formats of each layer, as values that the check of a request and OpenAPI both read."""
+"""Filters and formats of the geo paths, as values that both the request check and OpenAPI read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEDIA = {
     "parquet": "application/vnd.apache.parquet",
     "fgb": "application/flatgeobuf",
 }
-"""Media type of each `format`, in the order of our liking."""
+"""Media type of each `format`, in the order of preference."""
 FORMATS = {
     "zones": ("geojson", "parquet", "fgb"),
     "interconnectors": ("geojson",),
@@ -32,13 +32,13 @@ def words(name: str, description: str, allowed: Iterable[str], example: str) -> 
     known = tuple(allowed)
 
     def read(text: str) -> tuple[str, ...]:
-        given = text.split(",")
-        unknown = [word for word in given if word not in known]
+        values = text.split(",")
+        unknown = [word for word in values if word not in known]
         if unknown:
             raise ValueError(
                 f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}"
             )
-        return tuple(dict.fromkeys(given))
+        return tuple(dict.fromkeys(values))
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
     return Parameter(name, description, read, schema, None, [example], comma=True)
@@ -79,8 +79,8 @@ DETAIL = choice(
 )
 BBOX = Parameter(
     "bbox",
-    "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, its edge included. "
-    "West may be greater than east: the box then crosses the antimeridian.",
+    "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, edges "
+    "included. West may be greater than east: the box then crosses the antimeridian.",
     _bbox,
     {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
     None,
@@ -101,7 +101,7 @@ ZONE_OF_LINE = words("zone", "Lines with either end in this zone, one or several
 
 
 def _format(layer: str) -> Parameter:
-    """Any text is taken here: one that names no format of the layer is a 406, not a 400 (API.md section 4)."""
+    """Takes any text: an unknown format is answered by 406, not by 400."""
     schema = {"type": "string", "enum": list(FORMATS[layer]), "default": "geojson"}
     return Parameter("format", "The answer's format; goes before Accept.", str, schema, None, "geojson")
 

@@ -1,6 +1,6 @@
-"""Published geo layers in CSV, GeoParquet and FlatGeobuf, cut down to chosen features without decoding one of them.
+"""Published geo layers in CSV, GeoParquet and FlatGeobuf, cut down to chosen features without decoding them.
 
-All documents of a layer hold its features in the same order, so that the places found by `api.geo.filters` fit each.
+All documents of a layer hold its features in one order: positions from `api.geo.filters` are valid in each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Extent = Sequence[float] | None
 _ENVELOPE, _COUNT = 1, 8
 """Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
 _NO_EXTENT = (float("inf"), float("inf"), float("-inf"), float("-inf"))
-"""What a reader takes for the extent of nothing."""
+"""The extent of a file without features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class FlatGeobuf:
 
 
 def _field(header: bytes, number: int) -> int:
-    """Where a field's bytes stand, by the table's vtable (FlatBuffers internals)."""
+    """Offset of a field's bytes, read from the table's vtable (FlatBuffers internals)."""
     table = 12 + int(struct.unpack_from("<I", header, 12)[0])
     vtable = table - int(struct.unpack_from("<i", header, table)[0])
     entry = vtable + 4 + 2 * number

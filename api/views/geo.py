@@ -1,6 +1,6 @@
-"""`/v1/geo/zones`, `/interconnectors`, `/plants`: layers whole as published, or features chosen from an index. Not how they are built.
+"""`/v1/geo/zones`, `/interconnectors`, `/plants`: the published layers, whole or cut to the features of a request.
 
-app.register_blueprint(geo.blueprint(gate, Shelf(storage)))
+app.register_blueprint(geo.blueprint(gate, DocumentCache(storage)))
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from api.series.formats import accepted
 
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
-# Layers move once a year; an hour is what a mended one takes to reach every map.
+# Layers change about once a year; a corrected one reaches every map within an hour.
 _CACHING = [
     ("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"),
     ("Vary", "Accept, Accept-Encoding"),
@@ -35,20 +35,20 @@ _CACHING = [
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which features of a layer, in which form."""
+    """Which features of a layer, in which format."""
 
     layer: str
     format: str
     detail: str | None
     words: tuple[tuple[str, tuple[str, ...]], ...]
-    """Filter and the words wanted: (("zone", ("GB", "FR")),)."""
+    """Filters and their values: (("zone", ("GB", "FR")),)."""
     min_mw: float | None
     box: Box | None
     sample: bool
 
     @property
     def whole(self) -> bool:
-        """Whether the document can go out as it was published."""
+        """Whether the answer is the document as published."""
         return not (self.words or self.min_mw is not None or self.box is not None or self.sample)
 
     def document(self, format_: str) -> str:
@@ -77,29 +77,31 @@ def _view(gate: Gate, documents: DocumentCache, layer: str, suffixed: bool) -> R
     )
 
 
-def read(layer: str, suffixed: bool, asked: Request) -> Selection:
-    """What a request asks for. Raises Problem 400 that names every fault, 406 for a format that the layer has not."""
+def read(layer: str, suffixed: bool, request: Request) -> Selection:
+    """The selection of a request. Raises Problem 400 naming every error, 406 for a format that the layer lacks."""
     known = PARAMETERS[layer]
-    given = parameters.values({k: v for k, v in known.items() if k != "format"} if suffixed else known, asked.args)
-    format_ = "geojson" if suffixed else _format(layer, given["format"], asked)
-    words = tuple((name, given[name]) for name in ("zone", "fuel") if given.get(name) is not None)
-    return Selection(layer, format_, given.get("detail"), words, given.get("min_mw"), given["bbox"], given["sample"])
+    values = parameters.values({k: v for k, v in known.items() if k != "format"} if suffixed else known, request.args)
+    format_ = "geojson" if suffixed else _format(layer, values["format"], request)
+    words = tuple((name, values[name]) for name in ("zone", "fuel") if values.get(name) is not None)
+    return Selection(
+        layer, format_, values.get("detail"), words, values.get("min_mw"), values["bbox"], values["sample"]
+    )
 
 
-def _format(layer: str, wanted: str | None, asked: Request) -> str:
-    """`?format=` first, then what Accept likes best, then GeoJSON, which clients that take plain JSON get too."""
-    types = {MEDIA[name]: name for name in FORMATS[layer]} | {"application/json": "geojson"}
-    if wanted in FORMATS[layer]:
-        return wanted
-    accept = asked.headers.get("Accept", "")
-    found = accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
-    if wanted is not None or found is None:
+def _format(layer: str, name: str | None, request: Request) -> str:
+    """`?format=` first, then Accept, then GeoJSON, which clients that accept plain JSON get too."""
+    types = {MEDIA[known]: known for known in FORMATS[layer]} | {"application/json": "geojson"}
+    if name in FORMATS[layer]:
+        return name
+    accept = request.headers.get("Accept", "")
+    media = accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
+    if name is not None or media is None:
         detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
         raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
-    return types[found]
+    return types[media]
 
 
-def answer(asked: Request, documents: DocumentCache, selection: Selection) -> tuple[Response, int]:
+def answer(request: Request, documents: DocumentCache, selection: Selection) -> tuple[Response, int]:
     """The response, and how many features it holds. Raises Problem 503 where the layer was never published."""
     source = _held(documents, selection.document("geojson"))
     index: GeoLayer = source.derive("geo", lambda document: GeoLayer.of(document.body))
@@ -107,10 +109,10 @@ def answer(asked: Request, documents: DocumentCache, selection: Selection) -> tu
     headers, media = [*_CACHING, *_disposition(selection)], _CONTENT_TYPE[selection.format]
     compressible = selection.format != "parquet"
     if selection.whole and compressible:
-        return responses.document(asked, kept, media, headers), len(index.features)
+        return responses.document(request, kept, media, headers), len(index.features)
     tag = kept.derive("tag", lambda document: responses.tag_of(document.body))
-    validator = responses.Validator(asked, (tag, selection), compressible)
-    if responses.matches(asked, validator.tag):
+    validator = responses.Validator(request, (tag, selection), compressible)
+    if responses.matches(request, validator.tag):
         return validator.unchanged(headers), 0
     if selection.whole:
         return validator.response(validator.coded(kept.body), media, headers), len(index.features)
@@ -137,12 +139,12 @@ def _extra(selection: Selection) -> Mapping[str, Any]:
 
 
 def _held(documents: DocumentCache, name: str) -> Document:
-    found = documents.get(name)
-    if found is None:
+    document = documents.get(name)
+    if document is None:
         raise Problem(
             "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
         )
-    return found
+    return document
 
 
 def _disposition(selection: Selection) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The page at `/`: the files of `api/pages/map`, held in memory and compressed once. What it shows, it asks the public API for."""
+"""The page at `/`: the files of `api/pages/map`, held in memory and compressed once. Its figures come from the API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEDIA = {
     ".svg": "image/svg+xml",
     "": "text/plain; charset=utf-8",
 }
-# Leaflet sets styles by script, which 'self' allows; nothing inline, nothing from elsewhere.
+# Nothing inline and no other host; Leaflet sets styles by script, which 'self' allows.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'self'"
@@ -36,7 +36,7 @@ _HTML_HEADERS = [
 
 
 def blueprint() -> Blueprint:
-    """`/` and the files behind it, under an address that changes with them."""
+    """`/` and its files, under an address that changes with their content."""
     files = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
     held = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
@@ -49,13 +49,13 @@ def blueprint() -> Blueprint:
 
     @routes.get("/map/<version>/<path:name>")
     def file(version: str, name: str) -> Response:
-        found = held.get(name)
-        if found is None:
+        document = held.get(name)
+        if document is None:
             raise Problem("not-found", "The page has no such file.")
-        # A page loaded before a release still finds its files, but nobody keeps them under the old address.
+        # A page loaded before a release still finds its files, but caches do not keep them under the old address.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding"), ("X-Content-Type-Options", "nosniff")]
-        return responses.document(request, found, _MEDIA[Path(name).suffix], headers)
+        return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
 
     return routes
 

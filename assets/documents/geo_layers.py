@@ -1,4 +1,4 @@
-"""The geo layers as artefacts: GeoJSON, CSV, GeoParquet and FlatGeobuf bytes from the tables of `geo_data`. No Dagster here.
+"""The geo layers as documents: GeoJSON, CSV, GeoParquet and FlatGeobuf made from the tables of `geo_data`.
 
 Properties are flat scalars with the same keys on every feature: nested ones become strings in GDAL, QGIS and geopandas.
 """
@@ -21,27 +21,31 @@ from warehouse import artefact
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
-LICENCE = "Boundaries: public domain, NLOD 2.0 (Norway), MIT. Plants: public domain (US), CC BY 4.0 (Europe), MIT (Australia). See /docs."
+LICENCE = (
+    "Boundaries: public domain, NLOD 2.0 (Norway), MIT. "
+    "Plants: public domain (US), CC BY 4.0 (Europe), MIT (Australia). See /docs."
+)
 ATTRIBUTION = (
     "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py (MIT). "
-    "US market areas derived from U.S. EIA Form 861 and NREL ReEDS. Plants: U.S. Energy Information Administration Form 860; "
-    "powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO via OpenElectricity (MIT). No endorsement implied."
+    "US market areas derived from U.S. EIA Form 861 and NREL ReEDS. Plants: U.S. Energy Information Administration "
+    "Form 860; powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO via OpenElectricity (MIT). "
+    "No endorsement implied."
 )
 LAYERS = ("zones", "interconnectors", "plants")
 BUILT_FROM = "geo/built_from.json"
-"""The artefact that says which tables the published layers were built from."""
+"""Document with the hash of the tables that the published layers were built from."""
 _REVISION = "1"
-"""Raised when the same tables give other bytes."""
+"""Increased when the code writes other bytes from the same tables."""
 
 Feature = dict[str, Any]
 
 
 def zone_features(detail: str) -> list[Feature]:
-    """The footprints at `low` or `high` detail, in the specification's order."""
-    told = {record.id: record for record in records.zones()}
+    """The footprints at `low` or `high` detail, in the order of `ZONES`."""
+    facts = {record.id: record for record in records.zones()}
     geometries = records.geometries(detail)
     areas = _areas_km2()
-    return [_feature(_zone_properties(told[zone], areas[zone]), geometries[zone]) for zone in ZONES]
+    return [_feature(_zone_properties(facts[zone], areas[zone]), geometries[zone]) for zone in ZONES]
 
 
 def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any]:
@@ -75,7 +79,7 @@ def _areas_km2() -> dict[str, int]:
 
 
 def line_features() -> list[Feature]:
-    """The interconnectors; `from` and `to` also as `from_zone` and `to_zone`, since the short names are reserved words of SQL."""
+    """The interconnectors. `from` and `to` are reserved words of SQL, so `from_zone` and `to_zone` repeat them."""
     features = []
     for line in records.interconnectors():
         rest = asdict(line)
@@ -168,7 +172,7 @@ def geoparquet(features: list[Feature]) -> bytes:
 
 
 def flatgeobuf(name: str, features: list[Feature]) -> bytes:
-    """FlatGeobuf in our own order, without the packed index: the API cuts it by feature, and a thousand need no index."""
+    """FlatGeobuf in the order of the layer, without packed index, so that the API can cut it feature by feature."""
     import pyogrio
 
     body = io.BytesIO()
@@ -197,7 +201,7 @@ def _formats(layer: str, stem: str, features: list[Feature]) -> dict[str, bytes]
 
 
 def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
-    """Builds the artefacts of these layers and puts them; bytes by name. Their version is the moment before the tables were read."""
+    """Builds and publishes these layers. Returns bytes by document. The version is the time before the reading."""
     version = artefact.new_version()
     made = {name: body for layer in layers for name, body in documents(layer).items()}
     for name, body in made.items():
@@ -206,7 +210,7 @@ def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
 
 
 def ensure(storage: Storage) -> None:
-    """`publish`, unless the published layers were built from these very tables: cheap enough for every start."""
+    """Publishes all layers unless they were built from these very tables; cheap enough for every start."""
     current = {"tables_sha256": fingerprint()}
     if artefact.load(storage, BUILT_FROM) != current:
         version = artefact.new_version()

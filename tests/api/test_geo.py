@@ -86,8 +86,8 @@ def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, f
     west, south = drawn[0], drawn[1]
     east, north = min(180.0, west + drawn[2]), min(90.0, south + drawn[3])
     corners = shapely.MultiPoint([(west, south), (east, south), (east, north), (west, north)])
-    wanted = np.flatnonzero(FRAMES[layer].intersects(corners.convex_hull))
-    assert INDEX[layer].select({}, None, (west, south, east, north), None).tolist() == wanted.tolist()
+    expected = np.flatnonzero(FRAMES[layer].intersects(corners.convex_hull))
+    assert INDEX[layer].select({}, None, (west, south, east, north), None).tolist() == expected.tolist()
 
 
 @settings(max_examples=150, deadline=None)
@@ -113,24 +113,24 @@ def test_filters_equal_a_geopandas_computation(
         frame = frame[frame.capacity_mw >= least]
     if box is not None:
         frame = frame.cx[box[0] : box[2], box[1] : box[3]]
-    asked = {
+    query = {
         "zone": ",".join(zones),
         "fuel": ",".join(fuels),
         "min_mw": least,
         "bbox": ",".join(map(str, box)) if box else "",
     }
-    answer = client.get("/v1/geo/plants", query_string={name: value for name, value in asked.items() if value})
-    told = orjson.loads(answer.data)
-    assert [feature["id"] for feature in told["features"]] == list(frame.id)
-    assert told.get("bbox") == (list(frame.total_bounds) if len(frame) else None)
+    answer = client.get("/v1/geo/plants", query_string={name: value for name, value in query.items() if value})
+    collection = orjson.loads(answer.data)
+    assert [feature["id"] for feature in collection["features"]] == list(frame.id)
+    assert collection.get("bbox") == (list(frame.total_bounds) if len(frame) else None)
 
 
 def test_a_box_across_the_antimeridian_is_two_boxes(client: FlaskClient) -> None:
-    found = ids(client, "/v1/geo/zones?bbox=110,-50,-100,60")
+    features = ids(client, "/v1/geo/zones?bbox=110,-50,-100,60")
     halves = ids(client, "/v1/geo/zones?bbox=110,-50,180,60") + ids(client, "/v1/geo/zones?bbox=-180,-50,-100,60")
-    assert found == [zone for zone in ZONES if zone in halves]
-    assert {"AU-TAS", "US-CAISO"} <= set(found)
-    assert "FR" not in found
+    assert features == [zone for zone in ZONES if zone in halves]
+    assert {"AU-TAS", "US-CAISO"} <= set(features)
+    assert "FR" not in features
 
 
 def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> None:
@@ -162,28 +162,28 @@ def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
 )
 @pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&sample=true", "&bbox=0,0,1,1"])
 def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, format_: str, query: str) -> None:
-    wanted = ids(client, f"/v1/geo/{layer}?{query[1:]}")
+    expected = ids(client, f"/v1/geo/{layer}?{query[1:]}")
     answer = client.get(f"/v1/geo/{layer}?format={format_}{query}")
     assert answer.status_code == 200
     assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
     match format_:
         case "csv":
-            found = [line.split(",")[0] for line in answer.text.splitlines()[1:]]
+            features = [line.split(",")[0] for line in answer.text.splitlines()[1:]]
         case "parquet":
-            found = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
+            features = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
             read = geopandas.read_parquet(io.BytesIO(answer.data))
-            assert len(read) == len(wanted)
+            assert len(read) == len(expected)
         case _:
             read = geopandas.read_file(io.BytesIO(answer.data))
-            found = list(read["id"])
-            if wanted:
+            features = list(read["id"])
+            if expected:
                 extent = orjson.loads(client.get(f"/v1/geo/{layer}?{query[1:]}").data)["bbox"]
                 assert read.total_bounds.tolist() == extent
-    assert found == wanted
+    assert features == expected
 
 
 def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
-    """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes that knows no field, a table that points back at it."""
+    """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes without a field, a table that points back at it."""
     header = bytes.fromhex("080000000400040004000000")
     with pytest.raises(ValueError, match="without envelope or count"):
         FlatGeobuf.of(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
@@ -207,7 +207,7 @@ def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None
 
 
 @pytest.mark.parametrize(
-    ("accept", "wanted"),
+    ("accept", "expected"),
     [
         (None, "application/geo+json"),
         ("*/*", "application/geo+json"),
@@ -220,9 +220,9 @@ def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None
         ("application/flatgeobuf", "application/flatgeobuf"),
     ],
 )
-def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, wanted: str) -> None:
+def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expected: str) -> None:
     answer = client.get("/v1/geo/plants?zone=AU-TAS", headers={"Accept": accept} if accept else {})
-    assert answer.content_type == wanted
+    assert answer.content_type == expected
     assert {"Accept", "Accept-Encoding"} <= {word.strip() for word in answer.headers["Vary"].split(",")}
 
 

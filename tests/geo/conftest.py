@@ -1,4 +1,4 @@
-"""Where the facts that the tables were taken from lie, if they are there."""
+"""The folder with the collections that the tables were taken from, where it exists."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ import pytest
 def shared_geo() -> Path:
     folder = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "geo"
     if not folder.is_dir():
-        pytest.skip("the facts are not at hand")
+        pytest.skip("the source collections are not on this machine")
     return folder

@@ -1,4 +1,4 @@
-"""The same words everywhere: every tie id of a publisher leads, in that publisher's source, to the line that carries it on the map."""
+"""Ids agree across the project: each tie id of a publisher becomes the link of its line on the map."""
 
 from __future__ import annotations
 

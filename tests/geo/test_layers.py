@@ -1,4 +1,4 @@
-"""The artefacts: RFC 7946 GeoJSON, CSV, GeoParquet and FlatGeobuf that say the same, published only when the tables changed."""
+"""The layer documents: all formats hold the same features, and are published only when the tables changed."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> No
     features = orjson.loads(documents["geo/zones.low.geojson"])["features"]
     assert [f["id"] for f in features] == list(ZONES)
     for feature in features:
-        told, zone = feature["properties"], ZONES[feature["id"]]
-        assert (told["name"], told["tz"], told["currency"]) == (zone.name, zone.tz, zone.currency)
+        properties, zone = feature["properties"], ZONES[feature["id"]]
+        assert (properties["name"], properties["tz"], properties["currency"]) == (zone.name, zone.tz, zone.currency)
     fine = orjson.loads(documents["geo/zones.high.geojson"])["features"]
     assert [f["properties"] for f in fine] == [f["properties"] for f in features]
     belgium = next(f for f in features if f["id"] == "BE")
@@ -81,23 +81,23 @@ def test_a_line_carries_both_zones_and_the_publishers_ids(documents: dict[str, b
 
 def test_every_fuel_and_zone_is_a_word_of_the_series(documents: dict[str, bytes]) -> None:
     for feature in orjson.loads(documents["geo/plants.geojson"])["features"]:
-        told = feature["properties"]
-        assert {told["fuel"], told["fuel_2"], told["fuel_3"]} - {None} <= set(Fuel)
-        assert told["zone"] in ZONES
-        assert told["capacity_mw"] >= 250
+        properties = feature["properties"]
+        assert {properties["fuel"], properties["fuel_2"], properties["fuel_3"]} - {None} <= set(Fuel)
+        assert properties["zone"] in ZONES
+        assert properties["capacity_mw"] >= 250
 
 
 def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[str, bytes]) -> None:
     for stem in ("plants", "zones.low", "zones.high"):
-        told = orjson.loads(documents[f"geo/{stem}.geojson"])["features"]
+        properties = orjson.loads(documents[f"geo/{stem}.geojson"])["features"]
         parquet = geopandas.read_parquet(io.BytesIO(documents[f"geo/{stem}.parquet"]))
         flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.fgb"]))
         for frame in (parquet, flat):
-            assert list(frame["id"]) == [f["id"] for f in told]
+            assert list(frame["id"]) == [f["id"] for f in properties]
             assert frame.crs.to_epsg() == 4326
             assert frame.geometry.is_valid.all()
         assert parquet.geometry.geom_equals(flat.geometry).all()
-        assert list(parquet.columns.drop("geometry")) == list(told[0]["properties"])
+        assert list(parquet.columns.drop("geometry")) == list(properties[0]["properties"])
 
 
 def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str, bytes]) -> None:

@@ -1,4 +1,4 @@
-"""README.md of `geo_data` says what is true: counts, files, commands, attribution."""
+"""geo_data/README.md agrees with the tables and the code: counts, files, commands, attribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rebuild of the plants: Form 860 in its published layout, corrections by hand, the comparison of Europe, the fetching of files."""
+"""Rebuild of the plants: Form 860 in its published layout, corrections, comparison of Europe, downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kept tables: typed reading, every check holds, and what each check finds when it must."""
+"""The tables: typed reading, every check passes, and each check finds the error that it is for."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def line(**changes: object) -> Interconnector:
 
 
 def test_the_kept_tables_pass_every_check() -> None:
-    found = {(layer, name): faults for layer, named in findings.every().items() for name, faults in named.items()}
-    assert len(found) == 17
-    assert {key: faults for key, faults in found.items() if faults} == {}
+    faults = {(layer, name): faults for layer, named in findings.every().items() for name, faults in named.items()}
+    assert len(faults) == 17
+    assert {key: faults for key, faults in faults.items() if faults} == {}
 
 
 def test_every_zone_has_a_record_and_a_footprint_at_both_levels() -> None:
@@ -96,8 +96,8 @@ def test_every_mend_and_explanation_names_a_plant_and_a_reason() -> None:
 def test_checks_find_a_bowtie_and_a_repeated_vertex() -> None:
     bowtie = shapely.from_wkt("POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))")
     stutter = shapely.from_wkt("POLYGON ((0 0, 2 0, 2 0, 2 2, 0 0))")
-    found = checks.valid({"A": bowtie, "B": stutter, "C": shapely.box(0, 0, 1, 1)})
-    assert [text.split(":")[0] for text in found] == ["A", "B"]
+    faults = checks.valid({"A": bowtie, "B": stutter, "C": shapely.box(0, 0, 1, 1)})
+    assert [text.split(":")[0] for text in faults] == ["A", "B"]
     assert checks.valid({"D": shapely.box(170, 0, 190, 1), "E": shapely.Polygon()}) != []
 
 
@@ -131,8 +131,8 @@ def test_checks_find_foreign_words_and_small_plants() -> None:
         plant(fuel_2="gas", fuel_2_mw=5000.0),
     ]
     assert len(checks.vocabulary(wrong)) == 5
-    found = checks.pairs([line(), line(to_zone="FR"), line(to_zone="IE")])
-    assert found == ["fr-ch-ac: FR_FR is not a pair of zones", "fr-ch-ac: FR_IE is not a pair of zones"]
+    faults = checks.pairs([line(), line(to_zone="FR"), line(to_zone="IE")])
+    assert faults == ["fr-ch-ac: FR_FR is not a pair of zones", "fr-ch-ac: FR_IE is not a pair of zones"]
 
 
 def test_checks_find_lines_that_end_elsewhere() -> None:
@@ -148,9 +148,9 @@ def test_checks_find_lines_that_end_elsewhere() -> None:
 def test_checks_find_plants_in_the_wrong_place() -> None:
     assert checks.placed([plant()], HIGH, []) == []
     moved = plant(lon=2.35, lat=48.86)
-    [found] = checks.placed([moved], HIGH, [])
-    assert found.startswith("eia-6099 (Diablo Canyon): ")
-    assert found.endswith("from US-CAISO, in FR")
+    [faults] = checks.placed([moved], HIGH, [])
+    assert faults.startswith("eia-6099 (Diablo Canyon): ")
+    assert faults.endswith("from US-CAISO, in FR")
     assert checks.placed([moved], HIGH, [Outside("eia-6099", "a reason")]) == []
     offshore = plant(zone="GB", fuel="wind_offshore", lon=1.67, lat=55.97)
     assert checks.placed([offshore], HIGH, []) == []

@@ -1,4 +1,4 @@
-"""The map page in Debian's Chromium against the real application: colours, briefs, flows, sign-up, keyboard, reach, weight, speed."""
+"""The map page in Debian's Chromium against the real application: colours, panel, flows, keyboard, weight, speed."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ def test_it_asks_in_sample_mode_and_within_the_limits(visit: Callable[..., Any])
 
 
 def test_weight_and_speed(browser: Any, address: str) -> None:
-    """At most 900 kB compressed with everything shown; usable within two seconds, measured as the best of three fresh profiles."""
+    """At most 900 kB compressed with everything shown; usable within two seconds, the best of three fresh profiles."""
     ready, weights = [], []
     for _ in range(3):
         context = browser.new_context(viewport={"width": 1280, "height": 800})

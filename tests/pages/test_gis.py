@@ -1,4 +1,4 @@
-"""GIS programs over HTTP: GDAL's tools, geopandas, and a validator of RFC 7946 open every layer, with and without filters."""
+"""GIS programs over HTTP: GDAL, geopandas and a validator of RFC 7946 open every layer, with and without filters."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ QUERIES = [
 ]
 
 
-def told(address: str, query: str) -> geopandas.GeoDataFrame:
+def frame_of(address: str, query: str) -> geopandas.GeoDataFrame:
     """What geopandas makes of the same address: the other half of each comparison."""
     return geopandas.read_file(f"{address}/v1/geo/{query}")
 
 
 def extent(text: str) -> list[float]:
-    found = re.search(r"Extent: \(([-\d.]+), ([-\d.]+)\) - \(([-\d.]+), ([-\d.]+)\)", text)
-    assert found
-    return [float(number) for number in found.groups()]
+    result = re.search(r"Extent: \(([-\d.]+), ([-\d.]+)\) - \(([-\d.]+), ([-\d.]+)\)", text)
+    assert result
+    return [float(number) for number in result.groups()]
 
 
 @gdal
 @pytest.mark.parametrize("query", QUERIES)
 def test_ogrinfo_counts_and_places_what_geopandas_does(address: str, query: str) -> None:
-    said = subprocess.run(
+    output = subprocess.run(
         ["ogrinfo", "-so", "-al", f"{address}/v1/geo/{query}"], capture_output=True, text=True, check=True
     ).stdout
-    frame = told(address, query)
-    assert f"Feature Count: {len(frame)}\n" in said
-    assert extent(said) == pytest.approx(frame.total_bounds, abs=1e-6)
-    assert f"Layer name: {query.split('.')[0].split('?')[0]}" in said
+    frame = frame_of(address, query)
+    assert f"Feature Count: {len(frame)}\n" in output
+    assert extent(output) == pytest.approx(frame.total_bounds, abs=1e-6)
+    assert f"Layer name: {query.split('.')[0].split('?')[0]}" in output
     assert {"zones": "Multi Polygon", "interconnectors": "Line String", "plants": "Point"}[
         re.split(r"[.?]", query)[0]
-    ] in said
+    ] in output
 
 
 @gdal
 def test_ogr2ogr_turns_every_layer_into_a_geopackage(address: str, tmp_path: Path) -> None:
-    for layer, count in (("zones", 25), ("interconnectors", 48), ("plants", len(told(address, "plants")))):
+    for layer, count in (("zones", 25), ("interconnectors", 48), ("plants", len(frame_of(address, "plants")))):
         target = tmp_path / f"{layer}.gpkg"
         subprocess.run(
             ["ogr2ogr", "-f", "GPKG", str(target), f"{address}/v1/geo/{layer}.geojson"], check=True, capture_output=True
@@ -73,29 +73,29 @@ def test_ogr2ogr_turns_every_layer_into_a_geopackage(address: str, tmp_path: Pat
 @gdal
 def test_gdal_reads_a_filtered_flatgeobuf(address: str) -> None:
     url = f"/vsicurl/{address}/v1/geo/plants?format=fgb&zone=NL"
-    said = subprocess.run(["ogrinfo", "-so", "-al", url], capture_output=True, text=True, check=True).stdout
-    frame = told(address, "plants?zone=NL")
-    assert f"Feature Count: {len(frame)}\n" in said
-    assert extent(said) == pytest.approx(frame.total_bounds, abs=1e-6)
+    output = subprocess.run(["ogrinfo", "-so", "-al", url], capture_output=True, text=True, check=True).stdout
+    frame = frame_of(address, "plants?zone=NL")
+    assert f"Feature Count: {len(frame)}\n" in output
+    assert extent(output) == pytest.approx(frame.total_bounds, abs=1e-6)
 
 
 @pytest.mark.parametrize("query", [q for q in QUERIES if not q.startswith("interconnectors")])
 def test_formats_agree_over_http(address: str, query: str) -> None:
-    frame = told(address, query)
+    frame = frame_of(address, query)
     other = query.replace(".geojson", "") + ("&" if "?" in query else "?")
     parquet = geopandas.read_parquet(io.BytesIO(urlopen(f"{address}/v1/geo/{other}format=parquet").read()))
     flat = geopandas.read_file(f"{address}/v1/geo/{other}format=fgb")
-    for found in (parquet, flat):
-        assert list(found.id) == list(frame.id)
-        assert found.geometry.geom_equals_exact(frame.geometry, 1e-9).all()
+    for result in (parquet, flat):
+        assert list(result.id) == list(frame.id)
+        assert result.geometry.geom_equals_exact(frame.geometry, 1e-9).all()
 
 
 @validator
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_validator_finds_nothing_wrong(address: str, query: str) -> None:
     body = urlopen(f"{address}/v1/geo/{query}").read()
-    found = subprocess.run(["node", "geojson.mjs"], input=body, capture_output=True, cwd=NODE, timeout=60)
-    assert (found.returncode, found.stderr) == (0, b"")
+    result = subprocess.run(["node", "geojson.mjs"], input=body, capture_output=True, cwd=NODE, timeout=60)
+    assert (result.returncode, result.stderr) == (0, b"")
 
 
 @validator
