@@ -1,7 +1,7 @@
 """Ingest and backfill without a daemon: which market days of which feeds, cut into runs of a month, and run.
 
-One worker process a source's runs at a time, so that a publisher is never asked from two sides. What is told of them is
-`orchestration.progress`', from where a killed one goes on `orchestration.checkpoint`'s.
+One worker process runs one source's tasks at a time, so that a publisher is never asked from two sides. See
+`orchestration.progress` for the report, and `orchestration.checkpoint` for how a killed backfill resumes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WORKERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run: some market days of one feed, as days (of a yearly feed, the first day of each year)."""
+    """One run: market days of one feed (of a yearly feed, the first day of each year)."""
 
     feed: str
     days: tuple[date, ...]
@@ -43,20 +43,22 @@ class Task:
 
 
 def chosen(source: str | None, feed: str | None) -> list[Feed]:
-    """The feeds that a command names, the best ranks first, so that what is served settles once. Raises KeyError."""
+    """The feeds that a command names, best ranks first, so that served rows are resolved once. Raises KeyError."""
     known = sources()
     if source is not None and source not in known:
         raise KeyError(source)
-    found = [f for s in known.values() if source in (None, s.code) for f in s.feeds if feed in (None, f.id)]
-    if not found:
+    feeds = [f for s in known.values() if source in (None, s.code) for f in s.feeds if feed in (None, f.id)]
+    if not feeds:
         raise KeyError(feed or source)
-    return sorted(found, key=lambda f: f.rank)
+    return sorted(feeds, key=lambda f: f.rank)
 
 
 def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int | None = None) -> list[Task]:
-    """Runs over `first..last`, or the last `days` days and what is published ahead; yearly partitions that overlap come too.
+    """Runs over `first..last`, or over the last `days` days and the days published ahead.
 
-    Days that are not yet published are left out.
+    Yearly partitions that overlap the span are included whole.
+
+    Days before a feed's first and days not yet published are left out.
     """
     tasks = []
     for feed in feeds:
@@ -69,9 +71,9 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
 
 
 def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
-    """These days cut by calendar months: a month file is written once, and a publisher's monthly file asked for once.
+    """These days, one task a calendar month: a month file is written once, a publisher's monthly file asked for once.
 
-    Of a yearly feed the years that they lie in, as one run.
+    For a yearly feed: one task over the years that they lie in.
     """
     if feed.yearly:
         years = sorted({day.year for day in days})
@@ -88,7 +90,9 @@ def days_of(task: Task) -> list[MarketDay]:
 
 @dataclass(slots=True)
 class Estimate:
-    """What a backfill of one feed takes: days within reach, requests known now (listings lead to more), least seconds at its pace."""
+    """What a backfill of one feed takes: days within reach, requests known now, and the least seconds at its pace.
+
+    Listings lead to further requests, which are not counted."""
 
     days: int = 0
     requests: int = 0
@@ -97,23 +101,26 @@ class Estimate:
 
 
 def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
-    """By feed, without asking anybody."""
-    found: dict[str, Estimate] = defaultdict(Estimate)
+    """The estimate by feed; no request is sent."""
+    estimates: dict[str, Estimate] = defaultdict(Estimate)
     for task in tasks:
         feed, source = feed_of(task.feed), sources()[task.feed.split(".")[0]]
         today = clock.local_date(clock.now(), feed.tz)
         within = [day for day in days_of(task) if feed.out_of_reach(day.day, today) is None]
         requests = feed.requests(within) if within else []
-        told = found[task.feed]
-        told.days += len(within)
-        told.requests += len(requests)
-        told.listings += sum(request.kind == "listing" for request in requests)
-        told.seconds += max(60 / source.requests_per_minute, source.min_interval_s) * len(requests)
-    return dict(found)
+        own = estimates[task.feed]
+        own.days += len(within)
+        own.requests += len(requests)
+        own.listings += sum(request.kind == "listing" for request in requests)
+        own.seconds += max(60 / source.requests_per_minute, source.min_interval_s) * len(requests)
+    return dict(estimates)
 
 
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
-    """Runs the tasks, source by source in `workers` processes; yields each report as it comes."""
+    """Runs the tasks, source by source in `workers` processes; yields each report as it comes.
+
+    `again`: parse the kept bytes, without the network.
+    """
     queues: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
         queues[task.feed.split(".")[0]].append(task)
@@ -147,17 +154,17 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
 
 
 @cache
-def _own_house() -> PipelineContext:
-    """A worker's own, for all its runs."""
+def _worker_context() -> PipelineContext:
+    """One context a worker process."""
     return open_context()
 
 
 def _in_worker(task: Task, again: bool) -> RunReport:
-    return _run(_own_house(), task, again)
+    return _run(_worker_context(), task, again)
 
 
 def _run(pipeline: PipelineContext, task: Task, again: bool) -> RunReport:
-    """One run; where our own files refuse, its days have failed and the other runs go on."""
+    """One run. A StorageError fails its days; the other runs go on."""
     try:
         return (reparse_days if again else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
     except StorageError as error:

@@ -1,4 +1,4 @@
-"""What a backfill set out to do and has done, kept until it has run to its end, so that one killed goes on where it was."""
+"""A backfill's plan and progress, kept until it ends, so that a killed backfill resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from warehouse.storage import Folder
 
 
 class Checkpoint:
-    """A backfill's runs. One that was left behind under the same name is gone on with: its runs take the place of `tasks`."""
+    """A backfill's tasks and which have ended. An unfinished checkpoint of the same name wins over `tasks`."""
 
     def __init__(self, storage: Folder, tasks: Sequence[Task], name: str = "") -> None:
-        """`name`: by default that of these very runs."""
+        """`name`: by default a digest of the tasks."""
         self._storage, self._key = storage, layout.journal(name or _digest(tasks))
         kept = orjson.loads(storage.get(self._key) or b"null")
         self.tasks = [_task(member) for member in kept["tasks"]] if kept else list(tasks)
@@ -26,24 +26,24 @@ class Checkpoint:
 
     @property
     def left(self) -> list[Task]:
-        """The runs that have not ended yet."""
+        """The tasks that have not ended."""
         return [task for task in self.tasks if task.name not in self.done]
 
     def ended(self, task: Task) -> None:
-        """Notes a run that came to its end, failed days or not: those are told, and asked for again by `emds gaps --fill`."""
+        """Notes that a task ended. Failed days are reported; `emds gaps --fill` asks for them again."""
         self.done.add(task.name)
         self._put()
 
     def close(self) -> None:
-        """All has been run."""
+        """Deletes the checkpoint: every task has ended."""
         self._storage.delete(self._key)
 
     def _put(self) -> None:
         self._storage.put(self._key, orjson.dumps({"tasks": self.tasks, "done": sorted(self.done)}))
 
 
-def left_behind(storage: Folder, name: str) -> bool:
-    """Whether a backfill of that name was killed."""
+def unfinished(storage: Folder, name: str) -> bool:
+    """Whether a backfill of that name was killed before its end."""
     return storage.stat(layout.journal(name)) is not None
 
 

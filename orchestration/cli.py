@@ -1,4 +1,4 @@
-"""The command line (API.md section 11): `emds VERB`. Dagster is imported only in the verbs that need it.
+"""The command line: `emds VERB`. Dagster is imported only in the verbs that need it.
 
 Exit 0: all done; 1: something failed and is listed; 2: wrong use.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb; what it has to say goes to standard output, progress and failures to standard error."""
+    """Runs one verb and returns its exit code. Results go to stdout, progress and failures to stderr."""
     args = _parser().parse_args(argv)
     try:
         code: int = args.verb(args)
@@ -186,12 +186,12 @@ def _gaps(args: argparse.Namespace) -> int:
     from orchestration.resources import open_context
 
     pipeline = open_context()
-    found = gaps.find(pipeline, _feeds(args), args.days)
-    for line in gaps.told(found):
+    holes = gaps.find(pipeline, _feeds(args), args.days)
+    for line in gaps.describe(holes):
         print(line)
     if not args.fill:
-        return 1 if found else 0
-    code = _work(gaps.tasks(found), again=False) if found else 0
+        return 1 if holes else 0
+    code = _work(gaps.tasks(holes), again=False) if holes else 0
     return code or (1 if gaps.find(pipeline, _feeds(args), args.days) else 0)
 
 

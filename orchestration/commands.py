@@ -1,4 +1,4 @@
-"""What the verbs that bring rows in have in common: run, tell Dagster's log, publish, report."""
+"""What the verbs that ingest share: run the tasks, record Dagster events, publish, report."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from orchestration.resources import home, open_context
 from warehouse.clock import MarketDay
 
 
-def run(tasks: Sequence[Task], again: bool = False, journal: Checkpoint | None = None) -> int:
-    """Runs tasks to the end whatever fails; returns the exit code."""
+def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | None = None) -> int:
+    """Runs every task, whatever fails; returns the exit code (1: a day failed)."""
     pipeline = open_context()
-    told = event_log.instance(pipeline.storage.root)
+    instance = event_log.instance(pipeline.storage.root)
     progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
     for task, report in backfill.run(tasks, again):
-        event_log.record(told, feed_of(task.feed), report)
+        event_log.record(instance, feed_of(task.feed), report)
         done.append((task, report))
-        if journal is not None:
-            journal.ended(task)
+        if checkpoint is not None:
+            checkpoint.ended(task)
         progress.step(task, report)
     refresh_all(pipeline)
-    retention.purge_told(told)
+    retention.purge_runless(instance)
     retention.prune_answers(pipeline)
     print(end_report(done))
     return 1 if any(report.failed for _, report in done) else 0
 
 
 def resumable(tasks: Sequence[Task], name: str = "") -> int:
-    """The same by a journal: one of that name that was killed is gone on with."""
-    journal = Checkpoint(open_context().storage, tasks, name)
-    if journal.done:
-        sys.stderr.write(f"going on: {len(journal.done)} of {len(journal.tasks)} runs were done before\n")
-    code = run(journal.left, journal=journal)
-    journal.close()
+    """Runs tasks under a checkpoint; an unfinished one of that name is resumed."""
+    checkpoint = Checkpoint(open_context().storage, tasks, name)
+    if checkpoint.done:
+        sys.stderr.write(f"resuming: {len(checkpoint.done)} of {len(checkpoint.tasks)} runs were done before\n")
+    code = run(checkpoint.left, checkpoint=checkpoint)
+    checkpoint.close()
     return code
 
 
 def replayed(folder: Path) -> int:
-    """`emds replay`: lists the materialisations and the typed failures; exit 0, since a recorded error is no failure of ours."""
+    """`emds replay`: lists materialisations and typed failures; 0, since a recorded error is not our failure."""
     pipeline = open_context(recordings=folder)
-    told = event_log.instance(home(os.environ))
+    instance = event_log.instance(home(os.environ))
     done = replay(pipeline, folder)
     for feed, report in done.reports:
-        keys = event_log.record(told, feed, report)
+        keys = event_log.record(instance, feed, report)
         spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
         rows = sum(d.rows for d in report.days)
         print(

@@ -1,4 +1,4 @@
-"""Tells Dagster's event log what the command line brought in: one materialisation per finished market day, as a run would.
+"""Records in Dagster's event log what the command line ingested: one event a finished market day, as a run does.
 
 The Dagster home lies in EMDS_HOME/dagster and is initialised once, alone: eight processes that first touch it at the
 same time break it for good (dagster-io/dagster#27390).
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def dagster_home(home: Path) -> Path:
-    """EMDS_HOME/dagster with a dagster.yaml in it: the project's, or the owner's own, which is left alone (docs/operating.md).
+    """EMDS_HOME/dagster with a dagster.yaml in it: the project's, or the owner's own, which is left alone.
 
     Also set as DAGSTER_HOME for this process and its children.
     """
@@ -39,11 +39,11 @@ def instance(home: Path) -> dg.DagsterInstance:
     return dg.DagsterInstance.get()
 
 
-def record(told: dg.DagsterInstance, feed: Feed, report: RunReport) -> list[str]:
+def record(instance: dg.DagsterInstance, feed: Feed, report: RunReport) -> list[str]:
     """Writes the materialisations of a report's finished days; returns their partition keys."""
     keys = []
     for day in report.days:
         if day.finished:
             keys.append(key_of(feed, day.day))
-            told.report_runless_asset_event(materialisation(feed, report, day))
+            instance.report_runless_asset_event(materialisation(feed, report, day))
     return keys

@@ -1,6 +1,6 @@
-"""Holes that an outage left behind are asked for again by themselves: once a day, feed by feed, some days back.
+"""The sensor that asks again for days with holes after an outage: once a day, feed by feed, some days back.
 
-The schedules ask no further back than a publisher revises; what lies between is found against the feeds' own calendars
+Schedules ask no further back than a publisher revises; older holes are found against the feeds' own calendars
 (`orchestration.gaps`). No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
@@ -13,42 +13,42 @@ import dagster as dg
 from assets.feeds import asset_key, key_of
 from assets.ingest.context import PipelineContext
 from orchestration import gaps
-from orchestration.schedules import RANGE, rhythms
+from orchestration.schedules import RANGE, schedule_groups
 from warehouse import clock, health
 from warehouse.market import Source
 
 BACK_DAYS = 10
-"""Older holes wait for `emds gaps --fill`: a publisher that has not filled them by now is not asked every day."""
+"""Older holes wait for `emds gaps --fill`: a publisher that has not filled them by then is not asked every day."""
 
 
-def mending(sources: Mapping[str, Source], jobs: Sequence[Any], mode: str) -> dg.SensorDefinition:
-    """The sensor that starts those runs by the feeds' own jobs. In a recorded warehouse there is nobody to ask."""
+def gap_sensor(sources: Mapping[str, Source], jobs: Sequence[Any], mode: str) -> dg.SensorDefinition:
+    """Starts the feed's own job for each month with holes. Stopped in a recorded warehouse: no publisher to ask."""
     status = dg.DefaultSensorStatus.STOPPED if mode == "recorded" else dg.DefaultSensorStatus.RUNNING
 
     @dg.sensor(
-        name="mend_gaps",
+        name="fill_gaps",
         jobs=jobs,
         minimum_interval_seconds=clock.DAY,
         default_status=status,
         description=f"Asks once a day for the days with holes, up to {BACK_DAYS} days back.",
     )
-    def mend(
+    def fill_gaps(
         context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.RunRequest]:
         yield from requests(pipeline, sources)
 
-    return mend
+    return fill_gaps
 
 
 def requests(pipeline: PipelineContext, sources: Mapping[str, Source]) -> Iterator[dg.RunRequest]:
-    """A run for each month of each feed that has days with holes which no schedule asks for any more.
+    """One run for each month of each feed with holes that no schedule asks for any more.
 
-    A feed that never gave a row has no outage: its history is `emds backfill`'s.
+    A feed that never gave a row has no outage; its history comes by `emds backfill`.
     """
     now = clock.now()
     for source in sources.values():
         gave = {known.feed for known in health.load(pipeline.storage, source.code) if known.data_until}
-        for job, feeds in rhythms(source).items():
+        for job, feeds in schedule_groups(source).items():
             for feed in (f for f in feeds if f.id in gave):
                 recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
                 holes = [hole for hole in gaps.find(pipeline, [feed], BACK_DAYS) if hole.day < recent]

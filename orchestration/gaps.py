@@ -1,4 +1,4 @@
-"""`emds gaps`: the intervals that a feed should have given by its own calendar and has not, feed by feed and day by day."""
+"""`emds gaps`: intervals that a feed owes by its own calendar and has not given, by feed and day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Hole:
 
 
 def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> list[Hole]:
-    """Holes of the last `days` market days, today's as far as it must be there by now. Feeds that are not configured have none."""
+    """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none."""
     return [
         hole
         for feed in feeds
@@ -50,14 +50,14 @@ def _of_feed(pipeline: PipelineContext, feed: Feed, days: int) -> Iterator[Hole]
         return
     held = _held(pipeline, feed, span)
     for day in span:
-        found = coverage.cover(held, feed, [day.window], now)
-        for (zone, metric), gaps in sorted(found.gaps.items()):
+        cover = coverage.cover(held, feed, [day.window], now)
+        for (zone, metric), gaps in sorted(cover.gaps.items()):
             for gap in gaps:
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
 
 
 def _held(pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay]) -> Rows:
-    """What this feed has given and not taken back, served or not; an empty strip for a series of which it has given nothing."""
+    """The feed's live rows, served or not; empty readings for a series of which it has given nothing."""
     rows = Rows()
     for zone in feed.zones:
         for metric in feed.metrics:
@@ -82,15 +82,16 @@ def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window
     return rows
 
 
-def told(holes: Sequence[Hole]) -> Iterator[str]:
-    """A line a hole, and the count."""
+def describe(holes: Sequence[Hole]) -> Iterator[str]:
+    """One line a hole, then the count."""
     for h in holes:
-        yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals from {iso(h.start)} to {iso(h.end)}"
+        span = f"from {iso(h.start)} to {iso(h.end)}"
+        yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals {span}"
     yield f"{sum(h.intervals for h in holes)} intervals missing in {len(holes)} holes"
 
 
 def tasks(holes: Sequence[Hole]) -> list[Task]:
-    """The runs that ask for the days with holes."""
+    """The tasks that ask for the days with holes."""
     days: dict[str, set[date]] = defaultdict(set)
     feeds = {hole.feed.id: hole.feed for hole in holes}
     for hole in holes:

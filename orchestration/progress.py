@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of many runs: a bar while they go, counts and failures at their end."""
+"""Progress of many runs for a person: a bar while they run, counts and failures at the end."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from assets.ingest.reports import RunReport, totals
 from orchestration.backfill import Task
 
-TOLD_FAILURES = 3
-"""Of each feed; the others are counted."""
+SHOWN_FAILURES = 3
+"""Failed days listed for each feed; the rest are counted."""
 
 
 class Progress:
@@ -21,7 +21,7 @@ class Progress:
         self.total, self.count, self.begun = total, 0, time.monotonic()
 
     def step(self, task: Task, report: RunReport) -> None:
-        """Tells of one run that has ended."""
+        """Shows one run that has ended."""
         self.count += 1
         failed, rows = len(report.failed), sum(d.rows for d in report.days)
         words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
@@ -43,17 +43,16 @@ def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for task, report in done:
         per_feed[task.feed].append(report)
-    lines = [
-        f"{'feed':28} {'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
-    ]
+    columns = f"{'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
+    lines = [f"{'feed':28} {columns}"]
     lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
     for feed, reports in sorted(per_feed.items()):
         unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")
         lines += [f"left out: {feed}: {reason}" for reason in unset]
         failed = [day for report in reports for day in report.failed]
-        lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:TOLD_FAILURES]]
-        if len(failed) > TOLD_FAILURES:
-            lines.append(f"failed: {feed}: {len(failed) - TOLD_FAILURES} days more")
+        lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:SHOWN_FAILURES]]
+        if len(failed) > SHOWN_FAILURES:
+            lines.append(f"failed: {feed}: {len(failed) - SHOWN_FAILURES} days more")
     return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
-"""`emds replay FOLDER`: every recorded answer of a MANIFEST through ask, keep, parse, judge, fold and publish, as materialisations.
+"""`emds replay FOLDER`: every recorded answer of a MANIFEST is asked, kept, parsed, judged, folded and published.
 
-The partitions are the market days in which the recorded rows lie; the warehouse becomes a recorded one.
+Each market day in which recorded rows lie becomes a materialisation; the warehouse's mode becomes `recorded`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from warehouse.market import Feed, Request
 
 @dataclass(slots=True)
 class Replayed:
-    """What a replay did: reports per feed, and the recorded answers that gave a typed failure instead of rows."""
+    """A replay's outcome: reports per feed, and the recorded answers that raised a typed failure."""
 
     reports: list[tuple[Feed, RunReport]] = field(default_factory=list)
     failures: list[tuple[Request, FeedError]] = field(default_factory=list)
@@ -44,7 +44,7 @@ def replay(pipeline: PipelineContext, folder: Path) -> Replayed:
             done.failures.append((request, error))
     for feed_id, requests in sorted(dated.items()):
         feed = feeds()[feed_id]
-        # One run a feed: of two recorded answers to one interval the later in the manifest stays, however often replayed.
+        # One run a feed: of two answers to one interval the later in the manifest stays, however often replayed.
         own = replace(pipeline, plan=replay_plan(requests))
         days = sorted({MarketDay(day, feed.tz) for request in requests for day in request.days})
         if days:
@@ -57,19 +57,19 @@ def _dated(pipeline: PipelineContext, request: Request) -> Request:
     feed = feeds()[request.feed]
     rows = feed.parse(pipeline.session.ask(request).body, request)
     stamps = {ts // 900 * 900 for strip in rows.strips.values() for ts in strip.ts}
-    found = {local_date(ts, feed.tz) for ts in stamps}
+    days = {local_date(ts, feed.tz) for ts in stamps}
     if feed.yearly:
-        found = {date(local_date(ts + 86400, feed.tz).year, 1, 1) for ts in stamps}
-    return replace(request, days=tuple(sorted(found | (set() if found else set(request.days)))))
+        days = {date(local_date(ts + 86400, feed.tz).year, 1, 1) for ts in stamps}
+    return replace(request, days=tuple(sorted(days or set(request.days))))
 
 
 def ranges(days: Sequence[MarketDay]) -> list[tuple[MarketDay, MarketDay]]:
-    """Runs of days that follow each other, as first and last: for people to read."""
-    found = []
+    """First and last of each run of consecutive days, for people to read."""
+    spans = []
     for _, run in groupby(enumerate(sorted(days)), key=lambda item: item[1].day - timedelta(days=item[0])):
         block = [day for _, day in run]
-        found.append((block[0], block[-1]))
-    return found
+        spans.append((block[0], block[-1]))
+    return spans
 
 
 def summary(done: Replayed) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Opens the house: which warehouse, in which mode, over which transport. The only place that reads settings for the pipeline."""
+"""Opens the pipeline's context from the environment: which warehouse, in which mode, over which transport."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def rights(environ: Mapping[str, str]) -> frozenset[str]:
-    """The sources whose owner has written permission to pass their figures on (EMDS_RIGHTS)."""
+    """Sources whose figures the owner may pass on, by written permission (EMDS_RIGHTS). Raises StorageError."""
     named = frozenset(filter(None, (word.strip() for word in environ.get("EMDS_RIGHTS", "").split(","))))
     unknown = named - set(sources())
     if unknown:
@@ -38,7 +38,7 @@ def rights(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 def mode_of(storage: Folder, wanted: str | None) -> str:
-    """The warehouse's mode: its own; an empty one takes the wanted one, else simulated. Raises StorageError for a mix."""
+    """The warehouse's own mode; an empty one takes `wanted`, else simulated. Raises StorageError on a mismatch."""
     if wanted and wanted not in MODES:
         raise StorageError(f"EMDS_FEEDS={wanted}: one of {', '.join(MODES)}")
     with storage.locked([layout.MODE]):
@@ -54,7 +54,7 @@ def mode_of(storage: Folder, wanted: str | None) -> str:
 
 
 def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
-    """The house of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse a recorded one."""
+    """The context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded."""
     storage = Folder(home(environ))
     wanted = "recorded" if recordings else environ.get("EMDS_FEEDS") or None
     mode = mode_of(storage, wanted)
@@ -82,7 +82,7 @@ def _raw_days(environ: Mapping[str, str]) -> int:
 
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
-    """The sources that have what they need; without the network every one has."""
+    """Sources whose credentials are set; all of them where no publisher is asked."""
     return frozenset(
         s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env)
     )
@@ -118,11 +118,11 @@ def _own_requests(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
     return feed.requests(days)
 
 
-def replay_plan(asked: Sequence[Request]) -> Plan:
-    """Of recorded questions, those of a feed that touch the days; a question without days touches them all."""
+def replay_plan(requests: Sequence[Request]) -> Plan:
+    """A plan over recorded requests: those of a feed that touch the days; one without days touches all."""
 
     def plan(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
         wanted = {d.day for d in days}
-        return [r for r in asked if r.feed == feed.id and (not r.days or wanted.intersection(r.days))]
+        return [r for r in requests if r.feed == feed.id and (not r.days or wanted.intersection(r.days))]
 
     return plan

@@ -1,9 +1,10 @@
-"""Keeps disks bounded: old runs of Dagster's storage, old answers, what killed writers left behind. Hourly; without a daemon,
-after each command that brings rows in.
+"""Keeps disks bounded: Dagster's old runs and events, old kept answers, scratch files of killed writers.
+
+Runs hourly under the daemon, and after each command that ingests.
 
 A run's sqlite file takes some 200 kB (DAGSTER_HOME/history/runs), so finished runs go after six hours, failed ones after
-two weeks. A partition stays materialised: the newest event of each partition is told again without its run before the run
-goes, and of events that are told without a run only the newest of each partition stays.
+two weeks. A partition stays materialised: before a run goes, the newest event of each partition is reported again without
+it; of such runless events only the newest of each partition stays.
 """
 
 import time
@@ -42,7 +43,7 @@ def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
     for status, days in _GONE.items():
         old = dg.RunsFilter(statuses=[status], updated_before=_moment(now - days * clock.DAY))
         for run in instance.get_runs(old, limit=AT_ONCE):
-            _tell_again(instance, run.run_id)
+            _report_runless(instance, run.run_id)
             instance.delete_run(run.run_id)
             _unlink(instance, run.run_id)
             removed += 1
@@ -53,7 +54,7 @@ def _moment(ts: float) -> datetime:
     return datetime.fromtimestamp(ts, UTC)
 
 
-def _tell_again(instance: dg.DagsterInstance, run_id: str) -> None:
+def _report_runless(instance: dg.DagsterInstance, run_id: str) -> None:
     """Reports the materialisations of a run that are still the newest of their partitions, without a run."""
     for record in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
         event = record.dagster_event
@@ -80,7 +81,7 @@ def _newest(instance: dg.DagsterInstance, made: dg.AssetMaterialization):  # typ
 
 
 def purge_checks(instance: dg.DagsterInstance, now: float) -> int:
-    """Removes all but the newest evaluation of each check once a day old, which Dagster keeps for ever; returns how many."""
+    """Removes all but the newest evaluation of each check once a day old, which Dagster never does; returns the count."""
     storage = instance.event_log_storage
     if not isinstance(storage, SqlEventLogStorage):
         return 0
@@ -93,8 +94,8 @@ def purge_checks(instance: dg.DagsterInstance, now: float) -> int:
         return int(connection.execute(old).rowcount)
 
 
-def purge_told(instance: dg.DagsterInstance) -> int:
-    """Removes materialisations that were told without a run and are no longer the newest of their partition; returns how many."""
+def purge_runless(instance: dg.DagsterInstance) -> int:
+    """Removes runless materialisations that are no longer the newest of their partition; returns the count."""
     storage = instance.event_log_storage
     if not isinstance(storage, SqlEventLogStorage):
         return 0
@@ -136,14 +137,15 @@ def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 @dg.op(description="Removes old runs, old kept answers and abandoned scratch files.")
-def tidy(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[PipelineContext]) -> None:
+def remove_old(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[PipelineContext]) -> None:
     runs, checks = purge_runs(context.instance, time.time()), purge_checks(context.instance, time.time())
-    told, answers, scratch = purge_told(context.instance), prune_answers(pipeline), pipeline.storage.sweep()
+    events, answers, scratch = purge_runless(context.instance), prune_answers(pipeline), pipeline.storage.sweep()
     context.log.info(
-        f"removed: {runs} runs, {told} events, {checks} check evaluations, {answers} kept answers, {scratch} scratch files"
+        f"removed: {runs} runs, {events} events, {checks} check evaluations,"
+        f" {answers} kept answers, {scratch} scratch files"
     )
 
 
-@dg.job(description="Keeps disks bounded.", tags={"source": "upkeep"})
-def upkeep() -> None:
-    tidy()
+@dg.job(description="Keeps disks bounded.", tags={"source": "retention"})
+def retention() -> None:
+    remove_old()

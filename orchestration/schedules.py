@@ -1,7 +1,7 @@
-"""When each source is asked: one job and one look-back schedule per rhythm of a source, running by default.
+"""Jobs and schedules: one job and one look-back schedule per schedule group of a source, running by default.
 
-A schedule asks for the market days that the publisher may still revise, today's, and where published tomorrow's, in one
-run. Documents of all zones are published every quarter hour besides: a day-ahead hour turns without any new row. No
+A schedule asks in one run for the market days that the publisher may still revise, today's, and where published
+tomorrow's. All documents are published every quarter hour too: the current day-ahead hour changes without new rows. No
 `from __future__ import annotations`: Dagster reads the annotations.
 """
 
@@ -20,12 +20,12 @@ RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_e
 
 
 def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Jobs and schedules of every source, and those of the documents. In a recorded warehouse there is nobody to ask."""
-    asking = dg.DefaultScheduleStatus.STOPPED if mode == "recorded" else dg.DefaultScheduleStatus.RUNNING
+    """Jobs and schedules of every source, the documents and retention. A recorded warehouse has no publisher to ask."""
+    status = dg.DefaultScheduleStatus.STOPPED if mode == "recorded" else dg.DefaultScheduleStatus.RUNNING
     jobs: list[Any] = []
     schedules: list[dg.ScheduleDefinition] = []
     for source in sources.values():
-        for name, feeds in rhythms(source).items():
+        for name, feeds in schedule_groups(source).items():
             job = dg.define_asset_job(
                 name,
                 selection=dg.AssetSelection.assets(*map(asset_key, feeds)),
@@ -33,7 +33,7 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
                 description=f"{source.name}: {', '.join(f.id for f in feeds)}",
             )
             jobs.append(job)
-            schedules.append(_look_back(name, feeds, asking))
+            schedules.append(_look_back(name, feeds, status))
     documents = dg.define_asset_job("documents", selection=dg.AssetSelection.groups("published"))
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
@@ -45,8 +45,8 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
         ),
         dg.ScheduleDefinition(job=geo, cron_schedule="30 3 2 1 *", execution_timezone="UTC", default_status=running),
         dg.ScheduleDefinition(
-            job_name="upkeep",
-            name="upkeep_schedule",
+            job_name="retention",
+            name="retention_schedule",
             cron_schedule="50 * * * *",
             execution_timezone="UTC",
             default_status=running,
@@ -58,13 +58,13 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
     return jobs, schedules
 
 
-def rhythms(source: Source) -> dict[str, list[Feed]]:
-    """Job name -> the feeds asked together in one run: same partitions (one run has one partitions definition), same rhythm."""
-    found: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
+def schedule_groups(source: Source) -> dict[str, list[Feed]]:
+    """Job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
+    groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     for feed in source.feeds:
-        found[feed.every_minutes, feed.tz, feed.ahead_days, feed.yearly].append(feed)
+        groups[feed.every_minutes, feed.tz, feed.ahead_days, feed.yearly].append(feed)
     names: dict[str, list[Feed]] = {}
-    for feeds in found.values():
+    for feeds in groups.values():
         name = f"{source.code}_every_{_spell(feeds[0].every_minutes)}"
         names[name if name not in names else f"{name}_{feeds[0].id.split('.', 1)[1]}"] = feeds
     return names
@@ -77,7 +77,7 @@ def _spell(minutes: int) -> str:
 
 
 def cron(every_minutes: int, offset: int) -> str:
-    """A cron line of that rhythm; `offset` minutes spread the sources over it."""
+    """A cron line of that interval; `offset` minutes spread the sources over it."""
     if every_minutes >= 1440:
         return f"{offset % 60} {6 + offset % 12} * * *"
     if every_minutes >= 60:

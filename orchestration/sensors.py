@@ -1,4 +1,4 @@
-"""Tells a webhook (EMDS_ALERT_WEBHOOK) that a run failed: which feed, which days, why. No secret is in a reason by construction."""
+"""Alerts: posts failed runs to a webhook (EMDS_ALERT_WEBHOOK): feed, days, reason. Reasons never hold a secret."""
 
 import json
 import os
@@ -28,9 +28,10 @@ def failure_sensor(context: dg.RunFailureSensorContext) -> None:
             "reason": "; ".join(filter(None, reasons))[:1000],
         }
     ).encode()
-    question = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 (the owner's own address)
-    with urllib.request.urlopen(question, timeout=10):  # noqa: S310
-        context.log.info("told the webhook")
+    # The owner's own address.
+    request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310
+    with urllib.request.urlopen(request, timeout=10):  # noqa: S310
+        context.log.info("sent to the webhook")
 
 
 def reason_of(event: dg.DagsterEvent) -> str:

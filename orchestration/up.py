@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assets.ingest.refresh import refresh_all
 from orchestration import backfill, commands, event_log, serve
-from orchestration.checkpoint import left_behind
+from orchestration.checkpoint import unfinished
 from orchestration.logs import Logs
 from orchestration.resources import open_context
 from warehouse import series
@@ -72,7 +72,7 @@ def _fill(days: int, recordings: Path | None) -> None:
     os.environ["EMDS_HOME"] = str(pipeline.storage.root)
     if recordings is not None:
         commands.replayed(recordings)
-    elif series.held(pipeline.storage) and not left_behind(pipeline.storage, FIRST_FILL):
+    elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
         refresh_all(pipeline)
     else:
         print(f"first start: {days} days of history, {pipeline.mode} feeds", flush=True)

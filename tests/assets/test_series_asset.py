@@ -1,4 +1,4 @@
-"""A feed as Dagster's asset: an event for each finished day, month by month, checks beside them, failures by their type.
+"""A feed as Dagster's asset: an event for each finished day, checks beside them, failures by their type.
 
 No `from __future__ import annotations`: Dagster's resources are given by annotation.
 """

@@ -1,4 +1,4 @@
-"""Runs that a command plans, the journal from which a killed one goes on, the dry run, the end report."""
+"""Runs that a command plans, the checkpoint from which a killed one resumes, the dry run, the end report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feeds, sources
 from orchestration import backfill
 from orchestration.backfill import Task
-from orchestration.checkpoint import Checkpoint, left_behind
+from orchestration.checkpoint import Checkpoint, unfinished
 from orchestration.progress import end_report
 from warehouse.errors import StorageError
 from warehouse.storage import Folder
@@ -89,7 +89,7 @@ def test_days_that_are_not_yet_published_are_not_asked() -> None:
     assert backfill.plan([ahead, CAPACITY], date(2030, 1, 1), date(2031, 1, 1)) == []
 
 
-def test_a_journal_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> None:
+def test_a_checkpoint_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> None:
     tasks = [Task("a.b", (date(2026, 1, 1),)), Task("a.b", (date(2026, 2, 1),))]
     storage = Folder(tmp_path)
     Checkpoint(storage, tasks).ended(tasks[0])
@@ -101,17 +101,17 @@ def test_a_journal_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> 
     assert Checkpoint(storage, tasks).left == tasks
 
 
-def test_a_journal_of_a_name_goes_on_with_the_runs_that_it_was_begun_with(tmp_path: Path) -> None:
+def test_a_checkpoint_of_a_name_keeps_the_tasks_that_it_began_with(tmp_path: Path) -> None:
     """The last 35 days are others tomorrow."""
     yesterday, today = ([Task("a.b", (date(2026, 1, day),)), Task("c.d", (date(2026, 1, day),))] for day in (1, 2))
     storage = Folder(tmp_path)
-    assert not left_behind(storage, "up")
+    assert not unfinished(storage, "up")
     Checkpoint(storage, yesterday, "up").ended(yesterday[1])
-    assert left_behind(storage, "up")
+    assert unfinished(storage, "up")
     resumed = Checkpoint(storage, today, "up")
     assert (resumed.tasks, resumed.left) == (yesterday, yesterday[:1])
     resumed.close()
-    assert not left_behind(storage, "up")
+    assert not unfinished(storage, "up")
 
 
 def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,10 +126,10 @@ def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Folder, "put", put)
     tasks = backfill.plan([FEED, feeds()["neso.carbon_intensity"]], date(2026, 11, 19), date(2026, 11, 19))
-    told = {
+    outcome = {
         task.feed: [(day.status, day.reason) for day in report.days] for task, report in backfill.run(tasks, workers=1)
     }
-    assert told == {
+    assert outcome == {
         "neso.generation": [("failed", "another writer has held it for 120 s")],
         "neso.carbon_intensity": [("done", "")],
     }
@@ -144,11 +144,11 @@ def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
 
 def test_the_end_report_tells_once_what_a_feed_lacks() -> None:
     days = tuple(DayReport(f"2026-01-0{n}", "not configured", reason="not configured: set X") for n in (1, 2))
-    told = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))])
-    assert told.splitlines()[2:] == ["left out: a.b: not configured: set X"]
+    text = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))])
+    assert text.splitlines()[2:] == ["left out: a.b: not configured: set X"]
 
 
 def test_the_end_report_counts_the_failures_that_it_does_not_name() -> None:
     days = tuple(DayReport(f"2026-01-0{n}", "failed", reason="silent") for n in range(1, 8))
-    told = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))]).splitlines()
-    assert told[-2:] == ["failed: a.b 2026-01-03: silent", "failed: a.b: 4 days more"]
+    lines = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))]).splitlines()
+    assert lines[-2:] == ["failed: a.b 2026-01-03: silent", "failed: a.b: 4 days more"]

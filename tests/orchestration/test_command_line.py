@@ -175,7 +175,10 @@ def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypa
 
 
 def test_serving_does_not_import_dagster() -> None:
-    code = "import sys, orchestration.cli, orchestration.serve; sys.exit(any(m.split('.')[0] == 'dagster' for m in sys.modules))"
+    code = (
+        "import sys, orchestration.cli, orchestration.serve;"
+        " sys.exit(any(m.split('.')[0] == 'dagster' for m in sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from assets.feeds import asset_key, partitions_of, pool_of
 from assets.sources import feeds, sources
-from orchestration.schedules import cron, look_back_keys, rhythms, schedules_and_jobs
+from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +49,9 @@ def test_every_feed_is_an_asset_in_its_sources_group(definitions: dg.Definitions
 def test_every_feed_is_asked_by_exactly_one_running_schedule(definitions: dg.Definitions) -> None:
     repository = definitions.get_repository_def()
     assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
-    asked = [feed.id for source in sources().values() for group in rhythms(source).values() for feed in group]
+    asked = [feed.id for source in sources().values() for group in schedule_groups(source).values() for feed in group]
     assert sorted(asked) == sorted(feeds())
-    names = {name for source in sources().values() for name in rhythms(source)}
+    names = {name for source in sources().values() for name in schedule_groups(source)}
     assert names <= {job.name for job in repository.get_all_jobs()}
     assert {f"{name}_schedule" for name in names} <= {s.name for s in repository.schedule_defs}
 
@@ -59,12 +59,12 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(definitions: dg.Def
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
     _, schedules = schedules_and_jobs(sources(), "recorded")
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
-    assert running == {"documents_schedule", "geo_schedule", "upkeep_schedule", "analyst_schedule"}
+    assert running == {"documents_schedule", "geo_schedule", "retention_schedule", "analyst_schedule"}
 
 
 def test_feeds_of_one_run_share_their_partitions() -> None:
     for source in sources().values():
-        for group in rhythms(source).values():
+        for group in schedule_groups(source).values():
             assert len({partitions_of(source, feed) for feed in group}) == 1
             assert len({pool_of(source) for _ in group}) == 1
 

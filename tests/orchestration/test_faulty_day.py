@@ -1,4 +1,4 @@
-"""A simulated day with faults on three sources: told with their reasons while they last, the others go on, then all catch up."""
+"""A simulated day with faults on three sources: shown with reasons while they last, then all catch up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holes against a feed's own calendar: whole days have none, missing intervals and series are told, and the runs that ask for them."""
+"""Holes against a feed's own calendar: missing intervals, missing series, and the tasks that ask for them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
     (hole,) = gaps.find(pipeline, [FEED], 1)
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
-    assert list(gaps.told([hole]))[-1] == "1 intervals missing in 1 holes"
+    assert list(gaps.describe([hole]))[-1] == "1 intervals missing in 1 holes"
     assert gaps.tasks([hole]) == [Task("neso.generation", (date(2026, 10, 25),))]
 
 

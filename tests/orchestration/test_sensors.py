@@ -1,4 +1,4 @@
-"""The webhook hears which run failed and why: the reason itself, not that there was one. No `from __future__ import annotations`."""
+"""The webhook gets which run failed and why: the reason itself. No late annotations."""
 
 import json
 import threading

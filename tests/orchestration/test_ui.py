@@ -105,7 +105,8 @@ def _reachable(url: str) -> bool:
 
 
 def _stop_schedules(ui: Ui) -> None:
-    query = "query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) { ... on Schedules { results { id name } } } }"
+    query = """query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) {
+        ... on Schedules { results { id name } } } }"""
     schedules = ui.ask(query, s=SELECTOR)["schedulesOrError"]["results"]
     assert len(schedules) > 20
     for schedule in schedules:

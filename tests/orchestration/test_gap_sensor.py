@@ -1,4 +1,4 @@
-"""After an outage the days that no schedule asks for any more are asked for by themselves, once a day. No late annotations."""
+"""After an outage the sensor asks once a day for days that no schedule asks for. No late annotations."""
 
 from datetime import date
 from pathlib import Path
@@ -32,13 +32,13 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
 
 
 def test_the_days_of_an_outage_are_asked_for_again(pipeline: PipelineContext) -> None:
-    asked = list(gap_sensor.requests(pipeline, KNOWN))
-    assert [(r.asset_selection, r.tags[RANGE[0]], r.tags[RANGE[1]]) for r in asked] == [
+    requests = list(gap_sensor.requests(pipeline, KNOWN))
+    assert [(r.asset_selection, r.tags[RANGE[0]], r.tags[RANGE[1]]) for r in requests] == [
         ([dg.AssetKey(["neso", name])], "2026-11-10", "2026-11-17") for name in ("carbon_intensity", "generation")
     ]
     jobs, _ = schedules_and_jobs(KNOWN, "simulated")
-    assert {r.job_name for r in asked} <= {job.name for job in jobs}
-    for request in asked:
+    assert {r.job_name for r in requests} <= {job.name for job in jobs}
+    for request in requests:
         product = KNOWN["neso"].feed(request.asset_selection[0].path[1])
         (task,) = backfill.monthly_tasks(product, [date(2026, 11, day) for day in range(10, 18)])
         ingest_days(pipeline, product, backfill.days_of(task))
@@ -51,9 +51,9 @@ def test_a_feed_that_never_gave_a_row_is_not_asked(pipeline: PipelineContext) ->
 
 def test_the_sensor_is_loaded_and_runs(pipeline: PipelineContext) -> None:
     jobs, _ = schedules_and_jobs(KNOWN, "simulated")
-    sensor = gap_sensor.mending(KNOWN, jobs, "simulated")
+    sensor = gap_sensor.gap_sensor(KNOWN, jobs, "simulated")
     assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
-    assert gap_sensor.mending(KNOWN, jobs, "recorded").default_status is dg.DefaultSensorStatus.STOPPED
+    assert gap_sensor.gap_sensor(KNOWN, jobs, "recorded").default_status is dg.DefaultSensorStatus.STOPPED
     with (
         dg.DagsterInstance.ephemeral() as instance,
         dg.build_sensor_context(instance, resources={"pipeline": pipeline}) as context,

@@ -1,4 +1,4 @@
-"""Disks stay bounded: old runs go with their files, no partition loses its materialisation. No `from __future__ import annotations`."""
+"""Retention: old runs go with their files, no partition loses its materialisation. No late annotations."""
 
 import time
 from collections.abc import Iterator
@@ -79,8 +79,8 @@ def test_of_events_told_without_a_run_the_newest_of_each_partition_stays(instanc
                 dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: "1"})
             )
     materialise(instance, "2026-01-02")
-    assert retention.purge_told(instance) == 5
-    assert retention.purge_told(instance) == 0
+    assert retention.purge_runless(instance) == 5
+    assert retention.purge_runless(instance) == 0
     assert instance.get_materialized_partitions(KEY) == {"2026-01-01", "2026-01-02"}
     kept = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=KEY), limit=9).records
     assert [(r.partition_key, r.asset_materialization.metadata["dagster/partition_row_count"].value) for r in kept] == [
