@@ -1,22 +1,30 @@
 # Each target sets up what it needs, from a bare python3 alone.
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
+STAMP := .venv/.installed-$(shell cat pyproject.toml requirements.lock | cksum | cut -d' ' -f1)
 RECORDINGS ?=
 UP_OPTIONS ?=
+TEST_OPTIONS ?=
 
-.PHONY: up test check bench rig setup clean
+.PHONY: up test check lint coverage bench rig setup lock hooks clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
 
+# On all cores; the tests of one file stay on one core, since many share a server.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile $(TEST_OPTIONS)
 
-check: $(STAMP)
+check: lint
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" -q
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" -q
+
+coverage: setup
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
@@ -27,12 +35,24 @@ rig: setup
 setup: $(STAMP)
 	sh .ci/system.sh
 
-$(STAMP): pyproject.toml
+# What is installed is what is locked, checked by hash.
+$(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e '.[test]'
+	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	rm -f .venv/.installed-*
 	touch $@
+
+# The newest versions that pyproject.toml allows, for every platform, with their hashes.
+lock:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --extra test --no-header \
+	  pyproject.toml -o requirements.lock
+
+hooks: $(STAMP)
+	$(BIN)/pre-commit install
 
 clean:
 	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info tests/node/node_modules

@@ -1,4 +1,4 @@
-"""The house's own rules: who may import whom, and what every file says about itself."""
+"""The rules of docs/architecture.md, one test a rule: who may import whom, and what every file says about itself."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("warehouse", "assets", "orchestration", "api", "geo_data")
@@ -99,21 +97,36 @@ def ours(module: str) -> bool:
     return module.split(".")[0] in PACKAGES
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_imports_go_one_way(path: Path) -> None:
-    module = module_of(path)
-    allowed = rule_of(module, ALLOWED)
-    assert allowed is not None
-    wrong = sorted({name for name, _ in imports(path) if ours(name) and not within(name, allowed)})
-    assert not wrong, f"{module} imports {', '.join(wrong)}"
+def test_imports_go_one_way() -> None:
+    wrong = []
+    for path in FILES:
+        module = module_of(path)
+        allowed = rule_of(module, ALLOWED)
+        assert allowed is not None, f"{module} is in no room"
+        wrong += [f"{module} imports {name}" for name, _ in imports(path) if ours(name) and not within(name, allowed)]
+    assert not wrong
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_no_foreign_library_where_it_has_no_business(path: Path) -> None:
-    module = module_of(path)
-    foreign = rule_of(module, FOREIGN) or set()
-    wrong = sorted({name for name, _ in imports(path) if within(name, foreign)})
-    assert not wrong, f"{module} imports {', '.join(wrong)}"
+def test_private_modules_stay_in_their_package() -> None:
+    """Tests included: what another package needs has a public name."""
+    wrong = []
+    for path in (*FILES, *sorted((ROOT / "tests").rglob("*.py"))):
+        package = module_of(path).rpartition(".")[0]
+        for name, _ in imports(path):
+            parts = name.split(".")
+            private = next((n for n, part in enumerate(parts) if part.startswith("_") and part != "__main__"), None)
+            if ours(name) and private is not None and ".".join(parts[:private]) != package:
+                wrong.append(f"{module_of(path)} imports {name}")
+    assert not wrong
+
+
+def test_no_foreign_library_where_it_has_no_business() -> None:
+    wrong = []
+    for path in FILES:
+        module = module_of(path)
+        foreign = rule_of(module, FOREIGN) or set()
+        wrong += [f"{module} imports {name}" for name, _ in imports(path) if within(name, foreign)]
+    assert not wrong
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
@@ -133,41 +146,48 @@ def test_no_module_imports_itself_in_a_circle() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_a_file_says_first_what_lives_in_it(path: Path) -> None:
-    said = ast.get_docstring(ast.parse(path.read_text()))
-    assert said, f"{path.name} has no docstring"
-    assert len(said.splitlines()[0]) >= 20, f"{path.name}: {said.splitlines()[0]!r} says too little"
+def test_a_file_says_first_what_lives_in_it() -> None:
+    wrong = []
+    for path in FILES:
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        if len(text.split("\n")[0]) < 20:
+            wrong.append(f"{path.relative_to(ROOT)}: {text[:40]!r} says too little")
+    assert not wrong
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_annotations_are_read_late_except_under_dagsters_decorators(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    late = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
-    decorated = [d for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for d in node.decorator_list]
-    if any(ast.unparse(decorator).startswith(("dg.", "dagster.")) for decorator in decorated):
-        assert not late, f"{path.name}: Dagster reads the annotations of what it decorates"
-    elif not any(within(name, {"dagster"}) for name, _ in imports(path)):
-        assert late or all(isinstance(node, ast.Expr) for node in tree.body), (
-            f"{path.name}: no from __future__ import annotations"
-        )
+def test_annotations_are_read_late_except_under_dagsters_decorators() -> None:
+    wrong = []
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        late = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+        decorated = [d for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for d in node.decorator_list]
+        if any(ast.unparse(decorator).startswith(("dg.", "dagster.")) for decorator in decorated):
+            if late:
+                wrong.append(f"{path.name}: Dagster reads the annotations of what it decorates")
+        elif late or all(isinstance(node, ast.Expr) for node in tree.body):
+            continue
+        elif not any(within(name, {"dagster"}) for name, _ in imports(path)):
+            wrong.append(f"{path.name}: no from __future__ import annotations")
+    assert not wrong
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_no_exception_is_swallowed_whole(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ExceptHandler):
-            caught = ast.unparse(node.type) if node.type else "everything"
-            goes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
-            assert goes_on or caught not in ("everything", "Exception", "BaseException"), (
-                f"{path.name}:{node.lineno} catches {caught}"
-            )
+def test_no_exception_is_swallowed_whole() -> None:
+    wrong = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ExceptHandler):
+                caught = ast.unparse(node.type) if node.type else "everything"
+                goes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+                if caught in ("everything", "Exception", "BaseException") and not goes_on:
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} catches {caught}")
+    assert not wrong
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_nothing_is_named_after_nothing(path: Path) -> None:
-    for part in module_of(path).split("."):
-        assert not FORBIDDEN_NAMES.match(part.strip("_")), path
+def test_no_module_is_named_after_nothing() -> None:
+    wrong = [
+        str(path) for path in FILES for part in module_of(path).split(".") if FORBIDDEN_NAMES.match(part.strip("_"))
+    ]
+    assert not wrong
 
 
 def test_the_warehouse_loads_without_what_it_must_not_know() -> None:

@@ -1,0 +1,63 @@
+"""docs/data.md: what each metric and zone is, written from `warehouse.definitions` and `warehouse.zones`.
+
+Run `python -m assets.documents.data_page > docs/data.md` after a change of either; a test compares them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from warehouse.definitions import DEFINITIONS
+from warehouse.market import Fuel, Metric
+from warehouse.zones import ZONES
+
+_HEAD = """# The data
+
+Written by `python -m assets.documents.data_page` from the code; do not edit. Which feed carries a metric of a zone, by rank,
+with its licence: [feeds.md](feeds.md). How the brief ranks them: [brief.md](brief.md).
+
+A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1y`). Windows are
+half open. A missing interval has no row: it is never 0 and never interpolated. Where feeds of several ranks have an
+interval, the best rank is served; replaced values stay, and `as_of=` answers what was known at an instant.
+
+"""
+_FUELS = """## Fuels
+
+One vocabulary for generation, capacity and power plants. A publisher's fuels that share one of ours are summed; a code that
+is not known is an error, never `other`.
+
+"""
+_ZONES = """
+## Zones
+
+A day of a window that is given as a date, and `interval=1d`, is a day of the zone's civil time. The market's own day, by
+which feeds are fetched and published, follows the market clock.
+
+| Zone | Name | Civil time | Market clock | Currency | `price` | `price?market=day_ahead` |
+|---|---|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "".join([_HEAD, *_metrics(), _FUELS, ", ".join(f"`{fuel}`" for fuel in Fuel), ".\n", _ZONES, *_zones()])
+
+
+def _metrics() -> Iterator[str]:
+    for metric, text in DEFINITIONS.items():
+        holders = [zone.id for zone in ZONES.values() if metric in zone.metrics or metric is zone.day_ahead_metric]
+        where = "all zones" if len(holders) == len(ZONES) else ", ".join(holders)
+        yield f"## {text.title} (`{metric}`)\n\n{text.definition}\n\n"
+        yield f"- Unit: {text.unit}\n- Sign: {text.sign}\n- Interval: {text.interval}\n- Zones: {where}\n\n"
+
+
+def _zones() -> Iterator[str]:
+    for zone in ZONES.values():
+        day_ahead = "the same rows" if zone.day_ahead_metric is Metric.PRICE else zone.day_ahead or "none"
+        cells = (zone.id, zone.name, zone.tz, zone.market_tz, zone.currency, zone.headline, day_ahead)
+        yield f"| {' | '.join(cells)} |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

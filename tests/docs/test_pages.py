@@ -1,0 +1,43 @@
+"""The repository's own pages: generated ones equal the code, links lead somewhere, commands named in them exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from assets.documents.data_page import page
+from warehouse.definitions import DEFINITIONS
+from warehouse.market import Metric
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "geo_data").glob("*.md")])
+_LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#|/)([^)#\s]+)")
+_TARGET = re.compile(r"`make ([a-z]+)")
+
+
+def test_the_data_page_is_what_the_code_says() -> None:
+    assert (ROOT / "docs" / "data.md").read_text() == page(), "python -m assets.documents.data_page > docs/data.md"
+
+
+def test_every_metric_is_defined() -> None:
+    assert set(DEFINITIONS) == set(Metric)
+    for metric, text in DEFINITIONS.items():
+        assert all((text.title, text.definition, text.unit, text.sign, text.interval)), metric
+
+
+def test_links_between_pages_lead_to_files() -> None:
+    dead = [
+        f"{path.relative_to(ROOT)}: {link}"
+        for path in PAGES
+        for link in _LINK.findall(path.read_text())
+        if not (path.parent / link).exists()
+    ]
+    assert not dead
+
+
+def test_make_targets_that_pages_name_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    wrong = {f"{path.name}: make {name}" for path in PAGES for name in _TARGET.findall(path.read_text())} - {
+        f"{path.name}: make {name}" for path in PAGES for name in targets
+    }
+    assert not wrong
