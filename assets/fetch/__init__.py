@@ -1,1 +1,1 @@
-"""How publishers are asked: the HTTP session, its rate limits, credentials, and recorded answers in its place."""
+"""Fetching from publishers: the HTTP session, its rate limits, credentials, and recorded answers."""

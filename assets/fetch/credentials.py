@@ -1,4 +1,4 @@
-"""Credentials on their way out: read from the environment as a request leaves, and struck out of whatever comes back."""
+"""Credentials: read from the environment when a request is sent, and removed from every answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warehouse.market import Request, Secret
 
 REDACTED = b"REDACTED"
 SHORTEST_ECHO = 8
-"""Shorter values are not struck out: a password like `12345` would take figures with it."""
+"""Shorter values are not removed: striking out a password like `12345` would damage data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Credentials:
     """Fields of a posted form."""
 
     def and_header(self, name: str, value: str) -> Credentials:
-        """These, and one header more."""
+        """A copy with one more header."""
         return Credentials(self.query, (*self.headers, (name, value)), self.form)
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Every secret value, as it travels."""
+        """Every secret value as sent."""
         return tuple(value for pairs in (self.query, self.headers, self.form) for _, value in pairs)
 
 
@@ -45,9 +45,9 @@ def names_of(secrets: Sequence[Secret]) -> tuple[str, ...]:
 
 
 def resolve(request: Request, environ: Mapping[str, str]) -> Credentials:
-    """The request's secrets from the environment, but for ERCOT's bearer token, which has to be asked for.
+    """The request's secrets from the environment, without ERCOT's bearer token (see `ercot_token_request`).
 
-    Raises CredentialsMissing with every variable that is unset or blank, or that no header can carry.
+    Raises CredentialsMissing with every variable that is unset, blank, or not a valid header value.
     """
     missing = tuple(name for name in names_of(request.secrets) if not environ.get(name, "").strip())
     if missing:
@@ -74,9 +74,9 @@ _ERCOT_CLIENT = "fec253ea-0d06-4272-a5e6-b478baeecd70"
 """The client id that ERCOT prints in its own guide: public, no secret."""
 
 
-def ercot_token_question(request: Request, user: str, password: str) -> tuple[Request, Credentials]:
-    """The form that buys a bearer token for this request."""
-    question = replace(request, url=ERCOT_TOKEN_URL, params=(), kind="listing", method="POST", headers=(), body="")
+def ercot_token_request(request: Request, user: str, password: str) -> tuple[Request, Credentials]:
+    """The form post that obtains a bearer token for this request."""
+    token_request = replace(request, url=ERCOT_TOKEN_URL, params=(), kind="listing", method="POST", headers=(), body="")
     form = (
         ("grant_type", "password"),
         ("scope", f"openid {_ERCOT_CLIENT} offline_access"),
@@ -85,11 +85,11 @@ def ercot_token_question(request: Request, user: str, password: str) -> tuple[Re
         ("username", user),
         ("password", password),
     )
-    return question, Credentials(form=form)
+    return token_request, Credentials(form=form)
 
 
 def ercot_token(body: bytes) -> str:
-    """The token in B2C's answer. Raises FeedChanged."""
+    """The token in B2C's answer. Raises FeedChanged where there is none."""
     token = member(json_of(body), "id_token", str)
     if not token or not token.isascii() or not token.isprintable():
         raise FeedChanged("ercotb2c.b2clogin.com gave no id_token")
@@ -97,7 +97,7 @@ def ercot_token(body: bytes) -> str:
 
 
 def scrub(body: bytes, secrets: Sequence[str]) -> bytes:
-    """The body with every echo of a secret replaced, in the spellings of JSON, XML and URLs too (EIA echoes its api_key)."""
+    """The body with every echo of a secret replaced, also as JSON, XML or URL text: EIA echoes its api_key."""
     for secret in secrets:
         if len(secret) < SHORTEST_ECHO:
             continue

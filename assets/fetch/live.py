@@ -1,6 +1,6 @@
-"""The live transport: one HTTPS exchange with a publisher, verified, bounded in time and size, and never led elsewhere.
+"""The live transport: one HTTPS exchange with a publisher, verified, bounded in time and size, on its own hosts only.
 
-Pace, retries and what a status means are `_http`'s. Needs `requests`.
+For pace, retries and the meaning of a status see `session`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class TransferLimits:
-    """Seconds: until a connection stands, between two signs of life, and for one answer from question to last byte."""
+    """Seconds: to connect, between two received bytes, and for a whole exchange, redirects included."""
 
     connect: float = 5.0
     silence: float = 20.0
@@ -40,7 +40,7 @@ class TransferLimits:
 
 
 class Live:
-    """Carries questions to the publishers' own hosts; safe for threads.
+    """Sends requests to the publishers' own hosts; safe for threads.
 
     `stand_ins` sends a host's requests to another base address (`{"api.eia.gov": "http://127.0.0.1:8101"}`): tests.
     """
@@ -89,7 +89,7 @@ class Live:
         if credentials.form:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         prepared = requests.Request(request.method, url, headers, data=body.encode() or None).prepare()
-        # Not Session.send: it reads ~/.netrc, keeps cookies, and follows the redirect in thought, its whole body unread.
+        # Not Session.send: it reads ~/.netrc, keeps cookies and resolves the next redirect itself.
         around = self._requests.merge_environment_settings(url, {}, True, None, None)
         return self._requests.get_adapter(url).send(
             prepared,
@@ -105,10 +105,10 @@ def _above_debug(record: logging.LogRecord) -> bool:
 
 
 def _followed(url: str, target: str, terms: Source) -> str:
-    """Where a redirect leads. Raises FeedUnavailable where that is not the publisher's own host, or no longer TLS."""
+    """The target of a redirect. Raises FeedUnavailable for another host than the publisher's own, or without TLS."""
     here, there = urlsplit(url), _parts(url, target)
     if there is None:
-        raise FeedUnavailable(f"{here.hostname} redirects to an address that is none")
+        raise FeedUnavailable(f"{here.hostname} redirects to an invalid address")
     if there.hostname not in terms.hosts or there.scheme not in ("http", "https"):
         raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own")
     if here.scheme == "https" and there.scheme != "https":
@@ -146,7 +146,7 @@ def _arriving(response: requests.Response, feed: Feed, end: float) -> Iterator[b
 
 
 def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Gzip's members unpacked piece by piece. The libraries take a stream cut in the middle for whole: so this is ours."""
+    """Gzip members unpacked piece by piece. Not urllib3's decoder: it accepts a stream that was cut in the middle."""
     member = zlib.decompressobj(wbits=31)
     for piece in pieces:
         while piece:
@@ -159,7 +159,7 @@ def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong on the way, in our words: the library's own text holds the whole address."""
+    """The failure in our own words: the library's text contains the whole address, keys included."""
     chain = list(_chain(error))
     for kinds, reason in _REASONS:
         if any(isinstance(link, kinds) for link in chain):
@@ -168,7 +168,7 @@ def _reason(error: Exception) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that it wraps: requests and urllib3 wrap each other's, and the system's, in `args` and `reason`."""
+    """An error and those it wraps: requests and urllib3 keep inner errors in `args` and `reason`."""
     yield error
     inner = [*error.args, getattr(error, "reason", None), error.__cause__, error.__context__]
     for link in inner:
@@ -188,4 +188,4 @@ _REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, EOFError), "the answer broke off"),
     (ConnectionError, "the connection broke"),
 )
-"""The more telling first."""
+"""The most specific first."""

@@ -1,4 +1,4 @@
-"""When a host may be asked: at most so many requests a minute, so many seconds apart, and for a while not at all where it fails."""
+"""Rate limits and circuit breakers, by host: requests a minute, seconds between two, and a pause after failures."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from warehouse.errors import FeedUnavailable
 
 MINUTE = 60.0
 FAILURES = 3
-"""So many failed questions in a row close a host; one is enough where nothing answers at all, and for its own path."""
+"""Failed requests in a row that open a host's breaker; one is enough where nothing answers, and for its own path."""
 REST = 60.0
 LONGEST_REST = 900.0
 
 
 @dataclass(slots=True)
 class _CircuitBreaker:
-    """Of a host, or of one path on it: other reports of a publisher whose one report is broken are still asked for."""
+    """State of a host, or of one path on it: one broken report does not stop a publisher's other reports."""
 
     failures: int = 0
     closed: int = 0
@@ -27,7 +27,7 @@ class _CircuitBreaker:
 
 
 class RateLimiter:
-    """The turns of every host, for all threads of one process. `tick` is a monotonic clock in seconds."""
+    """The rate limits of every host, for all threads of one process. `tick` is a monotonic clock in seconds."""
 
     def __init__(self, tick: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._tick, self._sleep = tick, sleep
@@ -36,7 +36,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def enter(self, host: str, path: str, per_minute: float, interval: float) -> None:
-        """Waits for the host's next turn. Raises FeedUnavailable while it, or the path, is left alone."""
+        """Waits for the host's next turn. Raises FeedUnavailable while the breaker of host or path is open."""
         with self._lock:
             now, turns = self._tick(), self._turns[host]
             for breaker in filter(None, (self._breakers.get(host), self._breakers.get(host + path))):
@@ -54,13 +54,13 @@ class RateLimiter:
             return max(0.0, _earliest(self._turns[host], per_minute, interval) - self._tick())
 
     def answered(self, host: str, path: str) -> None:
-        """The host works, whatever it said."""
+        """Closes the breakers: the host answered, with whatever status."""
         with self._lock:
             self._breakers.pop(host, None)
             self._breakers.pop(host + path, None)
 
     def failed(self, host: str, path: str, reason: str, dead: bool, rest: float | None) -> None:
-        """A question failed for good. `dead`: nothing answered; `rest`: seconds that the host itself asked for."""
+        """A request failed after all attempts. `dead`: nothing answered; `rest`: the host's Retry-After, seconds."""
         with self._lock:
             self._count(host, FAILURES if dead or rest is not None else 1, reason, rest)
             self._count(host + path, FAILURES, reason, rest)
@@ -78,7 +78,7 @@ class RateLimiter:
 
 
 def _earliest(turns: deque[float], per_minute: float, interval: float) -> float:
-    """The earliest next turn that keeps both limits; turns that no longer matter are forgotten."""
+    """The earliest next turn within both limits; older turns are dropped."""
     most = max(1, int(per_minute))
     span = MINUTE * most / per_minute
     while len(turns) > most:

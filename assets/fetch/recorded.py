@@ -1,6 +1,6 @@
-"""The recorded transport: answers kept in a folder with a MANIFEST.json, found again by feed, zone and day.
+"""The recorded transport: answers from a folder with a MANIFEST.json, found by feed, zone and day.
 
-An entry's `file`, `feed`, `zone`, `day` (YYYY, YYYY-MM or YYYY-MM-DD), `request_url` and `http_status` are read.
+An entry has `file`, `feed`, `zone`, `day` (YYYY, YYYY-MM or YYYY-MM-DD), `request_url` and `http_status`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from warehouse.errors import StorageError
 from warehouse.market import Request
 
 _DATED = re.compile(r"\d{6}|\d{4}-\d\d")
-"""A parameter that tells a time: the entry's day stands for it, since a recorded week answers for each of its days."""
+"""A parameter that holds a time. It is not compared: a recorded week answers for each of its days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Recording:
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, object]) -> Recording:
-        """An entry as the manifest spells it. Raises StorageError for one without file or feed."""
+        """An entry of the manifest. Raises StorageError without file or feed."""
         file, feed = entry.get("file"), entry.get("feed")
         if not isinstance(file, str) or not isinstance(feed, str):
             raise StorageError("a manifest's entry needs a file and a feed")
@@ -52,11 +52,11 @@ class Recording:
 
     @property
     def address(self) -> str:
-        """The address it was had from, with the file's name as fragment: no two recordings share it."""
+        """The address it came from with the file's name as fragment: unique in the folder."""
         return f"{self.url or 'recorded:'}#{self.file}"
 
     def answers(self, request: Request) -> bool:
-        """Whether it fits a question that is not its own: same feed and day, and no contradiction in zone, path or parameter."""
+        """Whether it fits another request: same feed and day, and no conflicting zone, path or parameter."""
         return (
             request.feed == self.feed
             and bool(self.day)
@@ -76,7 +76,7 @@ def recordings(folder: Path) -> list[Recording]:
 
 
 def recorded_requests(folder: Path) -> list[Request]:
-    """One question for each recording of a feed that exists; listings of files have no rows of their own."""
+    """One request for each recording of a known feed; directory listings are of kind "listing"."""
     known = feeds()
     return [
         Request(
@@ -93,17 +93,17 @@ def recorded_requests(folder: Path) -> list[Request]:
 
 
 class Recorded:
-    """Replies with what the folder holds, else 404; nothing leaves the machine."""
+    """Replies from the folder, else 404; uses no network."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._recordings = folder, recordings(folder)
         self._by_address = {recording.address: recording for recording in self._recordings}
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        found = self._by_address.get(request.url) or next((r for r in self._recordings if r.answers(request)), None)
-        if found is None:
+        recording = self._by_address.get(request.url) or next((r for r in self._recordings if r.answers(request)), None)
+        if recording is None:
             return Reply(404, {}, b"")
-        return Reply(found.status, {}, (self._folder / found.file).read_bytes())
+        return Reply(recording.status, {}, (self._folder / recording.file).read_bytes())
 
 
 def _is_listing(file: str) -> bool:
@@ -111,21 +111,24 @@ def _is_listing(file: str) -> bool:
 
 
 def _address(text: str) -> str:
-    """The address in a manifest's words: without a leading method and remarks behind it."""
-    found = re.search(r"https?://\S+", text)
-    return found.group().replace("{", "%7B").replace("}", "%7D") if found else ""
+    """The address of a `request_url`, without a leading method or trailing remarks."""
+    match = re.search(r"https?://\S+", text)
+    return match.group().replace("{", "%7B").replace("}", "%7D") if match else ""
 
 
 def _agree(url: str, request: Request) -> bool:
-    """Whether an address and a question can be the same one: where both name a thing that is no time, they name the same."""
+    """Whether path and shared parameters are equal, apart from those that hold a time."""
     if not url:
         return True
-    here, there = urlsplit(url), urlsplit(request.url)
-    if _undated(here.path) != _undated(there.path):
+    recorded, requested = urlsplit(url), urlsplit(request.url)
+    if _undated(recorded.path) != _undated(requested.path):
         return False
-    asked = dict(parse_qsl(there.query)) | dict(request.params)
-    told = dict(parse_qsl(here.query))
-    return all(_undated(told[name]) == _undated(asked[name]) for name in told.keys() & asked.keys())
+    request_params = dict(parse_qsl(requested.query)) | dict(request.params)
+    recorded_params = dict(parse_qsl(recorded.query))
+    return all(
+        _undated(recorded_params[name]) == _undated(request_params[name])
+        for name in recorded_params.keys() & request_params.keys()
+    )
 
 
 def _undated(text: str) -> str:

@@ -1,6 +1,6 @@
-"""The polite session: asks a publisher in turn, asks again what may pass, and gives each refusal its type.
+"""The polite session: keeps each publisher's rate limit, retries what may pass, and types every refusal.
 
-How bytes travel is the business of the transport that is handed in: `_live`, `_recorded`, or `assets.simulated`.
+Bytes travel by the transport that is passed in: `live`, `recorded`, or `assets.simulated`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assets.fetch.credentials import (
     NONE,
     Credentials,
     ercot_token,
-    ercot_token_question,
+    ercot_token_request,
     names_of,
     resolve,
     scrub,
@@ -34,18 +34,18 @@ from warehouse.market import Request
 
 ATTEMPTS = 3
 PATIENCE = 60.0
-"""No further attempt begins so many seconds after the first: a later run asks again, other sources go on meanwhile."""
+"""Seconds after the first attempt in which another may begin; a later run tries again."""
 SLOW = 15.0
-"""An attempt that failed after so many seconds is not repeated: a host that is overrun is not helped by asking twice."""
+"""An attempt that failed after this many seconds is not repeated: retries do not help an overloaded host."""
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
-"""Statuses that pass by themselves; 52x are Cloudflare's for an origin that does not answer."""
+"""Temporary statuses; 52x are Cloudflare's for an origin that does not answer."""
 TOO_MANY_PAUSE = 5.0
-"""OASIS answers 429 with "retry your request after 5 seconds" in prose and no Retry-After (reference FEEDS-US 1.3)."""
+"""CAISO OASIS answers 429 with "retry your request after 5 seconds" in its body and no Retry-After."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: any status, header names in lower case, the body without transfer and content codings."""
+    """A publisher's reply: any status, header names in lower case, the body without transfer and content codings."""
 
     status: int
     headers: Mapping[str, str]
@@ -53,7 +53,7 @@ class Reply:
 
 
 class Transport(Protocol):
-    """Carries one question and brings the reply of whatever status.
+    """Sends one request and returns the reply of whatever status.
 
     Raises FeedUnavailable where nothing answered or the answer broke off, FeedChanged where it is too long.
     """
@@ -63,7 +63,7 @@ class Transport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A body worth keeping: free of secrets, as its request is."""
+    """An answer to keep; request and body hold no secret."""
 
     request: Request
     body: bytes
@@ -72,10 +72,10 @@ class Fetched:
 
 
 class Session:
-    """Questions to publishers, for all threads of one process.
+    """Sends requests to publishers, for all threads of one process.
 
-    `environ` holds the credentials of a live session; None means that the transport never leaves this machine: it
-    needs no credentials, keeps no pace and is asked once.
+    `environ` holds the credentials of a live session. None means that the transport uses no network: no credentials, no
+    rate limit, one attempt.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Session:
         self._token_lock = threading.Lock()
 
     def ask(self, request: Request) -> Fetched:
-        """The publisher's answer to one question. Raises the leaves of FeedError, each without any secret in it."""
+        """The publisher's answer to one request. Raises the leaves of FeedError, with no secret in their text."""
         credentials = self._credentials(request)
         reply = self._reply(request, credentials)
         return Fetched(request, scrub(reply.body, credentials.values), self._now())
@@ -116,27 +116,27 @@ class Session:
         return outcome
 
     def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
-        """A good reply, or a failure that may pass. Raises the failures that asking again does not cure."""
+        """A good reply, or a failure that may pass. Raises failures that a retry cannot cure."""
         self._gate.enter(*_place(request), *_pace(request))
-        asked = self._tick()
+        begun = self._tick()
         try:
             reply = self._transport(request, credentials)
         except FeedUnavailable as failure:
-            return _Passing(failure, None, self._tick() - asked)
+            return _Passing(failure, None, self._tick() - begun)
         if reply.status in LATER:
             later = FeedUnavailable(
                 f"{_host(request)} answers {reply.status}", _retry_after(reply.headers.get("retry-after"))
             )
-            return _Passing(later, reply.status, self._tick() - asked)
+            return _Passing(later, reply.status, self._tick() - begun)
         self._gate.answered(*_place(request))
         return _good(request, reply)
 
     def _pause(self, request: Request, outcome: _Passing, attempt: int) -> float:
-        """Seconds before the next attempt: doubling with jitter, and never before the publisher's own word, or the host's next turn."""
+        """Seconds before the next attempt: doubling with jitter, at least Retry-After and the host's next turn."""
         backoff = 2.0 ** (attempt - 1) * (0.5 + self._chance())
         least = TOO_MANY_PAUSE if outcome.status == 429 else 0.0
-        said = least if outcome.failure.retry_after is None else outcome.failure.retry_after
-        return max(backoff, said, self._gate.wait(_host(request), *_pace(request)))
+        demanded = least if outcome.failure.retry_after is None else outcome.failure.retry_after
+        return max(backoff, demanded, self._gate.wait(_host(request), *_pace(request)))
 
     def _credentials(self, request: Request) -> Credentials:
         if self._environ is None:
@@ -149,13 +149,13 @@ class Session:
         return credentials
 
     def _token(self, request: Request, user: str, password: str) -> str:
-        """ERCOT's bearer token, asked for once and used until shortly before it ends."""
+        """ERCOT's bearer token, obtained once and used until shortly before it expires."""
         with self._token_lock:
             token, until = self._tokens.get(user, ("", 0.0))
             if self._tick() < until:
                 return token
             try:
-                reply = self._reply(*ercot_token_question(request, user, password))
+                reply = self._reply(*ercot_token_request(request, user, password))
             except FeedChanged:  # B2C answers 400 to a wrong password
                 raise CredentialsMissing(names_of(request.secrets), refused=True) from None
             token = ercot_token(reply.body)
@@ -165,7 +165,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class _Passing:
-    """A failure that may pass; `status` None: nothing answered. `seconds` is how long that took."""
+    """A temporary failure after `seconds`; `status` None: nothing answered."""
 
     failure: FeedUnavailable
     status: int | None
@@ -173,7 +173,7 @@ class _Passing:
 
 
 def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:
-    """The address with these parameters behind it."""
+    """The address with these parameters appended."""
     return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
 
 
@@ -188,7 +188,7 @@ def _place(request: Request) -> tuple[str, str]:
 
 
 def _pace(request: Request) -> tuple[float, float]:
-    """Requests a minute, and seconds between two, that the request's source allows."""
+    """Requests a minute, and seconds between two, of the request's source."""
     terms = source(request.feed.split(".")[0])
     return terms.requests_per_minute, terms.min_interval_s
 
@@ -208,18 +208,18 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
         return (
             CredentialsMissing(names, refused=True)
             if names
-            else FeedUnavailable(f"{host} answers {reply.status}: no entry")
+            else FeedUnavailable(f"{host} answers {reply.status}: access refused")
         )
     if reply.status in LATER or reply.status >= 500:
         return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
     if 300 <= reply.status < 400:
         return FeedUnavailable(f"{host} redirects instead of answering")
-    told = _told(request, reply) if reply.status == 400 else None
-    return told or FeedChanged(f"{host} refuses the question with {reply.status}")
+    reason = _reason_of_400(request, reply) if reply.status == 400 else None
+    return reason or FeedChanged(f"{host} refuses the request with {reply.status}")
 
 
-def _told(request: Request, reply: Reply) -> FeedError | None:
-    """What the body of a 400 says, as its feed reads it: ENTSO-E answered "no data" so for years (entsoe-py, section 1.5)."""
+def _reason_of_400(request: Request, reply: Reply) -> FeedError | None:
+    """The feed's own reading of a 400 body: ENTSO-E answered "no matching data" with 400 for years (entsoe-py)."""
     try:
         for feed in source(request.feed.split(".")[0]).feeds:
             if feed.id == request.feed and reply.body.strip():
@@ -232,7 +232,7 @@ def _told(request: Request, reply: Reply) -> FeedError | None:
 
 
 def _retry_after(text: str | None) -> float | None:
-    """Seconds, from either form of the header; a text that is neither counts as absent."""
+    """Seconds, from either form of the header; any other text counts as absent."""
     if text is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""The same wire formats as the publishers, written from a model grid: the transport of a simulated warehouse.
+"""The simulated transport: answers in the publishers' own wire formats, made from a model grid.
 
-One file a source, each with `answer(request, now) -> Answer`; which one is asked follows from the request's feed.
+Each source has a module of its own with `answer(request, now) -> Answer`; the request's feed names the module.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from importlib import import_module
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
-from assets.simulated.faults import Fault, carried, parse
+from assets.simulated.faults import Fault, apply, parse
 from warehouse import clock
 from warehouse.market import Request
 
 
 class Simulated:
-    """Answers each question as its publisher would at the current instant, but for the faults that are switched on."""
+    """Answers each request as its publisher would at the current instant, with the faults that are switched on."""
 
     def __init__(self, faults: tuple[Fault, ...] = ()) -> None:
         self._faults = faults
@@ -28,11 +28,11 @@ class Simulated:
         answer = import_module(f"{__name__}.{source}").answer
         for fault in self._faults:
             if fault.concerns(request, now):
-                return carried(fault, request, now, answer)
-        found = answer(request, now)
-        return Reply(found.status, dict(found.headers), found.body)
+                return apply(fault, request, now, answer)
+        reply = answer(request, now)
+        return Reply(reply.status, dict(reply.headers), reply.body)
 
 
 def transport(environ: Mapping[str, str]) -> Simulated:
-    """The transport of this environment; EMDS_FAULTS says what goes wrong, where and when. Raises BadWindow."""
+    """The simulated transport with the faults of EMDS_FAULTS (see `faults`). Raises BadWindow for a bad setting."""
     return Simulated(parse(environ.get("EMDS_FAULTS", "")))

@@ -1,6 +1,7 @@
-"""What EIA's API v2 would answer: EIA-930 rows as texts, unordered, by hour end, 5000 a page, with the key's echo.
+"""Simulated EIA API v2: EIA-930 rows as texts, unordered, by hour end, 5000 a page.
 
-The newest hours are listed before every authority has reported: their values are null. Young values are first estimates.
+The newest hours are listed before every authority has reported, with null values. Recent values are first estimates.
+The original: https://www.eia.gov/opendata/.
 """
 
 from __future__ import annotations
@@ -94,18 +95,18 @@ Rows = list[dict[str, str | None]]
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The page of rows that was asked for, as it stands at `now`; 404 for another data set."""
-    found = re.fullmatch(r"/v2/electricity/rto/([a-z-]+)/data/", urlsplit(request.url).path)
-    if found is None or found[1] not in DESCRIPTIONS:
+    """The requested page of rows at `now`; 404 for another data set."""
+    match = re.fullmatch(r"/v2/electricity/rto/([a-z-]+)/data/", urlsplit(request.url).path)
+    if match is None or match[1] not in DESCRIPTIONS:
         return Answer(404, b'{"error":"Not Found","code":404}')
-    asked, facets = _asked(request.params)
-    ends = np.arange(_period(asked["start"]), min(_period(asked["end"]), now - LISTED_AFTER) + 1, HOUR)
-    rows = _ROWS[found[1]](ends, facets, now)
+    params, facets = _parse_params(request.params)
+    ends = np.arange(_period(params["start"]), min(_period(params["end"]), now - LISTED_AFTER) + 1, HOUR)
+    rows = _ROWS[match[1]](ends, facets, now)
     rows.sort(key=lambda row: blake2b("".join(map(str, row.values())).encode(), digest_size=8).digest())
-    return Answer(200, render_page(found[1], rows, asked, facets), (("content-type", "application/json"),))
+    return Answer(200, render_page(match[1], rows, params, facets), (("content-type", "application/json"),))
 
 
-def _asked(params: Sequence[tuple[str, str]]) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _parse_params(params: Sequence[tuple[str, str]]) -> tuple[dict[str, str], dict[str, list[str]]]:
     """The plain parameters, and the values by facet."""
     plain: dict[str, str] = {}
     facets: dict[str, list[str]] = {}
@@ -167,8 +168,8 @@ _ROWS = {"region-data": _region, "interchange-data": _borders, "fuel-type-data":
 
 def _reported(code: str, ends: Ints, values: Floats, series: str, now: int) -> Iterator[tuple[int, float | None]]:
     """Hour ends and what the authority says of them at `now`."""
-    told = grid.as_published(values, ends - HOUR, now, f"eia/{series}")
-    for end, value in zip(ends.tolist(), told.tolist(), strict=True):
+    published = grid.as_published(values, ends - HOUR, now, f"eia/{series}")
+    for end, value in zip(ends.tolist(), published.tolist(), strict=True):
         yield end, value if end + REPORTED_AFTER[code] <= now else None
 
 
@@ -205,7 +206,7 @@ def _figure(value: float | None) -> dict[str, str | None]:
 
 
 def render_page(dataset: str, rows: Rows, asked: Mapping[str, str], facets: Mapping[str, Sequence[str]]) -> bytes:
-    """The page of all `rows` that was asked for, in EIA's envelope."""
+    """The requested page of `rows` in EIA's envelope."""
     offset, length = int(asked.get("offset", "0")), min(int(asked.get("length", PAGE)), PAGE)
     response: dict[str, Any] = {}
     if len(rows) > PAGE:
@@ -215,7 +216,8 @@ def render_page(dataset: str, rows: Rows, asked: Mapping[str, str], facets: Mapp
         "dateFormat": 'YYYY-MM-DD"T"HH24',
         "frequency": "hourly",
         "data": rows[offset : offset + length],
-        "description": f"{DESCRIPTIONS[dataset]}  \n    Source: Form EIA-930\n    Product: Hourly Electric Grid Monitor",
+        "description": f"{DESCRIPTIONS[dataset]}  \n    Source: Form EIA-930\n"
+        "    Product: Hourly Electric Grid Monitor",
     }
     params = {"api_key": "SIMULATED", "data": ["value"], **asked, **({"facets": facets} if facets else {})}
     command = f"/v2/electricity/rto/{dataset}/data/"
@@ -229,6 +231,7 @@ def render_page(dataset: str, rows: Rows, asked: Mapping[str, str], facets: Mapp
 
 
 _CUT = (
-    "The API can only return 5000 rows in JSON format.  Please consider constraining your request with facet, start, or end, "
+    "The API can only return 5000 rows in JSON format.  "
+    "Please consider constraining your request with facet, start, or end, "
     "or using offset to paginate results."
 )

@@ -1,7 +1,7 @@
-"""Elexon Insights as it would answer: market index, initial demand outturn and interconnector flows of half hours.
+"""Simulated Elexon Insights: market index, initial demand outturn and interconnector flows of half hours.
 
-Settlement dates and periods count from London midnight, 46 to 50 a day; stamps are UTC. Values are the model grid's.
-Reference: FEEDS-GB-AU-EU.md section 3.
+Settlement dates and periods count from London midnight, 46 to 50 a day; stamps are UTC. Values come from the model
+grid. The original: https://bmrs.elexon.co.uk/api-documentation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from warehouse.market import Request
 HALF_HOUR = 1800
 LONDON = "Europe/London"
 INDEX_LAG = 50 * 60
-"""Seconds after its end at which a half hour's market index is out; demand and flows are out at its end."""
+"""Seconds after a half hour's end until its market index is out; demand and flows are out at the end itself."""
 STATION_LOAD = 600.0
 ORDER = (
     "Eleclink (INTELEC)",
@@ -50,7 +50,7 @@ _PROBLEM = {
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The endpoints by path; parameters that do not read are refused as a problem."""
+    """The answer by path; parameters that cannot be read get a 400 problem document."""
     endpoint = _ENDPOINTS.get(request.url.removeprefix(f"{BASE}/"))
     if endpoint is None:
         return Answer(404, b'{ "statusCode": 404, "message": "Resource not found" }', _JSON)
@@ -65,14 +65,14 @@ def _market_index(params: Mapping[str, str], now: int) -> bytes:
     ts = _half_hours(instant(params["from"]), instant(params["to"]) + 1, now - INDEX_LAG)[::-1]
     prices = grid.price("GB", ts, HALF_HOUR).round(2).tolist()
     volumes = (2200.0 + 1200.0 * smooth("elexon/market index volume", ts, 3 * HOUR)).round(2).tolist()
-    told = {"APXMIDP": (prices, volumes), "N2EXMIDP": ([0.0] * len(ts), [0.0] * len(ts))}
-    asked = params.get("dataProviders", "").split(",")
+    providers = {"APXMIDP": (prices, volumes), "N2EXMIDP": ([0.0] * len(ts), [0.0] * len(ts))}
+    wanted = params.get("dataProviders", "").split(",")
     return render_market_index(
         [
             (start, provider, price[i], volume[i])
             for i, start in enumerate(ts.tolist())
-            for provider, (price, volume) in told.items()
-            if provider in asked or asked == [""]
+            for provider, (price, volume) in providers.items()
+            if provider in wanted or wanted == [""]
         ]
     )
 
@@ -187,8 +187,8 @@ def _settlement(ts: int) -> dict[str, Any]:
 
 
 def _data(rows: Iterable[object], datasets: Sequence[str] = ()) -> bytes:
-    told = {"metadata": {"datasets": datasets}} if datasets else {}
-    return orjson.dumps({**told, "data": list(rows)})
+    envelope = {"metadata": {"datasets": datasets}} if datasets else {}
+    return orjson.dumps({**envelope, "data": list(rows)})
 
 
 _ENDPOINTS: Mapping[str, Callable[[Mapping[str, str], int], bytes]] = {

@@ -1,7 +1,7 @@
-"""Energy-Charts as it would answer: day-ahead prices of a bidding zone over local days, with the licence that each zone has.
+"""Simulated Energy-Charts: day-ahead prices of a bidding zone over local days, with the zone's licence.
 
-Only what is published comes; a range without any price is not found. Values are the model grid's.
-Reference: FEEDS-GB-AU-EU.md section 2.
+A range without any published price answers 404. Values come from the model grid. The original:
+https://api.energy-charts.info.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ LONGEST = 366
 
 FREE = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
 RESTRICTED = (
-    "The data provided herein is for private and internal use only. The utilization of any data, whether in its raw or derived "
-    "form, for external or commercial purposes is expressly prohibited. Should you require licensing for market-related data, please "
+    "The data provided herein is for private and internal use only. "
+    "The utilization of any data, whether in its raw or derived "
+    "form, for external or commercial purposes is expressly prohibited. "
+    "Should you require licensing for market-related data, please "
     "direct your inquiries to the original data providers, including but not limited to EPEX SPOT SE."
 )
 _ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {

@@ -1,9 +1,8 @@
 """Faults that can be switched on: EMDS_FAULTS = `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`.
 
-A fault is `source[.product][#day]:kind[=minutes][@from/to]`: of questions about that market day only, between two
-instants only; without them it holds always. Kinds: `timeout`, `429`, `503`,
-`truncated` (half the body), `changed` (every column, member or element renamed), `frozen` (the file stops being
-updated), `late` (published so many minutes later).
+A fault is `source[.product][#day]:kind[=minutes][@from/to]`. `#day` limits it to requests for that market day,
+`@from/to` to a span of time. Kinds: `timeout`, `429`, `503`, `truncated` (half the body), `changed` (every column,
+member or element renamed), `frozen` (the file is no longer updated), `late` (published so many minutes later).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Fault:
     day: str = ""
 
     def concerns(self, request: Request, now: int) -> bool:
-        """Whether a question asked at an instant meets it."""
+        """Whether a request at that instant is affected."""
         named = self.feed in (request.feed, request.feed.split(".")[0])
         return named and self.start <= now < self.end and (not self.day or self.day in map(str, request.days))
 
@@ -51,25 +50,26 @@ def parse(text: str) -> tuple[Fault, ...]:
 
 
 def _fault(word: str) -> Fault:
-    found = _FORM.fullmatch(word)
-    if found is None or found["kind"] not in KINDS:
+    match = _FORM.fullmatch(word)
+    if match is None or match["kind"] not in KINDS:
         raise BadWindow(
-            f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] with a kind of {', '.join(KINDS)}"
+            f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] "
+            f"with a kind of {', '.join(KINDS)}"
         )
-    span = (clock.instant(found["start"]), clock.instant(found["end"])) if found["start"] else (0, clock.LAST_INSTANT)
-    return Fault(found["feed"], found["kind"], int(found["minutes"] or 60), *span, found["day"] or "")
+    span = (clock.instant(match["start"]), clock.instant(match["end"])) if match["start"] else (0, clock.LAST_INSTANT)
+    return Fault(match["feed"], match["kind"], int(match["minutes"] or 60), *span, match["day"] or "")
 
 
-def carried(fault: Fault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:
+def apply(fault: Fault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:
     """The reply under a fault. Raises FeedUnavailable for a time-out."""
     if fault.kind == "timeout":
         raise FeedUnavailable("timed out (simulated)")
     if fault.kind in ("429", "503"):
         return Reply(int(fault.kind), {"retry-after": "30"}, b"")
     when = {"frozen": min(now, fault.start or now - 86400), "late": now - 60 * fault.minutes}.get(fault.kind, now)
-    found = answer(request, when)
-    body = {"truncated": _halved, "changed": _renamed}.get(fault.kind, bytes)(found.body)
-    return Reply(found.status, dict(found.headers), body)
+    reply = answer(request, when)
+    body = {"truncated": _halved, "changed": _renamed}.get(fault.kind, bytes)(reply.body)
+    return Reply(reply.status, dict(reply.headers), body)
 
 
 def _halved(body: bytes) -> bytes:
@@ -77,7 +77,7 @@ def _halved(body: bytes) -> bytes:
 
 
 def _renamed(body: bytes) -> bytes:
-    """The body with other names: JSON members, XML elements, the columns of a CSV's header lines; inside a zip too."""
+    """The body with every JSON member, XML element or CSV header column renamed; inside a zip too."""
     if is_zip(body):
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

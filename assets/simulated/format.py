@@ -1,4 +1,4 @@
-"""How publishers spell numbers and local time; and which day-dependent spelling they chose that day."""
+"""Number and local-time formats that publishers share, and their formats that change from day to day."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from warehouse.clock import zone_of
 
 
 def short(value: float, digits: int) -> str:
-    """At most so many decimals, none that say nothing: `1200`, `40.5`, `-0.03`."""
+    """At most that many decimals, without trailing zeros: `1200`, `40.5`, `-0.03`."""
     text = f"{round(value, digits) + 0.0:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def shorts(values: Floats, digits: int) -> list[str]:
-    """The same of a column, four times as fast: what `repr` finds for a rounded float is as short as can be."""
-    told = map(repr, (np.round(values, digits) + 0.0).tolist())  # no -0.0
-    return [text.removesuffix(".0") if "e" not in text else short(float(text), digits) for text in told]
+    """`short` for a column, four times as fast: `repr` of a rounded float is already the shortest text."""
+    texts = map(repr, (np.round(values, digits) + 0.0).tolist())  # no -0.0
+    return [text.removesuffix(".0") if "e" not in text else short(float(text), digits) for text in texts]
 
 
 def plain(value: float, digits: int) -> float | int:
@@ -36,7 +36,7 @@ def local(ts: int, tz: str) -> datetime:
 
 
 def choice(what: str, day: date, count: int) -> int:
-    """One of 0..count-1, the same for a day whenever it is asked for: a publisher's whim of that day."""
+    """One of 0..count-1, fixed for a day: which of several formats the publisher uses that day."""
     return int.from_bytes(blake2b(f"{what}/{day}".encode(), digest_size=4).digest(), "big") % count
 
 

@@ -1,7 +1,8 @@
-"""What ISO New England would answer: JSON of its web services, and of the tie pages that its site asks by form.
+"""Simulated ISO New England: JSON of its web services and of the site's tie pages.
 
-Quirks kept: offsets in every stamp, one entry as an object, an empty text where nothing is out yet, whole numbers without a
-fraction, preliminary prices that differ from the final ones, and tie pages that lag each other.
+Quirks that are kept: offsets in every stamp, one entry as an object, an empty text where nothing is out yet, whole
+numbers without a fraction, preliminary prices that differ from final ones, tie pages that lag each other. The original:
+https://webservices.iso-ne.com.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ def answer(request: Request, now: int) -> Answer:
     path = urlsplit(request.url).path
     if path == "/ws/wsclient" and request.method == "POST":
         return _json(_tie_page(parse_qs(request.body), now))
-    found = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
-    if found is None or found[1] not in _SERVICES:
+    match = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
+    if match is None or match[1] not in _SERVICES:
         return Answer(404, b"")
-    day = MarketDay(date.fromisoformat(found[2]), TZ) if found[2] else MarketDay.at(now, TZ)
-    box, name, entries = _SERVICES[found[1]]
+    day = MarketDay(date.fromisoformat(match[2]), TZ) if match[2] else MarketDay.at(now, TZ)
+    box, name, entries = _SERVICES[match[1]]
     listed = entries(day, now)
-    return _json(render(box, name, listed if found[2] else listed[-1:]))
+    return _json(render(box, name, listed if match[2] else listed[-1:]))
 
 
 def _json(body: bytes) -> Answer:
@@ -111,9 +112,9 @@ def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> bytes:
         return render_ties({})
     month, on, year = map(int, form["_nstmp_startDate"][0].split("/"))
     day = MarketDay(date(year, month, on), TZ)
-    asked = [values[0] for name, values in form.items() if name.startswith("_nstmp_zone") and values[0] in TIES]
+    wanted = [values[0] for name, values in form.items() if name.startswith("_nstmp_zone") and values[0] in TIES]
     pages = {}
-    for number in asked:
+    for number in wanted:
         starts = _out(day, FIVE, now - PAGE_LAG[number])
         link = LINKS.get(number, number)
         flows = grid.inflow(ZONE, next(tie for tie in grid.ties(ZONE) if tie.id == link), starts)
@@ -137,12 +138,12 @@ def prices_of(starts: Sequence[int], prices: Sequence[float]) -> Entries:
 
 
 def loads_of(starts: Sequence[int], loads: Sequence[float], total: str) -> Entries:
-    """Entries of system load from interval starts and MW; `total` names the member: `Load` of hours, `LoadMw` of five minutes."""
-    found = []
+    """Entries of system load from interval starts and MW. `total`: member name, `Load` (hourly) or `LoadMw` (5 min)."""
+    entries = []
     for ts, load in zip(starts, loads, strict=True):
         parts = {"NativeLoad": plain(0.98 * load, 3), "ArdDemand": plain(0.02 * load, 3)}
-        found.append({"BeginDate": stamp(ts), "Location": SYSTEM, total: plain(load, 3), **parts})
-    return found
+        entries.append({"BeginDate": stamp(ts), "Location": SYSTEM, total: plain(load, 3), **parts})
+    return entries
 
 
 def render(box: str, name: str, entries: Entries) -> bytes:

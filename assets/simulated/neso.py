@@ -1,6 +1,6 @@
-"""NESO's Carbon Intensity API as it would answer: half hours matched by their end, actual values null until they are out.
+"""Simulated Carbon Intensity API of NESO: half hours matched by their end, actual values null until they are out.
 
-Values are the model grid's; forecasts stray from what came. Reference: FEEDS-GB-AU-EU.md section 4.
+Values come from the model grid; forecasts differ from actual values. The original: https://carbonintensity.org.uk.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _JSON = (("content-type", "application/json"),)
 
 def answer(request: Request, now: int) -> Answer:
     """`/intensity/{from}/{to}` and `/generation/{from}/{to}`."""
-    asked = _RANGE.fullmatch(request.url)
-    if asked is None:
+    match = _RANGE.fullmatch(request.url)
+    if match is None:
         return Answer(
             404, b'{"message":"Missing Authentication Token"}', _JSON
-        )  # an AWS gateway's word for an unknown path
+        )  # AWS API Gateway's answer to an unknown path
     try:
-        first, last = (instant(text) for text in asked.groups()[1:])
+        first, last = (instant(text) for text in match.groups()[1:])
     except BadWindow:
         return _refused(
             "Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ' i.e. .../intensity/2017-08-25T12:35Z/..."
@@ -50,7 +50,7 @@ def answer(request: Request, now: int) -> Answer:
         return _refused("The start date must be before the end date and the range no longer than 30 days")
     # The half hours whose ends lie in the range, both ends included.
     ts = np.arange(-(-first // HALF_HOUR) * HALF_HOUR, last + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
-    body = _intensity(ts, now) if asked[1] == "intensity" else _generation(ts, now)
+    body = _intensity(ts, now) if match[1] == "intensity" else _generation(ts, now)
     return Answer(200, body, _JSON)
 
 
@@ -73,8 +73,8 @@ def _generation(ts: Ints, now: int) -> bytes:
 
 
 def _out(ts: Ints, now: int) -> list[bool]:
-    found: list[bool] = (ts + HALF_HOUR + LAG <= now).tolist()
-    return found
+    out: list[bool] = (ts + HALF_HOUR + LAG <= now).tolist()
+    return out
 
 
 def tenths(mix: Mapping[str, Floats]) -> dict[str, list[float]]:

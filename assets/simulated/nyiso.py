@@ -1,7 +1,8 @@
-"""What New York's hosts would answer: daily files on oasis-postings, monthly zips on mis, in the formats of `assets.sources.nyiso`.
+"""Simulated NYISO: daily files on oasis-postings, monthly zips on mis.
 
-Quirks kept: quotes and seconds in real-time files only, no mark of the repeated hour but in the load file, readings off the
-grid on some days, and advisory quarter hours at the end of a running day's real-time file.
+Quirks that are kept: quotes and seconds in real-time files only, no mark of the repeated hour but in the load file,
+readings off the grid on some days, advisory quarter hours at the end of a running day's real-time file. The originals:
+https://mis.nyiso.com/public/.
 """
 
 from __future__ import annotations
@@ -109,14 +110,14 @@ Figures = Sequence[float]
 def answer(request: Request, now: int) -> Answer:
     """The file under that address as it stands at `now`; 404 where there is none."""
     path = urlsplit(request.url).path
-    if found := re.fullmatch(r"/(\w+)/CSV/(\d{4})/(\d\d)/(\d\d)/\w+-\d{8}\.csv", path):
-        day = date(*map(int, found.groups()[1:]))
-        posted = found[1] in _BY_FOLDER and (found[1] != "RT_LBMP_ZONE" or day >= POSTED_SINCE)
-        body = _BY_FOLDER[found[1]](day, now) if posted else b""
+    if match := re.fullmatch(r"/(\w+)/CSV/(\d{4})/(\d\d)/(\d\d)/\w+-\d{8}\.csv", path):
+        day = date(*map(int, match.groups()[1:]))
+        posted = match[1] in _BY_FOLDER and (match[1] != "RT_LBMP_ZONE" or day >= POSTED_SINCE)
+        body = _BY_FOLDER[match[1]](day, now) if posted else b""
         return Answer(200, body, (("content-type", "text/csv"),)) if body else Answer(404, b"")
-    found = re.fullmatch(r"/public/csv/(\w+)/(\d{4})(\d\d)01(\w+)_csv\.zip", path)
-    if found and found[1] in _BY_DATASET:
-        return _zip(found[1], found[4], date(int(found[2]), int(found[3]), 1), now)
+    match = re.fullmatch(r"/public/csv/(\w+)/(\d{4})(\d\d)01(\w+)_csv\.zip", path)
+    if match and match[1] in _BY_DATASET:
+        return _zip(match[1], match[4], date(int(match[2]), int(match[3]), 1), now)
     return Answer(404, b"")
 
 
@@ -205,14 +206,16 @@ _PRICE_HEADER = (
 
 def _priced(stamps: Stamps, prices: Figures, form: str, quote: str) -> list[str]:
     """The lines of every name at each stamp: LBMP is energy and losses minus congestion here."""
-    found = []
+    rendered = []
     for ts, hub in zip(stamps, prices, strict=True):
         stamp, energy = format(local(ts, TZ), form), 0.95 * hub
         for name, ptid in PTID.items():
             price = PRICE_SHARE.get(name, 1.0) * hub
             losses = 0.04 * (PRICE_SHARE.get(name, 1.0) - 0.9) * energy
-            found.append(f"{stamp},{quote}{name}{quote},{ptid},{price:.2f},{losses:.2f},{energy + losses - price:.2f}")
-    return found
+            rendered.append(
+                f"{stamp},{quote}{name}{quote},{ptid},{price:.2f},{losses:.2f},{energy + losses - price:.2f}"
+            )
+    return rendered
 
 
 def render_load(stamps: Stamps, totals: Figures) -> bytes:

@@ -1,7 +1,7 @@
-"""What PJM's Data Miner would answer: five-minute and hourly prices of its zones and hubs, paged, with the question repeated.
+"""Simulated PJM Data Miner 2: five-minute and hourly prices of its zones and hubs, paged, with the query repeated.
 
-Quirks kept: unverified prices that are kept for fifteen days and corrected by the verified ones of the next business day, a
-range whose end is included, an empty page where nothing is out yet. Reference: FEEDS-US.md section 3.
+Quirks that are kept: unverified prices kept for fifteen days and corrected by the verified ones of the next business
+day, a range whose end is included, an empty page where nothing is out yet. The original: https://dataminer2.pjm.com.
 """
 
 from __future__ import annotations
@@ -83,19 +83,19 @@ _QUESTION = ("rowCount", "startRow", "fields", "sort", "order")
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The page that was asked for as it stands at `now`; 404 for another feed, 400 for fields and ranges that it does not know."""
+    """The requested page at `now`; 404 for another feed, 400 for unknown fields and ranges."""
     product = PRODUCTS.get(urlsplit(request.url).path)
     if product is None:
         return Answer(404, b'{"statusCode":404,"message":"Resource not found"}', _JSON)
-    asked = dict(request.params)
-    if unknown := set(asked.get("fields", product.price).split(",")) - {*FIELDS, product.price}:
+    params = dict(request.params)
+    if unknown := set(params.get("fields", product.price).split(",")) - {*FIELDS, product.price}:
         return _refused("fields", ", ".join(sorted(unknown)))
     try:
-        starts = _starts(product, asked.get("datetime_beginning_ept", ""), now)
+        starts = _starts(product, params.get("datetime_beginning_ept", ""), now)
     except BadWindow as error:
         return _refused("datetime_beginning_ept", str(error))
-    nodes = [node for node in NODES if _fits(asked, "pnode_id", str(node)) and _fits(asked, "type", NODES[node][1])]
-    rows = _rows(product, starts, nodes, now) if asked.get("row_is_current", "TRUE").upper() == "TRUE" else []
+    nodes = [node for node in NODES if _fits(params, "pnode_id", str(node)) and _fits(params, "type", NODES[node][1])]
+    rows = _rows(product, starts, nodes, now) if params.get("row_is_current", "TRUE").upper() == "TRUE" else []
     return Answer(200, render_page(product.name, request.params, rows), _JSON)
 
 
@@ -106,24 +106,24 @@ def _refused(field: str, words: str) -> Answer:
 _JSON = (("content-type", "application/json"),)
 
 
-def _fits(asked: Mapping[str, str], name: str, value: str) -> bool:
-    return name not in asked or value in asked[name].split(";")
+def _fits(params: Mapping[str, str], name: str, value: str) -> bool:
+    return name not in params or value in params[name].split(";")
 
 
 def _starts(product: Product, span: str, now: int) -> Ints:
     """The intervals of a range in prevailing Eastern time that are there at `now`. Raises BadWindow."""
-    found = _RANGE.fullmatch(span)
-    if found is None:
+    match = _RANGE.fullmatch(span)
+    if match is None:
         raise BadWindow(f"no range: {span[:60]!r}")
-    first, last = (datetime.fromisoformat(text) for text in found.groups())
+    first, last = (datetime.fromisoformat(text) for text in match.groups())
     begin, end = local_instant(first, TZ), local_instant(last, TZ, second_pass=True)
-    since, until = _there(product, now)
+    since, until = _available(product, now)
     step = product.step
     return np.arange(max(-(-begin // step) * step, since), min(end + 1, until), step, dtype=np.int64)
 
 
-def _there(product: Product, now: int) -> tuple[int, int]:
-    """The instants between which intervals begin that a product has at `now`."""
+def _available(product: Product, now: int) -> tuple[int, int]:
+    """First and last instant (exclusive) at which intervals of a product begin that are published at `now`."""
     today = MarketDay.at(now, TZ)
     if product is DAY_AHEAD:
         return 0, (today.next(2) if now >= _wall(today.day, AUCTION_AT) else today.next()).start
@@ -159,44 +159,44 @@ def _rows(product: Product, starts: Ints, nodes: Sequence[int], now: int) -> lis
 
 
 def prices(product: Product, starts: Ints, now: int) -> Floats:
-    """USD/MWh of PJM-RTO: the model's, but for the unverified ones, which are first estimates as long as they are kept."""
+    """USD/MWh of PJM-RTO: the model's; unverified prices stay first estimates as long as they are kept."""
     if product is DAY_AHEAD:
         return grid.price(ZONE, starts, HOUR, "day_ahead")
-    found = grid.price(ZONE, starts)
+    exact = grid.price(ZONE, starts)
     return (
-        found
+        exact
         if product.verified
-        else grid.as_published(found, starts, now, "pjm unverified", settles=2 * UNVERIFIED_DAYS * DAY)
+        else grid.as_published(exact, starts, now, "pjm unverified", settles=2 * UNVERIFIED_DAYS * DAY)
     )
 
 
 def render_page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The page of all these rows that the parameters ask for, with the fields that they ask for."""
-    asked = dict(params)
-    first, count = int(asked.get("startRow", "1")), int(asked.get("rowCount", "25"))
-    fields = asked["fields"].split(",") if "fields" in asked else [*rows[0]] if rows else []
+    """The requested page of these rows, with the requested fields."""
+    query = dict(params)
+    first, count = int(query.get("startRow", "1")), int(query.get("rowCount", "25"))
+    fields = query["fields"].split(",") if "fields" in query else [*rows[0]] if rows else []
     filters = [
         (key, value.replace(" ", "T") if key.startswith("datetime") else value)
         for key, value in params
         if key not in _QUESTION
     ]
-    said = {"rowCount": count, "order": "Asc", "startRow": first, "isActiveMetadata": True, "fields": fields}
-    links = [{"rel": "self", "href": _href(name, said, filters)}]
+    specification = {"rowCount": count, "order": "Asc", "startRow": first, "isActiveMetadata": True, "fields": fields}
+    links = [{"rel": "self", "href": _href(name, specification, filters)}]
     if first - 1 + count < len(rows):
-        links.append({"rel": "next", "href": _href(name, said | {"startRow": first + count}, filters)})
+        links.append({"rel": "next", "href": _href(name, specification | {"startRow": first + count}, filters)})
     return orjson.dumps(
         {
             "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
             "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
-            "searchSpecification": {**said, "filters": [{key: value} for key, value in filters]},
+            "searchSpecification": {**specification, "filters": [{key: value} for key, value in filters]},
             "totalRows": len(rows),
         }
     )
 
 
-def _href(name: str, said: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:
+def _href(name: str, specification: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:
     question = {
         key[0].upper() + key[1:]: ",".join(value) if isinstance(value, list) else str(value)
-        for key, value in said.items()
+        for key, value in specification.items()
     }
     return f"{API}/{name}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in [*question.items(), *filters])

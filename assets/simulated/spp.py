@@ -1,7 +1,8 @@
-"""What SPP's portal would answer: files of its browser, and the two charts as files; 404 with an empty body for what is not there.
+"""Simulated SPP portal: the file browser's files, and two charts as files; 404 with an empty body for anything else.
 
-Quirks kept: header and date spelling that change from day to day, the western area beside the eastern one since April 2026,
-the `d` files of the repeated hour, a running hour that is the mean of a part, future lines without values, one-minute flows.
+Quirks that are kept: header and date formats that change from day to day, the western area beside the eastern one since
+April 2026, the `d` files of the repeated hour, a running hour averaged over its part, future lines without values,
+one-minute flows. The original: https://portal.spp.org.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def _number(value: float, digits: str) -> str:
 
 
 def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool) -> bytes:
-    """A mid-term load file from hour ends and the eastern area's load of the first of them; the newest line comes first."""
+    """A mid-term load file from hour ends and the eastern area's load of the first ones; newest line first."""
     rows = ["Interval,GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
     expected = grid.demand(ZONE, np.array(ends) - HOUR, HOUR) * (
         1.0 + 0.02 * smooth("spp.mtlf", np.array(ends), 6 * HOUR)
@@ -209,7 +210,7 @@ def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: boo
 
 
 def render_load_chart(ends: Sequence[int], actual: Sequence[float]) -> bytes:
-    """The load chart from interval ends and load: newest first, a week of future lines without an actual before them."""
+    """The load chart from interval ends and load, newest first, after a week of future lines without an actual."""
     rows = ["Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF,Actual Wind,STSF,MTSF,Actual Solar"]
     newest = ends[-1]
     rows += [f"{_chart_stamps(end)},,,,,,,,," for end in range(newest + 7 * DAY, newest, -FIVE)]
@@ -227,7 +228,7 @@ def _chart_stamps(end: int) -> str:
 def render_flows(
     instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], chart: bool
 ) -> bytes:
-    """One-minute tie flows, + out of the area: a month's file, or the chart with its forecast column and some future lines."""
+    """One-minute tie flows, + out of the area: a month's file, or the chart with forecasts and future lines."""
     names = ["GMTTime", "SPP NSI", "SPP NAI"] if chart else ["GMTTIME", "SPP_NSI", "SPP_NAI"]
     rows = [",".join([*names, *columns, *(["SPP NSI Future"] if chart else [])])]
     rows += _flow_lines(instants, actual, columns, "," if chart else "")

@@ -24,10 +24,10 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
 
     def asked(feed_id: str, days: Sequence[MarketDay], now: str) -> tuple[Rows, list[tuple[Request, FeedError]]]:
         monkeypatch.setenv("EMDS_NOW", now)
-        found = feed(feed_id)
-        answer = import_module(f"assets.simulated.{found.source}").answer
+        product = feed(feed_id)
+        answer = import_module(f"assets.simulated.{product.source}").answer
         rows, refused = Rows(), []
-        queue = found.requests(days)
+        queue = product.requests(days)
         while queue:
             request = queue.pop(0)
             reply: Answer = answer(request, instant(now))
@@ -36,13 +36,13 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
                 continue
             assert reply.status == 200
             try:
-                if found.follow is not None:
-                    queue += found.follow(reply.body, request)
+                if product.follow is not None:
+                    queue += product.follow(reply.body, request)
                 if request.kind == "rows":
-                    rows.merge(found.parse(reply.body, request))
+                    rows.merge(product.parse(reply.body, request))
             except NotPublished as error:
                 refused.append((request, error))
-        return (found.combine(rows) if found.combine else rows), refused
+        return (product.combine(rows) if product.combine else rows), refused
 
     return asked
 
@@ -76,7 +76,7 @@ def recorded(recordings: Path) -> Callable[[str], tuple[bytes, Rows]]:
     entries = {entry["file"]: entry for entry in json.loads((recordings / "MANIFEST.json").read_bytes())}
 
     def read(file: str) -> tuple[bytes, Rows]:
-        body, found = (recordings / file).read_bytes(), feed(entries[file]["feed"])
-        return body, found.parse(body, Request(found.id, "", zone=entries[file]["zone"]))
+        body, product = (recordings / file).read_bytes(), feed(entries[file]["feed"])
+        return body, product.parse(body, Request(product.id, "", zone=entries[file]["zone"]))
 
     return read

@@ -1,4 +1,4 @@
-"""AEMO, simulated: the grid's truth by every way to it, directories and bundles over time, files as the recorded ones."""
+"""Simulated AEMO: model values by every route, directories and bundles over time, files shaped as recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from warehouse.market import Request
 
 TZ = "Australia/Brisbane"
 DAYS = [MarketDay(date(2026, 11, 18), TZ), MarketDay(date(2026, 4, 5), TZ), MarketDay(date(2026, 10, 4), TZ)]
-"""An ordinary day, and those on which the southern states' clocks change: the market's own has 24 hours on all of them."""
+"""An ordinary day, and two on which the southern states' clocks change: market days always have 24 hours."""
 NOON = "2026-11-21T12:02:00+10:00"
 TODAY = MarketDay(date(2026, 11, 21), TZ)
 
@@ -42,11 +42,11 @@ def names(body):
 
 def told(rows, day, metric, zone, other=None, link=None):
     """Instants and values of a series in a market day, ascending."""
-    found = []
+    readings = []
     for key, strip in rows.strips.items():
         if (key.zone, key.metric, key.counterparty, key.link) == (zone, metric, other, link):
-            found += [(ts, value) for ts, value in zip(strip.ts, strip.values, strict=True) if ts in day.window]
-    return [ts for ts, _ in sorted(found)], [value for _, value in sorted(found)]
+            readings += [(ts, value) for ts, value in zip(strip.ts, strip.values, strict=True) if ts in day.window]
+    return [ts for ts, _ in sorted(readings)], [value for _, value in sorted(readings)]
 
 
 def check(rows, day, metrics=("price", "demand", "interchange"), cents=False):
@@ -194,16 +194,16 @@ def test_the_monthly_archive_comes_on_the_eighth():
 def test_between_bundles_and_single_reports_no_trading_day_is_missing(day):
     """A week, Sunday to Saturday, is bundled on the Sunday eight days after; until then its reports lie in Current."""
     now = f"2026-11-{day:02d}T12:00:00+10:00"
-    found = feed("aemo.trading")
-    asked = tuple(local_date(instant(now), TZ) - timedelta(days=n) for n in range(1, 36))
+    product = feed("aemo.trading")
+    params = tuple(local_date(instant(now), TZ) - timedelta(days=n) for n in range(1, 36))
     days = set()
     for place in ("ARCHIVE", "Current"):
         url = f"https://nemweb.com.au/Reports/{place}/TradingIS_Reports/"
-        files = found.follow(answered(url, now).body, Request("aemo.trading", url, days=asked, kind="listing"))
+        files = product.follow(answered(url, now).body, Request("aemo.trading", url, days=params, kind="listing"))
         here = {day for file in files for day in file.days}
         assert not days & here
         days |= here
-    assert set(asked) <= days
+    assert set(params) <= days
 
 
 # Held to reality
@@ -225,7 +225,9 @@ def test_a_trading_report_is_written_as_recorded(recordings):
     ties = {cells(line)[6]: cells(line) for line in lines if line.startswith("D,TRADING,INTER")}
     prices = {cells(line)[6]: float(cells(line)[8]) for line in lines if line.startswith("D,TRADING,PRICE")}
     end = instant("2023-08-30T18:00:00+10:00")
-    flow, metered = ({name: np.array([float(told[place])]) for name, told in ties.items()} for place in (9, 8))
+    flow, metered = (
+        {name: np.array([float(published[place])]) for name, published in ties.items()} for place in (9, 8)
+    )
     part = Block(
         np.array([end]), 300, {region: np.array([price]) for region, price in prices.items()}, {}, {}, flow, metered
     )
@@ -234,14 +236,14 @@ def test_a_trading_report_is_written_as_recorded(recordings):
         for table in (tables.TRADING_INTERCONNECTORRES, tables.TRADING_PRICE)
     ]
     made = reports.render_report("TRADINGIS", end - 300 + 8, 395916754, filled).decode().split("\r\n")
-    told = [re.sub(r"17:55:0\d", "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in lines)]
+    published = [re.sub(r"17:55:0\d", "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in lines)]
     ours = [re.sub(r"17:55:0\d", "17:55:04", line) for line in (",".join(line.split(",")[:14]) for line in made)]
     losses = re.compile(r"^(D,TRADING,INTERCONNECTORRES,.*),[-\d.]+,(\"[^\"]*\")$")
     # Losses and ancillary services are not among the expected rows.
     assert [losses.sub(r"\1,\2", line).split(",262.4,132")[0] for line in ours][:9] == [
-        losses.sub(r"\1,\2", line) for line in told
+        losses.sub(r"\1,\2", line) for line in published
     ][:9]
-    assert [line.split(",")[:13] for line in ours[9:]] == [line.split(",")[:13] for line in told[9:]]
+    assert [line.split(",")[:13] for line in ours[9:]] == [line.split(",")[:13] for line in published[9:]]
     assert [line.count(",") for line in made] == [line.count(",") for line in lines]
     assert [line for line in made if line[:1] in "IC"][1:] == [line for line in lines if line[:1] in "IC"][1:]
     assert re.sub(r"\d+:\d+:\d+,|\d{16}", "", made[0]) == re.sub(r"\d+:\d+:\d+,|\d{16}", "", lines[0])
@@ -266,9 +268,9 @@ def test_monthly_tables_are_written_as_recorded(file, table, key, recordings):
     assert table.header == header
     assert name == monthly_url(table.name, 2026, 4).rpartition("/")[2].replace("%2523", "#").replace(".zip", ".CSV")
     columns = header.split(",")
-    told = [dict(zip(columns, row.split(","), strict=True)) for row in rows]
-    made = [table.row % row for row in told]
-    for row, ours in zip(told, made, strict=True):
+    published = [dict(zip(columns, row.split(","), strict=True)) for row in rows]
+    made = [table.row % row for row in published]
+    for row, ours in zip(published, made, strict=True):
         mine = dict(zip(columns, ours.split(","), strict=True))
         wanted = ("D", "SETTLEMENTDATE", "RUNNO", table.key, "DISPATCHINTERVAL", "INTERVENTION", *key.split())
         assert [mine[column] for column in wanted if column in mine] == [
@@ -285,12 +287,12 @@ def test_monthly_tables_are_written_as_recorded(file, table, key, recordings):
 def test_stamps_and_numbers_of_intervals_are_those_of_the_recorded_table(recordings):
     _, body = recorded_report(recordings, "mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip")
     rows = [line.split(",") for line in body.decode().split("\n")[2:-1]]
-    told = {
+    published = {
         (row[4], row[7]) for row in rows if row[6] == "SA1"
     }  # half of the lines were left out by who passed them on
     month = block(instant("2026-04-01T00:00:00+10:00"), instant("2026-05-01T00:00:00+10:00"))
     ours = [(reports.stamp(end), reports.dispatch_interval(end)) for end in month.ends.tolist()]
-    assert len(told & set(ours)) == len(told) == 1440
+    assert len(published & set(ours)) == len(published) == 1440
     written = [line.split(",") for lines in reports.lines_of(tables.REGIONSUM, month) for line in lines]
     assert [(row[4], row[7]) for row in written if row[6] == "SA1" and row[8] == "0"] == ours
 
@@ -333,7 +335,7 @@ def test_the_dashboard_is_written_as_recorded(recordings):
 )
 def test_directories_are_written_as_recorded(file, path, host, recordings):
     body = (recordings / "aemo" / file).read_bytes()
-    told = re.findall(
+    published = re.findall(
         r"(\w+day, \w+ \d+, \d+ +\d+:\d+ [AP]M) +(\d+|&lt;dir&gt;) <A HREF=\"[^\"]*\">([^<]*)</A>", body.decode()
     )
     entries = [
@@ -342,7 +344,7 @@ def test_directories_are_written_as_recorded(file, path, host, recordings):
             name,
             int(size) if size.isdigit() else 0,
         )
-        for when, size, name in told
+        for when, size, name in published
     ]
     assert len(entries) > 50
     assert nemweb.listing(path, entries, host) == body
@@ -351,8 +353,8 @@ def test_directories_are_written_as_recorded(file, path, host, recordings):
 def test_the_weeks_of_the_recorded_archive_are_ours(recordings):
     body = (recordings / "aemo/dirlisting_TradingIS_ARCHIVE_2023-09.html").read_bytes()
     ours = names(answered("/Reports/ARCHIVE/TradingIS_Reports/", "2023-09-02T12:00:00+10:00").body)
-    told = names(body)
-    assert ours[-50:] == told[-50:]
+    published = names(body)
+    assert ours[-50:] == published[-50:]
 
 
 def test_the_regions_ties_have_the_models_lines():

@@ -1,4 +1,4 @@
-"""California, simulated: OASIS and Outlook hold the grid's truth, say only what is out, and look like the recorded ones."""
+"""Simulated California ISO: OASIS and Outlook hold the model's values, publish on time, and match recordings."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ def starts(day, step=300):
     return np.arange(day.start, day.end, step)
 
 
-def told(day):
-    """The five-minute intervals that Outlook can tell: not the repeated autumn hour, of which it has one pass and does not say which."""
-    found = starts(day)
-    return found[(found < day.start + HOUR) | (found >= day.start + 3 * HOUR)] if day is AUTUMN else found
+def stated_starts(day):
+    """The five-minute intervals that Outlook can state: it has the repeated autumn hour once."""
+    readings = starts(day)
+    return readings[(readings < day.start + HOUR) | (readings >= day.start + 3 * HOUR)] if day is AUTUMN else readings
 
 
 @days
 def test_prices_are_the_grids(day, ask, inside):
     rows, refused = ask("caiso.lmp_rt", [day], iso(day.end + HOUR))
-    found = inside(rows, day, "price", ZONE)
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert [r.value for r in found] == grid.price(ZONE, starts(day)).round(5).tolist()
+    readings = inside(rows, day, "price", ZONE)
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert [r.value for r in readings] == grid.price(ZONE, starts(day)).round(5).tolist()
     rows, more = ask("caiso.lmp_da", [day], iso(day.end + HOUR))
-    found = inside(rows, day, "price_day_ahead", ZONE)
-    assert [r.ts for r in found] == starts(day, HOUR).tolist()
-    assert [r.value for r in found] == grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead").round(5).tolist()
+    readings = inside(rows, day, "price_day_ahead", ZONE)
+    assert [r.ts for r in readings] == starts(day, HOUR).tolist()
+    assert [r.value for r in readings] == grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead").round(5).tolist()
     assert not refused + more
 
 
 @days
 def test_demand_is_the_grids(day, ask, inside):
     rows, refused = ask("caiso.demand", [day], iso(day.end + HOUR))
-    found = inside(rows, day, "demand", ZONE)
-    assert [r.ts for r in found] == told(day).tolist()
-    assert [r.value for r in found] == grid.demand(ZONE, told(day)).round().tolist()
+    readings = inside(rows, day, "demand", ZONE)
+    assert [r.ts for r in readings] == stated_starts(day).tolist()
+    assert [r.value for r in readings] == grid.demand(ZONE, stated_starts(day)).round().tolist()
     assert not refused
     assert rows.dropped["ambiguous hour"] == (12 if day is AUTUMN else 0)
 
@@ -57,10 +57,10 @@ def test_demand_is_the_grids(day, ask, inside):
 @days
 def test_generation_and_interchange_are_the_grids(day, ask, inside):
     rows, refused = ask("caiso.fuelsource", [day], iso(day.end + HOUR))
-    found = inside(rows, day, "interchange", ZONE)
-    assert [r.ts for r in found] == told(day).tolist()
-    assert [r.value for r in found] == grid.interchange(ZONE, told(day)).round().tolist()
-    mix = {fuel: truth.round().tolist() for fuel, truth in grid.generation(ZONE, told(day)).items()}
+    readings = inside(rows, day, "interchange", ZONE)
+    assert [r.ts for r in readings] == stated_starts(day).tolist()
+    assert [r.value for r in readings] == grid.interchange(ZONE, stated_starts(day)).round().tolist()
+    mix = {fuel: truth.round().tolist() for fuel, truth in grid.generation(ZONE, stated_starts(day)).items()}
     by_fuel = {
         fuel: [r.value for r in inside(rows, day, "generation", ZONE) if r.fuel == fuel] for fuel in set(FUELS.values())
     }
@@ -103,7 +103,7 @@ def test_a_month_is_one_answer(ask):
 
 
 def oasis(now="2026-11-20T12:00:00Z", **params):
-    asked = {
+    query = {
         "resultformat": "6",
         "queryname": "PRC_LMP",
         "version": "12",
@@ -113,7 +113,7 @@ def oasis(now="2026-11-20T12:00:00Z", **params):
         "enddatetime": "20261102T08:00-0000",
         **params,
     }
-    answer = caiso.answer(Request("caiso.lmp_da", OASIS, tuple(asked.items())), instant(now))
+    answer = caiso.answer(Request("caiso.lmp_da", OASIS, tuple(query.items())), instant(now))
     assert answer.status == 200
     with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
         (name,) = archive.namelist()

@@ -1,4 +1,4 @@
-"""EIA-930, simulated: the grid's truth by hour ends, null until reported, revised, in pages that look like the recorded ones."""
+"""Simulated EIA-930: the model's values by hour ends, null until reported, revised, in pages shaped as recorded."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ def starts(day):
 @pytest.mark.parametrize("day", DAYS, ids=str)
 @pytest.mark.parametrize("zone", list(RESPONDENTS.values()))
 def test_demand_and_interchange_are_the_grids(day, zone, ask, inside):
-    found = inside(ask("eia.demand", [day], LATER)[0], day, "demand", zone)
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert [r.value for r in found] == pytest.approx(grid.demand(zone, starts(day), HOUR), abs=0.501)
+    readings = inside(ask("eia.demand", [day], LATER)[0], day, "demand", zone)
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert [r.value for r in readings] == pytest.approx(grid.demand(zone, starts(day), HOUR), abs=0.501)
     rows, _ = ask("eia.interchange", [day], LATER)
-    found = inside(rows, day, "interchange", zone)
-    assert [r.ts for r in found] == starts(day).tolist()
+    readings = inside(rows, day, "interchange", zone)
+    assert [r.ts for r in readings] == starts(day).tolist()
     areas = grid.neighbours(zone)
-    assert [r.value for r in found] == [
+    assert [r.value for r in readings] == [
         sum(round(mw) for mw in column)
         for column in zip(*(grid.border(zone, area, starts(day), HOUR).tolist() for area in areas), strict=True)
     ]
-    told = {r.counterparty for r in rows if r.zone == zone and r.counterparty}
-    assert len(told) == len(areas)
-    assert told & set(ZONES) == set(areas) & set(ZONES)
+    published = {r.counterparty for r in rows if r.zone == zone and r.counterparty}
+    assert len(published) == len(areas)
+    assert published & set(ZONES) == set(areas) & set(ZONES)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_the_mix_is_the_grids(day, ask):
     rows, _ = ask("eia.generation", [day], LATER)
     mix = grid.generation("US-CAISO", starts(day), HOUR)
-    told = {
+    published = {
         fuel: [r.value for r in rows.sorted() if r.fuel == fuel and r.ts in day.window]
         for fuel in {r.fuel for r in rows}
     }
     expected = {**mix, "other": mix["other"] + mix["biomass"], "oil": np.zeros(24)}
     del expected["biomass"]
-    assert told.keys() == expected.keys()
-    for fuel, values in told.items():
+    assert published.keys() == expected.keys()
+    for fuel, values in published.items():
         assert values == pytest.approx(expected[fuel], abs=0.501)
 
 
@@ -108,8 +108,8 @@ def test_borders_look_like_the_recorded_ones(recorded):
     made = [eia.border_row("CISO", codes[r.counterparty], r.ts + HOUR, -r.value) for r in rows if r.counterparty]
     there = json.loads(body)
     assert sorted(made, key=str) == sorted(there["response"]["data"], key=str)
-    asked = {"start": "2024-01-01", "end": "2024-01-02", "frequency": "hourly", "offset": "0"}
-    page = eia.render_page("interchange-data", made, asked, {"fromba": ["CISO"]})
+    params = {"start": "2024-01-01", "end": "2024-01-02", "frequency": "hourly", "offset": "0"}
+    page = eia.render_page("interchange-data", made, params, {"fromba": ["CISO"]})
     ours = json.loads(page)
     assert list(ours) == list(there)
     assert members(ours) == members(there)

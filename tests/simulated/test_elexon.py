@@ -1,4 +1,4 @@
-"""Elexon, simulated: the grid's truth over London days of 46, 48 and 50 periods, what is out when, bodies as the recorded ones."""
+"""Simulated Elexon: the model's values over London days of 46, 48 and 50 periods, publication times, shapes."""
 
 from __future__ import annotations
 
@@ -28,21 +28,23 @@ def starts(day):
 
 
 def answered(path, now=LATER, **params):
-    found = elexon.answer(Request("elexon.price", f"{BASE}/{path}", tuple(params.items())), instant(now))
-    return found.status, json.loads(found.body)
+    reply = elexon.answer(Request("elexon.price", f"{BASE}/{path}", tuple(params.items())), instant(now))
+    return reply.status, json.loads(reply.body)
 
 
 @pytest.mark.parametrize(("day", "count"), list(zip(DAYS, (48, 46, 50), strict=True)), ids=str)
 def test_price_and_demand_are_the_grids(day, count, ask, inside):
     rows, refused = ask("elexon.price", [day], LATER)
-    found = inside(rows, day, "price", "GB")
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert len(found) == count
-    assert [r.value for r in found] == grid.price("GB", starts(day), 1800).round(2).tolist()
+    readings = inside(rows, day, "price", "GB")
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert len(readings) == count
+    assert [r.value for r in readings] == grid.price("GB", starts(day), 1800).round(2).tolist()
     rows, _ = ask("elexon.demand", [day], LATER)
-    found = inside(rows, day, "demand", "GB")
-    assert [(r.ts, r.value) for r in rows.sorted()] == [(r.ts, r.value) for r in found], "a settlement date and no more"
-    assert [r.value for r in found] == grid.demand("GB", starts(day), 1800).round().tolist()
+    readings = inside(rows, day, "demand", "GB")
+    assert [(r.ts, r.value) for r in rows.sorted()] == [(r.ts, r.value) for r in readings], (
+        "a settlement date and no more"
+    )
+    assert [r.value for r in readings] == grid.demand("GB", starts(day), 1800).round().tolist()
     assert not refused
 
 
@@ -51,10 +53,10 @@ def test_every_interconnector_and_the_net_are_the_grids(day, ask, inside):
     rows, _ = ask("elexon.interconnectors", [day], LATER)
     total = np.zeros(len(starts(day)))
     for tie in grid.ties("GB"):
-        found = [r for r in rows.sorted() if r.link == tie.id]
+        readings = [r for r in rows.sorted() if r.link == tie.id]
         truth = grid.inflow("GB", tie, starts(day), 1800).round()
-        assert [(r.ts, r.value) for r in found] == list(zip(starts(day).tolist(), truth.tolist(), strict=True))
-        assert {r.counterparty for r in found} == {tie.b if tie.a == "GB" else tie.a}
+        assert [(r.ts, r.value) for r in readings] == list(zip(starts(day).tolist(), truth.tolist(), strict=True))
+        assert {r.counterparty for r in readings} == {tie.b if tie.a == "GB" else tie.a}
         total += truth
     net = inside(rows, day, "interchange", "GB")
     assert [r.value for r in net] == total.tolist()
@@ -78,28 +80,28 @@ def test_what_is_out_at_an_instant(ask):
 
 
 def test_periods_count_from_london_midnight():
-    _, found = answered("demand/outturn", settlementDateFrom="2026-10-25", settlementDateTo="2026-10-25")
-    told = [(row["settlementPeriod"], row["startTime"]) for row in found["data"]]
-    assert told[0] == (1, "2026-10-24T23:00:00Z")
-    assert told[-1] == (50, "2026-10-25T23:30:00Z")
-    assert {row["settlementDate"] for row in found["data"]} == {"2026-10-25"}
-    assert all(row["initialTransmissionSystemDemandOutturn"] > row["initialDemandOutturn"] for row in found["data"])
+    _, reply = answered("demand/outturn", settlementDateFrom="2026-10-25", settlementDateTo="2026-10-25")
+    published = [(row["settlementPeriod"], row["startTime"]) for row in reply["data"]]
+    assert published[0] == (1, "2026-10-24T23:00:00Z")
+    assert published[-1] == (50, "2026-10-25T23:30:00Z")
+    assert {row["settlementDate"] for row in reply["data"]} == {"2026-10-25"}
+    assert all(row["initialTransmissionSystemDemandOutturn"] > row["initialDemandOutturn"] for row in reply["data"])
 
 
 def test_the_second_index_is_zero_and_bounds_are_included():
-    _, found = answered("balancing/pricing/market-index", **{"from": "2026-11-18T10:00Z", "to": "2026-11-18T10:30Z"})
-    told = [(row["startTime"], row["dataProvider"]) for row in found["data"]]
-    assert told == [
+    _, reply = answered("balancing/pricing/market-index", **{"from": "2026-11-18T10:00Z", "to": "2026-11-18T10:30Z"})
+    published = [(row["startTime"], row["dataProvider"]) for row in reply["data"]]
+    assert published == [
         (start, who) for start in ("2026-11-18T10:30:00Z", "2026-11-18T10:00:00Z") for who in ("APXMIDP", "N2EXMIDP")
     ]
-    assert {(row["price"], row["volume"]) for row in found["data"] if row["dataProvider"] == "N2EXMIDP"} == {(0.0, 0.0)}
-    assert all(row["volume"] > 0 for row in found["data"] if row["dataProvider"] == "APXMIDP")
+    assert {(row["price"], row["volume"]) for row in reply["data"] if row["dataProvider"] == "N2EXMIDP"} == {(0.0, 0.0)}
+    assert all(row["volume"] > 0 for row in reply["data"] if row["dataProvider"] == "APXMIDP")
 
 
 def test_one_interconnector_may_be_asked_for():
     dates = {"settlementDateFrom": "2026-11-18", "settlementDateTo": "2026-11-18"}
-    _, found = answered("generation/outturn/interconnectors", **dates, interconnectorName="France(IFA)")
-    assert {row["interconnectorName"] for row in found["data"]} == {"France(IFA)"}
+    _, reply = answered("generation/outturn/interconnectors", **dates, interconnectorName="France(IFA)")
+    assert {row["interconnectorName"] for row in reply["data"]} == {"France(IFA)"}
     assert set(elexon.ORDER) == set(TIES)
 
 

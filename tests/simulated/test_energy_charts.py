@@ -1,4 +1,4 @@
-"""Energy-Charts, simulated: the grid's truth over days of 92, 96 and 100 quarter hours, licences by zone, the recorded form."""
+"""Simulated Energy-Charts: the model's values over days of 92, 96 and 100 quarter hours, licences, shapes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TODAY = MarketDay(date(2026, 11, 21), TZ)
 
 
 def answered(now=LATER, **params):
-    asked = Request("energy_charts.price", "https://api.energy-charts.info/price", tuple(params.items()))
-    found = energy_charts.answer(asked, instant(now))
-    return found.status, json.loads(found.body)
+    request = Request("energy_charts.price", "https://api.energy-charts.info/price", tuple(params.items()))
+    reply = energy_charts.answer(request, instant(now))
+    return reply.status, json.loads(reply.body)
 
 
 @pytest.mark.parametrize(("day", "quarters"), list(zip(DAYS, (96, 92, 100), strict=True)), ids=str)
@@ -34,10 +34,10 @@ def test_prices_are_the_grids(day, quarters, ask, inside):
     for zone in BIDDING_ZONES:
         step = 3600 if zone == "CH" else 900
         ts = np.arange(day.start, day.end, step)
-        found = inside(rows, day, "price", zone)
-        assert [r.ts for r in found] == ts.tolist()
-        assert len(found) == (quarters // 4 if zone == "CH" else quarters)
-        assert [r.value for r in found] == grid.price(zone, ts, step, "day_ahead").round(2).tolist()
+        readings = inside(rows, day, "price", zone)
+        assert [r.ts for r in readings] == ts.tolist()
+        assert len(readings) == (quarters // 4 if zone == "CH" else quarters)
+        assert [r.value for r in readings] == grid.price(zone, ts, step, "day_ahead").round(2).tolist()
 
 
 def test_tomorrow_comes_in_the_afternoon_and_is_not_found_before(ask):
@@ -53,17 +53,17 @@ def test_tomorrow_comes_in_the_afternoon_and_is_not_found_before(ask):
 
 
 def test_the_go_live_of_quarter_hours():
-    _, found = answered(bzn="NL", start="2025-09-30", end="2025-10-01")
-    assert len(found["price"]) == 24 + 96
-    assert np.diff(found["unix_seconds"]).tolist() == [3600] * 24 + [900] * 95
+    _, reply = answered(bzn="NL", start="2025-09-30", end="2025-10-01")
+    assert len(reply["price"]) == 24 + 96
+    assert np.diff(reply["unix_seconds"]).tolist() == [3600] * 24 + [900] * 95
 
 
 @pytest.mark.parametrize("name", ["ES", "SE3", "IT-North"])
 def test_zones_that_are_not_free_say_so(name):
-    status, found = answered(bzn=name, start="2026-11-18", end="2026-11-18")
-    assert (status, found["license_info"]) == (200, energy_charts.RESTRICTED)
+    status, reply = answered(bzn=name, start="2026-11-18", end="2026-11-18")
+    assert (status, reply["license_info"]) == (200, energy_charts.RESTRICTED)
     with pytest.raises(NotLicensed):
-        feed("energy_charts.price").parse(json.dumps(found).encode(), Request("", "", zone="FR"))
+        feed("energy_charts.price").parse(json.dumps(reply).encode(), Request("", "", zone="FR"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""ENTSO-E, simulated: the grid's truth on days of 23, 24 and 25 hours, what is out when, documents as the recorded ones."""
+"""Simulated ENTSO-E: the model's values on days of 23, 24 and 25 hours, publication times, documents as recorded."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def answered(now=LATER, **params):
         "position": "classificationSequence_AttributeInstanceComponent.position",
         "contract": "contract_MarketAgreement.type",
     }
-    asked = tuple((names.get(name, name), value) for name, value in params.items())
-    return entsoe.answer(Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", asked), instant(now))
+    query = tuple((names.get(name, name), value) for name, value in params.items())
+    return entsoe.answer(Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", query), instant(now))
 
 
 def window(day, last=None):
@@ -49,9 +49,9 @@ def test_prices_are_the_grids(day, ask, inside):
     assert not refused
     for zone in EIC:
         step = 3600 if zone == "CH" else 900
-        found = inside(rows, day, "price", zone)
-        assert [r.ts for r in found] == starts(day, step).tolist()
-        assert [r.value for r in found] == pytest.approx(
+        readings = inside(rows, day, "price", zone)
+        assert [r.ts for r in readings] == starts(day, step).tolist()
+        assert [r.value for r in readings] == pytest.approx(
             grid.price(zone, starts(day, step), step, "day_ahead"), abs=0.00501
         )
     assert not rows.dropped
@@ -63,9 +63,9 @@ def test_load_is_the_grids(day, ask, inside):
     assert not refused
     for zone in EIC:
         step = 3600 if zone in entsoe.HOURLY_LOAD else 900
-        found = inside(rows, day, "demand", zone)
-        assert [r.ts for r in found] == starts(day, step).tolist()
-        assert [r.value for r in found] == pytest.approx(grid.demand(zone, starts(day, step), step), abs=0.00501)
+        readings = inside(rows, day, "demand", zone)
+        assert [r.ts for r in readings] == starts(day, step).tolist()
+        assert [r.value for r in readings] == pytest.approx(grid.demand(zone, starts(day, step), step), abs=0.00501)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
@@ -78,19 +78,19 @@ def test_borders_and_nets_are_the_grids(day, ask, inside):
         truth = grid.interchange(zone, starts(day, 3600), 3600)
         assert [r.value for r in net] == pytest.approx(truth, abs=0.0101 * len(borders))
         for border in borders:
-            found = sorted(
+            readings = sorted(
                 (r for r in rows if (r.zone, r.counterparty) == (zone, border.neighbour)), key=lambda r: r.ts
             )
-            step = {"15m": 900, "1h": 3600}[found[0].resolution]
-            assert [r.ts for r in found] == starts(day, step).tolist()
-            assert [r.value for r in found] == pytest.approx(
+            step = {"15m": 900, "1h": 3600}[readings[0].resolution]
+            assert [r.ts for r in readings] == starts(day, step).tolist()
+            assert [r.value for r in readings] == pytest.approx(
                 grid.border(zone, border.neighbour, starts(day, step), step), abs=0.0101
             )
 
 
 def test_a_border_of_several_lines_may_flow_both_ways_at_once():
-    found = [entsoe.one_way("FR", "GB", inwards, DAYS[0].start, DAYS[0].end, 3600) for inwards in (True, False)]
-    assert min(flow.min() for flow in found) == 0.0
+    readings = [entsoe.one_way("FR", "GB", inwards, DAYS[0].start, DAYS[0].end, 3600) for inwards in (True, False)]
+    assert min(flow.min() for flow in readings) == 0.0
     always = [
         entsoe.one_way("FR", "GB", inwards, DAYS[0].start - 30 * 86400, DAYS[0].end, 3600) for inwards in (True, False)
     ]
@@ -102,8 +102,8 @@ def test_capacity_is_the_grids_by_fuel(ask):
     assert not refused
     for zone in CAPACITY_ZONES:
         for year in (2025, 2026):
-            found = {r.fuel: r.value for r in rows if (r.zone, r.ts) == (zone, new_year(year))}
-            assert found == grid.capacity(zone, year)
+            readings = {r.fuel: r.value for r in rows if (r.zone, r.ts) == (zone, new_year(year))}
+            assert readings == grid.capacity(zone, year)
 
 
 def test_a_year_is_told_from_february_on(ask):
@@ -163,10 +163,10 @@ def test_load_and_flows_end_at_the_last_hour_that_is_out(ask):
 def test_load_and_flows_of_two_days_are_first_estimates(ask, inside):
     day = TODAY.next(-1)
     ts = starts(day)
-    found = [r.value for r in inside(ask("entsoe.demand", [day], NOON)[0], day, "demand", "BE")]
+    readings = [r.value for r in inside(ask("entsoe.demand", [day], NOON)[0], day, "demand", "BE")]
     truth = grid.demand("BE", ts, 900)
-    assert found == pytest.approx(grid.as_published(truth, ts, instant(NOON), "entsoe.demand/BE"), abs=0.00501)
-    assert np.abs(np.array(found) - truth).max() > 1.0
+    assert readings == pytest.approx(grid.as_published(truth, ts, instant(NOON), "entsoe.demand/BE"), abs=0.00501)
+    assert np.abs(np.array(readings) - truth).max() > 1.0
     net = [r.value for r in inside(ask("entsoe.flows", [day], NOON)[0], day, "interchange", "BE")]
     assert np.abs(np.array(net) - grid.interchange("BE", ts[::4], 3600)).max() > 1.0
 
@@ -198,11 +198,11 @@ GB = "10YGB----------A"
     ],
 )
 def test_what_is_not_there_is_acknowledged(params, words):
-    found = answered(**params, **window(DAYS[0]))
-    assert found.status == 200
-    assert words in found.body
+    reply = answered(**params, **window(DAYS[0]))
+    assert reply.status == 200
+    assert words in reply.body
     with pytest.raises(NotPublished):
-        feed("entsoe.demand").parse(found.body, Request("entsoe.demand", ""))
+        feed("entsoe.demand").parse(reply.body, Request("entsoe.demand", ""))
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_what_is_not_there_is_acknowledged(params, words):
     ],
 )
 def test_what_cannot_be_asked_is_refused(params, words):
-    found = answered(**params)
-    assert found.status == 400
-    assert words in found.body
+    reply = answered(**params)
+    assert reply.status == 400
+    assert words in reply.body
 
 
 def test_other_addresses_are_not_there():
@@ -249,12 +249,12 @@ def envelope(body):
 def periods(series, value):
     """A TimeSeries' Periods, their gaps filled."""
     for period in series.periods:
-        found = interval_of(period)
-        if found.resolution == "P1Y":
+        readings = interval_of(period)
+        if readings.resolution == "P1Y":
             values = spread(period, value, "A03", 1)[1]
         else:
-            values = column(period, found, value, "A03")[1]
-        yield documents.Period(found.start, found.end, found.resolution, values)
+            values = column(period, readings, value, "A03")[1]
+        yield documents.Period(readings.start, readings.end, readings.resolution, values)
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ def test_prices_are_written_as_recorded(file, recordings):
     ]
     made = documents.render_price(envelope(body), EIC[file.split("_")[1]], auctions)
     # Until 2024 the platform wrote a value one blank further left.
-    told = body.rstrip(b"\n").replace(b"\n" + b" " * 17 + b"<price", b"\n" + b" " * 18 + b"<price")
-    assert made.split(b"\n") == told.split(b"\n")
+    published = body.rstrip(b"\n").replace(b"\n" + b" " * 17 + b"<price", b"\n" + b" " * 18 + b"<price")
+    assert made.split(b"\n") == published.split(b"\n")
 
 
 @pytest.mark.parametrize(

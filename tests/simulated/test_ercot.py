@@ -1,4 +1,4 @@
-"""Texas, simulated: listings, zips, pages and dashboards hold the grid's truth, say only what is out, and look like the recorded ones."""
+"""Simulated ERCOT: listings, zips, pages and dashboards hold the model's values, on time, shaped as recorded."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def starts(day, step):
     return np.arange(day.start, day.end, step)
 
 
-def same(found, day, step, truth, digits):
-    assert [r.ts for r in found] == starts(day, step).tolist()
-    assert [r.value for r in found] == np.round(truth, digits).tolist()
+def same(readings, day, step, truth, digits):
+    assert [r.ts for r in readings] == starts(day, step).tolist()
+    assert [r.value for r in readings] == np.round(truth, digits).tolist()
 
 
 @days
@@ -186,8 +186,8 @@ def test_a_retry_puts_a_wrong_file_right(ask):
     assert [row[:5] for row in before] == [row[:5] for row in after]
     assert [row[5] for row in before] != [row[5] for row in after]
     day = MarketDay.at(instant(retry["PublishDate"]) - 3000, TZ)
-    found = [r.value for r in ask("ercot.spp_rt", [day], iso(day.end + HOUR))[0].sorted()]
-    assert found == grid.price(ZONE, starts(day, 900), 900).round(2).tolist()
+    readings = [r.value for r in ask("ercot.spp_rt", [day], iso(day.end + HOUR))[0].sorted()]
+    assert readings == grid.price(ZONE, starts(day, 900), 900).round(2).tolist()
 
 
 def cells(body):
@@ -200,10 +200,10 @@ def cells(body):
 def test_a_zip_is_asked_for_and_read_in_under_two_milliseconds(monkeypatch):
     """A backfill of 35 days asks for some 3,000 of them."""
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
-    found, now, begun = feed("ercot.spp_rt"), instant("2026-11-20T18:00:00Z"), time.process_time()
-    (listing,) = found.requests([ORDINARY.next(-2), ORDINARY.next(-1)])
-    requests = found.follow(ercot.answer(listing, now).body, listing)
-    rows = sum(len(found.parse(ercot.answer(request, now).body, request)) for request in requests)
+    product, now, begun = feed("ercot.spp_rt"), instant("2026-11-20T18:00:00Z"), time.process_time()
+    (listing,) = product.requests([ORDINARY.next(-2), ORDINARY.next(-1)])
+    requests = product.follow(ercot.answer(listing, now).body, listing)
+    rows = sum(len(product.parse(ercot.answer(request, now).body, request)) for request in requests)
     assert rows == len(requests) == 192
     assert time.process_time() - begun < 192 * 0.002
 
@@ -259,8 +259,8 @@ def test_pages_of_the_keyed_api_follow_each_other():
 def test_the_keyed_api_writes_the_recorded_bodies(recorded):
     for day in ("20260308", "20260923"):
         body, rows = recorded(f"ercot/np4-190-cd_dam_spp_HB_HUBAVG_{day}.json")
-        asked = f"{day[:4]}-{day[4:6]}-{day[6:]}"
-        query = {"deliveryDateFrom": asked, "deliveryDateTo": asked, "settlementPoint": "HB_HUBAVG"}
+        params = f"{day[:4]}-{day[4:6]}-{day[6:]}"
+        query = {"deliveryDateFrom": params, "deliveryDateTo": params, "settlementPoint": "HB_HUBAVG"}
         stated = [(prices.label(r.ts), "HB_HUBAVG", r.value) for r in rows]
         made = prices.render_keyed(prices.DAY_AHEAD, query, stated, 1, 100)
         assert json.dumps(json.loads(made)) == json.dumps(json.loads(body))
@@ -348,7 +348,7 @@ def test_the_page_of_hourly_demand_is_the_recorded_one_but_for_what_came_later(r
 
 
 def test_the_page_of_supply_and_demand_has_readings_then_forecasts():
-    """As its public description and counts of 5 September 2026 have it: 241 readings, 48 forecasts and 144 hours at 20:04."""
+    """As documented, with the counts of 5 September 2026: 241 readings, 48 forecasts and 144 hours at 20:04."""
     body = json.loads(dashboards.page("supply-demand", instant("2026-09-05T20:04:53-05:00")))
     assert body["lastUpdated"] == "2026-09-05 20:00:00-0500"
     assert [row["forecast"] for row in body["data"]] == [0] * 241 + [1] * 48

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from assets.simulated.answer import Answer
-from assets.simulated.faults import Fault, carried, parse
+from assets.simulated.faults import Fault, apply, parse
 from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import Request
 
@@ -47,13 +47,13 @@ def test_a_fault_concerns_its_source_feed_day_and_span() -> None:
 
 @pytest.mark.parametrize("kind", ["429", "503"])
 def test_a_refusal_carries_its_status_and_a_retry_after(kind: str) -> None:
-    reply = carried(Fault("aemo", kind), QUESTION, 100, answer)
+    reply = apply(Fault("aemo", kind), QUESTION, 100, answer)
     assert (reply.status, reply.body, reply.headers["retry-after"]) == (int(kind), b"", "30")
 
 
 def test_a_time_out_is_raised() -> None:
     with pytest.raises(FeedUnavailable, match="timed out"):
-        carried(Fault("aemo", "timeout"), QUESTION, 100, answer)
+        apply(Fault("aemo", "timeout"), QUESTION, 100, answer)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_a_time_out_is_raised() -> None:
     ],
 )
 def test_a_body_is_cut_renamed_frozen_or_late(fault: Fault, body: bytes) -> None:
-    assert carried(fault, QUESTION, 100_000, answer).body == body
+    assert apply(fault, QUESTION, 100_000, answer).body == body
 
 
 def test_names_change_inside_json_xml_and_zips_too() -> None:
     def body_of(content: bytes) -> bytes:
-        return carried(Fault("aemo", "changed"), QUESTION, 1, lambda request, now: Answer(200, content)).body
+        return apply(Fault("aemo", "changed"), QUESTION, 1, lambda request, now: Answer(200, content)).body
 
     assert body_of(b'{"from": "x: y", "a": 1}') == b'{"from_v2": "x: y", "a_v2": 1}'
     assert body_of(b"<a><b>1</b></a>") == b"<v2_a><v2_b>1</v2_b></v2_a>"

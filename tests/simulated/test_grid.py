@@ -211,13 +211,13 @@ def test_capacities_grow_and_shrink_with_the_years(zone):
 
 def test_only_young_values_are_first_estimates():
     now, values = int(YEAR[1000]), grid.demand("US-PJM", YEAR[:1000])
-    told = grid.as_published(values, YEAR[:1000], now, "eia.demand/US-PJM", settles=DAY)
+    published = grid.as_published(values, YEAR[:1000], now, "eia.demand/US-PJM", settles=DAY)
     young = YEAR[:1000] > now - DAY
-    assert np.array_equal(told[~young], values[~young])
-    assert np.mean(told[young] != values[young]) > 0.5
-    assert np.abs(told / values - 1).max() < 0.005
+    assert np.array_equal(published[~young], values[~young])
+    assert np.mean(published[young] != values[young]) > 0.5
+    assert np.abs(published / values - 1).max() < 0.005
     later = grid.as_published(values, YEAR[:1000], now + 600, "eia.demand/US-PJM", settles=DAY)
-    assert np.array_equal(later[-100:], told[-100:]), "an estimate stands until it is settled"
+    assert np.array_equal(later[-100:], published[-100:]), "an estimate stands until it is settled"
 
 
 def test_a_year_of_five_minutes_is_quick():

@@ -1,4 +1,4 @@
-"""New England, simulated: its services hold the grid's truth, prices become final, pages lag, documents look like the recorded ones."""
+"""Simulated ISO New England: services hold the model's values, prices become final, pages lag, shapes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def values(rows):
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_prices_are_the_grids(day, ask, inside):
-    found = inside(ask("isone.lmp_rt", [day], LATER)[0], day, "price", ZONE)
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert values(found) == pytest.approx(grid.price(ZONE, starts(day)), abs=0.00501)
-    found = inside(ask("isone.lmp_da", [day], LATER)[0], day, "price_day_ahead", ZONE)
-    assert [r.ts for r in found] == starts(day, HOUR).tolist()
-    assert values(found) == pytest.approx(grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), abs=0.00501)
+    readings = inside(ask("isone.lmp_rt", [day], LATER)[0], day, "price", ZONE)
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert values(readings) == pytest.approx(grid.price(ZONE, starts(day)), abs=0.00501)
+    readings = inside(ask("isone.lmp_da", [day], LATER)[0], day, "price_day_ahead", ZONE)
+    assert [r.ts for r in readings] == starts(day, HOUR).tolist()
+    assert values(readings) == pytest.approx(grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), abs=0.00501)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_load_is_the_grids_by_hours_and_five_minutes(day, ask, inside):
-    found = inside(ask("isone.load", [day], LATER)[0], day, "demand", ZONE)
+    readings = inside(ask("isone.load", [day], LATER)[0], day, "demand", ZONE)
     for resolution, step in (("5m", 300), ("1h", HOUR)):
-        part = [r for r in found if r.resolution == resolution]
+        part = [r for r in readings if r.resolution == resolution]
         assert [r.ts for r in part] == starts(day, step).tolist()
         assert values(part) == pytest.approx(grid.demand(ZONE, starts(day, step), step), abs=0.000501)
 
@@ -49,12 +49,12 @@ def test_load_is_the_grids_by_hours_and_five_minutes(day, ask, inside):
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_flows_are_the_grids(day, ask, inside):
     rows, _ = ask("isone.flows", [day], LATER)
-    found = inside(rows, day, "interchange", ZONE)
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert values(found) == pytest.approx(grid.interchange(ZONE, starts(day)), abs=0.00401)
+    readings = inside(rows, day, "interchange", ZONE)
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert values(readings) == pytest.approx(grid.interchange(ZONE, starts(day)), abs=0.00401)
     for tie in grid.ties(ZONE):
-        told = [r.value for r in rows.sorted() if r.link == tie.id]
-        assert told == pytest.approx(grid.inflow(ZONE, tie, starts(day)), abs=0.000501)
+        published = [r.value for r in rows.sorted() if r.link == tie.id]
+        assert published == pytest.approx(grid.inflow(ZONE, tie, starts(day)), abs=0.000501)
 
 
 def test_preliminary_prices_become_final(ask, inside):

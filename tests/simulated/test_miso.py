@@ -1,4 +1,4 @@
-"""MISO, simulated: live answers, reports and workbooks hold the grid's truth, say only what is out, and look like the recorded ones."""
+"""Simulated MISO: live answers, reports and workbooks hold the model's values, on time, shaped as recorded."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def starts(day, step=300):
     return np.arange(day.start, day.end, step)
 
 
-def same(found, day, step, truth, digits):
-    assert [r.ts for r in found] == starts(day, step).tolist()
-    assert [round(r.value, 6) for r in found] == np.round(truth, digits).tolist()
+def same(readings, day, step, truth, digits):
+    assert [r.ts for r in readings] == starts(day, step).tolist()
+    assert [round(r.value, 6) for r in readings] == np.round(truth, digits).tolist()
 
 
 @days
@@ -69,8 +69,8 @@ def test_live_load_and_interchange_are_the_grids(day, ask, inside):
     rows, _ = ask("miso.nsi", [day], iso(day.end + 149))
     same(inside(rows, day, "interchange", ZONE), day, 300, grid.interchange(ZONE, starts(day)), 0)
     for name, area in miso.BORDERS.items():
-        found = [r.value for r in rows if r.counterparty == NEIGHBOURS[name][0]]
-        assert found == grid.border(ZONE, area, starts(day)).round().tolist()
+        readings = [r.value for r in rows if r.counterparty == NEIGHBOURS[name][0]]
+        assert readings == grid.border(ZONE, area, starts(day)).round().tolist()
     sums = np.sum(
         [[r.value for r in rows if r.counterparty == counterparty] for counterparty, _ in NEIGHBOURS.values()], axis=0
     )
@@ -81,8 +81,8 @@ def test_live_load_and_interchange_are_the_grids(day, ask, inside):
 @days
 def test_polling_every_five_minutes_gives_a_day_of_prices(day, ask):
     polls = range(day.start + 450, day.end + 450, 300)
-    found = [row for now in polls for row in ask("miso.lmp_rt", [day], iso(now + now // 300 % 3 * 90))[0]]
-    same(found, day, 300, grid.price(ZONE, starts(day)), 2)
+    readings = [row for now in polls for row in ask("miso.lmp_rt", [day], iso(now + now // 300 % 3 * 90))[0]]
+    same(readings, day, 300, grid.price(ZONE, starts(day)), 2)
 
 
 def test_a_running_day_says_what_is_out(ask):
@@ -176,8 +176,8 @@ def test_a_price_report_is_the_recorded_one(recordings):
 
 
 def test_energy_is_the_same_at_every_node():
-    found = reports.priced(grid.price(ZONE, starts(ORDINARY, HOUR), HOUR))
-    energy = {node: (parts["LMP"] - parts["MLC"] - parts["MCC"]).round(2).tolist() for node, parts in found.items()}
+    readings = reports.priced(grid.price(ZONE, starts(ORDINARY, HOUR), HOUR))
+    energy = {node: (parts["LMP"] - parts["MLC"] - parts["MCC"]).round(2).tolist() for node, parts in readings.items()}
     assert all(of_node == energy["MS.HUB"] for of_node in energy.values())
 
 
@@ -192,13 +192,13 @@ def test_five_minute_prices_look_like_the_recorded_ones(recordings):
 
 def test_load_is_the_recorded_one(recordings):
     body = (recordings / "miso/RealTimeTotalLoad.json").read_bytes()
-    told = json.loads(body)["LoadInfo"]
-    stamps = [instant(f"2026-10-02T{entry['Load']['Time']}:00-05:00") for entry in told["FiveMinTotalLoad"]]
+    published = json.loads(body)["LoadInfo"]
+    stamps = [instant(f"2026-10-02T{entry['Load']['Time']}:00-05:00") for entry in published["FiveMinTotalLoad"]]
     made = miso.render_load(
         stamps,
-        [int(entry["Load"]["Value"]) for entry in told["FiveMinTotalLoad"]],
-        [int(entry["ClearedMWHourly"]["Value"]) for entry in told["ClearedMW"]],
-        [int(entry["Forecast"]["LoadForecast"]) for entry in told["MediumTermLoadForecast"]],
+        [int(entry["Load"]["Value"]) for entry in published["FiveMinTotalLoad"]],
+        [int(entry["ClearedMWHourly"]["Value"]) for entry in published["ClearedMW"]],
+        [int(entry["Forecast"]["LoadForecast"]) for entry in published["MediumTermLoadForecast"]],
     )
     assert made == body
 

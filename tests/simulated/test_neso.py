@@ -21,16 +21,16 @@ def starts(day):
 
 
 def answered(path, now=LATER):
-    found = neso.answer(Request("neso.generation", f"https://api.carbonintensity.org.uk{path}"), instant(now))
-    return found.status, json.loads(found.body)
+    reply = neso.answer(Request("neso.generation", f"https://api.carbonintensity.org.uk{path}"), instant(now))
+    return reply.status, json.loads(reply.body)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_intensity_is_the_grids(day, ask, inside):
     rows, refused = ask("neso.carbon_intensity", [day], LATER)
-    found = inside(rows, day, "carbon_intensity", "GB")
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert [r.value for r in found] == grid.carbon_intensity(starts(day), 1800).round().tolist()
+    readings = inside(rows, day, "carbon_intensity", "GB")
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert [r.value for r in readings] == grid.carbon_intensity(starts(day), 1800).round().tolist()
     assert not refused
 
 
@@ -38,9 +38,9 @@ def test_intensity_is_the_grids(day, ask, inside):
 def test_the_mix_is_the_grids_and_adds_up_to_100(day, ask):
     rows, _ = ask("neso.generation", [day], LATER)
     for fuel, shares in grid.generation("GB", starts(day), 1800).items():
-        found = [r for r in rows.sorted() if r.fuel == fuel and r.ts in day.window]
-        assert [r.ts for r in found] == starts(day).tolist()
-        assert [r.value for r in found] == pytest.approx(shares, abs=0.1)
+        readings = [r for r in rows.sorted() if r.fuel == fuel and r.ts in day.window]
+        assert [r.ts for r in readings] == starts(day).tolist()
+        assert [r.value for r in readings] == pytest.approx(shares, abs=0.1)
     assert not rows.dropped
     entries = answered(f"/generation/{day.day}T00:00Z/{day.next().day}T00:00Z")[1]["data"]
     assert {round(sum(share["perc"] for share in entry["generationmix"]), 6) for entry in entries} == {100.0}
@@ -48,8 +48,8 @@ def test_the_mix_is_the_grids_and_adds_up_to_100(day, ask):
 
 def test_the_half_hour_before_comes_too_and_what_runs_has_no_actual(ask):
     _, answer = answered("/intensity/2026-11-21T11:00Z/2026-11-21T13:00Z", "2026-11-21T12:13:00Z")
-    told = [(entry["from"], entry["intensity"]["actual"] is None) for entry in answer["data"]]
-    assert told == [
+    published = [(entry["from"], entry["intensity"]["actual"] is None) for entry in answer["data"]]
+    assert published == [
         ("2026-11-21T10:30Z", False),
         ("2026-11-21T11:00Z", False),
         ("2026-11-21T11:30Z", False),
@@ -93,11 +93,11 @@ def test_other_addresses_are_not_there():
 
 def test_intensity_is_written_as_recorded(recordings):
     recorded = json.loads((recordings / "neso/intensity_2026-08-01T00_03.json").read_bytes())
-    told = [entry["intensity"] for entry in recorded["data"]]
+    published = [entry["intensity"] for entry in recorded["data"]]
     made = neso.render_intensity(
         [instant(entry["from"]) for entry in recorded["data"]],
-        [t["forecast"] for t in told],
-        [t["actual"] for t in told],
+        [t["forecast"] for t in published],
+        [t["actual"] for t in published],
     )
     assert made == json.dumps(recorded, separators=(",", ":")).encode()
 

@@ -30,26 +30,26 @@ def values(rows):
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_prices_are_the_grids(day, ask, inside):
     rows, refused = ask("nyiso.lbmp_rt", [day], LATER)
-    found = inside(rows, day, "price", "US-NYISO")
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert values(found) == pytest.approx(grid.price("US-NYISO", starts(day)), abs=0.00501)
+    readings = inside(rows, day, "price", "US-NYISO")
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert values(readings) == pytest.approx(grid.price("US-NYISO", starts(day)), abs=0.00501)
     rows, _ = ask("nyiso.lbmp_da", [day], LATER)
-    found = inside(rows, day, "price_day_ahead", "US-NYISO")
-    assert [r.ts for r in found] == starts(day, 3600).tolist()
-    assert values(found) == pytest.approx(grid.price("US-NYISO", starts(day, 3600), 3600, "day_ahead"), abs=0.00501)
+    readings = inside(rows, day, "price_day_ahead", "US-NYISO")
+    assert [r.ts for r in readings] == starts(day, 3600).tolist()
+    assert values(readings) == pytest.approx(grid.price("US-NYISO", starts(day, 3600), 3600, "day_ahead"), abs=0.00501)
     assert not refused
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_load_and_flows_are_the_grids(day, ask, inside):
     rows, _ = ask("nyiso.load", [day], LATER)
-    found = inside(rows, day, "demand", "US-NYISO")
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert values(found) == pytest.approx(grid.demand("US-NYISO", starts(day)), abs=0.0501)
+    readings = inside(rows, day, "demand", "US-NYISO")
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert values(readings) == pytest.approx(grid.demand("US-NYISO", starts(day)), abs=0.0501)
     rows, _ = ask("nyiso.flows", [day], LATER)
-    found = inside(rows, day, "interchange", "US-NYISO")
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert values(found) == pytest.approx(grid.interchange("US-NYISO", starts(day)), abs=0.0501)
+    readings = inside(rows, day, "interchange", "US-NYISO")
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert values(readings) == pytest.approx(grid.interchange("US-NYISO", starts(day)), abs=0.0501)
     assert {r.link for r in rows if r.counterparty} == {link for _, link in TIES.values()}
 
 

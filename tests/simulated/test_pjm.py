@@ -1,4 +1,4 @@
-"""PJM, simulated: pages hold the grid's truth, say only what is out, repeat their question, and look like the recorded one."""
+"""Simulated PJM: pages hold the model's values, publish on time, repeat the query, and are shaped as recorded."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def starts(day, step=300):
     return np.arange(day.start, day.end, step)
 
 
-def same(found, day, step, truth):
-    assert [r.ts for r in found] == starts(day, step).tolist()
-    assert [r.value for r in found] == np.round(truth, 6).tolist()
+def same(readings, day, step, truth):
+    assert [r.ts for r in readings] == starts(day, step).tolist()
+    assert [r.value for r in readings] == np.round(truth, 6).tolist()
 
 
 @days
@@ -108,11 +108,11 @@ def test_pages_follow_each_other_and_repeat_the_question(monkeypatch):
     params = tuple((name, "40" if name == "rowCount" else value) for name, value in request.params)
     queue, sizes = [Request(request.feed, request.url, params, request.days)], []
     while queue:
-        asked = queue.pop()
-        body = json.loads(pjm.answer(asked, instant("2026-11-20T17:00:00Z")).body)
-        assert body["searchSpecification"]["startRow"] == int(dict(asked.params)["startRow"])
+        page_request = queue.pop()
+        body = json.loads(pjm.answer(page_request, instant("2026-11-20T17:00:00Z")).body)
+        assert body["searchSpecification"]["startRow"] == int(dict(page_request.params)["startRow"])
         sizes.append((len(body["items"]), body["totalRows"], [link["rel"] for link in body["links"]]))
-        queue = feed("pjm.lmp_da").follow(json.dumps(body).encode(), asked)
+        queue = feed("pjm.lmp_da").follow(json.dumps(body).encode(), page_request)
     assert sizes == [
         (40, 96, ["self", "next", "metadata"]),
         (40, 96, ["self", "next", "metadata"]),

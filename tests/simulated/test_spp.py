@@ -31,45 +31,45 @@ def values(rows):
 @pytest.mark.parametrize("feed_id", ["spp.lmp_rt", "spp.lmp_rt_daily"])
 def test_real_time_prices_are_the_grids_by_interval_and_by_day(day, feed_id, ask, inside):
     rows, refused = ask(feed_id, [day], LATER)
-    found = inside(rows, day, "price", ZONE)
+    readings = inside(rows, day, "price", ZONE)
     assert not refused
-    assert [r.ts for r in found] == starts(day).tolist()
-    assert values(found) == pytest.approx(grid.price(ZONE, starts(day)), abs=0.0000501)
+    assert [r.ts for r in readings] == starts(day).tolist()
+    assert values(readings) == pytest.approx(grid.price(ZONE, starts(day)), abs=0.0000501)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_day_ahead_prices_are_the_grids(day, ask, inside):
-    found = inside(ask("spp.lmp_da", [day], LATER)[0], day, "price_day_ahead", ZONE)
-    assert [r.ts for r in found] == starts(day, HOUR).tolist()
-    assert values(found) == pytest.approx(grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), abs=0.0000501)
+    readings = inside(ask("spp.lmp_da", [day], LATER)[0], day, "price_day_ahead", ZONE)
+    assert [r.ts for r in readings] == starts(day, HOUR).tolist()
+    assert values(readings) == pytest.approx(grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"), abs=0.0000501)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_hourly_load_is_the_grids(day, ask, inside):
     rows, _ = ask("spp.load_hourly", [day], LATER)
     assert rows.dropped == {"hour still running": 1}
-    found = inside(rows, day, "demand", ZONE)
-    assert [r.ts for r in found] == starts(day, HOUR).tolist(), "a file reaches back 25 hours"
-    assert values(found) == pytest.approx(grid.demand(ZONE, starts(day, HOUR), HOUR), abs=0.501)
+    readings = inside(rows, day, "demand", ZONE)
+    assert [r.ts for r in readings] == starts(day, HOUR).tolist(), "a file reaches back 25 hours"
+    assert values(readings) == pytest.approx(grid.demand(ZONE, starts(day, HOUR), HOUR), abs=0.501)
 
 
 def test_the_load_chart_holds_the_last_24_hours(ask):
     day, now = MarketDay(date(2026, 11, 20), TZ), "2026-11-20T12:07:30-06:00"
     rows, _ = ask("spp.load", [day.next(-1), day], now)
     last = instant("2026-11-20T11:55:00-06:00")
-    told = np.arange(last - DAY + 300, last + 1, 300)
-    assert [r.ts for r in rows.sorted()] == told.tolist()
-    assert values(rows.sorted()) == pytest.approx(grid.demand(ZONE, told), abs=0.000501)
+    published = np.arange(last - DAY + 300, last + 1, 300)
+    assert [r.ts for r in rows.sorted()] == published.tolist()
+    assert values(rows.sorted()) == pytest.approx(grid.demand(ZONE, published), abs=0.000501)
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_interchange_is_the_grids_by_chart_and_by_month(day, ask, inside):
     for now in ((day.end + HOUR), instant(LATER)):
         rows, refused = ask("spp.interchange", [day], str(now))
-        found = inside(rows, day, "interchange", ZONE)
+        readings = inside(rows, day, "interchange", ZONE)
         assert not refused
-        assert [r.ts for r in found] == starts(day).tolist()
-        assert values(found) == pytest.approx(grid.interchange(ZONE, starts(day)), abs=0.00501)
+        assert [r.ts for r in readings] == starts(day).tolist()
+        assert values(readings) == pytest.approx(grid.interchange(ZONE, starts(day)), abs=0.00501)
 
 
 def test_a_running_day_says_what_is_out(ask):
@@ -172,5 +172,5 @@ def test_every_request_of_a_poll_is_answered(monkeypatch):
     now = "2026-11-20T12:07:30-06:00"
     monkeypatch.setenv("EMDS_NOW", now)
     day = MarketDay(date(2026, 11, 20), TZ)
-    for found in ("spp.lmp_rt", "spp.load", "spp.interchange", "spp.lmp_da", "spp.load_hourly"):
-        assert all(spp.answer(request, instant(now)).status == 200 for request in feed(found).requests([day]))
+    for product in ("spp.lmp_rt", "spp.load", "spp.interchange", "spp.lmp_da", "spp.load_hourly"):
+        assert all(spp.answer(request, instant(now)).status == 200 for request in feed(product).requests([day]))

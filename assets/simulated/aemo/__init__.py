@@ -1,6 +1,6 @@
-"""AEMO as it would answer: nemweb's directories and files, the monthly price and demand files, the dashboard's POST.
+"""Simulated AEMO: NEMWEB's directories and files, the monthly price and demand files, the dashboard's POST.
 
-Values are the model grid's. Reference: FEEDS-GB-AU-EU.md section 5.
+Values come from the model grid. The originals: https://nemweb.com.au, https://aemo.com.au.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DASHBOARD = "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN"
 
 
 def answer(request: Request, now: int) -> Answer:
-    """By host and path; the dashboard answers a POST alone."""
+    """The answer by host and path; the dashboard accepts POST only."""
     if request.url.startswith(f"{NEMWEB}/"):
         return nemweb.answer(request.url, now)
     if (month := _PRICE_AND_DEMAND.fullmatch(request.url)) is not None and month[3] in REGIONS:
@@ -44,7 +44,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _price_and_demand(month: date, region: str, now: int) -> Answer:
-    """A month as far as it is out, whole days of it."""
+    """The published whole days of a month; 404 where none is out."""
     following = date(month.year + month.month // 12, month.month % 12 + 1, 1)
     start, end = (MarketDay(day, MARKET_TZ).start for day in (month, following))
     ts = np.arange(
@@ -68,5 +68,5 @@ def _five_minute(now: int) -> Answer:
         generation = demand + export
         columns = grid.price(zone, ts), demand, export, SCHEDULED * generation, (1.0 - SCHEDULED) * generation
         figures = zip(*(column.tolist() for column in columns), strict=True)
-        rows += [(end, region, *told) for end, told in zip((ts + FIVE_MINUTES).tolist(), figures, strict=True)]
+        rows += [(end, region, *values) for end, values in zip((ts + FIVE_MINUTES).tolist(), figures, strict=True)]
     return Answer(200, render_five_minute(rows), (("content-type", "application/json"),))

@@ -23,7 +23,7 @@ Columns = Mapping[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Intervals that follow each other: their ends (Unix seconds), and columns in MW or AUD/MWh by region or interconnector."""
+    """Contiguous intervals: their ends (Unix seconds), with columns in MW or AUD/MWh by region or interconnector."""
 
     ends: Ints
     step: int
@@ -36,7 +36,7 @@ class Block:
     """The same as measured at its start."""
 
     def with_intervention(self) -> Block:
-        """What the market would be told to do beside what prices say."""
+        """The intervention run of a dispatch: targets that differ from those the prices imply."""
         price = {region: values + 20.0 for region, values in self.price.items()}
         demand, export = (
             {region: values + 5.0 for region, values in part.items()} for part in (self.demand, self.export)

@@ -1,8 +1,7 @@
-"""nemweb.com.au as a place: which files lie in which directory at an instant, how they are named, listed and bundled.
+"""Simulated nemweb.com.au: the files in each directory at an instant, their names, listings and bundles.
 
-Single reports lie in `Current` for two days (dispatch) or until their week is bundled (trading); `ARCHIVE` keeps bundles
-for thirteen months, and the monthly archive keeps tables for good. A file's name never changes.
-Reference: FEEDS-GB-AU-EU.md section 5.2.
+Single reports lie in `Current` for two days (dispatch) or until their week is bundled (trading). `ARCHIVE` keeps
+bundles for thirteen months; the monthly archive keeps tables for good. A file's name never changes.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ CURRENT = 2 * DAY
 KEPT = timedelta(days=400)
 """How long bundles lie in `ARCHIVE`."""
 BUNDLED_AT = HOUR + 2 * 60
-"""Seconds after midnight, market time: a day's bundle on the day after, a week's on the Sunday eight days after its Saturday."""
+"""Seconds after midnight, market time: a day's bundle the day after, a week's eight days after its last Saturday."""
 NUMBERED_FROM, NUMBER, NUMBERS = 1636346100, 352251582, 248
 """An interval's end, its report's number, and how many numbers the market gives out in five minutes."""
 DUPLICATES_SINCE = 1549866660
@@ -80,7 +79,7 @@ class Directory:
         return range(first, last + 1, FIVE_MINUTES)
 
 
-SHELVES = {
+DIRECTORIES = {
     directory.directory.lower(): directory
     for directory in (
         Directory(
@@ -102,16 +101,16 @@ def number(end: int) -> int:
 
 
 def answer(url: str, now: int) -> Answer:
-    """A directory, a report, a bundle or a monthly table; whatever the case of a path, as on Windows."""
+    """A directory, report, bundle or monthly table. Paths are case-insensitive, as on IIS."""
     path = url.removeprefix(NEMWEB)
     parts = path.lower().split("/")
-    found = None
-    if len(parts) == 5 and parts[:2] == ["", "reports"] and parts[3] in SHELVES:
+    reply = None
+    if len(parts) == 5 and parts[:2] == ["", "reports"] and parts[3] in DIRECTORIES:
         where = {"current": _current, "archive": _archive}.get(parts[2])
-        found = where(SHELVES[parts[3]], path, parts[4], now) if where else None
+        reply = where(DIRECTORIES[parts[3]], path, parts[4], now) if where else None
     elif (month := _MONTH.search(url)) is not None:
-        found = _monthly(url, int(month[1]), int(month[2]), now)
-    return found or _NOT_FOUND
+        reply = _monthly(url, int(month[1]), int(month[2]), now)
+    return reply or _NOT_FOUND
 
 
 def _current(directory: Directory, path: str, file: str, now: int) -> Answer | None:
@@ -121,9 +120,9 @@ def _current(directory: Directory, path: str, file: str, now: int) -> Answer | N
             for end in directory.current(now)
         ]
         return _html(listing(path, [(DUPLICATES_SINCE, "DUPLICATE", 0), *entries]))
-    found = re.fullmatch(rf"public_{directory.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
+    match = re.fullmatch(rf"public_{directory.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
     try:
-        end = int(datetime.strptime(found[1] + "+0000", "%Y%m%d%H%M%z").timestamp()) - AHEAD_OF_UTC if found else 0
+        end = int(datetime.strptime(match[1] + "+0000", "%Y%m%d%H%M%z").timestamp()) - AHEAD_OF_UTC if match else 0
     except ValueError:
         return None
     return (
@@ -202,8 +201,8 @@ def listing(path: str, entries: Iterable[tuple[int, str, int]], host: str = "nem
     title, parent = f"{host} - {path}", path.rstrip("/").rpartition("/")[0]
     lines = [f'<A HREF="{parent}/">[To Parent Directory]</A><br>']
     for written, name, size in entries:
-        told, end = (f"{size:>13}", "") if size else ("        &lt;dir&gt;", "/")
-        lines.append(f'{_age(written):>38}{told} <A HREF="{path}{name}{end}">{name}</A>')
+        size_text, end = (f"{size:>13}", "") if size else ("        &lt;dir&gt;", "/")
+        lines.append(f'{_age(written):>38}{size_text} <A HREF="{path}{name}{end}">{name}</A>')
     head = f"<html><head><title>{title}</title></head><body><H1>{title}</H1><hr>\r\n\r\n<pre>"
     return f"{head}{'<br>'.join(lines)}<br></pre><hr></body></html>".encode()
 

@@ -1,7 +1,7 @@
-"""AEMO's files, written: five-minute reports, tables of the monthly archive, price and demand, the dashboard.
+"""Renders AEMO's files: five-minute reports, tables of the monthly archive, price and demand, the dashboard.
 
-Stamps are interval ends in market time (UTC+10). Some evenings have a market intervention: every line of its intervals
-comes a second time. Where and when a file lies is `_nemweb`'s business. Reference: FEEDS-GB-AU-EU.md section 5.
+Stamps are interval ends in market time (UTC+10). On some evenings AEMO intervenes: each line of those intervals comes
+a second time with INTERVENTION=1. For directories and publication times see `nemweb`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Figures = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def market_time(ts: int) -> datetime:
-    """What a clock in Brisbane shows, which knows no summer time."""
+    """Wall-clock time in Brisbane (UTC+10 all year)."""
     return utc(ts + AHEAD_OF_UTC)
 
 
@@ -94,7 +94,7 @@ def _case(part: Block) -> _Figures:
 
 def _price(part: Block) -> _Figures:
     texts = {region: shorts(values, 5) for region, values in part.price.items()}
-    return {region: {"RRP": told, "ROP": told, "PRE_AP_ENERGY_PRICE": told} for region, told in texts.items()}
+    return {region: {"RRP": price, "ROP": price, "PRE_AP_ENERGY_PRICE": price} for region, price in texts.items()}
 
 
 def _region_sum(part: Block) -> _Figures:
@@ -111,8 +111,8 @@ def _region_sum(part: Block) -> _Figures:
 def _interconnectors(part: Block) -> _Figures:
     limits = {tie.id: {"EXPORTLIMIT": short(tie.forward, 0), "IMPORTLIMIT": short(-tie.backward, 0)} for tie in LINES}
     return {
-        name: {**told, **{column: [text] * len(part.ends) for column, text in limits[TIES[name][2]].items()}}
-        for name, told in _flows(part, 5).items()
+        name: {**flow, **{column: [text] * len(part.ends) for column, text in limits[TIES[name][2]].items()}}
+        for name, flow in _flows(part, 5).items()
     }
 
 
@@ -129,7 +129,7 @@ def _flows(part: Block, digits: int) -> _Figures:
 
 def _trading_price(part: Block) -> _Figures:
     texts = {region: shorts(part.price[region], 2) for region in TRADING_ORDER}
-    return {region: {"RRP": told, "ROP": told} for region, told in texts.items()}
+    return {region: {"RRP": price, "ROP": price} for region, price in texts.items()}
 
 
 def _trading_flows(part: Block) -> _Figures:
@@ -147,8 +147,9 @@ _FIGURES: Mapping[str, Callable[[Block], _Figures]] = {
 
 
 def render_report(kind: str, written: int, number: int, tables: Iterable[tuple[Table, Sequence[str]]]) -> bytes:
-    """A five-minute report, DISPATCHIS or TRADINGIS, written at an instant under a number; each table with its D lines."""
-    first = f"C,NEMP.WORLD,{kind},AEMO,PUBLIC,{market_time(written):%Y/%m/%d,%H:%M:%S},{number:016d},{kind},{number - 1:016d}"
+    """A five-minute report (DISPATCHIS or TRADINGIS) with its number, writing time and the D lines of each table."""
+    at = f"{market_time(written):%Y/%m/%d,%H:%M:%S}"
+    first = f"C,NEMP.WORLD,{kind},AEMO,PUBLIC,{at},{number:016d},{kind},{number - 1:016d}"
     lines = [first, *(line for table, rows in tables for line in (table.header, *rows))]
     return "\r\n".join([*lines, f'C,"END OF REPORT",{len(lines) + 1}', ""]).encode()
 
@@ -156,7 +157,8 @@ def render_report(kind: str, written: int, number: int, tables: Iterable[tuple[T
 def render_monthly(table: Table, written: int, rows: Sequence[str]) -> bytes:
     """A table of the monthly archive; its number is the instant in milliseconds."""
     number = f"{written}799".zfill(15)
-    first = f"C,SETP.WORLD,DVD_{table.name},AEMO,PUBLIC,{market_time(written):%Y/%m/%d,%H:%M:%S},{number},MONTHLY_ARCHIVE,{number}"
+    at = f"{market_time(written):%Y/%m/%d,%H:%M:%S}"
+    first = f"C,SETP.WORLD,DVD_{table.name},AEMO,PUBLIC,{at},{number},MONTHLY_ARCHIVE,{number}"
     return "\n".join([first, table.header, *rows, f'C,"END OF REPORT",{len(rows) + 3}']).encode()
 
 
@@ -168,7 +170,7 @@ def render_price_and_demand(region: str, ends: Sequence[int], demand: Sequence[f
 
 
 def render_five_minute(rows: Iterable[tuple[int, str, float, float, float, float, float]]) -> bytes:
-    """The dashboard's answer for rows of end, region, RRP, TOTALDEMAND, NETINTERCHANGE, scheduled and semi-scheduled MW."""
+    """The dashboard's JSON. A row: end, region, RRP, TOTALDEMAND, NETINTERCHANGE, scheduled and semi-scheduled MW."""
     entries = [
         f'{{"SETTLEMENTDATE":"{market_time(end):%Y-%m-%dT%H:%M:%S}","REGIONID":"{region}","REGION":"{region}","RRP":{price:.5f},'
         f'"TOTALDEMAND":{demand:.5f},"PERIODTYPE":"ACTUAL","NETINTERCHANGE":{export:.5f},"SCHEDULEDGENERATION":{firm:.5f},'

@@ -1,8 +1,8 @@
-"""What the California ISO's hosts would answer: OASIS, and the files of Today's Outlook.
+"""Simulated California ISO: OASIS (see `oasis`) and the CSV files of Today's Outlook.
 
-What OASIS says is `_oasis`' business. Quirks kept of Outlook: labels without a date, blank lines for the future and for the
-hour that spring skips, the autumn hour once, a next day's midnight where there are forecasts, yesterday's file until a quarter
-past midnight, names whose case changes by the day. Reference: FEEDS-US.md sections 1.1 and 1.2.
+Quirks of Outlook that are kept: labels without a date, blank lines for the future and for the hour that spring skips,
+the repeated autumn hour once, the next day's midnight where there are forecasts, yesterday's file until a quarter past
+midnight, column names whose case changes by the day. The original: https://www.caiso.com/todays-outlook.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def answer(request: Request, now: int) -> Answer:
     """The zip or the file under that address as it stands at `now`; 404 where there is none."""
     if request.url == OASIS:
         return oasis.answer(dict(request.params), now)
-    found = _FILE.fullmatch(urlsplit(request.url).path)
+    match = _FILE.fullmatch(urlsplit(request.url).path)
     today = local_date(now - TURNS_AFTER, TZ)
-    day = (_day(found[2]) if found[2] else today) if found else None
-    if found is None or day is None or found[3] not in _FILES or not SINCE <= day <= local_date(now, TZ):
+    day = (_day(match[2]) if match[2] else today) if match else None
+    if match is None or day is None or match[3] not in _FILES or not SINCE <= day <= local_date(now, TZ):
         return Answer(
             404,
             b"<html><head><title>404 Not Found</title></head><body></body></html>",
             (("content-type", "text/html"),),
         )
-    return Answer(200, _FILES[found[3]](day, now), (("content-type", "text/csv"),))
+    return Answer(200, _FILES[match[3]](day, now), (("content-type", "text/csv"),))
 
 
 def _day(text: str) -> date | None:
@@ -61,7 +61,7 @@ def _day(text: str) -> date | None:
 
 @lru_cache(maxsize=128)
 def labels(day: date) -> tuple[list[str], list[int | None]]:
-    """The 288 labels of a day and their instants: None for the hour that spring skips, the first pass of the repeated one."""
+    """The 288 labels of a day with their instants: None in the hour that spring skips; the first of a repeated hour."""
     walls = [datetime.combine(day, time()) + timedelta(seconds=FIVE * i) for i in range(288)]
     return [f"{wall:%H:%M}" for wall in walls], [_instant(wall) for wall in walls]
 
@@ -122,21 +122,21 @@ def fuels(at: Ints) -> dict[str, Floats]:
 def _so_far(values: Floats, at: Ints, day: date, now: int) -> Floats:
     """The readings that are out; the next day's are never in a day's file."""
     known = (at + FIVE + READING_AFTER <= now) & (at < MarketDay(day, TZ).end)
-    found: Floats = np.where(known, values, np.nan)
-    return found
+    readings: Floats = np.where(known, values, np.nan)
+    return readings
 
 
 def _placed(day: date, columns: Mapping[str, Floats]) -> Columns:
     """The columns by all labels of the day (and what lies behind them), blank in the hour that is skipped."""
-    there = [i for i, ts in enumerate(labels(day)[1]) if ts is not None]
-    found = {}
+    places = [i for i, ts in enumerate(labels(day)[1]) if ts is not None]
+    placed = {}
     for name, values in columns.items():
         whole: list[float | None] = [None] * 288
         numbers = [None if value != value else value for value in values.tolist()]
-        for i, number in zip(there, numbers, strict=False):
+        for i, number in zip(places, numbers, strict=False):
             whole[i] = number
-        found[name] = whole + numbers[len(there) :]
-    return found
+        placed[name] = whole + numbers[len(places) :]
+    return placed
 
 
 def render_outlook(day: date, columns: Columns, midnight: bool = False) -> bytes:

@@ -1,7 +1,8 @@
-"""OASIS, the California ISO's market answers: prices as a CSV in a zip, and the XML in a zip that says why there is none.
+"""Simulated OASIS of the California ISO: prices as a CSV in a zip, or an XML in a zip that says why there is none.
 
-Quirks kept: five rows a price that add up, one group after the other with its rows in no order, other columns and number
-formats in real time than day ahead, hour 25 in autumn, errors with status 200. Reference: FEEDS-US.md section 1.3.
+Quirks that are kept: five rows a price that add up, group after group with rows in no order, columns and number formats
+that differ between real time and day ahead, hour 25 in autumn, errors with status 200. The original:
+https://oasis.caiso.com.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ TOO_LONG = ("1004", "Date Range exceeded the allowed number of days")
 
 
 def answer(params: Mapping[str, str], now: int) -> Answer:
-    """The zip to a SingleZip question as it stands at `now`."""
+    """The zip for a SingleZip request at `now`."""
     query, market = params.get("queryname", ""), params.get("market_run_id", "")
     step = QUERIES.get((query, market))
     try:
@@ -93,7 +94,7 @@ def parts_of(prices: Floats) -> dict[str, Floats]:
 def render_lmp(
     node: str, market: str, starts: Ints, parts: Mapping[str, Floats], point: tuple[str, int] = ("ALL_APNODES", 0)
 ) -> bytes:
-    """The CSV of a node's prices by LMP_TYPE: a group a day and type. `point` is what kind of node it is, and its place."""
+    """The CSV of a node's prices by LMP_TYPE, one group a day and type. `point`: the kind of node and its place."""
     step = HOUR if market == "DAM" else FIVE
     begins, ends = (np.datetime_as_string(ts.astype("datetime64[s]")).tolist() for ts in (starts, starts + step))
     hours = [_operating_hour(ts) for ts in starts.tolist()]
@@ -132,8 +133,10 @@ def render_error(code: str, words: str, now: int) -> bytes:
         '<?xml version="1.0" encoding="UTF-8"?>\n<m:OASISReport xmlns:m="http://www.caiso.com/soa/OASISReport_v1.xsd">\n'
         f"<m:MessageHeader>\n\t<m:TimeDate>{utc(now):%Y-%m-%dT%H:%M:%S}.806Z</m:TimeDate>\n\t<m:Source>OASIS</m:Source>\n"
         "\t<m:Version>v20131201</m:Version>\n</m:MessageHeader>\n<m:MessagePayload>\n<m:RTO>\n<m:name>CAISO</m:name>\n"
-        "<m:DISCLAIMER_ITEM>\n<m:DISCLAIMER>The contents of these pages are subject to change without notice. Decisions based on "
-        "information contained within the California ISO's web site are the visitor's sole responsibility.</m:DISCLAIMER>\n"
+        "<m:DISCLAIMER_ITEM>\n<m:DISCLAIMER>The contents of these pages are subject to change without notice. "
+        "Decisions based on "
+        "information contained within the California ISO's web site are the visitor's sole responsibility."
+        "</m:DISCLAIMER>\n"
         f"</m:DISCLAIMER_ITEM>\n<m:ERROR>\n<m:ERR_CODE>{code}</m:ERR_CODE>\n<m:ERR_DESC>{words}</m:ERR_DESC>\n</m:ERROR>\n\n"
         "</m:RTO>\n</m:MessagePayload>\n</m:OASISReport>"
     ).encode()

@@ -1,7 +1,7 @@
-"""ENTSO-E's Transparency Platform as it would answer: day-ahead prices, load, flows and capacity of its European zones.
+"""Simulated ENTSO-E Transparency Platform: day-ahead prices, load, flows and capacity of the European zones.
 
-Answers go by the query's own parameters, whoever asks; what is not there is an acknowledgement with HTTP 200. Load and
-flows are revised for two days. Values are the model grid's. Reference: FEEDS-GB-AU-EU.md section 1.
+Answers follow from the query's parameters alone; a query without data gets an acknowledgement with HTTP 200. Load and
+flows are revised for two days. Values come from the model grid. The original: https://transparency.entsoe.eu.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ AUCTIONS = {"1": time(12, 57), "2": time(10, 20)}
 QUARTER_HOURLY_SINCE = date(2025, 10, 1)
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
-"""A border between two of these is told in quarter hours."""
+"""Flows between two of these come in quarter hours."""
 CAPACITY_OUT = 31 * DAY
-"""Seconds into a year until its capacities are told."""
+"""Seconds into a year until its capacities are published."""
 TYPES = {
     "biomass": "B01",
     "lignite": "B02",
@@ -61,7 +61,7 @@ TYPES = {
     "battery": "B25",
 }
 RESERVOIRS = 0.4
-"""The share of hydro that is told as reservoirs (B12)."""
+"""The share of hydro that is reservoirs (B12)."""
 
 _ZONES = {eic: zone for zone, eic in EIC.items()}
 _POSITION = "classificationSequence_AttributeInstanceComponent.position"
@@ -69,11 +69,11 @@ _POSITION = "classificationSequence_AttributeInstanceComponent.position"
 
 def _ways() -> dict[tuple[str, str], tuple[Border, bool]]:
     """(into, out of) as codes -> the border, and whether that is into its zone."""
-    found = {}
+    ways = {}
     for border in borders():
-        here, there = border.eics
-        found[here, there], found[there, here] = (border, True), (border, False)
-    return found
+        own, neighbour = border.eics
+        ways[own, neighbour], ways[neighbour, own] = (border, True), (border, False)
+    return ways
 
 
 _WAYS = _ways()
@@ -96,7 +96,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One of the platform's data items: how it is named in files and refusals, how much it tells at once, and what."""
+    """A data item: its name in files and refusals, the longest window it answers, and its renderer."""
 
     file: str
     name: str
@@ -154,24 +154,24 @@ def _acknowledged(status: int, params: Mapping[str, str], now: int, reason: str)
     )
 
 
-def _price(asked: _Question) -> bytes | None:
-    """Whole market days, as far as their auctions are over. CH comes as a TimeSeries a day, the others as one."""
-    zone = _ZONES.get(asked.params.get("in_Domain", ""))
+def _price(query: _Question) -> bytes | None:
+    """Whole market days whose auctions are over. CH has a TimeSeries a day, the other zones one in all."""
+    zone = _ZONES.get(query.params.get("in_Domain", ""))
     if (
         zone is None
-        or asked.params.get("out_Domain") != EIC[zone]
-        or asked.params.get("contract_MarketAgreement.type", "A01") != "A01"
+        or query.params.get("out_Domain") != EIC[zone]
+        or query.params.get("contract_MarketAgreement.type", "A01") != "A01"
     ):
         return None
-    days = market_days(local_date(asked.start, TZ), local_date(asked.end - 1, TZ), TZ)
-    wanted = [position for position in AUCTIONS if asked.params.get(_POSITION, position) == position]
-    told = []
+    days = market_days(local_date(query.start, TZ), local_date(query.end - 1, TZ), TZ)
+    wanted = [position for position in AUCTIONS if query.params.get(_POSITION, position) == position]
+    series = []
     for position in wanted if zone in TWO_AUCTIONS else [""]:
-        periods = [_auction(zone, day, position) for day in days if _is_out(day, position, asked.now)]
-        told += (
+        periods = [_auction(zone, day, position) for day in days if _is_out(day, position, query.now)]
+        series += (
             [(position, [period]) for period in periods] if zone == "CH" else [(position, periods)] if periods else []
         )
-    return render_price(asked.envelope(days[0].start, days[-1].end), EIC[zone], told, asked.curve) if told else None
+    return render_price(query.envelope(days[0].start, days[-1].end), EIC[zone], series, query.curve) if series else None
 
 
 def _is_out(day: MarketDay, position: str, now: int) -> bool:
@@ -190,35 +190,35 @@ def _auction(zone: str, day: MarketDay, position: str) -> Period:
     return Period(day.start, day.end, resolution, prices.tolist())
 
 
-def _load(asked: _Question) -> bytes | None:
-    zone = _ZONES.get(asked.params.get("outBiddingZone_Domain", ""))
-    if zone is None or asked.params.get("processType") != "A16":
+def _load(query: _Question) -> bytes | None:
+    zone = _ZONES.get(query.params.get("outBiddingZone_Domain", ""))
+    if zone is None or query.params.get("processType") != "A16":
         return None
     resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
-    ts = _told(asked, STEPS[resolution])
+    ts = _published_steps(query, STEPS[resolution])
     if not len(ts):
         return None
     demand = grid.demand(zone, ts, STEPS[resolution])
-    period = _as_period(ts, resolution, grid.as_published(demand, ts, asked.now, f"entsoe.demand/{zone}"))
-    return render_load(asked.envelope(asked.start, asked.end), EIC[zone], period, asked.curve)
+    period = _as_period(ts, resolution, grid.as_published(demand, ts, query.now, f"entsoe.demand/{zone}"))
+    return render_load(query.envelope(query.start, query.end), EIC[zone], period, query.curve)
 
 
-def _flow(asked: _Question) -> bytes | None:
-    into, out_of = asked.params.get("in_Domain", ""), asked.params.get("out_Domain", "")
+def _flow(query: _Question) -> bytes | None:
+    into, out_of = query.params.get("in_Domain", ""), query.params.get("out_Domain", "")
     if (into, out_of) not in _WAYS:
         return None
     border, inwards = _WAYS[into, out_of]
     resolution = "PT15M" if {border.zone, border.neighbour} <= QUARTER_HOURLY_FLOWS else "PT60M"
-    ts = _told(asked, STEPS[resolution], border.since)
+    ts = _published_steps(query, STEPS[resolution], border.since)
     if not len(ts):
         return None
     flow = one_way(border.zone, border.neighbour, inwards, int(ts[0]), int(ts[-1]), STEPS[resolution])
-    period = _as_period(ts, resolution, grid.as_published(flow, ts, asked.now, f"entsoe.flows/{into}/{out_of}"))
-    return render_flow(asked.envelope(asked.start, asked.end), into, out_of, period, asked.curve)
+    period = _as_period(ts, resolution, grid.as_published(flow, ts, query.now, f"entsoe.flows/{into}/{out_of}"))
+    return render_flow(query.envelope(query.start, query.end), into, out_of, period, query.curve)
 
 
 def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, step: int) -> Floats:
-    """MW over a border in one direction, of the intervals from `first` to `last`: each of its lines runs one way at a time."""
+    """MW over a border in one direction, intervals `first` to `last`: each of its ties flows one way at a time."""
     return _both_ways(zone, neighbour, first, last, step)[0 if inwards else 1]
 
 
@@ -229,34 +229,38 @@ def _both_ways(zone: str, neighbour: str, first: int, last: int, step: int) -> t
     return np.maximum(lines, 0.0).sum(axis=0), np.maximum(-lines, 0.0).sum(axis=0)
 
 
-def _capacity(asked: _Question) -> bytes | None:
-    """The calendar years that begin in the window, as far as they are told, in one Period."""
-    zone = _ZONES.get(asked.params.get("in_Domain", ""))
-    first = local_date(asked.start + DAY - 1, TZ).year
-    latest = min(asked.end - 1, asked.now - CAPACITY_OUT)
-    years = [year for year in range(first, first + 2) if asked.start <= new_year(year) <= latest]
-    if zone not in CAPACITY_ZONES or not years or asked.params.get("processType") != "A33":
+def _capacity(query: _Question) -> bytes | None:
+    """The published calendar years that begin in the window, in one Period."""
+    zone = _ZONES.get(query.params.get("in_Domain", ""))
+    first = local_date(query.start + DAY - 1, TZ).year
+    latest = min(query.end - 1, query.now - CAPACITY_OUT)
+    years = [year for year in range(first, first + 2) if query.start <= new_year(year) <= latest]
+    if zone not in CAPACITY_ZONES or not years or query.params.get("processType") != "A33":
         return None
     start, end = new_year(years[0]), new_year(years[-1] + 1)
-    told = [by_type(grid.capacity(zone, year)) for year in years]
-    wanted = {kind: asked.params.get("psrType", kind) == kind for kind in told[0]}
-    kinds = {kind: Period(start, end, "P1Y", [year[kind] for year in told]) for kind in sorted(told[0]) if wanted[kind]}
-    return render_capacity(asked.envelope(start, end), EIC[zone], kinds, asked.curve) if kinds else None
+    capacities = [by_type(grid.capacity(zone, year)) for year in years]
+    wanted = {kind: query.params.get("psrType", kind) == kind for kind in capacities[0]}
+    kinds = {
+        kind: Period(start, end, "P1Y", [year[kind] for year in capacities])
+        for kind in sorted(capacities[0])
+        if wanted[kind]
+    }
+    return render_capacity(query.envelope(start, end), EIC[zone], kinds, query.curve) if kinds else None
 
 
 def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
-    """Capacities by ENTSO-E's production types: run-of-river and reservoirs are told apart there."""
-    found = {TYPES[fuel]: mw for fuel, mw in fuels.items()}
-    if "B11" in found:
-        found["B12"] = float(round(found["B11"] * RESERVOIRS))
-        found["B11"] -= found["B12"]
-    return found
+    """MW by ENTSO-E's production types, hydro split into run-of-river (B11) and reservoirs (B12)."""
+    capacities = {TYPES[fuel]: mw for fuel, mw in fuels.items()}
+    if "B11" in capacities:
+        capacities["B12"] = float(round(capacities["B11"] * RESERVOIRS))
+        capacities["B11"] -= capacities["B12"]
+    return capacities
 
 
-def _told(asked: _Question, step: int, since: int = 0) -> Ints:
-    """The intervals of the window that are out."""
-    until = (asked.now - LAG) // HOUR * HOUR
-    return _steps(-(-max(asked.start, since) // step) * step, min(asked.end, until), step)
+def _published_steps(query: _Question, step: int, since: int = 0) -> Ints:
+    """Starts of the window's intervals that are published at the query's instant."""
+    until = (query.now - LAG) // HOUR * HOUR
+    return _steps(-(-max(query.start, since) // step) * step, min(query.end, until), step)
 
 
 def _steps(start: int, end: int, step: int) -> Ints:

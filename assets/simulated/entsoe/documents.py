@@ -1,7 +1,7 @@
-"""ENTSO-E's documents, written: prices, load, flows, capacity and acknowledgements, down to their uneven indents.
+"""Renders ENTSO-E's XML documents: prices, load, flows, capacity and acknowledgements, with their uneven indents.
 
-A Point has only its position; under curveType A03 one that repeats the last value is left out. What is published when is
-`entsoe`'s business. Reference: FEEDS-GB-AU-EU.md sections 1.3 and 1.5.
+A Point carries only its position; under curveType A03 a Point that repeats the last value is left out. For publication
+times see the package's `__init__`. Schemas: https://www.entsoe.eu/publications/electronic-data-interchange-edi-library/.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _FORMS = {
 def render_price(
     envelope: Envelope, eic: str, auctions: Sequence[tuple[str, Sequence[Period]]], curve: str = "A03"
 ) -> bytes:
-    """Day-ahead prices in EUR; each TimeSeries with its auction's position, or an empty one where a zone has one auction."""
+    """Day-ahead prices in EUR. A TimeSeries has its auction's position, empty where the zone has one auction."""
     return _document(
         "A44",
         envelope,

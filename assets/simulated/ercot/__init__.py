@@ -1,6 +1,6 @@
-"""What ERCOT's hosts would answer: dashboards, listings and their zips without a key, the public-reports API with one.
+"""Simulated ERCOT: dashboards, listings and their zips without a key, the public-reports API with one.
 
-Which bytes these are is `_ercot_dashboards`', `_ercot_documents`' and `_ercot_prices`' business.
+Bodies come from `dashboards`, `documents` and `prices`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ NO_DOCUMENTS = b'{"ListDocsByRptTypeRes":{"DocumentList":[]}}'
 
 def answer(request: Request, now: int) -> Answer:
     """The page, listing, zip or rows under that address as they stand at `now`; 404 where there is nothing."""
-    path, asked = urlsplit(request.url).path, dict(request.params)
+    path, params = urlsplit(request.url).path, dict(request.params)
     if path == DOWNLOAD:
-        number = asked.get("doclookupId", "")
+        number = params.get("doclookupId", "")
         return _found(documents.download(int(number), now) if number.isdecimal() else b"", "application/zip")
     if path == LISTING:
-        report = REPORTS.get(asked.get("reportTypeId", ""))
+        report = REPORTS.get(params.get("reportTypeId", ""))
         return _found(documents.listing(report, now) if report else NO_DOCUMENTS)
     if path in KEYED:
-        if not asked.keys() >= NEEDED:
+        if not params.keys() >= NEEDED:
             return Answer(400, b'{"statusCode":400,"message":"Bad Request"}')
-        return _found(prices.keyed(KEYED[path], asked, now))
+        return _found(prices.keyed(KEYED[path], params, now))
     return _found(dashboards.page(path.removeprefix(DASHBOARDS).removesuffix(".json"), now))
 
 

@@ -1,7 +1,8 @@
-"""ERCOT's dashboards as they would stand: prices, five-minute demand, hourly demand, DC ties.
+"""Simulated ERCOT dashboards: prices, five-minute demand, hourly demand, DC ties.
 
-Each page holds the running day (the hourly one also yesterday and tomorrow). Quirks kept: epochs of interval ends, a first
-row at midnight that ends yesterday, forecasts among the readings, minus for import. Reference: FEEDS-US.md section 2.
+Each page holds the running day (the hourly one also yesterday and tomorrow). Quirks that are kept: epochs of interval
+ends, a first row at midnight that ends yesterday, forecasts among the readings, minus for import. The originals:
+https://www.ercot.com/gridmktinfo/dashboards.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ def _five_minutes(ends: Ints) -> Mapping[str, Sequence[int]]:
 
 
 def _foreseen(demand: Floats, ends: Ints) -> Floats:
-    found: Floats = demand * (1.0 + 0.015 * smooth("foreseen/ercot", ends, 9 * HOUR))
-    return found
+    forecast: Floats = demand * (1.0 + 0.015 * smooth("foreseen/ercot", ends, 9 * HOUR))
+    return forecast
 
 
 def _outlook(ends: Ints) -> Mapping[str, Sequence[int]]:
@@ -134,7 +135,7 @@ def render_supply_and_demand(
     hours: Sequence[int],
     outlook: Mapping[str, Sequence[int]],
 ) -> bytes:
-    """`supply-demand.json`: readings up to `newest`, forecasts of the rest of the day, hourly forecasts of the days after."""
+    """`supply-demand.json`: readings up to `newest`, forecasts of the rest of the day, hourly ones of later days."""
     day = local_date(ends[0], TZ)
     return orjson.dumps(
         {
@@ -203,16 +204,16 @@ def _hourly(day: MarketDay) -> tuple[list[int], list[float], list[float], list[f
 def _hourly_rows(day: MarketDay, newest: int, known: bool) -> list[Hour]:
     """`known`: whether the day-ahead forecast of the days after today is there."""
     rows: list[Hour] = []
-    told = known or day.start <= newest
+    published = known or day.start <= newest
     for end, demand, foreseen, ahead in zip(*_hourly(day), strict=True):
         over = end <= newest
         rows.append(
             {
                 "end": end,
                 "currentLoadForecast": foreseen,
-                **({"dayAheadForecast": ahead} if told else {}),
+                **({"dayAheadForecast": ahead} if published else {}),
                 **({"currentDayHsl": round(1.15 * foreseen, 1)} if over else {}),
-                **({"dayAheadHsl": round(1.15 * ahead, 1)} if told else {}),
+                **({"dayAheadHsl": round(1.15 * ahead, 1)} if published else {}),
                 **({"systemLoad": demand} if over else {}),
             }
         )

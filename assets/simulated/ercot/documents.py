@@ -1,7 +1,7 @@
-"""ERCOT's market information as a list of documents: what is listed when, under which name, and the zip behind a number.
+"""Simulated ERCOT market information: listed documents, their names and times, and the zip behind each number.
 
-A document's number says which one it is, so that no list has to be kept. Quirks kept: an xml twin of each (only listed here),
-retries that put a wrong first file right, `xhr` in the names of the repeated hour, expiry after 31 days.
+A document's number encodes which one it is, so no list is kept. Quirks that are kept: an XML twin of each (only listed
+here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 31 days.
 """
 
 from __future__ import annotations
@@ -155,10 +155,10 @@ def _zipped(document: ListedDocument) -> bytes:
 
 def _text(document: ListedDocument) -> bytes:
     day = MarketDay.at(document.start, TZ)
-    found = prices(document.report, day.day)
+    by_point = prices(document.report, day.day)
     if document.report is DAY_AHEAD:
-        return render_day_ahead(range(day.start, day.end, HOUR), found)
+        return render_day_ahead(range(day.start, day.end, HOUR), by_point)
     place, factor = (document.start - day.start) // QUARTER, WRONG if document.wrong else 1.0
     return render_real_time(
-        document.start, {point: round(factor * series[place], 2) for point, series in found.items()}
+        document.start, {point: round(factor * series[place], 2) for point, series in by_point.items()}
     )

@@ -1,7 +1,7 @@
-"""ERCOT's settlement point prices as it would write them: the csv of a report, and pages of the keyed API.
+"""Renders ERCOT's settlement point prices: the CSV of a report, and pages of the keyed API.
 
-Which documents hold the csv is `_ercot_documents`' business. Quirks kept: hours and quarters by the wall clock with a flag on
-the second pass, which the keyed API lists first. The real reports hold a thousand points more. Reference: FEEDS-US.md section 2.1.
+For the documents that hold the CSV see `documents`. Quirks that are kept: hours and quarters by the wall clock with a
+flag on the repeated hour, which the keyed API lists first. The real reports hold a thousand more points.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ QUARTER = 900
 OUT_AFTER = 121
 """Seconds from a quarter's end until its prices are out."""
 DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
-"""Seconds from the delivery day's midnight: half past noon of the day before, whose own clock change is over by then."""
+"""Seconds from the delivery day's midnight: half past noon of the day before, after any clock change."""
 
 POINTS: dict[str, tuple[float, tuple[str, ...]]] = {
     "7RNCHSLR_ALL": (0.96, ("RN",)),
@@ -46,11 +46,11 @@ POINTS: dict[str, tuple[float, tuple[str, ...]]] = {
     "LZ_SOUTH": (1.02, ("LZ", "LZEW")),
     "LZ_WEST": (0.99, ("LZ", "LZEW")),
 }
-"""Settlement point -> its share of the hub average, and the types under which it comes; the hub average is that of four hubs."""
+"""Settlement point -> its ratio to the hub average and its point types; the average is that of four hubs."""
 
 
 class Label(NamedTuple):
-    """How ERCOT names an interval by the wall clock: hour ending 1..24, quarter 1..4, and whether an hour comes again."""
+    """ERCOT's wall-clock label of an interval: hour ending 1..24, quarter 1..4, and the repeated-hour flag."""
 
     day: date
     hour: int
@@ -138,8 +138,8 @@ def render_day_ahead(starts: Sequence[int], by_point: Prices) -> bytes:
     for i, start in enumerate(starts):
         at = label(start)
         rows += [
-            f"{at.day:%m/%d/%Y},{at.hour:02d}:00,{point},{found[i]:6.2f},{'NY'[at.second]}"
-            for point, found in sorted(by_point.items())
+            f"{at.day:%m/%d/%Y},{at.hour:02d}:00,{point},{values[i]:6.2f},{'NY'[at.second]}"
+            for point, values in sorted(by_point.items())
         ]
     return lines(rows, "\n")
 
@@ -156,10 +156,10 @@ def render_real_time(start: int, by_point: Mapping[str, float]) -> bytes:
     return lines(rows, "\n")
 
 
-def keyed(report: Report, asked: Mapping[str, str], now: int) -> bytes:
-    """The page that was asked for: delivery days from..to of one settlement point, as far as its prices are out."""
-    days = market_days(date.fromisoformat(asked["deliveryDateFrom"]), date.fromisoformat(asked["deliveryDateTo"]), TZ)
-    point = asked["settlementPoint"]
+def keyed(report: Report, params: Mapping[str, str], now: int) -> bytes:
+    """The requested page: published prices of one settlement point, delivery days from..to."""
+    days = market_days(date.fromisoformat(params["deliveryDateFrom"]), date.fromisoformat(params["deliveryDateTo"]), TZ)
+    point = params["settlementPoint"]
     rows = [
         (label(start), point, price)
         for day in days
@@ -167,8 +167,8 @@ def keyed(report: Report, asked: Mapping[str, str], now: int) -> bytes:
         for start, price in zip(range(day.start, day.end, step_of(report)), prices(report, day.day)[point], strict=True)
         if out_at(report, start) <= now
     ]
-    query = {name: value for name, value in asked.items() if name not in ("page", "size")}
-    return render_keyed(report, query, rows, int(asked.get("page", "1")), int(asked.get("size", "1000")))
+    query = {name: value for name, value in params.items() if name not in ("page", "size")}
+    return render_keyed(report, query, rows, int(params.get("page", "1")), int(params.get("size", "1000")))
 
 
 def render_keyed(
@@ -195,7 +195,7 @@ def render_keyed(
                 "reportEMIL": report.emil.upper(),
                 "downloadLimit": 2_000_000,
             },
-            "fields": [_field(i, *found) for i, found in enumerate(report.fields, start=1)],
+            "fields": [_field(i, *field) for i, field in enumerate(report.fields, start=1)],
             "data": [_cells(report, *row) for row in ordered[(page - 1) * size : page * size]],
             "_links": {"self": {"href": f"{base}/{report.path}"}, "parent": {"href": base}},
         }

@@ -1,9 +1,9 @@
 """The model grid: demand, prices, mix, intensity, capacities and flows of the 25 zones at any instant.
 
-Every figure follows from the zone and the instant alone: the same in every process, whatever was asked before, continuous
-over days and clock changes. Functions take `ts`, interval starts in Unix seconds (numpy int64), and `step`, the interval's
-length in seconds, and give the mean of the interval at its five-minute points, in the shape of `ts`. Rounding, stamps and
-what is not published yet are the renderers' business.
+Every value is a function of zone and instant alone: the same in every process, continuous over days and clock changes.
+Functions take `ts`, interval starts in Unix seconds (numpy int64), and `step`, the interval's length in seconds, and
+return the mean over the interval's five-minute points, in the shape of `ts`. The modules of the sources add rounding,
+stamps and publication times.
 """
 
 from __future__ import annotations
@@ -85,18 +85,18 @@ def demand(zone: str, ts: Ints, step: int = FIVE) -> Floats:
 
 
 def price(zone: str, ts: Ints, step: int = FIVE, market: str = "real_time") -> Floats:
-    """The zone's price in its currency per MWh: `day_ahead`, what was expected of the interval; `real_time`, what came of it."""
+    """Price in the zone's currency per MWh, `real_time` or `day_ahead` (the expectation of the same interval)."""
     if market not in ("day_ahead", "real_time"):
         raise ValueError(f"no market {market!r}")
     site = SITES[zone]
     expected = _mean(lambda at: _expected(zone, at), ts, step)
     came = expected if market == "day_ahead" else expected + _mean(lambda at: _surprise(zone, at), ts, step)
-    found: Floats = np.clip(came, site.floor, site.cap)
-    return found
+    result: Floats = np.clip(came, site.floor, site.cap)
+    return result
 
 
 def generation(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
-    """The mix by fuel: for GB per cent in NESO's nine fuels, adding up to 100; for US-CAISO MW, the battery negative while it charges.
+    """The mix by fuel: GB in per cent of NESO's nine fuels (sum 100); US-CAISO in MW (a charging battery is negative).
 
     California's fuels and its interchange add up to its demand.
     """
@@ -127,17 +127,17 @@ def ties(zone: str) -> tuple[Tie, ...]:
 
 def neighbours(zone: str) -> dict[str, tuple[Tie, ...]]:
     """The lines by the area beyond them."""
-    found: dict[str, tuple[Tie, ...]] = {}
+    by_area: dict[str, tuple[Tie, ...]] = {}
     for tie in ties(zone):
         area = tie.b if tie.a == zone else tie.a
-        found[area] = (*found.get(area, ()), tie)
-    return found
+        by_area[area] = (*by_area.get(area, ()), tie)
+    return by_area
 
 
 def flow(tie: Tie | str, ts: Ints, step: int = FIVE) -> Floats:
     """MW over a line (or the line of that id), + from its `a` to its `b`."""
-    line = _TIE_BY_ID[tie] if isinstance(tie, str) else tie
-    return _mean(lambda at: _flow(line, at), ts, step)
+    chosen = _TIE_BY_ID[tie] if isinstance(tie, str) else tie
+    return _mean(lambda at: _flow(chosen, at), ts, step)
 
 
 def inflow(zone: str, tie: Tie, ts: Ints, step: int = FIVE) -> Floats:
@@ -158,14 +158,14 @@ def interchange(zone: str, ts: Ints, step: int = FIVE) -> Floats:
 def as_published(
     values: Floats, ts: Ints, now: int, series: str, settles: int = 2 * DAY, share: float = 0.004
 ) -> Floats:
-    """What a publisher that revises states at `now`: values younger than `settles` seconds are off by up to `share` of themselves.
+    """Values as first published and later revised: those younger than `settles` seconds err by up to `share`.
 
-    `series` names whose first estimates they are (`eia.demand/US-PJM`): each series errs in its own way, the same way in
-    every answer until it settles.
+    `series` (`eia.demand/US-PJM`) seeds the errors: each series errs in its own way, the same in every answer until it
+    settles.
     """
     first = values * (1.0 + share * smooth(f"first estimate/{series}", ts, 3 * HOUR))
-    found: Floats = np.where(ts + settles > now, first, values)
-    return found
+    published: Floats = np.where(ts + settles > now, first, values)
+    return published
 
 
 def _mean(value: Callable[[Ints], Floats], ts: Ints, step: int) -> Floats:
@@ -175,8 +175,8 @@ def _mean(value: Callable[[Ints], Floats], ts: Ints, step: int) -> Floats:
     if count == 1:
         return value(starts)
     points = (starts[..., None] + FIVE * np.arange(count)).reshape(-1)
-    found = value(points)
-    mean: Floats = found.reshape(*found.shape[:-1], *starts.shape, count).mean(axis=-1)
+    values = value(points)
+    mean: Floats = values.reshape(*values.shape[:-1], *starts.shape, count).mean(axis=-1)
     return mean
 
 
@@ -188,8 +188,8 @@ def _demand(zone: str, ts: Ints) -> Floats:
     weather += (site.winter + site.summer) * mixed(f"weather/{zone}", ts, (0.25, 4 * DAY), (0.10, DAY))
     wobble = 1.0 + mixed(f"demand/{zone}", ts, (0.008, 3 * HOUR), (0.002, 20 * MINUTE))
     level = site.mean / (1.0 + 0.25 * (site.winter + site.summer))
-    found: Floats = level * weather * rhythm * wobble
-    return found - site.rooftop * _sunshine(zone, ts) if site.rooftop else found
+    megawatts: Floats = level * weather * rhythm * wobble
+    return megawatts - site.rooftop * _sunshine(zone, ts) if site.rooftop else megawatts
 
 
 _WEEK = np.arange(169.0)
@@ -209,33 +209,33 @@ def _sunshine(zone: str, ts: Ints) -> Floats:
     """The share of its installed power that solar gives."""
     site = SITES[zone]
     clouds = np.clip(0.70 + mixed(f"clouds/{zone}", ts, (0.28, DAY), (0.10, 2 * HOUR)), 0.12, 1.0)
-    found: Floats = sun(ts, site.latitude, site.longitude) ** 1.15 * clouds
-    return found
+    share: Floats = sun(ts, site.latitude, site.longitude) ** 1.15 * clouds
+    return share
 
 
 def _breeze(zone: str, ts: Ints) -> Floats:
     """The share of its installed power that wind gives."""
     gusts = mixed(f"wind/{zone}", ts, (0.33, 60 * HOUR), (0.18, 14 * HOUR), (0.04, 90 * MINUTE))
-    found: Floats = np.clip(0.34 + gusts, 0.01, 0.93)
-    return found
+    share: Floats = np.clip(0.34 + gusts, 0.01, 0.93)
+    return share
 
 
 def _tightness(zone: str, ts: Ints) -> Floats:
     """What wind and sun leave to other plants, 1 in the mean. Of a glut, neighbours take a part."""
     site = SITES[zone]
     green = site.wind * _breeze(zone, ts) + site.solar * _sunshine(zone, ts)
-    found: Floats = (_demand(zone, ts) - site.taken(green)) / site.residual
-    return found
+    ratio: Floats = (_demand(zone, ts) - site.taken(green)) / site.residual
+    return ratio
 
 
 def _expected(zone: str, ts: Ints) -> Floats:
-    """A merit order: flat where cheap plants run, steep where the last ones do, below zero where even they are too many."""
+    """A merit order: flat while cheap plants run, steep for the last ones, negative in a glut."""
     site, tight = SITES[zone], _tightness(zone, ts)
     order = 0.08 + 0.84 * np.maximum(tight, 0.12 * tight) + 0.06 * np.exp(np.minimum(4.5 * (tight - 1.2), 3.5))
     glut = 0.6 * np.tanh(2.2 * np.maximum(0.0, 0.5 - tight))
     fuel = 1.0 + mixed(f"fuel price/{zone}", ts, (0.20, 60 * DAY), (0.08, 6 * DAY))
-    found: Floats = site.price * (order - glut) * fuel * (1.0 + 0.05 * smooth(f"bids/{zone}", ts, HOUR))
-    return found
+    expected: Floats = site.price * (order - glut) * fuel * (1.0 + 0.05 * smooth(f"bids/{zone}", ts, HOUR))
+    return expected
 
 
 def _surprise(zone: str, ts: Ints) -> Floats:
@@ -244,8 +244,8 @@ def _surprise(zone: str, ts: Ints) -> Floats:
     swings = mixed(f"real time/{zone}", ts, (0.14, 2 * HOUR), (0.10, 20 * MINUTE), (0.04, 8 * MINUTE))
     rare = smooth(f"spikes/{zone}", ts, 50 * MINUTE) * (0.6 + 0.4 * smooth(f"nervous/{zone}", ts, 2 * DAY))
     spike = 40.0 * site.spikes * np.maximum(0.0, rare - 0.88) - 14.0 * np.maximum(0.0, -rare - 0.85)
-    found: Floats = site.price * (swings + spike)
-    return found
+    surprise: Floats = site.price * (swings + spike)
+    return surprise
 
 
 def _flow(tie: Tie, ts: Ints) -> Floats:
@@ -254,8 +254,8 @@ def _flow(tie: Tie, ts: Ints) -> Floats:
     if tie.sunny:
         push += 2.5 * tie.sunny * (sun(ts, site.latitude, site.longitude) - 0.3)
     share = np.tanh(push)
-    found: Floats = np.where(share > 0, share * tie.forward, share * tie.backward)
-    return found
+    megawatts: Floats = np.where(share > 0, share * tie.forward, share * tie.backward)
+    return megawatts
 
 
 def _mix_of_gb(ts: Ints) -> dict[str, Floats]:

@@ -1,6 +1,6 @@
 """Deterministic noise, continuous in time: smooth curves through random knots that follow from a name alone.
 
-The same name and instant give the same value in every process, whatever was asked before; nothing is kept between calls.
+A name and an instant give the same value in every process; nothing is kept between calls.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def smooth(name: str, ts: Ints, period: int) -> Floats:
 
 def mixed(name: str, ts: Ints, *octaves: tuple[float, int]) -> Floats:
     """A sum of curves, each of a weight and a period in seconds."""
-    found = np.zeros(ts.shape)
+    total = np.zeros(ts.shape)
     for weight, period in octaves:
-        found += weight * smooth(f"{name}/{period}", ts, period)
-    return found
+        total += weight * smooth(f"{name}/{period}", ts, period)
+    return total
 
 
 def _uniform(name: str, knots: Ints) -> Floats:

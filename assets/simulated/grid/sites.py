@@ -49,8 +49,8 @@ class Site:
     def taken(self, green: Floats | np.float64) -> Floats:
         """How much of some MW of wind and sun is used here: the more there is, the more goes elsewhere."""
         most = 0.9 * self.mean
-        found: Floats = most * np.tanh(green / most)
-        return found
+        used: Floats = most * np.tanh(green / most)
+        return used
 
 
 SITES = {

@@ -24,8 +24,8 @@ def week_hour(ts: Ints, tz: str) -> Floats:
 def season(ts: Ints, peak_day: int) -> Floats:
     """1 on that day of the year, 0 for the half year around its opposite, smooth between."""
     angle = 2.0 * np.pi * (ts / YEAR - peak_day / 365.2425)
-    found: Floats = np.maximum(0.0, np.cos(angle)) ** 2
-    return found
+    share: Floats = np.maximum(0.0, np.cos(angle)) ** 2
+    return share
 
 
 def sun(ts: Ints, latitude: float, longitude: float) -> Floats:
@@ -34,8 +34,8 @@ def sun(ts: Ints, latitude: float, longitude: float) -> Floats:
     hour_angle = 2.0 * np.pi * ((ts % DAY) / DAY + longitude / 360.0) - np.pi
     phi = np.radians(latitude)
     height = np.sin(phi) * np.sin(declination) + np.cos(phi) * np.cos(declination) * np.cos(hour_angle)
-    found: Floats = np.maximum(0.0, height)
-    return found
+    sine: Floats = np.maximum(0.0, height)
+    return sine
 
 
 def _offset(ts: Ints, tz: str) -> Floats:
@@ -44,8 +44,8 @@ def _offset(ts: Ints, tz: str) -> Floats:
         return np.zeros(ts.shape)
     first, last = (datetime.fromtimestamp(int(edge), UTC).year for edge in (ts.min(), ts.max()))
     at, offset = _course(tz, first - 1, last + 1)
-    found: Floats = np.interp(ts, at, offset)
-    return found
+    seconds: Floats = np.interp(ts, at, offset)
+    return seconds
 
 
 @lru_cache(maxsize=256)

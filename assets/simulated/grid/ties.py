@@ -1,7 +1,7 @@
-"""Every line over a border: between two of our zones, or to an area outside. What flows over it is `grid`'s business.
+"""Every tie over a border: between two of our zones, or to an area outside. For flows see `grid.flow`.
 
-Links between our zones and their capacities are those of the geographic layer; the sizes of all others are round figures.
-Outside areas are named as the sources name them: ENTSO-E's neighbours, the ties of ERCOT, NYISO and ISO-NE, and EIA's.
+Ties between our zones and their capacities are those of the geographic layer; other capacities are round figures.
+Outside areas are spelt as the sources spell them: ENTSO-E's neighbours, the ties of ERCOT, NYISO and ISO-NE, and EIA's.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _LINKS = (
     Tie("spp-ercot-east", "US-SPP", "US-ERCOT", 600, 600, 0.2),
     Tie("spp-ercot-north", "US-SPP", "US-ERCOT", 220, 220, 0.2),
 )
-"""The lines of the geographic layer. (NSW and South Australia have one more there, of which AEMO publishes no flow yet.)"""
+"""The ties of the geographic layer, without Project EnergyConnect, of which AEMO publishes no flow yet."""
 
 _EUROPE_OUTSIDE = {
     "GB": {"Northern Ireland": (500, 0.2), "Ireland": (500, 0.3)},

@@ -1,7 +1,8 @@
-"""What MISO's hosts would answer: the newest five-minute price, today's load and net scheduled interchange, the daily reports.
+"""Simulated MISO: the newest five-minute price, today's load and net scheduled interchange, the daily reports.
 
-What is in a report is `_miso_reports`' business. Quirks kept: numbers as texts, prices stamped by the interval's end, a load
-dated by its reference only, minus for import, a net that its neighbours do not add up to. Reference: FEEDS-US.md section 4.
+For the reports see `reports`. Quirks that are kept: numbers as texts, prices stamped by the interval's end, a load
+dated by its reference only, minus for import, a net that its neighbours do not add up to. The originals:
+https://public-api.misoenergy.org, https://docs.misoenergy.org.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ BORDERS = {
 """Column -> the grid's area. A ninth column, SPA, is no border of the grid: it is what neighbours and net differ by."""
 _FILE = re.compile(rf"{urlsplit(REPORTS).path}/(\d{{4}})(\d\d)(\d\d)_(\w+\.\w+)", re.ASCII)
 _NO_FILE = (
-    '\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>BlobNotFound</Code><Message>The specified blob does not exist.'
+    '\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>BlobNotFound</Code>'
+    "<Message>The specified blob does not exist."
     "</Message></Error>"
 ).encode()
 
@@ -55,9 +57,9 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _report(path: str, now: int) -> bytes:
-    found = _FILE.fullmatch(path)
+    match = _FILE.fullmatch(path)
     try:
-        return report(date(*map(int, found.groups()[:3])), found[4], now) if found else b""
+        return report(date(*map(int, match.groups()[:3])), match[4], now) if match else b""
     except ValueError:
         return b""  # A name with a day that no calendar has.
 
@@ -99,7 +101,7 @@ def _load(now: int) -> bytes:
 
 
 def render_load(stamps: Sequence[int], loads: Sequence[int], cleared: Sequence[int], forecast: Sequence[int]) -> bytes:
-    """RealTimeTotalLoad from the readings so far, and what was cleared and is forecast for the day's 24 hours; whole MW."""
+    """RealTimeTotalLoad: the readings so far, and the day's 24 hours cleared and forecast; whole MW."""
     return orjson.dumps(
         {
             "LoadInfo": {
@@ -130,7 +132,7 @@ def _interchange(now: int) -> bytes:
     return render_interchange(stamps.tolist(), columns, now // MINUTE * MINUTE)
 
 
-def render_interchange(stamps: Sequence[int], columns: Mapping[str, Sequence[int]], asked: int) -> bytes:
+def render_interchange(stamps: Sequence[int], columns: Mapping[str, Sequence[int]], minute: int) -> bytes:
     """GetNsi/FiveMinute from whole MW by column, minus for import; `asked` is the minute of the answer."""
     return orjson.dumps(
         {
@@ -141,7 +143,7 @@ def render_interchange(stamps: Sequence[int], columns: Mapping[str, Sequence[int
                 }
                 for i, ts in enumerate(stamps)
             ],
-            "RefId": _reference(asked),
+            "RefId": _reference(minute),
             "MktDay": None,
         }
     )

@@ -1,8 +1,8 @@
-"""MISO's daily reports as they would lie on its document server: prices as CSV, forecast and actual load as a workbook.
+"""Simulated daily reports of MISO: prices as CSV, forecast and actual load as a workbook.
 
-Quirks kept: numbers without a leading zero, a blank line and zeros in the date that come and go, preliminary prices that final
-ones replace, hours by their end on standard time, a workbook named by the day after with days of forecasts behind the actual one.
-Reference: FEEDS-US.md section 4.
+Quirks that are kept: numbers without a leading zero, a blank line and zeros in the date that come and go, preliminary
+prices that final ones replace, hour ends on standard time, a workbook named by the day after, with days of forecasts
+behind the actual day.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ def _prices(day: date, name: str, now: int) -> bytes:
         hub = grid.as_published(hub, starts, now, "miso preliminary", settles=30 * DAY)
     shown = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
     table = [
-        (node, NODES[node][0], value, found[value].tolist())
+        (node, NODES[node][0], value, parts[value].tolist())
         for value in ("LMP", "MCC", "MLC")
-        for node, found in priced(hub).items()
+        for node, parts in priced(hub).items()
     ]
     return render_prices(TITLES[name], shown, bool(choice("miso gap", day, 3)), table)
 
@@ -114,7 +114,7 @@ def priced(hub: Floats) -> dict[str, Mapping[str, Floats]]:
 
 
 def render_prices(title: str, shown: str, gap: bool, table: Iterable[tuple[str, str, str, Sequence[float]]]) -> bytes:
-    """A price report from node, type, value and 24 figures a line; `shown` is its date, `gap` whether a blank line follows that."""
+    """A price report: node, type, value and 24 figures a line. `shown`: its date; `gap`: a blank line after it."""
     hours = ",".join(f"HE {hour}" for hour in range(1, 25))
     head = [
         title,
@@ -144,18 +144,18 @@ def _load(published: date) -> bytes:
 
 
 def _figures(day: date, actual: bool) -> list[list[float | None]]:
-    """By the hour: forecast and actual load of each resource zone, then of all; the actual one only of the day that is over."""
+    """By hour: forecast and actual load of each resource zone, then of all; actual load of past days only."""
     hours = _hours(day)
     total = grid.demand(ZONE, hours, HOUR)
     ahead = total * (1.0 + 0.02 * smooth("miso forecast", hours, 11 * HOUR))
     forecasts = np.stack([share * ahead for share in AREAS.values()]).round()
     loads = np.stack([share * total for share in AREAS.values()]).round(2)
     loads[-1] = (total.round(2) - loads[:-1].sum(axis=0)).round(2)
-    found = []
+    figures = []
     for foreseen, load in zip(forecasts.T.tolist(), loads.T.tolist(), strict=True):
         pairs = zip([*foreseen, sum(foreseen)], [*load, sum(load)] if actual else [None] * (len(load) + 1), strict=True)
-        found.append([figure for pair in pairs for figure in pair])
-    return found
+        figures.append([figure for pair in pairs for figure in pair])
+    return figures
 
 
 def render_load(published: date, days: Mapping[date, Sequence[Sequence[float | None]]], spread: bool) -> bytes:
@@ -182,6 +182,7 @@ def _spread(row: Sequence[Cell]) -> list[Cell]:
 
 
 _NOTE = (
-    "MISO MAKES NO REPRESENTATIONS OR WARRANTIES OF ANY KIND, EXPRESS OR IMPLIED, WITH RESPECT TO THE ACCURACY OR ADEQUACY OF THE "
+    "MISO MAKES NO REPRESENTATIONS OR WARRANTIES OF ANY KIND, EXPRESS OR IMPLIED, "
+    "WITH RESPECT TO THE ACCURACY OR ADEQUACY OF THE "
     "INFORMATION CONTAINED HEREIN."
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 Cell = str | float | date | None
-"""None leaves the cell away."""
+"""None: no cell."""
 
 _EPOCH = date(1899, 12, 30).toordinal()
 _SECTOR = 512

@@ -1,4 +1,4 @@
-"""The session towards publishers: pace, second attempts, the circuit, what a status means, and secrets that stay inside."""
+"""The session towards publishers: rate limit, retries, circuit breaker, the type of each status, secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assets.fetch import session as _http
+from assets.fetch import session as session_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.rate_limit import LONGEST_REST, RateLimiter
 from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
@@ -77,7 +77,7 @@ def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
     """A live session over a script, on a clock that stands still."""
 
     def make(script: Script, environ: Mapping[str, str] = ENVIRON, terms: Source | None = None) -> Session:
-        monkeypatch.setattr(_http, "source", lambda code: terms or example())
+        monkeypatch.setattr(session_module, "source", lambda code: terms or example())
         return Session(
             script, environ, now=lambda: 1_790_000_000, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5
         )
@@ -193,10 +193,10 @@ def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, 
     for _ in range(6):
         with pytest.raises(FeedUnavailable, match="connection refused"):
             session.ask(QUESTION)
-        asked = len(script.asked)
+        count = len(script.asked)
         with pytest.raises(FeedUnavailable, match="connection refused; asked again in") as caught:
             session.ask(QUESTION)
-        assert len(script.asked) == asked
+        assert len(script.asked) == count
         assert caught.value.retry_after is not None
         rests.append(caught.value.retry_after)
         clock.now += caught.value.retry_after
@@ -214,10 +214,10 @@ def test_a_report_that_fails_is_left_alone_and_its_host_after_three_of_them(live
         question = Request("example.price", f"https://{HOST}/{name}")
         with pytest.raises(FeedUnavailable, match=r"answers 500$"):
             session.ask(question)
-        asked = len(script.asked)
+        count = len(script.asked)
         with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
             session.ask(question)
-        assert len(script.asked) == asked
+        assert len(script.asked) == count
     with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
         session.ask(Request("example.price", f"https://{HOST}/d"))
     assert len(script.asked) == 3 * ATTEMPTS
@@ -414,7 +414,8 @@ def test_a_token_that_is_none_is_typed(live: Live, body: bytes) -> None:
 def test_a_400_that_says_there_is_no_data_is_no_change_of_format() -> None:
     body = (
         b'<?xml version="1.0"?><Acknowledgement_MarketDocument xmlns="urn:x"><Reason><code>999</code>'
-        b"<text>No matching data found for Data item ENERGY_PRICES [12.1.D]</text></Reason></Acknowledgement_MarketDocument>"
+        b"<text>No matching data found for Data item ENERGY_PRICES [12.1.D]</text></Reason>"
+        b"</Acknowledgement_MarketDocument>"
     )
     question = Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", zone="FR")
     with pytest.raises(NotPublished):

@@ -110,8 +110,8 @@ def test_no_manifest_is_typed(tmp_path: Path) -> None:
 def test_the_recordings_beside_the_project_answer_themselves(request: pytest.FixtureRequest) -> None:
     folder: Path = request.getfixturevalue("recordings")
     transport = Recorded(folder)
-    found = recorded_requests(folder)
+    requests = recorded_requests(folder)
     by_address = {r.address: r for r in recordings(folder)}
-    assert len({q.url for q in found}) == len(found) >= len(sources())
-    for q in found:
+    assert len({q.url for q in requests}) == len(requests) >= len(sources())
+    for q in requests:
         assert transport(q, NONE).body == (folder / by_address[q.url].file).read_bytes()

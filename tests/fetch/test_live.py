@@ -18,8 +18,8 @@ from typing import ClassVar
 import pytest
 import trustme
 
-from assets.fetch import live as _live
-from assets.fetch import session as _http
+from assets.fetch import live as live_module
+from assets.fetch import session as session_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live, TransferLimits
 from assets.fetch.session import Session
@@ -90,7 +90,7 @@ class Publisher:
 
 @pytest.fixture(autouse=True)
 def _example(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (_live, _http):
+    for module in (live_module, session_module):
         monkeypatch.setattr(module, "source", lambda code: SOURCE)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -139,13 +139,13 @@ def test_a_question_travels_as_it_was_asked(publisher: Callable[..., Publisher])
         replace(QUESTION, headers=(("Accept", "text/csv"),)), Credentials((("key", SECRET),), (("X-Key", "k"),))
     )
     assert (reply.status, reply.body, reply.headers["x-kind"]) == (200, b"rows", "csv")
-    [asked] = host.asked
-    assert asked.path == f"/price?day%5B%5D=2026-03-29&key={SECRET}"
-    assert asked.headers["Host"] == HOST
-    assert asked.headers["X-Key"] == "k"
-    assert asked.headers["Accept"] == "text/csv"
-    assert asked.headers["User-Agent"].startswith("emds/")
-    assert asked.headers["User-Agent"].endswith("(+ops@example.org)")
+    [received] = host.asked
+    assert received.path == f"/price?day%5B%5D=2026-03-29&key={SECRET}"
+    assert received.headers["Host"] == HOST
+    assert received.headers["X-Key"] == "k"
+    assert received.headers["Accept"] == "text/csv"
+    assert received.headers["User-Agent"].startswith("emds/")
+    assert received.headers["User-Agent"].endswith("(+ops@example.org)")
 
 
 def test_a_form_is_posted(publisher: Callable[..., Publisher]) -> None:
@@ -173,7 +173,7 @@ def test_a_doubly_escaped_path_stays_so(publisher: Callable[..., Publisher]) -> 
 def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
     publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_live, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
+    monkeypatch.setattr(live_module, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
     host = publisher(replies(200))
     transport(host)(QUESTION, Credentials())
     assert host.asked[0].headers["User-Agent"] == "Mozilla/5.0"
@@ -312,18 +312,18 @@ def test_a_relative_redirect_is_followed(publisher: Callable[..., Publisher]) ->
 
 
 @pytest.mark.parametrize(
-    ("location", "told"),
+    ("location", "reason_part"),
     [
         ("https://evil.example.net/x", "redirects to evil.example.net, which is not its own"),
         (f"http://{HOST}/x", "redirects to an unencrypted address"),
         ("file:///etc/passwd", "which is not its own"),
-        ("https://[", "redirects to an address that is none"),
+        ("https://[", "redirects to an invalid address"),
         ("/round", "redirects in a circle"),
     ],
 )
-def test_a_redirect_elsewhere_is_refused(publisher: Callable[..., Publisher], location: str, told: str) -> None:
+def test_a_redirect_elsewhere_is_refused(publisher: Callable[..., Publisher], location: str, reason_part: str) -> None:
     host = publisher(replies(302, Location=location))
-    assert told in reason(transport(host))
+    assert reason_part in reason(transport(host))
 
 
 def test_a_redirected_post_is_not_repeated_elsewhere(publisher: Callable[..., Publisher]) -> None:
