@@ -6,7 +6,7 @@ RECORDINGS ?=
 UP_OPTIONS ?=
 TEST_OPTIONS ?=
 
-.PHONY: up test check lint coverage bench rig setup lock hooks clean
+.PHONY: up test check lint coverage bench chain setup lock hooks clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -29,8 +29,8 @@ coverage: setup
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 
-rig: setup
-	$(BIN)/python -m tests.rig
+chain: setup
+	$(BIN)/python -m tests.stand_ins
 
 setup: $(STAMP)
 	sh .ci/system.sh

@@ -24,7 +24,7 @@ from api.access.accounts.store import (
     digest_of,
 )
 from api.access.accounts.tables import SchemaTooNew, migrate, open_engine
-from tests.rig import postgres
+from tests.stand_ins import postgres
 from warehouse.clock import DAY
 
 NOW = 20_000 * DAY + 3600

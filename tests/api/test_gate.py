@@ -25,15 +25,15 @@ from api.access.values import Answer, Call, Grant, Receipt, Refusal
 from api.ethereum_address import is_address, keccak256
 from api.http.guard import given_again
 from api.settings import Facilitator, Settings, SettingsError
-from tests.rig import postgres
-from tests.rig.shop import shop
+from tests.stand_ins import postgres
+from tests.stand_ins.shop import shop
 from warehouse.clock import DAY
 
 NOON = 20_000 * DAY + DAY // 2
 
 
 @dataclass
-class House:
+class GateClient:
     """A gate with a clock that the test moves, and a client of the shop behind it."""
 
     gate: Gate
@@ -53,16 +53,16 @@ class House:
             self.gate.accounts.reserve(digest_of(key), self.gate.now)
 
 
-def house_of(folder: Path, **changes: object) -> House:
+def gate_client(folder: Path, **changes: object) -> GateClient:
     settings = replace(Settings(database_url=f"sqlite:///{folder / 'accounts.sqlite'}"), **changes)  # type: ignore[arg-type]
     now = [float(NOON)]
     gate = Gate.open(settings, "live", lambda: now[0])
-    return House(gate, shop(gate).test_client(), now)
+    return GateClient(gate, shop(gate).test_client(), now)
 
 
 @pytest.fixture
-def pipeline(tmp_path: Path) -> Iterator[House]:
-    built = house_of(tmp_path)
+def client(tmp_path: Path) -> Iterator[GateClient]:
+    built = gate_client(tmp_path)
     yield built
     built.gate.close()
 
@@ -74,62 +74,62 @@ def bearer(key: str) -> dict[str, str]:
 PATH = "/v1/latest/GB"
 
 
-def test_a_key_opens_and_tells_what_is_left(pipeline: House) -> None:
-    key = pipeline.key()
-    answer = pipeline.http.get(PATH, headers=bearer(key))
-    assert answer.json["door"] == "key"
+def test_a_key_opens_and_tells_what_is_left(client: GateClient) -> None:
+    key = client.key()
+    answer = client.http.get(PATH, headers=bearer(key))
+    assert answer.json["method"] == "key"
     assert answer.headers["RateLimit-Policy"] == '"day";q=500;w=86400'
     assert answer.headers["RateLimit"] == f'"day";r=499;t={DAY // 2}'
-    assert pipeline.http.get(PATH, headers={"Authorization": f"bearer  {key}"}).json["door"] == "key"
-    assert pipeline.used(key) == 2
+    assert client.http.get(PATH, headers={"Authorization": f"bearer  {key}"}).json["method"] == "key"
+    assert client.used(key) == 2
 
 
 @pytest.mark.parametrize("query", ["?status=404", "?status=500", "?status=302", "?raise=1"])
-def test_what_is_not_answered_is_not_counted(pipeline: House, query: str) -> None:
-    key = pipeline.key()
-    answer = pipeline.http.get(PATH + query, headers=bearer(key))
+def test_what_is_not_answered_is_not_counted(client: GateClient, query: str) -> None:
+    key = client.key()
+    answer = client.http.get(PATH + query, headers=bearer(key))
     assert answer.status_code == int(query.partition("=")[2]) if "status" in query else 500
-    assert pipeline.used(key) == 0
+    assert client.used(key) == 0
     if "status" in query:
         assert "r=500;" in answer.headers["RateLimit"]
 
 
-def test_304_is_not_counted_and_an_empty_answer_and_head_are(pipeline: House) -> None:
-    key = pipeline.key()
-    assert pipeline.http.get(PATH, headers=bearer(key) | {"If-None-Match": '"tag"'}).status_code == 304
-    assert pipeline.used(key) == 0
-    assert pipeline.http.get(PATH + "?rows=0", headers=bearer(key)).status_code == 200
-    assert pipeline.http.head(PATH, headers=bearer(key)).status_code == 200
-    assert pipeline.used(key) == 2
+def test_304_is_not_counted_and_an_empty_answer_and_head_are(client: GateClient) -> None:
+    key = client.key()
+    assert client.http.get(PATH, headers=bearer(key) | {"If-None-Match": '"tag"'}).status_code == 304
+    assert client.used(key) == 0
+    assert client.http.get(PATH + "?rows=0", headers=bearer(key)).status_code == 200
+    assert client.http.head(PATH, headers=bearer(key)).status_code == 200
+    assert client.used(key) == 2
 
 
-def test_the_501st_answer_is_429_until_midnight(pipeline: House) -> None:
-    key = pipeline.key()
-    pipeline.spend(key, CALLS_PER_DAY - 1)
-    assert pipeline.http.get(PATH, headers=bearer(key)).status_code == 200
-    refused = pipeline.http.get(PATH, headers=bearer(key))
+def test_the_501st_answer_is_429_until_midnight(client: GateClient) -> None:
+    key = client.key()
+    client.spend(key, CALLS_PER_DAY - 1)
+    assert client.http.get(PATH, headers=bearer(key)).status_code == 200
+    refused = client.http.get(PATH, headers=bearer(key))
     assert refused.status_code == 429
     assert refused.headers["Retry-After"] == str(DAY // 2)
     assert refused.headers["RateLimit"] == f'"day";r=0;t={DAY // 2}'
     assert refused.headers["Cache-Control"] == "no-store"
     assert refused.json["type"].endswith("/problems/quota-exceeded")
     assert "payment" not in refused.json["detail"], "nothing is sold here"
-    pipeline.now[0] = NOON + DAY // 2
-    assert pipeline.http.get(PATH, headers=bearer(key)).headers["RateLimit"] == f'"day";r=499;t={DAY}'
+    client.now[0] = NOON + DAY // 2
+    assert client.http.get(PATH, headers=bearer(key)).headers["RateLimit"] == f'"day";r=499;t={DAY}'
 
 
 @pytest.mark.parametrize(
     "shown", ["Bearer emds_" + "x" * 43, "Bearer ", "Bearer short", "Basic YTpi", "Bearer emds_ü", "x"]
 )
-def test_a_wrong_key_is_401(pipeline: House, shown: str) -> None:
-    answer = pipeline.http.get(PATH, headers={"Authorization": shown})
+def test_a_wrong_key_is_401(client: GateClient, shown: str) -> None:
+    answer = client.http.get(PATH, headers={"Authorization": shown})
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert answer.json["type"].endswith("/problems/invalid-key")
 
 
-def test_without_anything_it_is_402_in_both_versions(pipeline: House) -> None:
-    answer = pipeline.http.get(PATH)
+def test_without_anything_it_is_402_in_both_versions(client: GateClient) -> None:
+    answer = client.http.get(PATH)
     assert answer.status_code == 402
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers.getlist("Content-Type") == ["application/json"]
@@ -141,54 +141,54 @@ def test_without_anything_it_is_402_in_both_versions(pipeline: House) -> None:
     assert "sample=true" in second["error"]
 
 
-def test_a_sample_needs_nothing_and_uses_nothing_up(pipeline: House) -> None:
-    key = pipeline.key()
-    answer = pipeline.http.get(PATH + "?sample=true", headers=bearer(key) | {"X-PAYMENT": "junk"})
-    assert (answer.status_code, answer.json["door"], answer.headers["X-Sample"]) == (200, "sample", "true")
-    assert pipeline.used(key) == 0
-    assert pipeline.http.get(PATH + "?sample=false").status_code == 402
-    assert pipeline.http.get("/v1/zones?sample=true").headers["X-Sample"] == "true"
-    assert "X-Sample" not in pipeline.http.get("/v1/zones").headers
+def test_a_sample_needs_nothing_and_uses_nothing_up(client: GateClient) -> None:
+    key = client.key()
+    answer = client.http.get(PATH + "?sample=true", headers=bearer(key) | {"X-PAYMENT": "junk"})
+    assert (answer.status_code, answer.json["method"], answer.headers["X-Sample"]) == (200, "sample", "true")
+    assert client.used(key) == 0
+    assert client.http.get(PATH + "?sample=false").status_code == 402
+    assert client.http.get("/v1/zones?sample=true").headers["X-Sample"] == "true"
+    assert "X-Sample" not in client.http.get("/v1/zones").headers
 
 
-def test_free_calls_need_no_key_and_look_at_none(pipeline: House) -> None:
-    answer = pipeline.http.get("/v1/zones", headers=bearer("emds_wrong"))
-    assert (answer.status_code, answer.json["door"]) == (200, "free")
+def test_free_calls_need_no_key_and_look_at_none(client: GateClient) -> None:
+    answer = client.http.get("/v1/zones", headers=bearer("emds_wrong"))
+    assert (answer.status_code, answer.json["method"]) == (200, "free")
 
 
 def test_free_and_sample_calls_share_a_minute(tmp_path: Path) -> None:
-    pipeline = house_of(tmp_path, free_calls_per_minute=5)
+    client = gate_client(tmp_path, free_calls_per_minute=5)
     for path in ("/v1/zones", PATH + "?sample=true") * 2:
-        assert pipeline.http.get(path).status_code == 200
-    assert pipeline.http.get("/v1/zones").status_code == 200
-    refused = pipeline.http.get(PATH + "?sample=true")
+        assert client.http.get(path).status_code == 200
+    assert client.http.get("/v1/zones").status_code == 200
+    refused = client.http.get(PATH + "?sample=true")
     assert refused.status_code == 429
     assert refused.headers["Retry-After"] == "60"
     assert refused.json["type"].endswith("/problems/too-many-calls")
-    assert pipeline.http.get(PATH, headers=bearer(pipeline.key())).status_code == 200
-    assert pipeline.http.get("/v1/zones", environ_base={"REMOTE_ADDR": "192.0.2.8"}).status_code == 200
-    pipeline.now[0] += 60
-    assert pipeline.http.get("/v1/zones").status_code == 200
-    pipeline.gate.close()
+    assert client.http.get(PATH, headers=bearer(client.key())).status_code == 200
+    assert client.http.get("/v1/zones", environ_base={"REMOTE_ADDR": "192.0.2.8"}).status_code == 200
+    client.now[0] += 60
+    assert client.http.get("/v1/zones").status_code == 200
+    client.gate.close()
 
 
 def test_samples_have_a_day_of_their_own(tmp_path: Path) -> None:
-    pipeline = house_of(tmp_path, sample_calls_per_day=3)
+    client = gate_client(tmp_path, sample_calls_per_day=3)
     for minute in range(3):
-        pipeline.now[0] = NOON + minute * 60
-        assert pipeline.http.get(PATH + "?sample=true").status_code == 200
-    refused = pipeline.http.get(PATH + "?sample=1")
+        client.now[0] = NOON + minute * 60
+        assert client.http.get(PATH + "?sample=true").status_code == 200
+    refused = client.http.get(PATH + "?sample=1")
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, str(DAY // 2 - 120))
-    assert pipeline.http.get("/v1/zones").status_code == 200
-    pipeline.now[0] = NOON + DAY // 2
-    assert pipeline.http.get(PATH + "?sample=true").status_code == 200
-    pipeline.gate.close()
+    assert client.http.get("/v1/zones").status_code == 200
+    client.now[0] = NOON + DAY // 2
+    assert client.http.get(PATH + "?sample=true").status_code == 200
+    client.gate.close()
 
 
 def test_zero_is_unlimited(tmp_path: Path) -> None:
-    pipeline = house_of(tmp_path, free_calls_per_minute=0, sample_calls_per_day=0)
-    assert {pipeline.http.get(PATH + "?sample=true").status_code for _ in range(130)} == {200}
-    pipeline.gate.close()
+    client = gate_client(tmp_path, free_calls_per_minute=0, sample_calls_per_day=0)
+    assert {client.http.get(PATH + "?sample=true").status_code for _ in range(130)} == {200}
+    client.gate.close()
 
 
 def test_workers_of_a_host_count_clients_together(tmp_path: Path) -> None:
@@ -217,14 +217,14 @@ def test_where_the_counts_of_clients_lie() -> None:
     assert len(apart) == 2
 
 
-def test_mcp_shows_its_key_as_an_argument_and_samples_without(pipeline: House) -> None:
-    call = Call("/mcp", "latest", "192.0.2.1", api_key=pipeline.key(), authorization="Bearer other")
-    entry = pipeline.gate.admit(call)
+def test_mcp_shows_its_key_as_an_argument_and_samples_without(client: GateClient) -> None:
+    call = Call("/mcp", "latest", "192.0.2.1", api_key=client.key(), authorization="Bearer other")
+    entry = client.gate.admit(call)
     assert isinstance(entry, Grant)
     assert entry.method == "key"
     assert isinstance(entry.settle(Answer(200, 1)), Receipt)
-    assert isinstance(pipeline.gate.admit(replace(call, api_key="wrong")), Refusal)
-    sampled = pipeline.gate.admit(Call("/mcp", "latest", "192.0.2.1", sample=True))
+    assert isinstance(client.gate.admit(replace(call, api_key="wrong")), Refusal)
+    sampled = client.gate.admit(Call("/mcp", "latest", "192.0.2.1", sample=True))
     assert isinstance(sampled, Grant)
     assert sampled.method == "sample"
 
@@ -370,48 +370,48 @@ def test_database_addresses_as_owners_write_them(given: str, url: str) -> None:
     assert Settings.from_environ({"EMDS_DATABASE_URL": given}).database_url == url
 
 
-def test_a_body_packed_for_another_client_is_unpacked(pipeline: House) -> None:
+def test_a_body_packed_for_another_client_is_unpacked(client: GateClient) -> None:
     stored = Answer(200, 1, gzip.compress(b'{"rows": 1}'), (("Content-Encoding", "gzip"), ("ETag", '"t-gzip"')))
-    with pipeline.http.application.test_request_context(headers={"Accept-Encoding": "gzip"}) as context:
+    with client.http.application.test_request_context(headers={"Accept-Encoding": "gzip"}) as context:
         assert given_again(stored, context.request).headers["Content-Encoding"] == "gzip"
-    with pipeline.http.application.test_request_context() as context:
+    with client.http.application.test_request_context() as context:
         response = given_again(stored, context.request)
     assert response.get_data() == b'{"rows": 1}'
     assert not {"Content-Encoding", "ETag"} & set(response.headers.keys())
 
 
 def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(
-    pipeline: House, monkeypatch: pytest.MonkeyPatch
+    client: GateClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = pipeline.key()
+    key = client.key()
 
     def locked(*_: object) -> None:
         raise AccountsUnavailable("database is locked")
 
     for statement in ("count", "look"):
-        monkeypatch.setattr(pipeline.gate.accounts._hot, statement, locked)
-    refused = pipeline.http.get(PATH, headers=bearer(key))
+        monkeypatch.setattr(client.gate.accounts._hot, statement, locked)
+    refused = client.http.get(PATH, headers=bearer(key))
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert refused.json["type"].endswith("/problems/accounts-unavailable")
-    assert pipeline.http.get("/v1/usage", headers=bearer(key)).status_code == 503
-    assert pipeline.http.get(PATH + "?sample=true").status_code == 200
-    assert pipeline.http.get("/v1/zones").status_code == 200
-    assert pipeline.http.get(PATH).status_code == 402
+    assert client.http.get("/v1/usage", headers=bearer(key)).status_code == 503
+    assert client.http.get(PATH + "?sample=true").status_code == 200
+    assert client.http.get("/v1/zones").status_code == 200
+    assert client.http.get(PATH).status_code == 402
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
 def test_postgres_that_is_away_for_a_while_is_503_for_that_while(tmp_path: Path) -> None:
     server = postgres.Postgres()
-    pipeline = house_of(tmp_path, database_url=server.url, home=str(tmp_path))
-    key = pipeline.key()
-    assert pipeline.http.get(PATH, headers=bearer(key)).status_code == 200
+    client = gate_client(tmp_path, database_url=server.url, home=str(tmp_path))
+    key = client.key()
+    assert client.http.get(PATH, headers=bearer(key)).status_code == 200
     server.stop()
-    assert pipeline.http.get(PATH, headers=bearer(key)).status_code == 503
-    assert pipeline.http.post("/v1/keys/signup", json={"email": "b@example.org"}).status_code == 503
-    assert pipeline.http.get("/v1/zones").status_code == 200
+    assert client.http.get(PATH, headers=bearer(key)).status_code == 503
+    assert client.http.post("/v1/keys/signup", json={"email": "b@example.org"}).status_code == 503
+    assert client.http.get("/v1/zones").status_code == 200
     server.start()
-    assert pipeline.http.get(PATH, headers=bearer(key)).headers["RateLimit"].startswith('"day";r=498')
-    assert pipeline.http.post("/v1/keys/signup", json={"email": "b@example.org"}).status_code == 201
-    pipeline.gate.close()
+    assert client.http.get(PATH, headers=bearer(key)).headers["RateLimit"].startswith('"day";r=498')
+    assert client.http.post("/v1/keys/signup", json={"email": "b@example.org"}).status_code == 201
+    client.gate.close()
     server.close()

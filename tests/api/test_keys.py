@@ -20,16 +20,16 @@ from api.access.accounts.store import CALLS_PER_DAY, Accounts, digest_of
 from api.access.gate import Gate
 from api.settings import Settings
 from api.views.keys import is_address
-from tests.rig import postgres
-from tests.rig.served import Served
-from tests.rig.shop import shop
+from tests.stand_ins import postgres
+from tests.stand_ins.served import Served
+from tests.stand_ins.shop import shop
 from warehouse.clock import DAY
 
 NOON = 20_000 * DAY + DAY // 2
 
 
 @dataclass
-class Desk:
+class SignUps:
     gate: Gate
     http: FlaskClient
     now: list[float]
@@ -44,11 +44,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def service(tmp_path: Path) -> Iterator[SignUps]:
     settings = Settings(database_url=f"sqlite:///{tmp_path / 'accounts.sqlite'}", base_url="https://emds.example")
     now = [float(NOON)]
     gate = Gate.open(settings, "live", lambda: now[0])
-    yield Desk(gate, shop(gate).test_client(), now)
+    yield SignUps(gate, shop(gate).test_client(), now)
     gate.close()
 
 
@@ -57,8 +57,8 @@ def kind(answer: TestResponse) -> str:
     return str(answer.json["type"].rpartition("/")[2])
 
 
-def test_a_sign_up_gives_a_key_that_opens(desk: Desk) -> None:
-    answer = desk.sign_up({"email": " Ada@Example.ORG ", "name": "ignored"})
+def test_a_sign_up_gives_a_key_that_opens(service: SignUps) -> None:
+    answer = service.sign_up({"email": " Ada@Example.ORG ", "name": "ignored"})
     assert (answer.status_code, answer.headers["Cache-Control"]) == (201, "no-store")
     key = answer.json.pop("api_key")
     assert answer.json == {
@@ -67,7 +67,7 @@ def test_a_sign_up_gives_a_key_that_opens(desk: Desk) -> None:
         "docs": "https://emds.example/docs",
         "quota": {"limit": 500, "window": "day", "resets_at": NOON + DAY // 2},
     }
-    assert desk.http.get("/v1/latest/GB", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+    assert service.http.get("/v1/latest/GB", headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_a_sign_up_gives_a_key_that_opens(desk: Desk) -> None:
     ],
 )
 def test_what_is_no_sign_up_is_refused_and_not_counted(
-    desk: Desk, body: bytes, media: str, status: int, named: str
+    service: SignUps, body: bytes, media: str, status: int, named: str
 ) -> None:
     for _ in range(6):
-        answer = desk.http.post("/v1/keys/signup", data=body, content_type=media)
+        answer = service.http.post("/v1/keys/signup", data=body, content_type=media)
         assert (answer.status_code, kind(answer)) == (status, named)
-    assert desk.sign_up().status_code == 201
+    assert service.sign_up().status_code == 201
 
 
-def test_a_charset_in_the_content_type_is_fine(desk: Desk) -> None:
-    answer = desk.http.post(
+def test_a_charset_in_the_content_type_is_fine(service: SignUps) -> None:
+    answer = service.http.post(
         "/v1/keys/signup", data=b'{"email": "a@example.org"}', content_type="application/json; charset=utf-8"
     )
     assert answer.status_code == 201
@@ -131,43 +131,43 @@ def test_addresses(text: str, good: bool) -> None:
     assert is_address(text) is good
 
 
-def test_the_sixth_sign_up_of_an_hour_is_429(desk: Desk) -> None:
+def test_the_sixth_sign_up_of_an_hour_is_429(service: SignUps) -> None:
     for number in range(5):
-        assert desk.sign_up({"email": f"{number}@example.org"}).status_code == 201
-    desk.now[0] += 600
-    refused = desk.sign_up({"email": "b@example.org"})
+        assert service.sign_up({"email": f"{number}@example.org"}).status_code == 201
+    service.now[0] += 600
+    refused = service.sign_up({"email": "b@example.org"})
     assert (refused.status_code, refused.headers["Retry-After"], kind(refused)) == (429, "3000", "too-many-sign-ups")
-    elsewhere = desk.http.post(
+    elsewhere = service.http.post(
         "/v1/keys/signup", json={"email": "b@example.org"}, environ_base={"REMOTE_ADDR": "192.0.2.1"}
     )
     assert elsewhere.status_code == 201
-    desk.now[0] += 3000
-    assert desk.sign_up({"email": "b@example.org"}).status_code == 201
+    service.now[0] += 3000
+    assert service.sign_up({"email": "b@example.org"}).status_code == 201
 
 
-def test_a_fourth_key_of_an_address_is_409(desk: Desk) -> None:
-    desk.gate.settings = replace(desk.gate.settings, signups_per_hour=0)
+def test_a_fourth_key_of_an_address_is_409(service: SignUps) -> None:
+    service.gate.settings = replace(service.gate.settings, signups_per_hour=0)
     for _ in range(3):
-        assert desk.sign_up().status_code == 201
-    refused = desk.sign_up({"email": "A@EXAMPLE.org"})
+        assert service.sign_up().status_code == 201
+    refused = service.sign_up({"email": "A@EXAMPLE.org"})
     assert (refused.status_code, kind(refused)) == (409, "too-many-keys")
 
 
-def test_a_repeated_sign_up_gives_the_same_key(desk: Desk) -> None:
-    first = desk.sign_up(**{"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"})
-    again = desk.sign_up(**{"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"})
+def test_a_repeated_sign_up_gives_the_same_key(service: SignUps) -> None:
+    first = service.sign_up(**{"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"})
+    again = service.sign_up(**{"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"})
     assert (again.status_code, again.json) == (201, first.json)
-    other = desk.sign_up({"email": "b@example.org"}, **{"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"})
+    other = service.sign_up({"email": "b@example.org"}, **{"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"})
     assert (other.status_code, kind(other)) == (422, "idempotency-key-reused")
-    assert desk.sign_up(**{"Idempotency-Key": "é"}).status_code == 400
+    assert service.sign_up(**{"Idempotency-Key": "é"}).status_code == 400
 
 
-def test_a_key_sees_its_day_and_looking_is_free(desk: Desk) -> None:
-    shown = desk.key()
+def test_a_key_sees_its_day_and_looking_is_free(service: SignUps) -> None:
+    shown = service.key()
     for _ in range(3):
-        desk.http.get("/v1/latest/GB", headers=shown)
+        service.http.get("/v1/latest/GB", headers=shown)
     for _ in range(2):
-        answer = desk.http.get("/v1/usage", headers=shown)
+        answer = service.http.get("/v1/usage", headers=shown)
     assert answer.json == {
         "quota": {"limit": 500, "window": "day", "used": 3, "remaining": 497, "resets_at": NOON + DAY // 2},
         "created": NOON,
@@ -176,15 +176,15 @@ def test_a_key_sees_its_day_and_looking_is_free(desk: Desk) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_a_revoked_key_opens_nothing(desk: Desk) -> None:
-    shown = desk.key()
-    ended = desk.http.delete("/v1/keys/current", headers=shown)
+def test_a_revoked_key_opens_nothing(service: SignUps) -> None:
+    shown = service.key()
+    ended = service.http.delete("/v1/keys/current", headers=shown)
     assert (ended.status_code, ended.data) == (204, b"")
     for answer in (
-        desk.http.get("/v1/latest/GB", headers=shown),
-        desk.http.get("/v1/usage", headers=shown),
-        desk.http.delete("/v1/keys/current", headers=shown),
-        desk.http.get("/v1/usage"),
+        service.http.get("/v1/latest/GB", headers=shown),
+        service.http.get("/v1/usage", headers=shown),
+        service.http.delete("/v1/keys/current", headers=shown),
+        service.http.get("/v1/usage"),
     ):
         assert (answer.status_code, kind(answer)) == (401, "invalid-key")
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")

@@ -37,11 +37,11 @@ from api.access.x402.resource_server import Spans, X402ResourceServer
 from api.http.guard import call_of
 from api.settings import Facilitator as Listed
 from api.settings import Settings
-from tests.rig import buyer
-from tests.rig.book import Book
-from tests.rig.chain import BUYER, KEYS
-from tests.rig.facilitator import Facilitator, Fault
-from tests.rig.shop import shop
+from tests.stand_ins import buyer
+from tests.stand_ins.book import Book
+from tests.stand_ins.chain import BUYER, KEYS
+from tests.stand_ins.facilitator import Facilitator, Fault
+from tests.stand_ins.shop import shop
 
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
@@ -165,7 +165,7 @@ def test_one_402_offers_both_versions(trade: Trade) -> None:
 def test_a_right_payment_is_served_with_a_receipt(trade: Trade, version: int, other_header: bool) -> None:
     payment = trade.payment(version)
     answer = trade.get(payment, version=3 - version if other_header else version)
-    assert (answer.status_code, answer.json["door"]) == (200, "payment")
+    assert (answer.status_code, answer.json["method"]) == (200, "payment")
     assert answer.headers["Cache-Control"] == "private, no-store"
     told = receipt(answer, version)
     assert told["success"]
@@ -357,10 +357,10 @@ def test_304_and_head_cost_nothing(trade: Trade) -> None:
 def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade) -> None:
     key = trade.gate.accounts.sign_up(SignUp("a@example.org", "x"), 0, trade.gate.now)
     payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"}
-    assert trade.get(payment, **bearer).json["door"] == "key"
-    assert trade.get(payment, PATH + "?sample=true", **bearer).json["door"] == "sample"
+    assert trade.get(payment, **bearer).json["method"] == "key"
+    assert trade.get(payment, PATH + "?sample=true", **bearer).json["method"] == "sample"
     assert trade.paid == trade.a.seen["verify"] == 0
-    assert trade.get(payment).json["door"] == "payment"
+    assert trade.get(payment).json["method"] == "payment"
 
 
 def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
@@ -369,7 +369,7 @@ def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
     for _ in range(CALLS_PER_DAY):
         accounts.reserve(digest_of(key), trade.gate.now)
     for shown in (f"Bearer {key}", "Bearer wrong"):
-        assert trade.get(trade.payment(), Authorization=shown).json["door"] == "payment"
+        assert trade.get(trade.payment(), Authorization=shown).json["method"] == "payment"
     assert trade.paid == 2 * PRICE
     refused = trade.http.get(PATH, headers={"Authorization": f"Bearer {key}"})
     assert refused.status_code == 429

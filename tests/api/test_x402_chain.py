@@ -22,11 +22,11 @@ import requests
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from tests.rig import buyer
-from tests.rig.chain import BUYER, KEYS, Chain, anvil
-from tests.rig.facilitator import Core, Facilitator, Fault
-from tests.rig.official import Official
-from tests.rig.served import ROOT, Served
+from tests.stand_ins import buyer
+from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
+from tests.stand_ins.facilitator import Core, Facilitator, Fault
+from tests.stand_ins.official import Official
+from tests.stand_ins.served import ROOT, Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
 NODE = ROOT / "tests" / "node"
@@ -169,7 +169,7 @@ def test_official_clients_pay_to_the_unit(
     served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
     before = chain.balance(BUYER)
     told = client([served.url + path for path in PATHS])
-    assert [(each["status"], each["body"]["door"]) for each in told] == [(200, "payment")] * 2
+    assert [(each["status"], each["body"]["method"]) for each in told] == [(200, "payment")] * 2
     assert all(each["receipt"]["success"] for each in told)
     assert (chain.balance(payee), before - chain.balance(BUYER)) == (UNITS, UNITS)
     assert chain.transfers(payee) == [each["receipt"]["transaction"] for each in told]
@@ -239,7 +239,7 @@ def test_a_lie_is_found_out_and_serves_nothing(
     signed = payment(served)
     answer = get(served, signed)
     assert (answer.status_code, chain.balance(payee)) == (503, 0)
-    assert "door" not in answer.text
+    assert "method" not in answer.text
     assert states(tmp_path) == ["unknown"]
     facilitators[0].faults["settle"] = ""
     assert get(served, signed).status_code == 200
@@ -290,7 +290,7 @@ def test_a_payer_who_cancels_meanwhile_gets_nothing(
     facilitators[0].core = Meanwhile(facilitators[0].core, lambda: _cancel(chain, nonce))
     answer = get(served, payment(served, nonce=nonce))
     assert answer.status_code == 402
-    assert "door" not in answer.text
+    assert "method" not in answer.text
     assert states(tmp_path) == ["failed"]
     assert chain.balance(payee) == 0
 
@@ -321,7 +321,7 @@ def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
     answer = get(served, header)
     assert chain.balance(wallet.address) == 0
     assert answer.status_code == 402
-    assert "door" not in answer.text
+    assert "method" not in answer.text
     assert chain.balance(payee) == 0
 
 
@@ -358,7 +358,7 @@ def test_workers_killed_while_settling_lose_and_double_nothing(
     served.stop()
     served.start(SHOP_LEASE="1")  # as if a minute had passed
     answer = get(served, signed)
-    assert (answer.status_code, answer.json()["door"]) == (200, "payment")
+    assert (answer.status_code, answer.json()["method"]) == (200, "payment")
     assert get(served, signed).content == answer.content
     assert (chain.balance(payee), states(tmp_path)) == (1000, ["settled"])
 
@@ -401,9 +401,14 @@ def test_large_payment_headers_are_read_and_larger_ones_refused(serve: Serve, ch
 @NEEDS_NODE
 def test_the_tokens_code_is_its_sources() -> None:
     ended = subprocess.run(
-        ["node", "compile.mjs", "../rig/usdc.sol"], cwd=NODE, capture_output=True, text=True, timeout=60, check=True
+        ["node", "compile.mjs", "../stand_ins/usdc.sol"],
+        cwd=NODE,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
-    assert ended.stdout.strip() == (ROOT / "tests" / "rig" / "usdc.hex").read_text().strip()
+    assert ended.stdout.strip() == (ROOT / "tests" / "stand_ins" / "usdc.hex").read_text().strip()
 
 
 def _until(reached: Callable[[], bool]) -> None:
@@ -414,7 +419,7 @@ def _until(reached: Callable[[], bool]) -> None:
 
 
 def test_the_rig_runs_for_owners() -> None:
-    running = subprocess.Popen([sys.executable, "-m", "tests.rig"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen([sys.executable, "-m", "tests.stand_ins"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout
     told = [running.stdout.readline() for _ in range(4)]
     settings = dict(word.split("=", 1) for word in told[1].split()[1:])

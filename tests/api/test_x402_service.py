@@ -17,9 +17,9 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.access.prices import PRICES
-from tests.rig.chain import BUYER, KEYS, Chain, anvil
-from tests.rig.facilitator import Facilitator
-from tests.rig.official import Official
+from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
+from tests.stand_ins.facilitator import Facilitator
+from tests.stand_ins.official import Official
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
 

@@ -15,8 +15,8 @@ import tempfile
 
 from api.access.accounts.store import Accounts, SignUp
 from tests.bench.wrk import Speed, run
-from tests.rig import postgres
-from tests.rig.served import Served
+from tests.stand_ins import postgres
+from tests.stand_ins.served import Served
 
 KEYS = 400
 """Each holds 500 calls, so that no run uses them up."""

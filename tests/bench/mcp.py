@@ -20,7 +20,7 @@ from pathlib import Path
 
 from api.access.accounts.store import Accounts, SignUp
 from assets.documents.publish import publish
-from tests.rig.served import Served
+from tests.stand_ins.served import Served
 from warehouse import catalogue, layout
 from warehouse.clock import DAY
 from warehouse.market import Feed, Metric, Publication, Source

@@ -22,7 +22,7 @@ from werkzeug.test import TestResponse
 from api import create_app
 from api.settings import Settings
 from assets.documents.publish import publish
-from tests.rig.served import Served
+from tests.stand_ins.served import Served
 from warehouse import catalogue, layout
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source

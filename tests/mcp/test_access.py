@@ -19,10 +19,10 @@ from eth_account import Account
 
 from api.access.accounts.store import CALLS_PER_DAY, digest_of
 from api.settings import Facilitator as Listed
-from tests.rig import buyer
-from tests.rig.book import Book
-from tests.rig.chain import BUYER, KEYS
-from tests.rig.facilitator import Facilitator
+from tests.stand_ins import buyer
+from tests.stand_ins.book import Book
+from tests.stand_ins.chain import BUYER, KEYS
+from tests.stand_ins.facilitator import Facilitator
 
 MODERN = "2026-07-28"
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)

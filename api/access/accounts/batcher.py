@@ -8,50 +8,51 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-Asked = TypeVar("Asked")
-Told = TypeVar("Told")
+Question = TypeVar("Question")
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True, eq=False)
 class _Turn:
     """One thread's question, and what became of it."""
 
-    asked: Any
-    told: Any = None
+    question: Any
+    result: Any = None
     fault: BaseException | None = None
     over: bool = False
 
 
-class Batcher(Generic[Asked, Told]):
-    """Whoever finds nobody at work answers all that wait by then, its own question among them; the rest wait for it.
+class Batcher(Generic[Question, Result]):
+    """Combines the questions of threads that wait at the same moment into one call of `answer`.
 
-    One that asks alone waits for nobody. `answer` gets at least one question and gives an answer for each, in their order; what it
-    raises, all of them get.
+    The first thread to find nobody at work answers everything that waits by then, its own question included. A thread
+    that asks alone waits for nobody. `answer` gets at least one question and returns one result for each, in order; what
+    it raises reaches every thread of that call.
     """
 
-    def __init__(self, answer: Callable[[Sequence[Asked]], Sequence[Told]]) -> None:
+    def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Result]]) -> None:
         self._answer = answer
         self._waiting: deque[_Turn] = deque()
         self._at_work = threading.Lock()
 
-    def ask(self, asked: Asked) -> Told:
-        """The answer to one question."""
-        mine = _Turn(asked)
-        self._waiting.append(mine)
+    def ask(self, question: Question) -> Result:
+        """The result of one question."""
+        turn = _Turn(question)
+        self._waiting.append(turn)
         with self._at_work:
-            if not mine.over:
+            if not turn.over:
                 self._answer_all()
-        if mine.fault is not None:
-            raise mine.fault
-        told: Told = mine.told
-        return told
+        if turn.fault is not None:
+            raise turn.fault
+        result: Result = turn.result
+        return result
 
     def _answer_all(self) -> None:
         turns = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
-            for turn, told in zip(turns, self._answer([turn.asked for turn in turns]), strict=True):
-                turn.told = told
-        except BaseException as fault:  # whatever it is, nobody may take it for an answer
+            for turn, result in zip(turns, self._answer([turn.question for turn in turns]), strict=True):
+                turn.result = result
+        except BaseException as fault:  # no thread may take a failure for a result
             for turn in turns:
                 turn.fault = fault
             raise

@@ -29,12 +29,12 @@ class Held:
 
 def ask_all(held: Held, first: int, others: Sequence[int]) -> list[int | Exception]:
     """Asks `first`, and while it is at work all others, which then wait."""
-    together = Batcher(held.answer)
+    batcher = Batcher(held.answer)
     with ThreadPoolExecutor(1 + len(others)) as threads:
-        asked = [threads.submit(together.ask, first)]
+        asked = [threads.submit(batcher.ask, first)]
         assert held.begun.wait(10)
-        asked += [threads.submit(together.ask, other) for other in others]
-        while len(together._waiting) < len(others):
+        asked += [threads.submit(batcher.ask, other) for other in others]
+        while len(batcher._waiting) < len(others):
             pass
         held.on.set()
         told: list[int | Exception] = []
@@ -47,8 +47,8 @@ def ask_all(held: Held, first: int, others: Sequence[int]) -> list[int | Excepti
 def test_one_that_asks_alone_is_answered_alone() -> None:
     held = Held()
     held.on.set()
-    together = Batcher(held.answer)
-    assert [together.ask(n) for n in (1, 2, 3)] == [2, 4, 6]
+    batcher = Batcher(held.answer)
+    assert [batcher.ask(n) for n in (1, 2, 3)] == [2, 4, 6]
     assert held.goes == [1, 1, 1]
 
 
@@ -66,6 +66,6 @@ def test_a_fault_reaches_all_of_its_go_and_none_of_another() -> None:
 
 
 def test_an_answer_too_few_is_a_fault() -> None:
-    together: Batcher[int, int] = Batcher(lambda asked: [])
+    batcher: Batcher[int, int] = Batcher(lambda asked: [])
     with pytest.raises(ValueError, match="zip"):
-        together.ask(1)
+        batcher.ask(1)

@@ -12,7 +12,7 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_keys.exceptions import BadSignature
 
-from tests.rig.chain import BUYER, KEYS, USDC
+from tests.stand_ins.chain import BUYER, KEYS, USDC
 
 _TYPES = {
     "TransferWithAuthorization": [

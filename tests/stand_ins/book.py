@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.rig.buyer import signer_of
+from tests.stand_ins.buyer import signer_of
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """A small service behind the gate, for tests and benchmarks: its answers do what the query says.
 
-`/v1/latest/GB?rows=0`, `?status=500`, `?raise=1`, `?sleep=0.5`. Served by gunicorn as `tests.rig.shop:served()`.
+`/v1/latest/GB?rows=0`, `?status=500`, `?raise=1`, `?sleep=0.5`. Served by gunicorn as `tests.stand_ins.shop:served()`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _made(zone: str, entry: Grant | None) -> tuple[Response, int]:
     rows = request.args.get("rows", 1, int)
     body = {
         "zone": zone,
-        "door": entry.method if entry else "open",
+        "method": entry.method if entry else "open",
         "rows": rows,
         "made": time.time_ns(),
         "more": "x" * _SIZE,

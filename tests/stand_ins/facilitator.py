@@ -1,7 +1,7 @@
 """A facilitator on loopback whose transport can be made to fail in every way that a hosted one can.
 
-What it says about payments comes from a core: the official SDK on a chain (`tests.rig.official`), or a book in memory
-(`tests.rig.book`). What goes wrong round it is said here.
+What it says about payments comes from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in memory
+(`tests.stand_ins.book`). What goes wrong round it is said here.
 """
 
 from __future__ import annotations

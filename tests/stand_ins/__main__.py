@@ -1,4 +1,4 @@
-"""`python -m tests.rig`: a chain that answers as Base, two facilitators and a rich buyer, until interrupted.
+"""`python -m tests.stand_ins`: a chain that answers as Base, two facilitators and a rich buyer, until interrupted.
 
 Prints the settings for `emds serve`, and what a client needs to pay.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import signal
 import threading
 
-from tests.rig.chain import BUYER, KEYS, Chain
-from tests.rig.facilitator import Facilitator
-from tests.rig.official import Official
+from tests.stand_ins.chain import BUYER, KEYS, Chain
+from tests.stand_ins.facilitator import Facilitator
+from tests.stand_ins.official import Official
 
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 

@@ -25,7 +25,7 @@ class Served:
         workers: int = 4,
         threads: int = 4,
         more: Sequence[str] = (),
-        app: str = "tests.rig.shop:served()",
+        app: str = "tests.stand_ins.shop:served()",
     ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
