@@ -105,9 +105,10 @@ def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
     estimates: dict[str, Estimate] = defaultdict(Estimate)
     for task in tasks:
         feed, source = feed_of(task.feed), sources()[task.feed.split(".")[0]]
-        today = clock.local_date(clock.now(), feed.tz)
+        now = clock.now()
+        today = clock.local_date(now, feed.tz)
         within = [day for day in days_of(task) if feed.out_of_reach(day.day, today) is None]
-        requests = feed.requests(within) if within else []
+        requests = feed.requests(within, now) if within else []
         own = estimates[task.feed]
         own.days += len(within)
         own.requests += len(requests)

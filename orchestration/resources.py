@@ -10,7 +10,7 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply, Session
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
-from warehouse import catalogue, layout
+from warehouse import catalogue, clock, layout
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
 from warehouse.market import Feed, Request
@@ -115,7 +115,7 @@ def _plan(recordings: Path | None) -> Plan:
 
 
 def _own_requests(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
-    return feed.requests(days)
+    return feed.requests(days, clock.now())
 
 
 def replay_plan(requests: Sequence[Request]) -> Plan:

@@ -157,8 +157,9 @@ class Feed:
     since: date
     """The first market day that it ever published."""
     publication: Publication
-    requests: Callable[[Sequence[MarketDay]], list[Request]]
-    """The questions for these market days (of `tz`); one may cover many days. Pure. Only days within reach are asked for."""
+    requests: Callable[[Sequence[MarketDay], int], list[Request]]
+    """`requests(days, now)`: the questions for these market days (of `tz`) at the instant `now` (Unix seconds); one may
+    cover many days. Pure. Only days within reach are asked for."""
     parse: Callable[[bytes, Request], Rows]
     """Every row that a body states, wherever it lies. Pure. Raises FeedError leaves, never anything else."""
     every_minutes: int

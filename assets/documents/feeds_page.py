@@ -13,7 +13,7 @@ from warehouse.market import Feed, Publication, Request, Source
 
 EXAMPLE = date(2026, 11, 18)
 """The market day whose addresses are shown, as they would be asked for at its own noon."""
-EXAMPLE_NOW = datetime(2026, 11, 18, 12, tzinfo=UTC).isoformat()
+EXAMPLE_NOW = int(datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp())
 
 HEAD = f"""# Feeds
 
@@ -40,7 +40,7 @@ COLUMNS = (
 
 
 def feeds_table(sources: Iterable[Source]) -> str:
-    """The whole page. Shows the addresses that `requests` gives at the present `clock.now()`."""
+    """The whole page, in Markdown."""
     return "\n".join([HEAD, *(_section(source) for source in sources)])
 
 
@@ -82,7 +82,7 @@ def _cells(feed: Feed) -> list[str]:
 def _questions(feed: Feed) -> list[Request]:
     """The first two of one day's requests: a border's or a region's siblings look alike. Some files are of past days only."""
     day = MarketDay(EXAMPLE, feed.tz)
-    return (feed.requests([day]) or feed.requests([day.next(-1)]))[:2]
+    return (feed.requests([day], EXAMPLE_NOW) or feed.requests([day.next(-1)], EXAMPLE_NOW))[:2]
 
 
 def _address(request: Request) -> str:

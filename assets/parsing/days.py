@@ -7,13 +7,12 @@ from datetime import date
 from itertools import groupby
 from math import inf
 
-from warehouse import clock
 from warehouse.clock import MarketDay
 
 
-def age(day: MarketDay) -> int:
-    """How many days ago a market day was: 0 today, -1 tomorrow."""
-    return (MarketDay.at(clock.now(), day.tz).day - day.day).days
+def age(day: MarketDay, now: int) -> int:
+    """How many days before the instant `now` a market day was: 0 today, -1 tomorrow."""
+    return (MarketDay.at(now, day.tz).day - day.day).days
 
 
 def runs(days: Sequence[MarketDay], longest: int, longest_s: float = inf) -> list[list[MarketDay]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import sys
 from collections.abc import Sequence
 from datetime import date
@@ -76,7 +75,6 @@ def _parse(args: argparse.Namespace) -> int:
 def _table(args: argparse.Namespace) -> int:
     from assets.documents import feeds_page  # it needs every source and the session: `parse` does without
 
-    os.environ["EMDS_NOW"] = feeds_page.EXAMPLE_NOW  # addresses change with a day's age: the page must not
     sys.stdout.write(feeds_page.feeds_table(sources().values()))
     return 0
 

@@ -65,10 +65,10 @@ def _requests(
     dataset: str,
     longest: int,
     facets: tuple[tuple[str, str], ...],
-) -> Callable[[Sequence[MarketDay]], list[Request]]:
+) -> Callable[[Sequence[MarketDay], int], list[Request]]:
     """Questions of at most `longest` days, so that one page holds the answer."""
 
-    def requests(days: Sequence[MarketDay]) -> list[Request]:
+    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
         return [_request(feed, dataset, facets, block) for block in runs(days, longest)]
 
     return requests

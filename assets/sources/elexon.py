@@ -168,7 +168,7 @@ def _refuse(problem: Mapping[str, Any]) -> NoReturn:
     raise FeedUnavailable(reason) if status == "429" or status.startswith("5") else FeedChanged(reason)
 
 
-def request_price(days: Sequence[MarketDay]) -> list[Request]:
+def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The market index between two instants: market days of London in UTC."""
     return [_price(block) for block in runs(days, LONGEST_PRICE)]
 
@@ -180,12 +180,12 @@ def _price(block: Sequence[MarketDay]) -> Request:
     return _request("elexon.price", "balancing/pricing/market-index", params, block)
 
 
-def request_demand(days: Sequence[MarketDay]) -> list[Request]:
+def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The outturn of settlement dates, both included."""
     return [_request("elexon.demand", "demand/outturn", _dates(block), block) for block in runs(days, LONGEST_DEMAND)]
 
 
-def request_interconnectors(days: Sequence[MarketDay]) -> list[Request]:
+def request_interconnectors(days: Sequence[MarketDay], now: int) -> list[Request]:
     """All interconnectors of settlement dates, both included; the endpoint ignores `from` and `to`."""
     path = "generation/outturn/interconnectors"
     return [_request("elexon.interconnectors", path, _dates(block), block) for block in runs(days, LONGEST_TIES)]

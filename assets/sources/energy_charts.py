@@ -112,7 +112,7 @@ def _refusal(detail: object) -> NotPublished | FeedChanged:
     return NotPublished(reason) if nothing else FeedChanged(f"refused: {reason}")
 
 
-def requests(days: Sequence[MarketDay]) -> list[Request]:
+def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone a request; bounds are local days, both included."""
     return [
         Request(

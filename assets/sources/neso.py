@@ -36,8 +36,8 @@ _FUELS = {
 }
 
 
-def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay]], list[Request]]:
-    def requests(days: Sequence[MarketDay]) -> list[Request]:
+def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
+    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
         return [_request(feed, product, block) for block in runs(days, LONGEST)]
 
     return requests

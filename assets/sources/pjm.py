@@ -10,7 +10,6 @@ from typing import Any
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import age, runs
 from assets.parsing.stamps import iso_instant
-from warehouse import clock
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
@@ -28,32 +27,37 @@ VERIFIED_AFTER = 8
 KEY = Secret("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
 
 
-def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Recent days from the unverified 5-minute prices, older ones from the verified."""
-    older = [d for d in days if _is_verified(d)]
-    recent = [d for d in days if not _is_verified(d)]
+    older = [d for d in days if _is_verified(d, now)]
+    recent = [d for d in days if not _is_verified(d, now)]
     return [
         *(
-            _request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, ("row_is_current", "TRUE"))
+            _request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, now, ("row_is_current", "TRUE"))
             for run in runs(older, LONGEST)
         ),
-        *(_request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run) for run in runs(recent, LONGEST)),
+        *(
+            _request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run, now)
+            for run in runs(recent, LONGEST)
+        ),
     ]
 
 
-def _is_verified(day: MarketDay) -> bool:
-    return age(day) >= VERIFIED_AFTER
+def _is_verified(day: MarketDay, now: int) -> bool:
+    return age(day, now) >= VERIFIED_AFTER
 
 
-def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Day-ahead prices, a run of at most 31 days at a time."""
-    return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run) for run in runs(days, LONGEST)]
+    return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run, now) for run in runs(days, LONGEST)]
 
 
-def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], *more: tuple[str, str]) -> Request:
+def _request(
+    feed: str, product: str, price: str, run: Sequence[MarketDay], now: int, *more: tuple[str, str]
+) -> Request:
     """One run of days in prevailing Eastern time; the range's end is inclusive."""
     params = (
-        ("rowCount", str(_page_size(run))),
+        ("rowCount", str(_page_size(run, now))),
         ("startRow", "1"),
         ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
         ("pnode_id", str(PNODE)),
@@ -65,9 +69,9 @@ def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], *mor
     )
 
 
-def _page_size(run: Sequence[MarketDay]) -> int:
+def _page_size(run: Sequence[MarketDay], now: int) -> int:
     """Data Miner may answer a question that it has seen before as it did then; while rows are still to come, each is a new one."""
-    return PAGE if age(run[-1]) > 0 else PAGE - clock.now() // 60 % 1000
+    return PAGE if age(run[-1], now) > 0 else PAGE - now // 60 % 1000
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:

@@ -13,7 +13,7 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport, retry_after
 from assets.ingest.runs import ingest_days, reparse_days
-from warehouse import health, raw, series
+from warehouse import clock, health, raw, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
@@ -36,7 +36,7 @@ def parse(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def one_a_day(days: Sequence[MarketDay]) -> list[Request]:
+def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
     return [Request("test.demand", f"https://example.org/{d}", days=(d.day,), ext="txt") for d in days]
 
 
@@ -92,7 +92,7 @@ def pipeline(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed 
         {feed.id: 1},
         {"test"},
         Publisher(answers),
-        lambda f, d: f.requests(d),
+        lambda f, d: f.requests(d, clock.now()),
     )
 
 
@@ -216,10 +216,10 @@ def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: st
 
 @pytest.mark.usefixtures("at_noon")
 def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path: Path) -> None:
-    def keyed(days: Sequence[MarketDay]) -> list[Request]:
+    def keyed(days: Sequence[MarketDay], now: int) -> list[Request]:
         secrets = (Secret("query", "key", ("X_KEY",)),)
         open_to_all = Request("test.demand", "https://example.org/open", days=(DAY,), zone="GB")
-        return [replace(r, zone=zone, secrets=secrets) for zone in ("GB", "FR") for r in one_a_day(days)] + [
+        return [replace(r, zone=zone, secrets=secrets) for zone in ("GB", "FR") for r in one_a_day(days, now)] + [
             open_to_all
         ]
 
@@ -284,10 +284,10 @@ def _scaled(rows: Rows) -> Rows:
 @pytest.mark.usefixtures("at_noon")
 def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     def follow(body: bytes, request: Request) -> list[Request]:
-        return one_a_day([MarketDay(DAY, FEED.tz)]) * 2 if request.kind == "listing" else []
+        return one_a_day([MarketDay(DAY, FEED.tz)], clock.now()) * 2 if request.kind == "listing" else []
 
     listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
-    feed = replace(FEED, requests=lambda days: [listing], follow=follow)
+    feed = replace(FEED, requests=lambda days, now: [listing], follow=follow)
     of = pipeline(tmp_path, {DAY: whole(0, 30)}, feed)
     report = run(of)
     assert of.session.asked == 2  # type: ignore[attr-defined]
@@ -297,11 +297,11 @@ def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("at_noon")
 def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: Path) -> None:
     def follow(body: bytes, request: Request) -> list[Request]:
-        files = [replace(r, once=True) for r in one_a_day([MarketDay(DAY, FEED.tz)])]
+        files = [replace(r, once=True) for r in one_a_day([MarketDay(DAY, FEED.tz)], clock.now())]
         return files if request.kind == "listing" else []
 
     listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
-    of = pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, requests=lambda days: [listing], follow=follow))
+    of = pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, requests=lambda days, now: [listing], follow=follow))
     first, again = run(of), run(of)
     assert of.session.asked == 3  # type: ignore[attr-defined]
     assert again.days == first.days
@@ -361,8 +361,8 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
 
 @pytest.mark.usefixtures("at_noon")
 def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
-    def two_parts(days: Sequence[MarketDay]) -> list[Request]:
-        (whole_day,) = one_a_day(days)
+    def two_parts(days: Sequence[MarketDay], now: int) -> list[Request]:
+        (whole_day,) = one_a_day(days, now)
         return [whole_day, replace(whole_day, part="b", days=(date(2026, 6, 1), DAY))]
 
     of = pipeline(

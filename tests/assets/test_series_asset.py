@@ -14,7 +14,7 @@ import pytest
 from assets.feeds import asset_key, series_asset
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
-from warehouse import artefact, series
+from warehouse import artefact, clock, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
 from warehouse.market import Feed, Metric, Publication, Request, Source
@@ -37,7 +37,7 @@ def parse(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def one_a_day(days: Sequence[MarketDay]) -> list[Request]:
+def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
     return [Request("neso.test", f"https://example.org/{d}", days=(d.day,)) for d in days]
 
 
@@ -81,7 +81,14 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
     monkeypatch.setenv("EMDS_NOW", "2026-02-11T12:00:00Z")
     storage = Folder(tmp_path)
     return PipelineContext(
-        storage, "simulated", {"neso": SOURCE}, (), {FEED.id: 1}, {"neso"}, Publisher(), lambda f, d: f.requests(d)
+        storage,
+        "simulated",
+        {"neso": SOURCE},
+        (),
+        {FEED.id: 1},
+        {"neso"},
+        Publisher(),
+        lambda f, d: f.requests(d, clock.now()),
     )
 
 

@@ -28,7 +28,7 @@ from assets.ingest.runs import ingest_days
 from assets.simulated import Simulated
 from assets.sources import feed as feed_of
 from assets.sources import sources
-from warehouse import monthfile, series
+from warehouse import clock, monthfile, series
 from warehouse.clock import DAY, MarketDay, Window, local_date
 from warehouse.errors import FeedError
 from warehouse.market import Feed, Request
@@ -106,7 +106,7 @@ def backfill(feeds: Sequence[Feed], count: int) -> tuple[float, float]:
                     {feed.id: 1},
                     set(known),
                     documents,
-                    lambda f, d: f.requests(d),
+                    lambda f, d: f.requests(d, clock.now()),
                 )
                 seconds = sum(
                     _timed(partial(ingest_days, pipeline, feed, block), time.process_time) for block in blocks

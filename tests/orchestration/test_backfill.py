@@ -15,6 +15,7 @@ from orchestration import backfill
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint, unfinished
 from orchestration.progress import end_report
+from warehouse import clock
 from warehouse.errors import StorageError
 from warehouse.storage import Folder
 
@@ -73,7 +74,7 @@ def test_a_dry_run_counts_requests_and_their_least_time() -> None:
     tasks = backfill.plan([FEED], date(2026, 1, 1), date(2026, 3, 1))
     source = sources()["neso"]
     pause = max(60 / source.requests_per_minute, source.min_interval_s)
-    requests = sum(len(FEED.requests(backfill.days_of(task))) for task in tasks)
+    requests = sum(len(FEED.requests(backfill.days_of(task), clock.now())) for task in tasks)
     assert backfill.estimate(tasks) == {FEED.id: backfill.Estimate(60, requests, 0, pytest.approx(pause * requests))}
 
 

@@ -11,7 +11,7 @@ from assets.ingest.context import PipelineContext
 from assets.sources import feeds, sources
 from orchestration import gaps
 from orchestration.backfill import Task
-from warehouse import series
+from warehouse import clock, series
 from warehouse.clock import MarketDay
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
@@ -38,7 +38,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
 
     known = sources()
     return PipelineContext(
-        storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d)
+        storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d, clock.now())
     )
 
 

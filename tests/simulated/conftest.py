@@ -12,6 +12,7 @@ import pytest
 
 from assets.simulated.answer import Answer
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedError, NotPublished
 from warehouse.market import Request
@@ -27,7 +28,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
         product = feed(feed_id)
         answer = import_module(f"assets.simulated.{product.source}").answer
         rows, refused = Rows(), []
-        queue = product.requests(days)
+        queue = product.requests(days, clock.now())
         while queue:
             request = queue.pop(0)
             reply: Answer = answer(request, instant(now))

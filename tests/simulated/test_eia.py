@@ -60,7 +60,9 @@ def test_the_mix_is_the_grids(day, ask):
 
 def test_hours_are_null_until_their_authority_reports(ask):
     day, now = MarketDay(date(2026, 11, 20), "UTC"), "2026-11-20T12:20:00Z"
-    page = json.loads(eia.answer(feed("eia.demand").requests([day])[0], instant(now)).body)["response"]["data"]
+    page = json.loads(eia.answer(feed("eia.demand").requests([day], instant(now))[0], instant(now)).body)["response"][
+        "data"
+    ]
     newest = {row["respondent"]: row["value"] for row in page if row["period"] == "2026-11-20T11"}
     assert newest["CISO"] is not None
     assert newest["SWPP"] is None

@@ -17,6 +17,7 @@ from assets.simulated.ercot import dashboards, prices
 from assets.simulated.ercot import documents as _ercot_documents
 from assets.sources import feed
 from assets.sources.ercot import TIES, TZ
+from warehouse import clock
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, local_date
 from warehouse.errors import NotPublished
 from warehouse.market import Request
@@ -108,7 +109,7 @@ def test_the_auction_is_out_half_past_noon_of_the_day_before(later, monkeypatch,
     tomorrow = MarketDay(local_date(ORDINARY.start, TZ), TZ).next()
     if later:  # Nobody asks the keyed API about tomorrow: its days are asked for by a clock two months on.
         monkeypatch.setenv("EMDS_NOW", iso(tomorrow.end + later))
-        (request,) = feed("ercot.spp_da").requests([tomorrow])
+        (request,) = feed("ercot.spp_da").requests([tomorrow], clock.now())
         early, late = (ercot.answer(request, instant(f"2026-11-20T12:{m}:00-06:00")).body for m in (32, 33))
         with pytest.raises(NotPublished):
             feed("ercot.spp_da").parse(early, request)
@@ -201,7 +202,7 @@ def test_a_zip_is_asked_for_and_read_in_under_two_milliseconds(monkeypatch):
     """A backfill of 35 days asks for some 3,000 of them."""
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
     product, now, begun = feed("ercot.spp_rt"), instant("2026-11-20T18:00:00Z"), time.process_time()
-    (listing,) = product.requests([ORDINARY.next(-2), ORDINARY.next(-1)])
+    (listing,) = product.requests([ORDINARY.next(-2), ORDINARY.next(-1)], now)
     requests = product.follow(ercot.answer(listing, now).body, listing)
     rows = sum(len(product.parse(ercot.answer(request, now).body, request)) for request in requests)
     assert rows == len(requests) == 192

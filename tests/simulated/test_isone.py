@@ -10,6 +10,7 @@ import pytest
 
 from assets.simulated import grid, isone
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import HOUR, MarketDay, instant
 from warehouse.market import Request
 
@@ -88,7 +89,7 @@ def test_the_auction_is_out_after_one_in_the_afternoon(ask):
 
 def test_the_first_hour_comes_as_an_object(ask):
     day = MarketDay(date(2026, 11, 20), TZ)
-    request = feed("isone.load").requests([day])[0]
+    request = feed("isone.load").requests([day], clock.now())[0]
     document = json.loads(isone.answer(request, day.start + HOUR + 1600).body)
     assert isinstance(document["HourlySystemLoads"]["HourlySystemLoad"], dict)
     assert len(ask("isone.load", [day], "2026-11-20T01:30:00-05:00")[0]) == 1 + 17

@@ -11,6 +11,7 @@ import pytest
 from assets.simulated import grid, pjm
 from assets.sources import feed
 from assets.sources.pjm import API, TZ
+from warehouse import clock
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, market_days
 from warehouse.market import Request
 
@@ -104,7 +105,7 @@ def test_a_ranges_end_is_included(span, count):
 
 def test_pages_follow_each_other_and_repeat_the_question(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T17:00:00Z")
-    (request,) = feed("pjm.lmp_da").requests(market_days(date(2026, 10, 1), date(2026, 10, 4), TZ))
+    (request,) = feed("pjm.lmp_da").requests(market_days(date(2026, 10, 1), date(2026, 10, 4), TZ), clock.now())
     params = tuple((name, "40" if name == "rowCount" else value) for name, value in request.params)
     queue, sizes = [Request(request.feed, request.url, params, request.days)], []
     while queue:

@@ -173,4 +173,6 @@ def test_every_request_of_a_poll_is_answered(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", now)
     day = MarketDay(date(2026, 11, 20), TZ)
     for product in ("spp.lmp_rt", "spp.load", "spp.interchange", "spp.lmp_da", "spp.load_hourly"):
-        assert all(spp.answer(request, instant(now)).status == 200 for request in feed(product).requests([day]))
+        assert all(
+            spp.answer(request, instant(now)).status == 200 for request in feed(product).requests([day], instant(now))
+        )

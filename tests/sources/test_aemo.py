@@ -11,6 +11,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.aemo import SOURCE
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
@@ -367,7 +368,7 @@ def today(monkeypatch):
 
 
 def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz))
+    return found.requests(market_days(first, last or first, found.tz), clock.now())
 
 
 @pytest.mark.parametrize("day", [date(2026, 11, 19), date(2026, 11, 20)])

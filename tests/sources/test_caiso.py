@@ -11,6 +11,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.caiso.oasis import parse_lmp
+from warehouse import clock
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -192,7 +193,7 @@ def test_another_market_run_interval_or_column_is_a_changed_feed(text):
     ],
 )
 def test_oasis_is_asked_for_spans_of_at_most_31_days(found, first, last, spans):
-    requests = found.requests(market_days(first, last, found.tz))
+    requests = found.requests(market_days(first, last, found.tz), clock.now())
     assert [(r.params[-2][1], r.params[-1][1]) for r in requests] == spans
     assert {r.url for r in requests} == {"https://oasis.caiso.com/oasisapi/SingleZip"}
     query = ("PRC_INTVL_LMP", "3", "RTM") if found is LMP_RT else ("PRC_LMP", "12", "DAM")
@@ -205,14 +206,14 @@ def test_oasis_is_asked_for_spans_of_at_most_31_days(found, first, last, spans):
 @pytest.mark.parametrize(("found", "file"), [(DEMAND, "demand.csv"), (FUELSOURCE, "fuelsource.csv")])
 def test_outlook_is_asked_for_a_file_a_day_with_a_cache_buster(found, file):
     past, spring, today = (
-        found.requests(market_days(day, day, found.tz))[0]
+        found.requests(market_days(day, day, found.tz), clock.now())[0]
         for day in (date(2026, 11, 1), date(2026, 3, 8), date(2026, 11, 20))
     )
     assert past.url == f"https://www.caiso.com/outlook/history/20261101/{file}"
     assert spring.url == f"https://www.caiso.com/outlook/history/20260308/{file}"
     assert today.url == f"https://www.caiso.com/outlook/current/{file}"
     assert past.params == today.params == (("_", str(instant("2026-11-20T18:00:00Z"))),)
-    month = found.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz))
+    month = found.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz), clock.now())
     assert [r.days for r in month] == [(d.day,) for d in market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz)]
 
 

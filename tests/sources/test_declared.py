@@ -10,6 +10,7 @@ import pytest
 
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
+from warehouse import clock
 from warehouse.clock import MarketDay, market_days
 from warehouse.market import Feed, Metric, Source
 from warehouse.zones import ZONES
@@ -102,7 +103,7 @@ ASKED = [
 @pytest.mark.parametrize(("one", "which"), ASKED)
 def test_what_a_feed_asks_is_its_publishers_and_asked_once(one: Feed, which: str) -> None:
     days = [MarketDay(day, one.tz) for day in DAYS[which]]
-    requests = one.requests(days)
+    requests = one.requests(days, clock.now())
     terms = source(one.source)
     assert len(set(requests)) == len(requests), "asks twice for one file"
     for request in requests:
@@ -128,12 +129,12 @@ ERCOT_KEYED = {"ERCOT_API_KEY", "ERCOT_USERNAME", "ERCOT_PASSWORD"}
 @pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
 def test_a_month_of_days_is_asked_for_in_few_requests_or_one_a_day(one: Feed) -> None:
     days = market_days(date(2026, 4, 1), date(2026, 4, 30), one.tz)
-    siblings = max(1, len(one.requests(days[:1])))
-    assert len(one.requests(days)) <= siblings * len(days)
-    assert one.requests([]) == []
+    siblings = max(1, len(one.requests(days[:1], clock.now())))
+    assert len(one.requests(days, clock.now())) <= siblings * len(days)
+    assert one.requests([], clock.now()) == []
 
 
 @pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
 def test_the_order_and_repetition_of_days_change_nothing(one: Feed) -> None:
     days = market_days(date(2026, 4, 1), date(2026, 4, 5), one.tz)
-    assert set(one.requests([*reversed(days), days[0]])) == set(one.requests(days))
+    assert set(one.requests([*reversed(days), days[0]], clock.now())) == set(one.requests(days, clock.now()))

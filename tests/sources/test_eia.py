@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -180,7 +181,7 @@ def test_refusals_have_their_type_and_never_the_key():
 
 
 def test_a_cut_answer_leads_to_its_next_page():
-    (asked,) = DEMAND.requests([MarketDay(date(2026, 11, 20), "UTC")])
+    (asked,) = DEMAND.requests([MarketDay(date(2026, 11, 20), "UTC")], clock.now())
     page = json.dumps(answer([region("2026-11-20T08", 1)] * 3, 7, warnings=WARNING)).encode()
     (further,) = DEMAND.follow(page, asked)
     assert dict(further.params) == {**dict(asked.params), "offset": "3"}
@@ -191,7 +192,7 @@ def test_a_cut_answer_leads_to_its_next_page():
 
 
 def test_the_recorded_cut_answer_leads_on(recordings):
-    (asked,) = GENERATION.requests([MarketDay(date(2023, 1, 1), "UTC")])
+    (asked,) = GENERATION.requests([MarketDay(date(2023, 1, 1), "UTC")], clock.now())
     (further,) = GENERATION.follow((recordings / "eia/fuel-type-data_20230101_offset0.json").read_bytes(), asked)
     assert dict(further.params)["offset"] == "5000"
 
@@ -205,7 +206,7 @@ def test_the_recorded_cut_answer_leads_on(recordings):
     ],
 )
 def test_requests_agree_with_the_recorded_ones(found, file, day, recorded):
-    (request,) = found.requests([MarketDay(day, "UTC")])
+    (request,) = found.requests([MarketDay(day, "UTC")], clock.now())
     told = urlsplit(recorded(file)["request_url"])
     assert request.url == f"{told.scheme}://{told.netloc}{told.path}"
     wanted = {name: value for name, value in parse_qsl(told.query) if name != "api_key"}
@@ -216,7 +217,7 @@ def test_requests_agree_with_the_recorded_ones(found, file, day, recorded):
 
 @pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
 def test_a_day_is_asked_for_to_its_last_hours_end(day):
-    (request,) = DEMAND.requests([MarketDay(day, "UTC")])
+    (request,) = DEMAND.requests([MarketDay(day, "UTC")], clock.now())
     params = dict(request.params)
     assert (params["start"], params["end"]) == (str(day), str(date.fromordinal(day.toordinal() + 1)))
     assert (params["facets[type][0]"], params["length"], params["frequency"]) == ("D", "5000", "hourly")
@@ -233,9 +234,9 @@ def test_a_day_is_asked_for_to_its_last_hours_end(day):
 
 def test_a_month_is_asked_for_in_pieces_that_one_page_holds():
     month = market_days(date(2026, 10, 1), date(2026, 10, 31), "UTC")
-    assert [(len(r.days), dict(r.params)["start"]) for r in DEMAND.requests(month)] == [
+    assert [(len(r.days), dict(r.params)["start"]) for r in DEMAND.requests(month, clock.now())] == [
         (28, "2026-10-01"),
         (3, "2026-10-29"),
     ]
-    assert [len(r.days) for r in INTERCHANGE.requests(month)] == [3] * 10 + [1]
-    assert [len(r.days) for r in GENERATION.requests(month)] == [12, 12, 7]
+    assert [len(r.days) for r in INTERCHANGE.requests(month, clock.now())] == [3] * 10 + [1]
+    assert [len(r.days) for r in GENERATION.requests(month, clock.now())] == [12, 12, 7]

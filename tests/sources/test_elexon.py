@@ -9,6 +9,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.elexon import SOURCE, TIES
+from warehouse import clock
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -222,7 +223,7 @@ def test_what_is_no_market_index_fails_by_type(document, failure):
 
 
 def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz))
+    return found.requests(market_days(first, last or first, found.tz), clock.now())
 
 
 @pytest.mark.parametrize(

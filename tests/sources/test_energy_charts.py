@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
 from warehouse.market import Request
@@ -142,7 +143,7 @@ def test_without_a_zone_nothing_is_guessed():
 
 
 def test_zones_are_asked_for_by_local_days_both_included():
-    requests = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz))
+    requests = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz), clock.now())
     assert {r.zone: r.params[0] for r in requests} == {
         zone: ("bzn", name)
         for zone, name in [
@@ -163,7 +164,7 @@ def test_zones_are_asked_for_by_local_days_both_included():
 
 def test_a_recorded_request_is_the_one_that_we_send(recorded):
     url = recorded("energy_charts/price_DE-LU_2024-12-10_hourly_pretty.json")["request_url"]
-    request = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz))[0]
+    request = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz), clock.now())[0]
     assert url == request.url + "?" + "&".join("=".join(pair) for pair in request.params)
 
 
@@ -176,6 +177,6 @@ def test_a_recorded_request_is_the_one_that_we_send(recorded):
     ],
 )
 def test_a_day_and_a_month_are_one_question_a_zone(first, last):
-    requests = PRICE.requests(market_days(first, last, PRICE.tz))
+    requests = PRICE.requests(market_days(first, last, PRICE.tz), clock.now())
     assert len(requests) == len(PRICE.zones)
     assert {r.params[1:] for r in requests} == {(("start", str(first)), ("end", str(last)))}

@@ -13,6 +13,7 @@ import pytest
 from assets.sources import feed
 from assets.sources.entsoe import SOURCE
 from assets.sources.entsoe.areas import BORDERS, EIC
+from warehouse import clock
 from warehouse.clock import instant, iso, market_days
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -491,7 +492,7 @@ def test_a_zipped_answer_is_opened():
 
 
 def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz))
+    return found.requests(market_days(first, last or first, found.tz), clock.now())
 
 
 def params(url):

@@ -10,6 +10,7 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -209,7 +210,7 @@ def test_a_listing_that_we_cannot_read_is_a_changed_feed(body):
 
 def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
     for found, report in ((SPP_RT, "12301"), (SPP_DA, "12331")):
-        (request,) = found.requests(market_days(AUTUMN, date(2026, 11, 20), found.tz))
+        (request,) = found.requests(market_days(AUTUMN, date(2026, 11, 20), found.tz), clock.now())
         assert (request.url, request.params) == (
             "https://www.ercot.com/misapp/servlets/IceDocListJsonWS",
             (("reportTypeId", report),),
@@ -227,7 +228,7 @@ def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
     ],
 )
 def test_the_keyed_api_is_asked_for_runs_of_days(found, path, first, last, size):
-    (request,) = found.requests(market_days(first, last, found.tz))
+    (request,) = found.requests(market_days(first, last, found.tz), clock.now())
     assert request.url == f"https://api.ercot.com/api/public-reports/{path}"
     assert request.params == (
         ("deliveryDateFrom", str(first)),
@@ -240,7 +241,7 @@ def test_the_keyed_api_is_asked_for_runs_of_days(found, path, first, last, size)
 
 
 def test_a_month_across_the_end_of_the_listings_is_asked_for_in_two():
-    requests = SPP_DA.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), SPP_DA.tz))
+    requests = SPP_DA.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), SPP_DA.tz), clock.now())
     assert [(r.kind, len(r.days)) for r in requests] == [("listing", 11), ("rows", 20)]
 
 
@@ -249,7 +250,7 @@ def test_a_month_across_the_end_of_the_listings_is_asked_for_in_two():
 )
 def test_requests_are_those_that_were_recorded(file, recorded):
     entry = recorded(file)
-    (request,) = SPP_DA.requests([MarketDay(date.fromisoformat(entry["day"]), SPP_DA.tz)])
+    (request,) = SPP_DA.requests([MarketDay(date.fromisoformat(entry["day"]), SPP_DA.tz)], clock.now())
     assert request.url + "?" + "&".join("=".join(pair) for pair in request.params) == entry["request_url"]
 
 
@@ -258,7 +259,7 @@ def page(current: int, pages: int) -> bytes:
 
 
 def test_pages_are_followed_to_the_last():
-    (first,) = SPP_RT.requests(market_days(SPRING, SPRING, SPP_RT.tz))
+    (first,) = SPP_RT.requests(market_days(SPRING, SPRING, SPP_RT.tz), clock.now())
     (second,) = SPP_RT.follow(page(1, 2), first)
     assert second.params == (*first.params, ("page", "2"))
     assert second.secrets == first.secrets
@@ -376,11 +377,11 @@ def test_a_dashboard_is_asked_once_whatever_the_days(found, name):
         (ORDINARY, ORDINARY),
         (date(2026, 10, 1), date(2026, 10, 31)),
     ):
-        (request,) = found.requests(market_days(first, last, found.tz))
+        (request,) = found.requests(market_days(first, last, found.tz), clock.now())
         assert request.url == f"https://www.ercot.com/api/1/services/read/dashboards/{name}.json"
         assert request.params == ()
         assert len(request.days) == (last - first).days + 1
-    assert found.requests([]) == []
+    assert found.requests([], clock.now()) == []
 
 
 @pytest.mark.parametrize("found", [PRICES, LOAD, HOURLY, TIES])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.documents.feeds_page import COLUMNS, EXAMPLE_NOW, feeds_table
+from assets.documents.feeds_page import COLUMNS, feeds_table
 from assets.fetch.credentials import names_of
 from assets.sources import feeds, sources
 
@@ -14,8 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "feeds.md"
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("EMDS_NOW", EXAMPLE_NOW)
+def table() -> str:
     return feeds_table(sources().values())
 
 

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
@@ -246,9 +247,9 @@ SERVICE = "https://webservices.iso-ne.com/api/v1.1"
 
 @pytest.mark.parametrize("day", [date(2026, 3, 8), date(2025, 11, 2), date(2024, 3, 9)])
 def test_a_day_is_asked_for_at_the_hub(day):
-    (request,) = DA.requests([MarketDay(day, TZ)])
+    (request,) = DA.requests([MarketDay(day, TZ)], clock.now())
     assert request.url == f"{SERVICE}/hourlylmp/da/final/day/{day:%Y%m%d}/location/4000.json"
-    assert [r.url for r in LOAD.requests([MarketDay(day, TZ)])] == [
+    assert [r.url for r in LOAD.requests([MarketDay(day, TZ)], clock.now())] == [
         f"{SERVICE}/hourlysysload/day/{day:%Y%m%d}",
         f"{SERVICE}/fiveminutesystemload/day/{day:%Y%m%d}",
     ]
@@ -259,7 +260,7 @@ def test_a_day_is_asked_for_at_the_hub(day):
 
 def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00-05:00")
-    requests = RT.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ))
+    requests = RT.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ), clock.now())
     assert [r.url.removeprefix(f"{SERVICE}/fiveminutelmp/") for r in requests] == [
         "final/day/20261115/location/4000.json",
         "final/day/20261116/location/4000.json",
@@ -272,7 +273,7 @@ def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
 
 
 def test_flows_are_asked_for_border_by_border():
-    requests = FLOWS.requests([MarketDay(date(2025, 3, 26), TZ)])
+    requests = FLOWS.requests([MarketDay(date(2025, 3, 26), TZ)], clock.now())
     assert [(r.method, r.url, r.part) for r in requests] == [
         ("POST", "https://www.iso-ne.com/ws/wsclient", border) for border in ("CA-NB", "CA-QC", "US-NY")
     ]
@@ -285,5 +286,5 @@ def test_flows_are_asked_for_border_by_border():
 
 def test_a_month_is_a_question_a_day():
     month = market_days(date(2026, 10, 1), date(2026, 10, 31), TZ)
-    assert len({r.url for r in DA.requests(month)}) == 31
-    assert len(FLOWS.requests(month)) == 93
+    assert len({r.url for r in DA.requests(month, clock.now())}) == 31
+    assert len(FLOWS.requests(month, clock.now())) == 93

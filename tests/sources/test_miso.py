@@ -10,6 +10,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.miso import SOURCE
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market import Request
@@ -386,7 +387,7 @@ def test_live_answers_are_asked_for_once_whatever_the_days(found, path):
         (ORDINARY, ORDINARY),
         (date(2026, 10, 1), date(2026, 10, 31)),
     ):
-        (request,) = found.requests(market_days(first, last, found.tz))
+        (request,) = found.requests(market_days(first, last, found.tz), clock.now())
         assert request.url == f"https://public-api.misoenergy.org/api/{path}"
         assert request.params == ()
         assert len(request.days) == (last - first).days + 1
@@ -410,10 +411,10 @@ def test_live_answers_are_asked_for_once_whatever_the_days(found, path):
     ],
 )
 def test_daily_files_are_asked_for_by_name(found, day, name):
-    (request,) = found.requests([MarketDay(day, found.tz)])
+    (request,) = found.requests([MarketDay(day, found.tz)], clock.now())
     assert request.url == f"https://docs.misoenergy.org/marketreports/{name}"
     assert request.days == (day,)
-    month = found.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz))
+    month = found.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz), clock.now())
     assert len({r.url for r in month}) == 31
 
 
@@ -429,7 +430,7 @@ def test_daily_files_are_asked_for_by_name(found, day, name):
 def test_requests_are_those_that_were_recorded(file, recorded):
     entry = recorded(file)
     found = feed(entry["feed"])
-    (request,) = found.requests([MarketDay(date.fromisoformat(entry["day"]), found.tz)])
+    (request,) = found.requests([MarketDay(date.fromisoformat(entry["day"]), found.tz)], clock.now())
     assert request.url == entry["request_url"]
 
 

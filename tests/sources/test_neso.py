@@ -9,6 +9,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.neso import SOURCE
+from warehouse import clock
 from warehouse.clock import market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -18,7 +19,7 @@ INTENSITY, GENERATION = feed("neso.carbon_intensity"), feed("neso.generation")
 
 
 def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz))
+    return found.requests(market_days(first, last or first, found.tz), clock.now())
 
 
 def read(found, document):
@@ -105,7 +106,7 @@ def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers():
 
 def test_days_apart_are_asked_for_apart():
     days = market_days(date(2026, 10, 1), date(2026, 10, 3), "UTC")
-    assert len(INTENSITY.requests([days[2], days[0]])) == 2
+    assert len(INTENSITY.requests([days[2], days[0]], clock.now())) == 2
 
 
 def test_the_recorded_request_is_the_one_that_we_send_but_for_its_lost_last_half_hour(recorded):

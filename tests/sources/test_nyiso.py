@@ -11,6 +11,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.nyiso import LOAD_ZONES, TIES
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
@@ -237,13 +238,13 @@ def test_a_day_is_one_file(day):
         (LOAD, "RT_ACTUAL_LOAD", "pal"),
         (FLOWS, "INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"),
     ):
-        (request,) = found.requests([MarketDay(day, found.tz)])
+        (request,) = found.requests([MarketDay(day, found.tz)], clock.now())
         assert request.url == f"{POSTINGS}/{folder}/CSV/{day:%Y/%m/%d}/{file}-{day:%Y%m%d}.csv"
         assert (request.params, request.days, request.kind) == ((), (day,), "rows")
 
 
 def test_a_month_of_old_real_time_prices_is_asked_for_once():
-    requests = RT.requests(market_days(date(2025, 10, 30), date(2025, 12, 7), RT.tz))
+    requests = RT.requests(market_days(date(2025, 10, 30), date(2025, 12, 7), RT.tz), clock.now())
     assert [r.url for r in requests] == [
         "http://mis.nyiso.com/public/csv/realtime/20251001realtime_zone_csv.zip",
         "http://mis.nyiso.com/public/csv/realtime/20251101realtime_zone_csv.zip",
@@ -256,5 +257,5 @@ def test_a_month_of_old_real_time_prices_is_asked_for_once():
 
 
 def test_a_month_of_load_is_a_file_a_day():
-    requests = LOAD.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), LOAD.tz))
+    requests = LOAD.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), LOAD.tz), clock.now())
     assert len({r.url for r in requests}) == 31

@@ -10,6 +10,7 @@ import pytest
 
 from assets.sources import feed
 from assets.sources.pjm import SOURCE
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -130,7 +131,7 @@ def test_no_rows_yet_is_nothing_published():
 
 
 def test_pages_are_followed_until_totalrows_are_there():
-    (first,) = DA.requests([MarketDay(FIRST, DA.tz)])
+    (first,) = DA.requests([MarketDay(FIRST, DA.tz)], clock.now())
     two = [item("2026-10-01T04:00:00"), item("2026-10-01T05:00:00")]
     (second,) = DA.follow(page(two, 3), first)
     assert dict(second.params) == {**dict(first.params), "startRow": "3"}
@@ -153,7 +154,7 @@ def test_pages_are_followed_until_totalrows_are_there():
 )
 def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
     for found, product, price in ((DA, "da_hrl_lmps", "total_lmp_da"), (RT, "rt_fivemin_hrl_lmps", "total_lmp_rt")):
-        (request,) = found.requests(market_days(first, last, found.tz))
+        (request,) = found.requests(market_days(first, last, found.tz), clock.now())
         assert request.url == f"https://api.pjm.com/api/v1/{product}"
         assert dict(request.params) == {
             "rowCount": "50000",
@@ -171,7 +172,7 @@ def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
     entry = recorded("pjm/da_hrl_lmps_zones_20260609.json")
     url, _, query = entry["request_url"].partition(" (")[0].partition("?")
     asked = dict(parse_qsl(query))
-    (request,) = DA.requests([MarketDay(date.fromisoformat(entry["day"]), DA.tz)])
+    (request,) = DA.requests([MarketDay(date.fromisoformat(entry["day"]), DA.tz)], clock.now())
     ours = dict(request.params)
     assert request.url == url
     assert {name: ours[name] for name in ("startRow", "fields", "datetime_beginning_ept")} == {
@@ -181,19 +182,19 @@ def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
 
 def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_one(monkeypatch):
     days = market_days(date(2026, 11, 11), date(2026, 11, 20), RT.tz)
-    verified, recent = RT.requests(days)
+    verified, recent = RT.requests(days, clock.now())
     assert verified.url.endswith("/rt_fivemin_hrl_lmps")
     assert verified.days == (date(2026, 11, 11), date(2026, 11, 12))
     assert recent.url.endswith("/rt_unverified_fivemin_lmps")
     assert len(recent.days) == 8
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:05:00Z")
-    verified_later, later = RT.requests(days)
+    verified_later, later = RT.requests(days, clock.now())
     assert verified_later == verified
     assert dict(later.params)["rowCount"] != dict(recent.params)["rowCount"]
 
 
 def test_the_key_is_never_part_of_the_address_and_the_prices_are_withheld():
-    (request,) = RT.requests([MarketDay(FIRST, RT.tz)])
+    (request,) = RT.requests([MarketDay(FIRST, RT.tz)], clock.now())
     assert [(s.where, s.name, s.env) for s in request.secrets] == [
         ("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
     ]

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
+from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days, utc
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
@@ -188,7 +189,8 @@ def test_a_recorded_interval_is_among_its_days_files(recorded):
     for name in ("202503310840", "202503310850"):
         url = recorded(f"spp/RTBM-LMP-SL-{name}.csv")["request_url"]
         assert url in {
-            f"{r.url}?path={dict(r.params)['path']}" for r in RT.requests([MarketDay(date(2025, 3, 31), TZ)])
+            f"{r.url}?path={dict(r.params)['path']}"
+            for r in RT.requests([MarketDay(date(2025, 3, 31), TZ)], clock.now())
         }
 
 
@@ -201,13 +203,13 @@ def test_a_recorded_interval_is_among_its_days_files(recorded):
     ],
 )
 def test_a_past_day_has_a_file_for_every_interval(noon, day, count, some):
-    found = paths(RT.requests([MarketDay(day, TZ)]))
+    found = paths(RT.requests([MarketDay(day, TZ)], clock.now()))
     assert len(found) == len(set(found)) == count
     assert {f"/{day:%Y/%m}/By_Interval/{day:%d}/RTBM-LMP-SL-{stamp}.csv" for stamp in some} <= set(found)
 
 
 def test_a_poll_asks_for_the_newest_intervals_and_some_older_ones(noon):
-    found = paths(RT.requests([MarketDay(date(2026, 11, 20), TZ)]))
+    found = paths(RT.requests([MarketDay(date(2026, 11, 20), TZ)], clock.now()))
     assert found[-3:] == [f"/2026/11/By_Interval/20/RTBM-LMP-SL-20261120{end}.csv" for end in ("1150", "1155", "1200")]
     assert len(found) <= 9
 
@@ -217,32 +219,32 @@ def test_four_hours_of_polls_ask_for_the_whole_day_so_far(monkeypatch):
     asked = set()
     for poll in range(48):
         monkeypatch.setenv("EMDS_NOW", str(day.start + 18 * 3600 + 120 + poll * 300))
-        asked |= set(paths(RT.requests([day])))
-    before = paths(RT.requests([day.next(-1)]))
+        asked |= set(paths(RT.requests([day], clock.now())))
+    before = paths(RT.requests([day.next(-1)], clock.now()))
     assert len(before) == 288
     assert {path.replace("/20/", "/19/").replace("20261120", "20261119") for path in asked} >= set(before[: 18 * 12])
 
 
 def test_a_past_day_of_real_time_prices_is_one_file(noon):
-    requests = DAILY.requests(market_days(date(2026, 11, 19), date(2026, 11, 20), TZ))
+    requests = DAILY.requests(market_days(date(2026, 11, 19), date(2026, 11, 20), TZ), clock.now())
     assert paths(requests) == ["/2026/11/By_Day/RTBM-LMP-DAILY-SL-20261119.csv"], "today's is written tomorrow"
-    assert len(DAILY.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), TZ))) == 31
+    assert len(DAILY.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), TZ), clock.now())) == 31
 
 
 def test_day_ahead_prices_are_a_file_a_day(recorded):
     for day in (date(2025, 11, 2), date(2026, 4, 1), date(2026, 10, 4)):
-        (request,) = DA.requests([MarketDay(day, TZ)])
+        (request,) = DA.requests([MarketDay(day, TZ)], clock.now())
         told = recorded(f"spp/DA-LMP-SL-{day:%Y%m%d}0100_TRIMMED.csv")["request_url"]
         assert f"{request.url}?path={dict(request.params)['path']}" == told
 
 
 def test_load_is_the_chart_now_and_hourly_files_before(noon, recorded):
-    requests = LOAD.requests(market_days(date(2026, 11, 18), date(2026, 11, 20), TZ))
+    requests = LOAD.requests(market_days(date(2026, 11, 18), date(2026, 11, 20), TZ), clock.now())
     assert [(r.url.rsplit("/", 2)[1:], r.params, r.days) for r in requests] == [
         (["load-forecast", "asFile"], (), (date(2026, 11, 19), date(2026, 11, 20))),
         (["download", "mtlf-vs-actual"], (("path", "/2026/11/19/OP-MTLF-202611190000.csv"),), (date(2026, 11, 18),)),
     ]
-    (request,) = LOAD.requests([MarketDay(date(2026, 7, 14), TZ)])
+    (request,) = LOAD.requests([MarketDay(date(2026, 7, 14), TZ)], clock.now())
     assert recorded("spp/OP-MTLF-202607150000.csv")["request_url"].startswith(
         f"{request.url}?path={dict(request.params)['path']}"
     )
@@ -256,11 +258,13 @@ def test_hourly_load_of_a_running_day_is_the_newest_file(monkeypatch):
         ("2026-11-01T01:20:00-06:00", "01/OP-MTLF-202611010200.csv"),
     ):
         monkeypatch.setenv("EMDS_NOW", now)
-        assert paths(HOURLY.requests([MarketDay(date.fromisoformat(now[:10]), TZ)])) == [f"/2026/11/{path}"]
+        assert paths(HOURLY.requests([MarketDay(date.fromisoformat(now[:10]), TZ)], clock.now())) == [
+            f"/2026/11/{path}"
+        ]
 
 
 def test_interchange_is_one_chart_and_a_file_a_month(noon):
-    requests = TIES.requests(market_days(date(2026, 9, 20), date(2026, 11, 20), TZ))
+    requests = TIES.requests(market_days(date(2026, 9, 20), date(2026, 11, 20), TZ), clock.now())
     assert requests[0].url == "https://portal.spp.org/chart-api/interchange-trend/asFile"
     assert requests[0].days == (date(2026, 11, 19), date(2026, 11, 20))
     assert paths(requests[1:]) == [
@@ -269,4 +273,4 @@ def test_interchange_is_one_chart_and_a_file_a_month(noon):
         "/TieFlows_SPP_Nov2026.csv",
     ]
     assert len(requests[2].days) == 31
-    assert paths(TIES.requests([MarketDay(date(2026, 2, 3), TZ)])) == ["/TieFlows_Feb2026.csv"]
+    assert paths(TIES.requests([MarketDay(date(2026, 2, 3), TZ)], clock.now())) == ["/TieFlows_Feb2026.csv"]

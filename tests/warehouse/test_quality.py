@@ -35,7 +35,7 @@ def feed_of(
         "tz": "Europe/Brussels",
         "since": date(2015, 1, 1),
         "publication": Publication(60),
-        "requests": lambda days: [],
+        "requests": lambda days, now: [],
         "parse": lambda body, request: Rows(),
         "every_minutes": 60,
     }

@@ -121,7 +121,7 @@ def _is_actual(kind: str, actual: str, rows: Rows) -> bool:
     return False
 
 
-def request_price_and_demand(days: Sequence[MarketDay]) -> list[Request]:
+def request_price_and_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A file for each month and region."""
     return [
         Request(
@@ -136,7 +136,7 @@ def request_price_and_demand(days: Sequence[MarketDay]) -> list[Request]:
     ]
 
 
-def request_five_minute(days: Sequence[MarketDay]) -> list[Request]:
+def request_five_minute(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One question, whatever the days: the answer is always the last two."""
     if not days:
         return []

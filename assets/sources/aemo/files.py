@@ -41,9 +41,9 @@ class Report:
     """Whether the `ARCHIVE` bundles weeks (to be found by its listing) or days."""
     tables: tuple[str, ...]
 
-    def requests(self, days: Sequence[MarketDay]) -> list[Request]:
-        """The questions for these days as of `clock.now()`: listing, bundles, or monthly tables."""
-        today = clock.local_date(clock.now(), MARKET_TZ)
+    def requests(self, days: Sequence[MarketDay], now: int) -> list[Request]:
+        """The questions for these days as of the instant `now`: listing, bundles, or monthly tables."""
+        today = clock.local_date(now, MARKET_TZ)
         recent = [d for d in days if d.day >= today - timedelta(days=CURRENT_DAYS)]
         monthly = [d for d in days if d not in recent and _is_archived(d.day, today)]
         between = [d for d in days if d not in recent and d not in monthly]

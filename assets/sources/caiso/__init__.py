@@ -9,7 +9,6 @@ from assets.parsing.body import columns
 from assets.parsing.days import age, runs
 from assets.sources.caiso import oasis
 from assets.sources.caiso import outlook as _outlook
-from warehouse import clock
 from warehouse.clock import DAY, MarketDay, utc
 from warehouse.errors import FeedChanged
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
@@ -41,14 +40,14 @@ IMPORTS = "imports"
 DEMAND = "current demand"
 
 
-def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One OASIS question for a run of at most 31 days of real-time prices."""
     return [
         _lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST, LONGEST * DAY)
     ]
 
 
-def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One OASIS question for a run of at most 31 days of day-ahead prices."""
     return [_lmp_request("caiso.lmp_da", run, "PRC_LMP", "12", "DAM") for run in runs(days, LONGEST, LONGEST * DAY)]
 
@@ -78,26 +77,26 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
     return oasis.parse_lmp(body, HUB, "DAM", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
 
 
-def demand_requests(days: Sequence[MarketDay]) -> list[Request]:
+def demand_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One demand file a day."""
-    return [_outlook_request("caiso.demand", day, "demand.csv") for day in sorted(set(days))]
+    return [_outlook_request("caiso.demand", day, "demand.csv", now) for day in sorted(set(days))]
 
 
-def fuelsource_requests(days: Sequence[MarketDay]) -> list[Request]:
+def fuelsource_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One generation file a day."""
-    return [_outlook_request("caiso.fuelsource", day, "fuelsource.csv") for day in sorted(set(days))]
+    return [_outlook_request("caiso.fuelsource", day, "fuelsource.csv", now) for day in sorted(set(days))]
 
 
-def _outlook_request(feed: str, day: MarketDay, file: str) -> Request:
+def _outlook_request(feed: str, day: MarketDay, file: str, now: int) -> Request:
     """One file a day; `_` makes the address new, since CloudFront serves stale copies, and tells the parser when it was asked."""
     return Request(
-        feed, f"{OUTLOOK}/{_folder(day)}/{file}", (("_", str(clock.now())),), (day.day,), ext="csv", nonce=("_",)
+        feed, f"{OUTLOOK}/{_folder(day, now)}/{file}", (("_", str(now)),), (day.day,), ext="csv", nonce=("_",)
     )
 
 
-def _folder(day: MarketDay) -> str:
+def _folder(day: MarketDay, now: int) -> str:
     """Where a day's files lie: only today's are in `current`."""
-    return f"history/{day.day:%Y%m%d}" if age(day) > 0 else "current"
+    return f"history/{day.day:%Y%m%d}" if age(day, now) > 0 else "current"
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:

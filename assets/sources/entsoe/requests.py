@@ -24,7 +24,7 @@ CAPACITY_ZONES = ("DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "
 SECRETS = (Secret("query", "securityToken", (TOKEN,)),)
 
 
-def request_price(days: Sequence[MarketDay]) -> list[Request]:
+def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and at most a week a request."""
     return [
         _request(
@@ -48,7 +48,7 @@ def request_price(days: Sequence[MarketDay]) -> list[Request]:
     ]
 
 
-def request_demand(days: Sequence[MarketDay]) -> list[Request]:
+def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and at most four weeks a request."""
     return [
         _request(
@@ -62,7 +62,7 @@ def request_demand(days: Sequence[MarketDay]) -> list[Request]:
     ]
 
 
-def request_flows(days: Sequence[MarketDay]) -> list[Request]:
+def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Both directions of every border of every zone, as far as the border was there; at most four weeks a request."""
     return [
         request
@@ -90,7 +90,7 @@ def _both_ways(block: Sequence[MarketDay], border: Border) -> list[Request]:
     ]
 
 
-def request_capacity(days: Sequence[MarketDay]) -> list[Request]:
+def request_capacity(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and a calendar year a request."""
     return [
         Request(

@@ -34,7 +34,7 @@ ALWAYS = frozenset(TIES) - {"dcS"}
 """Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
 
 
-def dashboard(feed: str, name: str, days: Sequence[MarketDay]) -> list[Request]:
+def dashboard(feed: str, name: str, days: Sequence[MarketDay], now: int) -> list[Request]:
     """One question whatever the days: a dashboard holds the running day, some of them yesterday too."""
     asked = tuple(sorted({d.day for d in days}))
     return [Request(feed, f"{DASHBOARDS}/{name}.json", days=asked, ext="json")] if asked else []

@@ -86,20 +86,20 @@ REAL_TIME = Product(
 )
 
 
-def requests(product: Product, hub: str, days: Sequence[MarketDay]) -> list[Request]:
+def requests(product: Product, hub: str, days: Sequence[MarketDay], now: int) -> list[Request]:
     """One listing for all recent days; for older ones the keyed API, a run of days at a time."""
-    listed = tuple(sorted({d.day for d in days if _is_listed(d)}))
+    listed = tuple(sorted({d.day for d in days if _is_listed(d, now)}))
     found = (
         [Request(product.feed, LISTING, (("reportTypeId", product.report),), listed, kind="listing", ext="json")]
         if listed
         else []
     )
-    older = [d for d in days if not _is_listed(d)]
+    older = [d for d in days if not _is_listed(d, now)]
     return found + [_keyed(product, hub, run) for run in runs(older, LONGEST)]
 
 
-def _is_listed(day: MarketDay) -> bool:
-    return age(day) <= LISTED_DAYS
+def _is_listed(day: MarketDay, now: int) -> bool:
+    return age(day, now) <= LISTED_DAYS
 
 
 def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:

@@ -59,28 +59,28 @@ def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
     return Request(feed, url, days=(day.day,), zone=ZONE, part=part, headers=_JSON, secrets=_ACCOUNT, ext="json")
 
 
-def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One question a day: its preliminary prices, some days later its final ones."""
     return [
-        _service("isone.lmp_rt", f"fiveminutelmp/{_state(day)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day)
+        _service("isone.lmp_rt", f"fiveminutelmp/{_state(day, now)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day)
         for day in days
     ]
 
 
-def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One question a day."""
     return [
         _service("isone.lmp_da", f"hourlylmp/da/final/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days
     ]
 
 
-def load_requests(days: Sequence[MarketDay]) -> list[Request]:
+def load_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Five-minute readings as they come, and the hours, which stand in where a whole hour of them is missing."""
     products = ("hourlysysload", "fiveminutesystemload")
     return [_service("isone.load", f"{name}/day/{day.day:%Y%m%d}", day, part=name) for day in days for name in products]
 
 
-def flows_requests(days: Sequence[MarketDay]) -> list[Request]:
+def flows_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One page a day and border."""
     return [_tie_page(day, border) for day in days for border in BORDERS]
 
@@ -108,9 +108,9 @@ def _tie_page(day: MarketDay, border: str) -> Request:
     )
 
 
-def _state(day: MarketDay) -> str:
+def _state(day: MarketDay, now: int) -> str:
     """Which prices a day has: preliminary ones at once, final ones some days later."""
-    return "prelim" if age(day) <= PRELIMINARY_DAYS else "final"
+    return "prelim" if age(day, now) <= PRELIMINARY_DAYS else "final"
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:

@@ -59,13 +59,13 @@ _CODE = re.compile(r"[A-Z][A-Z0-9]{1,7}", re.ASCII)
 _DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
 
 
-def live(feed: str, path: str, days: Sequence[MarketDay]) -> list[Request]:
+def live(feed: str, path: str, days: Sequence[MarketDay], now: int) -> list[Request]:
     """One question whatever the days: these answers hold the running day only."""
     asked = tuple(sorted({d.day for d in days}))
     return [Request(feed, f"{LIVE}/{path}", days=asked, ext="json")] if asked else []
 
 
-def report(feed: str, name: str, days: Sequence[MarketDay], lag: int = 0) -> list[Request]:
+def report(feed: str, name: str, days: Sequence[MarketDay], now: int, lag: int = 0) -> list[Request]:
     """One file a day; its name bears the market day, or the day `lag` days later on which it came out."""
     ext = name.rpartition(".")[2]
     return [
@@ -74,13 +74,15 @@ def report(feed: str, name: str, days: Sequence[MarketDay], lag: int = 0) -> lis
     ]
 
 
-def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The preliminary file of the last days, the final one of those before."""
-    return [request for day in sorted(set(days)) for request in report("miso.lmp_rt_daily", _rt_file(day), [day])]
+    return [
+        request for day in sorted(set(days)) for request in report("miso.lmp_rt_daily", _rt_file(day, now), [day], now)
+    ]
 
 
-def _rt_file(day: MarketDay) -> str:
-    return "rt_lmp_prelim.csv" if age(day) <= PRELIMINARY_DAYS else "rt_lmp_final.csv"
+def _rt_file(day: MarketDay, now: int) -> str:
+    return "rt_lmp_prelim.csv" if age(day, now) <= PRELIMINARY_DAYS else "rt_lmp_final.csv"
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:

@@ -63,8 +63,8 @@ class Product:
     """The first day on oasis-postings; mis has those before."""
 
 
-def _requests(feed: str, product: Product) -> Callable[[Sequence[MarketDay]], list[Request]]:
-    def requests(days: Sequence[MarketDay]) -> list[Request]:
+def _requests(feed: str, product: Product) -> Callable[[Sequence[MarketDay], int], list[Request]]:
+    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
         old = [day for day in days if day.day < product.first]
         new = sorted({day.day for day in days if day.day >= product.first})
         return [_zip(feed, product, month) for month in months(old)] + [_file(feed, product, day) for day in new]

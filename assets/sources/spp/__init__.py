@@ -17,7 +17,7 @@ from assets.parsing.dropped import drop, keep, on_grid
 from assets.parsing.stamps import iso_instant
 from assets.sources.spp import paths
 from assets.sources.spp.bodies import Columns, Sheet, readings
-from warehouse.clock import HOUR, MarketDay, local_date, now
+from warehouse.clock import HOUR, MarketDay, local_date
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
@@ -37,62 +37,64 @@ DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 
-def lmp_rt_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file an interval: of a running day the newest ones and some older ones in turn, of a past one all."""
-    ends = sorted({end for day in days for end in _interval_ends(day)})
+    ends = sorted({end for day in days for end in _interval_ends(day, now)})
     return [
         _file("spp.lmp_rt", "rtbm-lmp-by-location", paths.interval(end - FIVE, end), local_date(end - FIVE, TZ))
         for end in ends
     ]
 
 
-def _interval_ends(day: MarketDay) -> list[int]:
+def _interval_ends(day: MarketDay, now: int) -> list[int]:
     every = range(day.start + FIVE, day.end + FIVE, FIVE)
-    if age(day) > 0:
+    if age(day, now) > 0:
         return list(every)
-    newest = now() // FIVE * FIVE - FIVE  # a file is out some minutes after its interval
+    newest = now // FIVE * FIVE - FIVE  # a file is out some minutes after its interval
     turn = newest // FIVE % -(-len(every) // IN_TURN) * IN_TURN
     return [end for end in every[turn : turn + IN_TURN] if end < newest] + list(
         range(newest - 2 * FIVE, newest + FIVE, FIVE)
     )
 
 
-def lmp_rt_daily_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file of 40 MB for each day that is over."""
-    return [_file("spp.lmp_rt_daily", "rtbm-lmp-by-location", paths.daily(d.day), d.day) for d in days if age(d) > 0]
+    return [
+        _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", paths.daily(d.day), d.day) for d in days if age(d, now) > 0
+    ]
 
 
-def lmp_da_requests(days: Sequence[MarketDay]) -> list[Request]:
+def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file a day."""
     return [_file("spp.lmp_da", "da-lmp-by-settlement-location", paths.day_ahead(d.day), d.day) for d in days]
 
 
-def load_requests(days: Sequence[MarketDay]) -> list[Request]:
+def load_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The chart of the last 24 hours for today and yesterday; the hourly file for days that it no longer holds."""
-    old = [_hourly_file("spp.load", d) for d in days if age(d) > 1]
-    return _chart("spp.load", "load-forecast", days) + old
+    old = [_hourly_file("spp.load", d, now) for d in days if age(d, now) > 1]
+    return _chart("spp.load", "load-forecast", days, now) + old
 
 
-def load_hourly_requests(days: Sequence[MarketDay]) -> list[Request]:
+def load_hourly_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file a day."""
-    return [_hourly_file("spp.load_hourly", d) for d in days]
+    return [_hourly_file("spp.load_hourly", d, now) for d in days]
 
 
-def _hourly_file(feed: str, day: MarketDay) -> Request:
+def _hourly_file(feed: str, day: MarketDay, now: int) -> Request:
     """The file of the midnight after, which holds the day whole; for a running day the newest one."""
-    hour = day.end if age(day) > 0 else (now() - 15 * 60) // HOUR * HOUR
+    hour = day.end if age(day, now) > 0 else (now - 15 * 60) // HOUR * HOUR
     return _file(feed, "mtlf-vs-actual", paths.hourly(hour), day.day)
 
 
-def interchange_requests(days: Sequence[MarketDay]) -> list[Request]:
+def interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The chart of two days for today and yesterday, a file a month before."""
-    old = months([d for d in days if age(d) > 1])
+    old = months([d for d in days if age(d, now) > 1])
     files = [_file("spp.interchange", "historical-tie-flow", paths.monthly(m[0].year, m[0].month), *m) for m in old]
-    return _chart("spp.interchange", "interchange-trend", days) + files
+    return _chart("spp.interchange", "interchange-trend", days, now) + files
 
 
-def _chart(feed: str, name: str, days: Sequence[MarketDay]) -> list[Request]:
-    recent = tuple(d.day for d in days if age(d) <= 1)
+def _chart(feed: str, name: str, days: Sequence[MarketDay], now: int) -> list[Request]:
+    recent = tuple(d.day for d in days if age(d, now) <= 1)
     return (
         [Request(feed, f"https://{HOST}/chart-api/{name}/asFile", days=recent, zone=ZONE, ext="csv")] if recent else []
     )
