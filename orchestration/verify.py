@@ -27,9 +27,9 @@ def _series(storage: Folder) -> Iterator[str]:
             continue
         metric, _, month, is_history = layout.of_series(key)
         try:
-            versions = monthfile.decode(storage.get(key))
+            versions = monthfile.versions(storage, key)
         except StorageError as error:
-            yield f"{key}: {error}"
+            yield str(error)
             continue
         window = month_window(month)
         if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from warehouse import layout
+from warehouse.errors import DamagedFile
 from warehouse.storage import Identity, Storage
 
 
@@ -93,6 +94,9 @@ def identity(storage: Storage, name: str) -> Identity | None:
 
 
 def load(storage: Storage, name: str) -> Any:
-    """The decoded JSON document, or None."""
-    found = get(storage, name)
-    return None if found is None else orjson.loads(found.body)
+    """The decoded JSON document, or None. Raises DamagedFile for one that does not decode."""
+    document = get(storage, name)
+    try:
+        return None if document is None else orjson.loads(document.body)
+    except orjson.JSONDecodeError as error:
+        raise DamagedFile(layout.published(name), f"is not JSON: {error}") from None

@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from warehouse import artefact, layout, monthfile, series
+from warehouse.errors import StorageError
 from warehouse.market import Feed, Metric, Source
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
+
+_LOG = logging.getLogger("emds.warehouse")
 
 SIMULATED_LICENCE = "none: simulated data"
 SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
@@ -31,25 +35,31 @@ def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> 
 
 
 def spans(storage: Storage, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Per served month file its identity, rows, first and last `ts`; files that `known` has counted are not opened again."""
-    found: dict[str, Any] = {}
+    """Per served month file its identity, rows, first and last `ts`; files that `known` has counted are not opened again.
+
+    A file that cannot be read has no rows here; whoever reads its series raises for it.
+    """
+    counted: dict[str, Any] = {}
     for key in storage.keys(layout.series_prefix()):
         if not key.endswith(".parquet") or key.endswith(".history.parquet"):
             continue
-        identity = storage.stat(key)
-        if identity is None:
-            continue
         before = known.get(key)
-        found[key] = before if before and before[0] == list(identity) else [list(identity), *_count(storage, key)]
-    return found
+        try:
+            identity = storage.stat(key)
+            if identity is not None:
+                same = before and before[0] == list(identity)
+                counted[key] = before if same else [list(identity), *_count(storage, key)]
+        except StorageError as error:
+            _LOG.error("not in the catalogue: %s", error)
+    return counted
 
 
 def _count(storage: Storage, key: str) -> list[int | None]:
     """Rows, first and last ts of a month file's net rows."""
-    body = storage.get(key)
-    if body is None:
+    table = monthfile.read(storage, key, ["ts", "counterparty", "link"])
+    if table is None:
         return [0, None, None]
-    ts = series.net(monthfile.table(body, ["ts", "counterparty", "link"])).column("ts")
+    ts = series.net(table).column("ts")
     return [len(ts), ts[0].as_py(), ts[-1].as_py()] if len(ts) else [0, None, None]
 
 
@@ -68,7 +78,7 @@ def describe(
     order, source, license, attribution, redistributable, first, last, rows}.
     """
     kept_out = withheld(sources, rights, mode)
-    counted = spans(storage, artefact.load(storage, layout.SPANS) or {})
+    counted = spans(storage, _counted_before(storage))
     held = _held(counted)
     return {
         "generated": generated,
@@ -78,6 +88,15 @@ def describe(
         "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
         "spans": counted,
     }
+
+
+def _counted_before(storage: Storage) -> dict[str, Any]:
+    """The counts of the last time; none where they cannot be read, since they are only there to save time."""
+    try:
+        return artefact.load(storage, layout.SPANS) or {}
+    except StorageError as error:
+        _LOG.warning("every month file is counted again: %s", error)
+        return {}
 
 
 def publish(

@@ -74,3 +74,22 @@ class BadWindow(CallerError):
 
 class StorageError(MarketError):
     """The warehouse's own files refuse: a lock not had in time, a file that does not decode, a mixed mode."""
+
+
+class DamagedFile(StorageError):
+    """A kept file cannot be read, or does not hold the bytes that were written: costs what lies in it, nothing else.
+
+    `key` names the file below EMDS_HOME, `reason` says what is wrong with it in one line.
+    """
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"{key} is damaged: {reason}")
+        self.key, self.reason = key, reason
+
+    def __reduce__(self) -> tuple[type[DamagedFile], tuple[str, str]]:
+        """Its two parts, so that it travels between processes."""
+        return DamagedFile, (self.key, self.reason)
+
+
+class WrongMode(StorageError):
+    """Rows of one mode lie in, or came for, a warehouse of another: neither folded in nor served."""

@@ -1,4 +1,4 @@
-"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served, `warehouse.resolve` says."""
+"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: see `warehouse.resolve`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from warehouse.errors import StorageError
+from warehouse.errors import DamagedFile
 from warehouse.schema import SCHEMA
+from warehouse.storage import Storage
 
 LIVE = np.int64(-1)
 """`superseded_at` of a version that nothing has replaced; null in the file."""
@@ -137,41 +138,55 @@ def _compact(versions: Versions) -> Versions:
     return replace(versions, labels=tuple(labels[i] for i in ranked), label=place[code])
 
 
-def table(body: bytes, columns: list[str] | None = None) -> pa.Table:
-    """The Arrow table of a month file, text columns dictionary-encoded. Raises StorageError for a file that does not decode."""
+def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Table | None:
+    """The Arrow table of a kept month file, text columns dictionary-encoded; None where there is no file.
+
+    Raises DamagedFile for one that cannot be read or does not decode.
+    """
+    body = storage.get(key)
+    return None if body is None else decode(body, key, columns)
+
+
+def versions(storage: Storage, key: str) -> Versions:
+    """The versions of a kept month file; none where there is no file. Raises DamagedFile."""
+    table = read(storage, key)
+    return empty() if table is None else of_table(table)
+
+
+def decode(body: bytes, key: str, columns: list[str] | None = None) -> pa.Table:
+    """The Arrow table of a month file's bytes. Raises DamagedFile, which names the key, for bytes that do not decode."""
     try:
         # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
-        kept = pq.ParquetFile(pa.BufferReader(body), read_dictionary=["zone", "metric", *_TEXT])
-        found = kept.read(columns=columns, use_threads=False)
+        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=["zone", "metric", *_TEXT])
+        if not set(SCHEMA.names) <= set(file.schema_arrow.names):
+            raise DamagedFile(
+                key, f"lacks columns: {', '.join(sorted(set(SCHEMA.names) - set(file.schema_arrow.names)))}"
+            )
+        table = file.read(columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise StorageError(f"month file does not decode: {str(error)[:120]}") from None
-    return found.combine_chunks()
+        raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
+    return table.combine_chunks()
 
 
-def decode(body: bytes | None) -> Versions:
-    """The versions of a month file; none for a file that is not there."""
-    return empty() if body is None else of_table(table(body))
-
-
-def of_table(found: pa.Table) -> Versions:
+def of_table(table: pa.Table) -> Versions:
     """The versions that an Arrow table of SCHEMA's columns states."""
-    if found.num_rows == 0:
+    if table.num_rows == 0:
         return empty()
-    code = np.zeros(found.num_rows, np.int64)
+    code = np.zeros(table.num_rows, np.int64)
     levels: list[tuple[NDArray[np.int64], list[str | None]]] = []
     for name in _TEXT:
-        index, words = _codes(found.column(name))
+        index, words = _codes(table.column(name))
         levels.append((index, words))
         code = code * len(words) + index
     _, first, label = np.unique(code, return_index=True, return_inverse=True)
     labels = tuple(RowLabels(*(words[index[row]] for index, words in levels)) for row in first)
-    superseded = pc.fill_null(found.column("superseded_at"), int(LIVE)).to_numpy()
+    superseded = pc.fill_null(table.column("superseded_at"), int(LIVE)).to_numpy()
     return Versions(
         labels,
         label.astype(np.int64),
-        found.column("ts").to_numpy(),
-        found.column("value").to_numpy(),
-        found.column("known_at").to_numpy(),
+        table.column("ts").to_numpy(),
+        table.column("value").to_numpy(),
+        table.column("known_at").to_numpy(),
         superseded,
     )
 

@@ -117,7 +117,7 @@ class Reader:
         return self._memory.get(file, partial(self._decode, file))[side]
 
     def _decode(self, file: MonthFile) -> tuple[dict[MonthFileSide, RowColumns], int]:
-        versions = monthfile.decode(self.storage.get(file.key))
+        versions = monthfile.versions(self.storage, file.key)
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
@@ -129,11 +129,10 @@ class Reader:
         return self._memory.get((file, "sources"), partial(self._read_sources, file))
 
     def _read_sources(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[str]], int]:
-        body = self.storage.get(file.key)
-        if body is None:
+        table = monthfile.read(self.storage, file.key, ["counterparty", "link", "source"])
+        if table is None:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was removed while it was read")
-        table = monthfile.table(body, ["counterparty", "link", "source"])
         sides: dict[MonthFileSide, frozenset[str]] = {
             "net": frozenset(series.net(table).column("source").unique().to_pylist()),
             "borders": frozenset(series.borders(table).column("source").unique().to_pylist()),
@@ -151,8 +150,9 @@ class Reader:
 
     def _known_since(self, place: Month) -> tuple[int, int]:
         """The instant at which the first of a month's values was known: a look at one column spares most questions the others."""
-        bodies = (self.storage.get(layout.series(*place)), self.storage.get(layout.history(*place)))
-        columns = [monthfile.table(body, ["known_at"]).column(0).to_numpy() for body in bodies if body is not None]
+        keys = layout.series(*place), layout.history(*place)
+        tables = [monthfile.read(self.storage, key, ["known_at"]) for key in keys]
+        columns = [table.column(0).to_numpy() for table in tables if table is not None]
         return min((int(column.min()) for column in columns if len(column)), default=LAST_INSTANT + 1), 200
 
     def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[MonthFileSide, RowColumns], int]:

@@ -43,8 +43,8 @@ def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld
 
     @cache
     def load(month: str) -> pa.Table | None:
-        body = storage.get(layout.series(metric, zone, month))
-        return None if body is None else _open_rows(monthfile.table(body, _COLUMNS), withheld)
+        table = monthfile.read(storage, layout.series(metric, zone, month), _COLUMNS)
+        return None if table is None else _open_rows(table, withheld)
 
     last = _last_begun(load, months(Window(max(0, now - WINDOW_S), now + 1)), now)
     if last is None:

@@ -182,10 +182,8 @@ def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
 
     Opens only the month files that the window touches. Net and border rows both; `net` and `borders` part them.
     """
-    parts = [
-        monthfile.table(body) for month in months(window) if (body := storage.get(layout.series(metric, zone, month)))
-    ]
-    return cut(_joined(parts), window)
+    tables = (monthfile.read(storage, layout.series(metric, zone, month)) for month in months(window))
+    return cut(_joined([table for table in tables if table is not None]), window)
 
 
 def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:
@@ -195,7 +193,7 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
         then = resolve.known(vintages.witnessed(storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         if len(chosen):
-            parts.append(monthfile.table(monthfile.encode(chosen, zone, metric)))
+            parts.append(monthfile.decode(monthfile.encode(chosen, zone, metric), layout.series(metric, zone, month)))
     return cut(_joined(parts), window)
 
 
@@ -226,13 +224,13 @@ def borders(table: pa.Table) -> pa.Table:
 def newest(storage: Storage, zone: str, metric: str, at: int, back_days: int = 62) -> pa.Table:
     """The net rows of the last interval that has begun at an instant (one row; all fuels of a mix); empty where none in `back_days`."""
     for month in reversed(months(Window(max(0, at - back_days * DAY), at + 1))):
-        body = storage.get(layout.series(metric, zone, month))
-        if body is None:
+        table = monthfile.read(storage, layout.series(metric, zone, month))
+        if table is None:
             continue
-        found = net(cut(monthfile.table(body), Window(0, at + 1)))
-        if found.num_rows:
-            last = found.column("ts")[found.num_rows - 1].as_py()
-            return cut(found, Window(last, last + 1)).cast(SCHEMA)
+        begun = net(cut(table, Window(0, at + 1)))
+        if begun.num_rows:
+            last = begun.column("ts")[begun.num_rows - 1].as_py()
+            return cut(begun, Window(last, last + 1)).cast(SCHEMA)
     return SCHEMA.empty_table()
 
 

@@ -1,11 +1,13 @@
-"""Bytes by key: a local folder now; an object store fits behind the same few calls. Which keys there are is `warehouse.layout`'s business.
+"""Bytes by key in a local folder. Keys: see `warehouse.layout`.
 
 A put is whole or not at all: bytes go to a scratch file and are renamed into place, so that a reader or a kill at any
 moment finds the old bytes or the new. A version (nanoseconds) travels with the bytes as the file's modification time.
+What the operating system refuses is raised as StorageError or DamagedFile, with the key in its text.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -15,9 +17,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
-from warehouse.errors import StorageError
+from warehouse.errors import DamagedFile, StorageError
 
 LOCK_WAIT_S = 120.0
+
+_OF_THE_FILE = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
+)
+"""What a read fails with because of this very file; anything else (too many open files) passes by itself."""
 
 
 class Identity(NamedTuple):
@@ -29,15 +36,28 @@ class Identity(NamedTuple):
 
 
 class Storage(Protocol):
-    """What the warehouse asks of a place that keeps bytes."""
+    """The calls by which the warehouse keeps bytes."""
 
     def get(self, key: str) -> bytes | None: ...
     def stat(self, key: str) -> Identity | None: ...
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None: ...
     def touch(self, key: str, version: int) -> None: ...
     def delete(self, key: str) -> None: ...
+    def move(self, key: str, target: str) -> None: ...
+    def sync(self, keys: Iterable[str]) -> None: ...
     def keys(self, prefix: str) -> list[str]: ...
     def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack: ...
+
+
+def _unreadable(key: str, error: OSError) -> StorageError:
+    """The typed error of a read that the operating system refused."""
+    reason = f"cannot be read: {os.strerror(error.errno) if error.errno else error}"
+    return DamagedFile(key, reason) if error.errno in _OF_THE_FILE else StorageError(f"{key} {reason}")
+
+
+def _unwritable(key: str, error: OSError) -> StorageError:
+    """The typed error of a write that the operating system refused."""
+    return StorageError(f"{key} cannot be written: {os.strerror(error.errno) if error.errno else error}")
 
 
 def _checked(key: str) -> str:
@@ -58,28 +78,37 @@ class Folder:
         return self.root / _checked(key)
 
     def get(self, key: str) -> bytes | None:
-        """The bytes, or None where there are none."""
+        """The bytes, or None where there are none. Raises DamagedFile for a file that cannot be read."""
         try:
             return self.path(key).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise _unreadable(key, error) from None
 
     def stat(self, key: str) -> Identity | None:
-        """Version, size and inode of what a key holds, or None."""
+        """Version, size and inode of what a key holds, or None. Raises DamagedFile for a file that cannot be reached."""
         # A server asks this several times a request, and joining by pathlib would cost four times the system call.
         try:
-            found = os.stat(f"{self.root}/{_checked(key)}")
+            status = os.stat(f"{self.root}/{_checked(key)}")
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return Identity(found.st_mtime_ns, found.st_size, found.st_ino)
+        except OSError as error:
+            raise _unreadable(key, error) from None
+        return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
 
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
         """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
 
-        Durable bytes are on the disk before their name is: a loss of power leaves the old or the new. What can be had
-        again need not wait for the disk.
+        Durable bytes are on the disk before their name is, and the name before this returns: a loss of power leaves
+        the old or the new. Bytes that are not durable wait for `sync`, or can be made again. Raises StorageError.
         """
-        target = self.path(key)
+        try:
+            self._put(self.path(key), body, version, durable)
+        except OSError as error:
+            raise _unwritable(key, error) from None
+
+    def _put(self, target: Path, body: bytes, version: int | None, durable: bool) -> None:
         scratch = self.root / "scratch" / f"{os.getpid()}-{secrets.token_hex(8)}"
         try:
             stream = scratch.open("xb")
@@ -98,6 +127,8 @@ class Folder:
         except BaseException:
             scratch.unlink(missing_ok=True)
             raise
+        if durable:
+            _sync(target.parent)
 
     def _place(self, scratch: Path, target: Path) -> None:
         try:
@@ -107,20 +138,59 @@ class Folder:
             scratch.replace(target)
 
     def touch(self, key: str, version: int) -> None:
-        """Gives unchanged bytes a newer version."""
-        os.utime(self.path(key), ns=(version, version))
+        """Gives unchanged bytes a newer version. Raises StorageError."""
+        try:
+            os.utime(self.path(key), ns=(version, version))
+        except OSError as error:
+            raise _unwritable(key, error) from None
 
     def delete(self, key: str) -> None:
-        """Removes a key; nothing happens where there is none."""
-        self.path(key).unlink(missing_ok=True)
+        """Removes a key; nothing happens where there is none. Raises StorageError."""
+        try:
+            self.path(key).unlink(missing_ok=True)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            raise _unwritable(key, error) from None
+
+    def move(self, key: str, target: str) -> None:
+        """Gives bytes another key without reading them; nothing happens where there are none. Raises StorageError."""
+        try:
+            self.path(target).parent.mkdir(parents=True, exist_ok=True)
+            self.path(key).rename(self.path(target))
+            _sync(self.path(target).parent)
+            _sync(self.path(key).parent)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise _unwritable(key, error) from None
+
+    def sync(self, keys: Iterable[str]) -> None:
+        """Waits until these keys, put without `durable`, and their names are on the disk. Raises StorageError."""
+        paths = {key: self.path(key) for key in keys}
+        folders = {path.parent: key for key, path in paths.items()}
+        for path, key in [*((path, key) for key, path in paths.items()), *folders.items()]:
+            try:
+                _sync(path)
+            except FileNotFoundError:
+                continue  # pruned meanwhile
+            except OSError as error:
+                raise _unwritable(key, error) from None
 
     def keys(self, prefix: str) -> list[str]:
-        """Every key below a prefix that ends in `/`, sorted."""
+        """Every key below a prefix that ends in `/`, sorted. Folders that cannot be read are left out: see `unreadable`."""
         base = self.path(prefix)
         if not base.is_dir():
             return []
         root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
         return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(str(base)) for name in names)
+
+    def unreadable(self, prefix: str = "") -> list[str]:
+        """The folders below a prefix that cannot be listed, each with the reason."""
+        errors: list[OSError] = []
+        for _ in os.walk(str(self.path(prefix)), onerror=errors.append):
+            pass
+        return [f"{error.filename}: {os.strerror(error.errno or 0)}" for error in errors if self.path(prefix).exists()]
 
     def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack:
         """Holds the locks of these keys, taken in key order so that two writers never wait for each other."""
@@ -146,10 +216,13 @@ class Folder:
     def _lock_file(self, key: str) -> IO[bytes]:
         path = self.root / "locks" / key.replace("/", "~")
         try:
-            return path.open("ab")
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return path.open("ab")
+            try:
+                return path.open("ab")
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                return path.open("ab")
+        except OSError as error:
+            raise _unwritable(f"locks/{path.name}", error) from None
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
         """Removes scratch files that a killed writer left behind; returns how many."""
@@ -162,3 +235,12 @@ class Folder:
             except FileNotFoundError:
                 continue
         return removed
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file's bytes, or a folder's names, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -41,8 +41,8 @@ def witnessed(storage: Storage, place: Month) -> Versions:
 
 def _parts(storage: Storage, place: Month) -> Versions:
     """The versions of both files, those of both twice. What is served is read first: the history keeps all that leaves it."""
-    served = monthfile.decode(storage.get(layout.series(*place)))
-    return monthfile.concat([monthfile.decode(storage.get(layout.history(*place))), served])
+    served = monthfile.versions(storage, layout.series(*place))
+    return monthfile.concat([monthfile.versions(storage, layout.history(*place)), served])
 
 
 def _once(both: Versions, served_tells: bool) -> tuple[Versions, bool]:
@@ -65,7 +65,7 @@ def store(storage: Storage, place: Month, merged: Versions, ranks: Mapping[str, 
     """Writes history, then what is served. A version that moves from history to the served file is in both in between."""
     chosen = resolve.served(merged, ranks)
     served, rest = merged.take(chosen), merged.take(~chosen)
-    history = monthfile.decode(storage.get(layout.history(*place)))
+    history = monthfile.versions(storage, layout.history(*place))
     moving = _again(monthfile.concat([history, served]))[len(history) :]
     _put(storage, layout.history(*place), monthfile.concat([rest, served.take(moving)]), place)
     _put(storage, layout.series(*place), served, place)

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from warehouse import artefact
+from warehouse.errors import DamagedFile
 from warehouse.storage import Folder
 
 
@@ -77,3 +78,10 @@ def test_body_and_identity_belong_together_while_it_is_replaced(folder):
     finally:
         stop.set()
         thread.join()
+
+
+def test_a_cut_document_is_named(folder):
+    artefact.put(folder, "latest/GB.json", b'{"zone": "GB"}', artefact.new_version())
+    folder.put("published/latest/GB.json", b'{"zone": "G')
+    with pytest.raises(DamagedFile, match=r"published/latest/GB\.json is damaged"):
+        artefact.load(folder, "latest/GB.json")

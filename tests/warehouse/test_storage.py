@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import threading
 import time
 
 import pytest
 
-from warehouse.errors import StorageError
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.storage import Folder
 
 
@@ -56,15 +58,6 @@ def test_a_key_below_a_file_is_not_there(folder):
     folder.put("a", b"file")
     assert folder.get("a/b") is None
     assert folder.stat("a/b") is None
-
-
-def test_a_failed_put_leaves_the_old_bytes_and_no_scratch(folder, monkeypatch):
-    folder.put("k", b"old")
-    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space"):
-        folder.put("k", b"new")
-    assert folder.get("k") == b"old"
-    assert folder.keys("scratch/") == []
 
 
 def test_a_kill_at_any_point_of_a_put_leaves_the_old_or_the_new(folder, killed_at):
@@ -152,3 +145,47 @@ def test_an_error_inside_frees_the_lock(folder):
         raise ValueError("inside")
     with folder.locked(["k"], wait_s=0.05):
         pass
+
+
+def test_a_file_that_the_system_refuses_to_read_is_named(folder):
+    folder.put("a/b.json", b"one")
+    folder.path("loop").symlink_to("loop")
+    folder.path("dir").mkdir()
+    for key, ask in (("loop", folder.get), ("loop", folder.stat), ("dir", folder.get)):
+        with pytest.raises(DamagedFile) as caught:
+            ask(key)
+        assert caught.value.key == key
+        assert str(caught.value).startswith(f"{key} is damaged: cannot be read")
+        assert pickle.loads(pickle.dumps(caught.value)).key == key
+
+
+def test_what_passes_by_itself_is_no_damage(folder, monkeypatch):
+    def refuse(*_: object) -> bytes:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    with pytest.raises(StorageError, match=r"a/b\.json cannot be read: Too many open files") as caught:
+        folder.get("a/b.json")
+    assert not isinstance(caught.value, DamagedFile)
+
+
+def test_a_write_that_fails_names_its_file_and_leaves_the_old_bytes(folder, monkeypatch):
+    folder.put("a/b.json", b"one")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match=r"a/b\.json cannot be written: No space left on device"):
+        folder.put("a/b.json", b"two")
+    monkeypatch.undo()
+    assert folder.get("a/b.json") == b"one"
+    assert folder.keys("scratch/") == []
+
+
+def test_a_move_keeps_the_bytes_and_a_move_of_nothing_is_nothing(folder):
+    folder.put("a/b.json", b"one", version=7)
+    folder.move("a/b.json", "damaged/x/a/b.json")
+    folder.move("a/b.json", "damaged/x/a/b.json")
+    assert folder.get("a/b.json") is None
+    assert folder.get("damaged/x/a/b.json") == b"one"
