@@ -1,6 +1,6 @@
-"""Dagster's checks beside each series: the findings of `warehouse.quality`, which judged the rows before they were written.
+"""Dagster's checks beside each series: the findings of `warehouse.quality`, which judged the rows before the write.
 
-A check here is a bell, not a gate: what is not believed has been set aside already. No `from __future__ import annotations`.
+Checks warn; they do not block: what is not believed is set aside already. No `from __future__ import annotations`.
 """
 
 import dagster as dg
@@ -13,9 +13,9 @@ CHECKS: dict[str, tuple[tuple[str, ...], str]] = {
         "Every value is possible for its zone, stated once, on its grid; others are set aside.",
     ),
     "whole": (("hole", "short"), "Market days of 23, 24 or 25 hours have every interval that must be there by now."),
-    "steady": (("frozen", "leap"), "No series stands still longer than its metric ever does, none leaps further."),
+    "steady": (("frozen", "jump"), "No series repeats one value longer than its metric ever does, none jumps further."),
 }
-"""Check name -> the rules of `quality` that it tells of, and what passing means. Few: each evaluation stays in Dagster's storage."""
+"""Check name -> its rules of `quality`, and what passing means. Few: each evaluation stays in Dagster's storage."""
 
 
 def specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:

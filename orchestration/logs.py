@@ -1,4 +1,4 @@
-"""Where the servers of `emds up` log to: files, where a person looks at the screen; else standard output, for whatever collects it."""
+"""Where the servers of `emds up` log: files where standard output is a terminal, else standard output itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MOST_BYTES = 10_000_000
-"""A longer log becomes the one before, which is given up."""
+"""A longer log replaces the one before it."""
 TAIL_BYTES = 2_000
 
 
@@ -33,21 +33,21 @@ class Logs:
         return self.files.setdefault(name, self.folder / f"{name}.log")
 
     @property
-    def told(self) -> str:
-        """Where they are, as a line for people."""
+    def folder_line(self) -> str:
+        """Where the logs are, as a line for people; empty without a folder."""
         return f"logs:    {self.folder}\n" if self.folder else ""
 
     def bound(self) -> None:
-        """Copies what grew too long aside and begins anew: the servers hold their files open, and append."""
+        """Copies a log that grew too long aside and empties it: the servers hold their files open, and append."""
         for path in self.files.values():
             if path.exists() and path.stat().st_size > MOST_BYTES:
                 shutil.copyfile(path, path.with_suffix(".log.1"))
                 os.truncate(path, 0)
 
     def ends(self) -> str:
-        """What each server said last."""
-        told = [f"-- {path}\n{_tail(path)}\n" for path in self.files.values() if path.exists()]
-        return "".join(told)
+        """The last lines of each server's log."""
+        ends = [f"-- {path}\n{_tail(path)}\n" for path in self.files.values() if path.exists()]
+        return "".join(ends)
 
 
 def _tail(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""`emds serve`: the catalogue published, then gunicorn in this process's place. Dagster is not imported."""
+"""`emds serve`: publishes the catalogue, then becomes gunicorn. Dagster is not imported."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def prepare() -> None:
-    """What every start publishes: zones, licences and availability, also for an empty warehouse."""
+    """Publishes zones, licences and availability, as every start does, also for an empty warehouse."""
     pipeline = open_context()
-    # The server runs in the project's folder: a relative home is meant from here.
+    # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
     os.environ["EMDS_HOME"] = str(pipeline.storage.root)
     pipeline.storage.sweep()
     catalogue.publish(

@@ -1,4 +1,4 @@
-"""`emds up`: an empty warehouse is filled, then the API, Dagster's web server and its daemon run until Ctrl-C stops them whole."""
+"""`emds up`: fills an empty warehouse, then runs the API, Dagster's web server and its daemon until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ ROOT = serve.ROOT
 READY_WITHIN_S = 180.0
 """As long as Dagster gives its code server to load (dagster.yaml)."""
 FIRST_FILL = "up"
-"""The name of its journal: a first start that was killed is gone on with by the next."""
+"""The name of its checkpoint: the next start resumes a first start that was killed."""
 
 
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
-    """Runs until a signal (0), or until a server ends by itself (1). `ui_host`: who may reach Dagster's UI, which knows no users."""
+    """Runs until a signal (0), or until a server ends by itself (1). `ui_host`: where Dagster's UI listens, which has
+    no log-in."""
     # As Ctrl-C: from anywhere below, past the `finally` that stops the servers.
     for number in (
         signal.SIGINT,
         signal.SIGTERM,
     ):  # also where the starting shell has SIGINT ignored, as for jobs in its background
         signal.signal(number, signal.default_int_handler)
-    for wanted in (port, ui_port):
-        _free(wanted)
+    for needed in (port, ui_port):
+        _free(needed)
     _fill(days, recordings)
     children: list[subprocess.Popen[bytes]] = []
     logs = Logs.here()
@@ -50,7 +51,7 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
         for name, argv in _dagster_commands(ui_port, ui_host).items():
             children.append(_started(argv, logs.of(name)))
         _wait_for(f"http://127.0.0.1:{ui_port}/server_info", children)
-        print(f"{logs.told}Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
+        print(f"{logs.folder_line}Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
         while all(child.poll() is None for child in children):
             time.sleep(0.2)
             logs.bound()
@@ -131,13 +132,13 @@ def _wait_for(url: str, children: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 def _greet(port: int) -> None:
-    """Addresses, a key of one's own, and a first call."""
+    """Prints addresses, a new API key, and a first call."""
     base = f"http://127.0.0.1:{port}"
     print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
     body = json.dumps({"email": f"owner-{secrets.token_hex(4)}@example.org"}).encode()
-    question = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})  # noqa: S310
+    signup = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})  # noqa: S310
     try:
-        with urllib.request.urlopen(question, timeout=10) as answer:  # noqa: S310
+        with urllib.request.urlopen(signup, timeout=10) as answer:  # noqa: S310
             key = json.load(answer)["api_key"]
         print(f"key:     {key}\ntry:     curl -H 'Authorization: Bearer {key}' {base}/v1/brief/GB", flush=True)
     except OSError as error:
@@ -145,7 +146,7 @@ def _greet(port: int) -> None:
 
 
 def _stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Asks every child's whole process group to end, and ends what has not after a while. A further Ctrl-C changes nothing."""
+    """Terminates every child's process group, and kills what is left after a while. A further Ctrl-C is ignored."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     for number, patience in ((signal.SIGTERM, 15.0), (signal.SIGKILL, 5.0)):

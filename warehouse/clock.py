@@ -1,7 +1,7 @@
 """Market time: instants, half-open windows, market days of 23, 24 or 25 hours, settlement periods, and the only `now`.
 
 Instants are Unix seconds UTC (int). No wall-clock is read anywhere else in `warehouse`, `assets` or `api` for windows,
-artefacts and states, so that EMDS_NOW moves them all (API.md section 10).
+artefacts and states, so that EMDS_NOW moves them all.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from warehouse.errors import BadWindow
 HOUR = 3600
 DAY = 86400
 LAST_INSTANT = 253402300799
-"""9999-12-31T23:59:59Z: later stamps are refused (API.md section 4)."""
+"""9999-12-31T23:59:59Z: later stamps are refused."""
 SPREAD = 1 << 40
-"""Above every instant: `number * SPREAD + ts` orders many series at once, by number and then in time, within 64 bits."""
+"""More than any instant: `number * SPREAD + ts` orders many series at once, by number, then time, within 64 bits."""
 
 RESOLUTIONS: dict[str, int] = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "1d": DAY, "1y": 365 * DAY}
 """Seconds of each resolution that a row may carry; a `1y` row lasts its calendar year (`interval_end`)."""
 
 
 def now(wall_ns: int | None = None) -> int:
-    """The current instant (that of a reading of `time.time_ns` where one is given), or the fixed one of EMDS_NOW (RFC 3339)."""
+    """The current instant, or that of `wall_ns` (nanoseconds, as of `time.time_ns`); EMDS_NOW (RFC 3339) fixes it."""
     fixed = os.environ.get("EMDS_NOW")
     if fixed:
         return _fixed(fixed)
@@ -67,10 +67,10 @@ def asked_instant(text: str) -> int:
     """
     if text.isascii() and text.isdigit():
         return instant(text)
-    found = _RFC3339.fullmatch(text)
-    if found is None:
+    match = _RFC3339.fullmatch(text)
+    if match is None:
         raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset")
-    day, minute, second, _, offset = found.groups()
+    day, minute, second, _, offset = match.groups()
     return instant(f"{day}T{minute}:{'59' if second == '60' else second}{offset.upper()}") + (second == "60")
 
 

@@ -1,4 +1,4 @@
-"""The arithmetic of the brief, method `brief/1`: current value, 30-day context, 24-hour trend. No files, no clock, no words.
+"""The arithmetic of the brief, method `brief/1`: current value, 30-day context, 24-hour trend. No files, no clock.
 
 Every comparison is made on exact numbers: seconds as integers, values as the decimals that JSON states. docs/brief.md
 gives the formulae.
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from warehouse.clock import DAY
-from warehouse.window_stats import WINDOW_S, SeriesHistory, Share, WindowStats, tally
+from warehouse.window_stats import WINDOW_S, SeriesHistory, Share, WindowStats, window_stats
 
 METHOD = "brief/1"
 WINDOW_DAYS = WINDOW_S // DAY
@@ -72,7 +72,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one series says at an instant. `row` indexes the trail; an omitted part is None beside its reason."""
+    """What one series says at an instant. `row` indexes its history; an omitted part is None beside its reason."""
 
     row: int
     ts: int
@@ -82,32 +82,34 @@ class Reading:
     context: Context | None
     context_omitted: str
     many_ties: bool
-    """More than a quarter of the window equals the value: a rank would say little. Compared exactly, unlike `ties_pct`."""
+    """More than a quarter of the window equals the value: a rank would say little. Exact, unlike `ties_pct`."""
     trend: Trend | None
     trend_omitted: str
 
 
-def readings(trails: Sequence[SeriesHistory], as_of: int) -> list[Reading | None]:
+def readings(histories: Sequence[SeriesHistory], as_of: int) -> list[Reading | None]:
     """What each series says at an instant (Unix seconds UTC); None where no row has begun."""
-    counted = tally(trails, as_of)
-    return [None if found is None else _reading(trail, found) for trail, found in zip(trails, counted, strict=True)]
+    return [
+        None if stats is None else _reading(history, stats)
+        for history, stats in zip(histories, window_stats(histories, as_of), strict=True)
+    ]
 
 
-def _reading(trail: SeriesHistory, found: WindowStats) -> Reading:
-    ts, value = int(trail.ts[found.row]), float(trail.value[found.row])
-    omitted = _too_little(found.window, WINDOW_S)
-    threshold = _threshold(found) if not omitted else _FLOOR
+def _reading(history: SeriesHistory, stats: WindowStats) -> Reading:
+    ts, value = int(history.ts[stats.row]), float(history.value[stats.row])
+    omitted = _too_little(stats.window, WINDOW_S)
+    threshold = _threshold(stats) if not omitted else _FLOOR
     return Reading(
-        found.row,
+        stats.row,
         ts,
-        int(trail.seconds[found.row]),
+        int(history.seconds[stats.row]),
         value,
-        found.next_ts,
-        None if omitted else _context(found, ts, value, threshold),
+        stats.next_ts,
+        None if omitted else _context(stats, ts, value, threshold),
         omitted,
-        found.window.equal * 4 > found.window.total,
-        None if found.reference < 0 else _trend(trail, found.reference, value, threshold),
-        "no_value_24h_ago" if found.reference < 0 else "",
+        stats.window.equal * 4 > stats.window.total,
+        None if stats.reference < 0 else _trend(history, stats.reference, value, threshold),
+        "no_value_24h_ago" if stats.reference < 0 else "",
     )
 
 
@@ -118,23 +120,23 @@ def _too_little(share: Share, window_s: int) -> str:
     return "coverage_below_50_pct" if share.total * 2 < window_s else ""
 
 
-def _threshold(found: WindowStats) -> Decimal:
+def _threshold(stats: WindowStats) -> Decimal:
     """What counts as no change: 5 % of the spread from p10 to p90, one unit at least."""
-    p10, _, p90 = (_middle(cut) for cut in found.cuts)
+    p10, _, p90 = (_middle(cut) for cut in stats.cuts)
     return max(_FLOOR, _SPREAD_SHARE * (p90 - p10))
 
 
-def _context(found: WindowStats, ts: int, value: float, threshold: Decimal) -> Context:
-    p10, median, p90 = (_middle(cut) for cut in found.cuts)
-    share, x = found.window, _decimal(value)
-    same_hour = _too_little(found.same_hour, _SAME_HOUR_S)
+def _context(stats: WindowStats, ts: int, value: float, threshold: Decimal) -> Context:
+    p10, median, p90 = (_middle(cut) for cut in stats.cuts)
+    share, x = stats.window, _decimal(value)
+    same_hour = _too_little(stats.same_hour, _SAME_HOUR_S)
     pct, reason = _percentage(x - median, median, threshold, "median")
     return Context(
         percentile=_percentile(share),
         percentile_exact=_rounded(_rank(share), "0.01"),
-        percentile_same_hour=None if same_hour else _percentile(found.same_hour),
+        percentile_same_hour=None if same_hour else _percentile(stats.same_hour),
         percentile_same_hour_reason=same_hour,
-        band=_band(found, x, threshold),
+        band=_band(stats, x, threshold),
         ties_pct=_rounded(Fraction(100 * share.equal, share.total), "0.1"),
         vs_median=_float(x - median),
         vs_median_pct=pct,
@@ -142,23 +144,23 @@ def _context(found: WindowStats, ts: int, value: float, threshold: Decimal) -> C
         median=_float(median),
         p10=_float(p10),
         p90=_float(p90),
-        min=_float(_decimal(found.low)),
-        max=_float(_decimal(found.high)),
+        min=_float(_decimal(stats.low)),
+        max=_float(_decimal(stats.high)),
         sample_count=share.samples,
         coverage=_rounded(Fraction(share.total, WINDOW_S), "0.01"),
         confidence="low" if share.total * 10 < WINDOW_S * 9 else "normal",
         window_start=ts - WINDOW_S,
         window_end=ts,
-        window_days_actual=_rounded(Fraction(ts - found.first_ts, DAY), "0.1"),
+        window_days_actual=_rounded(Fraction(ts - stats.first_ts, DAY), "0.1"),
     )
 
 
-def _trend(trail: SeriesHistory, reference: int, value: float, threshold: Decimal) -> Trend:
-    base = _decimal(float(trail.value[reference]))
+def _trend(history: SeriesHistory, reference: int, value: float, threshold: Decimal) -> Trend:
+    base = _decimal(float(history.value[reference]))
     change = _decimal(value) - base
     direction: Direction = "flat" if abs(change) <= threshold else "rising" if change > 0 else "falling"
     pct, reason = _percentage(change, base, threshold, "from")
-    return Trend(direction, _float(change), pct, reason, _float(base), int(trail.ts[reference]), _float(threshold))
+    return Trend(direction, _float(change), pct, reason, _float(base), int(history.ts[reference]), _float(threshold))
 
 
 def _rank(share: Share) -> Fraction:
@@ -175,12 +177,12 @@ def _percentile(share: Share) -> int:
     return min(max(int(_rank(share) + Fraction(1, 2)), 1), 99)
 
 
-def _band(found: WindowStats, x: Decimal, threshold: Decimal) -> Band:
-    if x - _decimal(found.high) > threshold:
+def _band(stats: WindowStats, x: Decimal, threshold: Decimal) -> Band:
+    if x - _decimal(stats.high) > threshold:
         return "record_high"
-    if _decimal(found.low) - x > threshold:
+    if _decimal(stats.low) - x > threshold:
         return "record_low"
-    rank = _rank(found.window)
+    rank = _rank(stats.window)
     if rank < 25:
         return "very_low" if rank < 10 else "low"
     if rank > 75:

@@ -1,6 +1,6 @@
-"""A brief's `coverage_note`: on how much of the window its context blocks rest, in words.
+"""A brief's `coverage_note`: how much of the window each context block rests on, in words.
 
-It is made of the brief's own members, so that a shortened brief gets a note about what is left in it.
+It is made from the brief's own members, so that a shortened brief gets a note about what is left in it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ _REASONS = {
 def coverage_note(brief: Mapping[str, Any]) -> str:
     """Which context blocks rest on the whole window, which on part of it, and which are left out, and why."""
     blocks: Mapping[str, Any] = brief["context"]
+    days = brief["context_window_requested_days"]
     full = [_noun(m) for m, block in blocks.items() if block["confidence"] == "normal"]
-    notes = (
-        [f"Nine tenths of the last {brief['context_window_requested_days']} days or more observed for {listed(full)}."]
-        if full
-        else []
-    )
+    notes = [f"Nine tenths of the last {days} days or more observed for {listed(full)}."] if full else []
     notes += [
-        f"Only {block['coverage']} of the window observed for {_noun(m)} ({block['sample_count']} values): low confidence."
+        f"Only {block['coverage']} of the window observed for {_noun(m)} "
+        f"({block['sample_count']} values): low confidence."
         for m, block in blocks.items()
         if block["confidence"] == "low"
     ]

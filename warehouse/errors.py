@@ -1,4 +1,4 @@
-"""The tree of failures: each leaf calls for another action. Which HTTP status a leaf becomes is decided in `api.http.problems`."""
+"""The tree of failures: each leaf calls for another action. The HTTP status of each: see `api.http.problems`."""
 
 from __future__ import annotations
 

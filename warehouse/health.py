@@ -1,14 +1,16 @@
-"""When each feed last answered, what went wrong, and its state against its own schedule: `ok`, `late`, `down`, `unknown`.
+"""When each feed last answered, what went wrong, and its state by its own schedule: `ok`, `late`, `down`, `unknown`.
 
-Absolute times only are kept; `state` is computed when somebody asks, so that a dead daemon shows by itself.
+The one freshness rule is here: when a zone's metric is due (`due`) and what state it is in (`standing`). Only absolute
+times are kept; states are computed when somebody asks, so that a dead daemon shows by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import time, timedelta
-from typing import Any, Literal
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -38,7 +40,7 @@ class Health:
     quarantined: int = 0
     """Rows set aside at the last run."""
     reached: Mapping[str, int] = field(default_factory=dict)
-    """The same for each metric that the feed carries. Empty where `data_until` alone is told: it then holds for every metric."""
+    """`data_until` of each metric that the feed carries; empty in older documents, where `data_until` holds for all."""
 
     def until(self, metric: str) -> int:
         """The end of the newest interval of a metric, Unix seconds; 0 = none ever."""
@@ -46,17 +48,17 @@ class Health:
 
     @property
     def whole_until(self) -> int:
-        """Until where every metric has come: prices of tomorrow make up for none of today."""
+        """End of the interval that all metrics have reached: prices of tomorrow make up for none of today."""
         return min(self.reached.values(), default=self.data_until)
 
     @property
     def unconfigured(self) -> bool:
-        """Whether it was not asked for want of credentials."""
+        """Whether the feed was not asked because credentials are missing."""
         return self.last_error.startswith(NOT_CONFIGURED)
 
 
 def note(storage: Storage, source: str, changes: Iterable[Health]) -> None:
-    """Merges what a run learnt into the source's health document; a later instant wins, member by member."""
+    """Merges what a run learnt into the source's health document; of each instant the later stays."""
     key = layout.published(layout.health(source))
     with storage.locked([key]):
         kept = {(h.feed, h.zone): h for h in load(storage, source)}
@@ -103,7 +105,7 @@ def state(health: Health | None, publication: Publication, tz: str, resolution: 
 
 
 def rowless(health: Health | None) -> State:
-    """Where no row ever came: `down` where asking fails, `unknown` where nobody asked or nothing is known to be wrong."""
+    """State of a feed that has never returned a row: `down` where asking fails, `unknown` otherwise."""
     return "down" if health is not None and health.last_error and not health.unconfigured else "unknown"
 
 
@@ -113,6 +115,60 @@ def by_deadline(due: int, publication: Publication, now: int) -> State:
         return "ok"
     patience = max(3 * publication.grace_minutes * 60, int(timedelta(hours=1).total_seconds()))
     return "late" if now <= due + patience else "down"
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A feed that carries a zone's metric, as the rule of freshness needs it."""
+
+    feed: str
+    publication: Publication
+    tz: str
+    """Where its market day lies."""
+    resolution: str
+    asked: bool
+    """False where it lacks credentials: it then promises nothing beside feeds that do not."""
+
+
+class Due(NamedTuple):
+    """When a row is due, Unix seconds, and by which schedule."""
+
+    at: int
+    publication: Publication
+
+
+class Standing(NamedTuple):
+    """The state of one metric in one zone; `expected_by` is None where it has never had a row."""
+
+    state: State
+    expected_by: int | None
+
+
+def carrier(member: Mapping[str, Any], asked: bool) -> Carrier:
+    """The Carrier that a feed of the catalogue document is."""
+    publication = publication_of(member["publication"])
+    return Carrier(member["id"], publication, member["tz"], member["resolution"], asked)
+
+
+def due(carriers: Collection[Carrier], until: int) -> Due | None:
+    """When the row after `until` (the end of the newest interval) is due; None without carriers.
+
+    The feed that promises it soonest decides, whichever brought the newest row: the schedule of a slow feed would hide
+    that a fast one is silent.
+    """
+    asked = [c for c in carriers if c.asked] or carriers
+    deadlines = (Due(expected_by(c.publication, c.tz, c.resolution, until), c.publication) for c in asked)
+    return min(deadlines, key=itemgetter(0), default=None)
+
+
+def standing(metric: str, known: Sequence[tuple[Carrier, Health | None]], now: int) -> Standing:
+    """How a zone's metric stands at an instant: its newest row, from whichever feed, against the soonest schedule."""
+    healths = [health for _, health in known]
+    until = max((health.until(metric) for health in healths if health is not None), default=0)
+    deadline = due([carrier for carrier, _ in known], until) if until else None
+    if deadline is None:
+        return Standing("down" if "down" in map(rowless, healths) else "unknown", None)
+    return Standing(by_deadline(deadline.at, deadline.publication, now), deadline.at)
 
 
 def publication_of(member: Mapping[str, Any]) -> Publication:
@@ -128,5 +184,4 @@ def publication_of(member: Mapping[str, Any]) -> Publication:
 
 def worst(states: Iterable[State]) -> State:
     """The worst of several states; unknown for none."""
-    found = list(states)
-    return max(found, key=_WORST.index) if found else "unknown"
+    return max(states, key=_WORST.index, default="unknown")

@@ -1,10 +1,15 @@
-"""Where each thing lies: the only file that builds a key (DESIGN.md section 5)."""
+"""Where each thing lies: the only file that builds a key or spells the name of a published document."""
 
 from __future__ import annotations
 
 CATALOGUE = "catalogue.json"
+"""Zones, sources, feeds and what is held of each."""
 SPANS = "spans.json"
-"""Names of published documents: what is held, and the row counts it was counted from."""
+"""The row counts from which the catalogue was counted."""
+SNAPSHOT = "snapshot.json"
+"""Every zone's latest values."""
+GEO_BUILT_FROM = "geo/built_from.json"
+"""Which tables the published geo layers were built from."""
 PRUNED = "pruned"
 """The key of the instant (Unix seconds) up to which old answers have been pruned."""
 MODE = "mode"
@@ -62,3 +67,18 @@ def published(name: str) -> str:
 def health(source: str) -> str:
     """The name of the published health of one source."""
     return f"health/{source}.json"
+
+
+def latest(zone: str) -> str:
+    """The name of a zone's latest values."""
+    return f"latest/{zone}.json"
+
+
+def brief(zone: str) -> str:
+    """The name of a zone's brief."""
+    return f"brief/{zone}.json"
+
+
+def geo(layer: str, format_: str, detail: str = "") -> str:
+    """The name of a geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
+    return f"geo/{layer}{f'.{detail}' if detail else ''}.{format_}"

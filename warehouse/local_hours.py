@@ -1,4 +1,4 @@
-"""The hour of civil time of many instants at once. Market days and windows are `warehouse.clock`'s business."""
+"""The hour of civil time of many instants at once. Market days and windows: see `warehouse.clock`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def hours(ts: Ints, tz: str) -> Ints:
 
 
 def _offsets(tz: str, first: int, last: int) -> tuple[Ints, Ints]:
-    """The instants from which each UTC offset (seconds) holds between two instants; no zone changes twice within a day."""
+    """The instants from `first` to `last` at which a UTC offset (seconds) begins; no zone changes twice a day."""
     since, offsets = [first], [_offset(tz, first)]
     for before in range(first, last, DAY):
         after = min(before + DAY, last)

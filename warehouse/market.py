@@ -1,7 +1,7 @@
-"""What a market is made of: zones, metrics, fuels, sources and their feeds. Values only: no network, no files, no clock.
+"""Zones, metrics, fuels, sources and their feeds as values: no network, no files, no clock.
 
-A `Source` value says all that is said about a publisher; partitions, schedules, pools, freshness, checks, the catalogue,
-OpenAPI's enums and the docs follow from it (DESIGN.md section 2).
+A `Source` value states everything about a publisher once; partitions, schedules, pools, checks, the catalogue,
+OpenAPI's enums and the docs follow from it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Metric(StrEnum):
 
 
 class Fuel(StrEnum):
-    """One vocabulary for generation, capacity and plants (API.md section 1)."""
+    """One vocabulary for generation, capacity and plants."""
 
     NUCLEAR = "nuclear"
     COAL = "coal"
@@ -64,13 +64,13 @@ class Zone:
     market_tz: str
     currency: str
     metrics: frozenset[Metric]
-    """Exactly the specification's availability table; never `price_day_ahead`."""
+    """The metrics that the zone publishes; never `price_day_ahead`."""
     headline: str
     """What `price` is here, in words: the hub or region, and the market."""
     day_ahead: str = ""
     """What `price?market=day_ahead` is here, in words; empty where the zone has none."""
     day_ahead_metric: Metric | None = None
-    """The stored series behind `market=day_ahead`: its own in the US, the headline's rows in Europe, none in GB and AU."""
+    """The stored series behind `market=day_ahead`: its own in the US, the headline's in Europe, none in GB and AU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Request:
     zone: str | None = None
     """Where one answer holds one zone and its body does not say which."""
     part: str = ""
-    """What tells this request from its siblings of the same day: a border's direction, a page, a product."""
+    """What distinguishes this request from others of the same day: a border's direction, a page, a product."""
     kind: Literal["rows", "listing"] = "rows"
     method: Literal["GET", "POST"] = "GET"
     body: str = ""
@@ -112,7 +112,7 @@ class Request:
     nonce: tuple[str, ...] = ()
     """Parameters that only keep caches from answering: without them it is the same question."""
     once: bool = False
-    """The answer never changes, as that of a file with its stamp in its name: what is kept of it is not asked for again."""
+    """The answer never changes, as that of a file with a time stamp in its name: once kept it is not asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Publication:
     grace_minutes: int = 30
 
     def out_at(self, day: MarketDay) -> int:
-        """When a daily feed puts out a market day: by the clock of that day's zone, so also where the clock changes. Unix seconds."""
+        """When a daily feed publishes a market day, Unix seconds, by the local clock of that day."""
         on = day.next(self.day_offset).day
         return int(datetime.combine(on, self.daily_at or time(), tzinfo=zone_of(day.tz)).timestamp())
 
@@ -147,7 +147,7 @@ class Feed:
     metrics: tuple[Metric, ...]
     """Every metric is carried for every zone of `zones`."""
     rank: int
-    """Within a (zone, metric) 1 is best; DESIGN.md section 4."""
+    """Within a (zone, metric): 1 is best, and the lower rank number is served."""
     resolution: str
     """The resolution of rows published today; each row states its own."""
     stamps: Literal["start", "end", "instant"]
@@ -215,7 +215,7 @@ class Source:
     """"no" and "unclear" are withheld until the owner names the source in EMDS_RIGHTS, where `withheld` says so."""
     feeds: tuple[Feed, ...]
     withheld: bool = False
-    """Whether its rows stay out of every answer until EMDS_RIGHTS names it (API.md section 3)."""
+    """Whether its rows stay out of every answer until EMDS_RIGHTS names it."""
     required_env: tuple[str, ...] = ()
     min_interval_s: float = 0.0
     """Seconds between two requests to one host, where the publisher says so (CAISO OASIS: 5)."""

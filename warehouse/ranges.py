@@ -1,4 +1,4 @@
-"""What a value can physically be, per metric and zone: wide enough for every record with room, so that no cap is ever clipped."""
+"""The values that are possible, by metric and zone: wider than every record and cap: no true value is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PEAK_MW: dict[str, float] = {
     "AT": 13_000,
     "CH": 13_000,
 }
-"""The highest demand ever published for each zone, roughly: the yardstick of what follows."""
+"""The highest demand ever published for each zone, roughly, MW: the bounds below are shares of it."""
 
 _STORES = frozenset({Fuel.BATTERY, Fuel.PUMPED_STORAGE})
 
@@ -69,8 +69,8 @@ def _price(zone: str, unit: str) -> tuple[float, float]:
     return -1_000.0, 10_000.0
 
 
-def jump(metric: str, zone: str) -> float | None:
-    """The step between two neighbouring readings from which on a person should look; None where steps say nothing (prices)."""
+def largest_step(metric: str, zone: str) -> float | None:
+    """The largest plausible step between two neighbouring readings; None where steps say nothing (prices)."""
     if metric == Metric.DEMAND:
         return 0.2 * PEAK_MW[zone]
     if metric == Metric.INTERCHANGE:
@@ -81,6 +81,6 @@ def jump(metric: str, zone: str) -> float | None:
 
 
 FROZEN_HOURS: dict[str, float] = {Metric.DEMAND: 3, Metric.PRICE: 6, Metric.INTERCHANGE: 12, Metric.CARBON_INTENSITY: 6}
-"""So long may a series stand still. Absent: metrics that do (capacity, nuclear's share, a night's solar)."""
+"""Hours a series may repeat one value. Absent: metrics that do (capacity, nuclear's share, a night's solar)."""
 FROZEN_READINGS = 8
-"""And at least so many equal readings: three hourly ones prove nothing."""
+"""The fewest equal readings that count as frozen: three hourly ones prove nothing."""

@@ -1,6 +1,6 @@
 """The newest rows of one zone's metric, from 30 days before the last that has begun to the last one known ahead.
 
-Opens the month files that these days touch, each once, found by arithmetic. What the rows say is `warehouse.context`'s business.
+Opens the month files that these days touch, each once, found by arithmetic. What the rows say: see `warehouse.context`.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _COLUMNS = ["counterparty", "link", "ts", "value", "unit", "resolution", "source
 
 
 class RecentRows(NamedTuple):
-    """Rows of a zone's metric: `trail` for the arithmetic, `rows` (the same rows) for unit, resolution, source and feed."""
+    """Rows of a zone's metric: `history` for the arithmetic, `rows` (the same) for unit, resolution and feed."""
 
-    trail: SeriesHistory
+    history: SeriesHistory
     rows: pa.Table
 
-    def word(self, column: str, row: int) -> str:
+    def text(self, column: str, row: int) -> str:
         """A text column of one row."""
         return str(self.rows.column(column)[row].as_py())
 
 
 def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
-    """The net rows around an instant; None where no row has begun, however far back.
+    """The net rows around `now` (Unix seconds); None where no row has begun, however far back. Raises StorageError.
 
     Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
     """
@@ -66,8 +66,10 @@ def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld
 def _open_rows(table: pa.Table, withheld: Collection[str]) -> pa.Table:
     """The net rows of feeds that may be passed on."""
     rows = series.net(table).drop_columns(["counterparty", "link"])
-    found = [feed for feed in rows.column("feed").unique().to_pylist() if feed in withheld]
-    return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(found)))) if found else rows
+    hidden = [feed for feed in rows.column("feed").unique().to_pylist() if feed in withheld]
+    if not hidden:
+        return rows
+    return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(hidden))))
 
 
 def _last_begun(load: Callable[[str], pa.Table | None], candidates: list[str], now: int) -> int | None:
@@ -83,7 +85,7 @@ def _last_begun(load: Callable[[str], pa.Table | None], candidates: list[str], n
 
 
 def _seconds(resolution: pa.ChunkedArray) -> Ints:
-    """The interval length per row, by each file's own few words."""
+    """The interval length per row, seconds, by each file's own dictionary."""
     parts = [
         np.array([RESOLUTIONS[word] for word in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()]
         for chunk in resolution.chunks

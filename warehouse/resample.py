@@ -39,34 +39,34 @@ def _month_start(first: date, later: int, tz: str) -> int:
 
 
 class _Group(NamedTuple):
-    """What the rows of a stretch are gathered by: a lane is one fuel, border and tie in one unit."""
+    """The series among some rows: one per fuel, border, tie and unit. `identity` and `source` are per label."""
 
-    lanes: list[tuple[str | None, str | None, str | None, str]]
-    lane: Ints
+    identities: list[tuple[str | None, str | None, str | None, str]]
+    identity: Ints
     sources: list[str]
     source: Ints
 
 
 def means(rows: RowColumns, span: Window, interval: Interval, tz: str) -> RowColumns:
-    """The mean of each interval of `span`, which bounds whole intervals; rows ascend by ts, fuel, counterparty, link."""
+    """The mean of each interval of `span`, which bounds whole ones; rows ascend by ts, fuel, counterparty, link."""
     bounds = _bounds(span, interval, tz)
     first, last = rows.between(span)
     rows = rows.take(slice(first, last))
     if not len(rows):
         return rows
     group = _grouped(rows.labels)
-    lane = group.lane[rows.label]
+    identity = group.identity[rows.label]
     place = np.searchsorted(bounds, rows.ts, side="right") - 1
     seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.labels])[rows.label]
     weight = np.minimum(rows.ts + seconds, bounds[place + 1]) - rows.ts
-    cell, code = np.unique(place * len(group.lanes) + lane, return_inverse=True)
+    cell, code = np.unique(place * len(group.identities) + identity, return_inverse=True)
     covered = np.bincount(code, weight)
     mask = np.zeros(len(cell), np.int64)
     np.bitwise_or.at(mask, code, np.int64(1) << group.source[rows.label])
-    bucket, of_lane = np.divmod(cell, len(group.lanes))
+    bucket, of_identity = np.divmod(cell, len(group.identities))
     whole = covered / (bounds[bucket + 1] - bounds[bucket])
-    good = (whole >= LEAST_COVERAGE) & _one_unit(bucket, of_lane, group)
-    labels, label = _slots(group, of_lane, mask, interval)
+    good = (whole >= LEAST_COVERAGE) & _one_unit(bucket, of_identity, group)
+    labels, label = _labels(group, of_identity, mask, interval)
     value = np.round(np.bincount(code, rows.value * weight) / np.maximum(covered, 1), DIGITS)
     made = RowColumns(labels, label, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
     return made.take(good)
@@ -82,30 +82,33 @@ def _bounds(span: Window, interval: Interval, tz: str) -> Ints:
 
 def _grouped(labels: Sequence[RowLabels]) -> _Group:
     keys = [(s.fuel, s.counterparty, s.link, s.unit) for s in labels]
-    lanes = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
+    identities = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
     sources = sorted({s.source for s in labels})
     return _Group(
-        lanes, np.array([lanes.index(k) for k in keys]), sources, np.array([sources.index(s.source) for s in labels])
+        identities,
+        np.array([identities.index(k) for k in keys]),
+        sources,
+        np.array([sources.index(s.source) for s in labels]),
     )
 
 
-def _one_unit(bucket: Ints, lane: Ints, group: _Group) -> NDArray[np.bool_]:
-    """Whether a lane's interval has one unit only: in the hour of a currency change there is no mean."""
+def _one_unit(bucket: Ints, identity: Ints, group: _Group) -> NDArray[np.bool_]:
+    """Whether the interval of a series has one unit only: in the hour of a currency change there is no mean."""
     plain: dict[tuple[str | None, ...], int] = {}
-    same = np.array([plain.setdefault(lane[:3], len(plain)) for lane in group.lanes])[lane]
+    same = np.array([plain.setdefault(key[:3], len(plain)) for key in group.identities])[identity]
     _, back, count = np.unique(bucket * len(plain) + same, return_inverse=True, return_counts=True)
     return np.asarray(count[back] == 1)
 
 
-def _slots(
-    group: _Group, lane: Ints, mask: Ints, interval: Interval
+def _labels(
+    group: _Group, identity: Ints, mask: Ints, interval: Interval
 ) -> tuple[tuple[RowLabels, ...], NDArray[np.int32]]:
-    """A slot for each lane and set of sources that occurs; several sources of one mean are named together."""
-    kinds, code = np.unique(lane * (1 << len(group.sources)) + mask, return_inverse=True)
+    """Labels for each series and set of sources that occurs; several sources of one mean are named together."""
+    kinds, code = np.unique(identity * (1 << len(group.sources)) + mask, return_inverse=True)
     labels = []
     for kind in kinds.tolist():
         number, bits = divmod(kind, 1 << len(group.sources))
-        fuel, counterparty, link, unit = group.lanes[number]
+        fuel, counterparty, link, unit = group.identities[number]
         source = ", ".join(name for i, name in enumerate(group.sources) if bits >> i & 1)
         labels.append(RowLabels(fuel, counterparty, link, unit, interval, source, ""))
     return tuple(labels), code.astype(np.int32)

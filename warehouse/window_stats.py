@@ -1,6 +1,6 @@
-"""Counts over many series at once: which rows stand, which is current, how much of its 30 days lies below it, where quantiles cut.
+"""Counts over many series at once: the current row, how much of its 30 days lies below it, where the quantiles lie.
 
-Weights are whole seconds and nothing is rounded, so that every count is exact. What a count means is `warehouse.context`'s business.
+Weights are whole seconds and nothing is rounded: every count is exact. What they mean: see `warehouse.context`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TENTHS = (1, 5, 9)
 
 
 class SeriesHistory(NamedTuple):
-    """The rows of one series in the order in which they became known; a later row of the same interval corrects an earlier one."""
+    """The rows of one series as they became known: a later row of the same interval corrects an earlier one."""
 
     ts: Ints
     """Interval starts, Unix seconds UTC."""
@@ -33,7 +33,7 @@ class SeriesHistory(NamedTuple):
 
 
 class Share(NamedTuple):
-    """How the current value stands among some rows; seconds, but `samples` a count of rows."""
+    """How much of some rows lies below the current value: seconds, but `samples` is a count of rows."""
 
     samples: int
     total: int
@@ -43,7 +43,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """What one series says at an instant. `row` and `reference` index the trail; -1 where there is none."""
+    """The counts of one series at an instant. `row` and `reference` index its history; -1 where there is none."""
 
     row: int
     """The current row: the last that has begun."""
@@ -60,7 +60,7 @@ class WindowStats:
     low: float
     high: float
     cuts: tuple[tuple[float, float], ...]
-    """The two values between which p10, median and p90 lie: equal but where the cut falls exactly between two rows."""
+    """For p10, median and p90 the two values around it: equal unless the quantile falls exactly between two rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class _Rows:
 
 
 class _Window(NamedTuple):
-    """The rows of every series' window one after the other, with the series' place among those that have a current row."""
+    """The rows of every series' window one after the other; `place` numbers the series that have a current row."""
 
     place: Ints
     weight: Ints
@@ -91,33 +91,40 @@ class _Window(NamedTuple):
     same_hour: Flags
 
 
-def tally(trails: Sequence[SeriesHistory], as_of: int) -> list[WindowStats | None]:
-    """Per trail its counts at an instant; None where no row has begun."""
-    rows = _standing(_joined(trails))
+def window_stats(histories: Sequence[SeriesHistory], as_of: int) -> list[WindowStats | None]:
+    """The counts of each series at an instant (Unix seconds); None where no row has begun."""
+    rows = _finest(_corrected(_joined(histories)))
     at = rows.at
-    numbers = np.arange(len(trails), dtype=np.int64)
-    current = np.searchsorted(at, numbers * SPREAD + as_of, side="right") - 1
-    begun = np.flatnonzero(current >= np.searchsorted(at, numbers * SPREAD))
-    found: list[WindowStats | None] = [None] * len(trails)
-    for number, counted in zip(
-        begun, _counted(rows, at, current[begun], [trails[int(n)].tz for n in begun]), strict=True
-    ):
-        found[number] = counted
-    return found
+    current = _current(at, len(histories), as_of)
+    begun = np.flatnonzero(current >= 0)
+    counted = _counted(rows, at, current[begun], [histories[number].tz for number in begun.tolist()])
+    by_number = dict(zip(begun.tolist(), counted, strict=True))
+    return [by_number.get(number) for number in range(len(histories))]
 
 
-def _joined(trails: Sequence[SeriesHistory]) -> _Rows:
-    """All rows that have a value; of two of one interval the later."""
+def _current(at: Ints, count: int, as_of: int) -> Ints:
+    """Per series the index of its last row that has begun; -1 where none has."""
+    first = np.arange(count, dtype=np.int64) * SPREAD
+    last = np.searchsorted(at, first + as_of, side="right") - 1
+    return np.where(last >= np.searchsorted(at, first), last, -1)
+
+
+def _joined(histories: Sequence[SeriesHistory]) -> _Rows:
+    """All rows that have a value, by series, in the order in which they became known."""
     none = np.empty(0, np.int64)
-    lengths = [len(t.ts) for t in trails]
+    lengths = [len(history.ts) for history in histories]
     rows = _Rows(
-        np.repeat(np.arange(len(trails), dtype=np.int64), lengths),
-        np.concatenate([none, *(t.ts for t in trails)]),
-        np.concatenate([none, *(t.seconds for t in trails)]),
-        np.concatenate([np.empty(0), *(t.value for t in trails)]),
+        np.repeat(np.arange(len(histories), dtype=np.int64), lengths),
+        np.concatenate([none, *(history.ts for history in histories)]),
+        np.concatenate([none, *(history.seconds for history in histories)]),
+        np.concatenate([np.empty(0), *(history.value for history in histories)]),
         np.concatenate([none, *(np.arange(n, dtype=np.int64) for n in lengths)]),
     )
-    rows = rows.take(np.isfinite(rows.value))
+    return rows.take(np.isfinite(rows.value))
+
+
+def _corrected(rows: _Rows) -> _Rows:
+    """The rows by series and start; of two of one interval the later."""
     at = rows.at
     if (at[1:] > at[:-1]).all():
         return rows
@@ -127,7 +134,7 @@ def _joined(trails: Sequence[SeriesHistory]) -> _Rows:
     return rows.take(np.append(~replaced, True)[: len(at)])
 
 
-def _standing(rows: _Rows) -> _Rows:
+def _finest(rows: _Rows) -> _Rows:
     """The rows that no finer row of their series overlaps, even in part."""
     keep = np.ones(len(rows.ts), np.bool_)
     starts, ends = rows.at[:0], rows.at[:0]
@@ -142,15 +149,16 @@ def _standing(rows: _Rows) -> _Rows:
 
 
 def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[WindowStats]:
-    """The tallies of the series whose current rows stand at these indexes."""
+    """The counts of the series whose current rows have these indexes."""
     if not len(current):
         return []
     base = rows.series[current] * SPREAD
     first = np.searchsorted(at, base + np.maximum(rows.ts[current] - WINDOW_S, 0))
     window = _window(rows, first, current, tz)
     x = rows.value[current]
-    shares = _shares(window, x, np.ones(len(window.place), np.bool_)), _shares(window, x, window.same_hour)
-    cuts = _cuts(window, len(current))
+    every = _shares(window, x, np.ones(len(window.place), np.bool_))
+    same_hour = _shares(window, x, window.same_hour)
+    quantiles = _quantiles(window, len(current))
     references = _references(rows, at, base, current)
     following = np.append(rows.series, -1)[current + 1] == rows.series[current]
     return [
@@ -159,9 +167,9 @@ def _counted(rows: _Rows, at: Ints, current: Ints, tz: Sequence[str]) -> list[Wi
             int(rows.ts[i + 1]) if following[n] else None,
             int(rows.row[r]) if r >= 0 else -1,
             int(rows.ts[first[n]]),
-            shares[0][n],
-            shares[1][n],
-            *cuts[n],
+            every[n],
+            same_hour[n],
+            *quantiles[n],
         )
         for n, (i, r) in enumerate(zip(current, references, strict=True))
     ]
@@ -193,8 +201,8 @@ def _shares(window: _Window, x: Floats, chosen: Flags) -> list[Share]:
     return [Share(*(int(part) for part in parts)) for parts in zip(*columns, strict=True)]
 
 
-def _cuts(window: _Window, count: int) -> list[tuple[float, float, tuple[tuple[float, float], ...]]]:
-    """Lowest, highest and the three cuts of each window; NaN and none where it is empty."""
+def _quantiles(window: _Window, count: int) -> list[tuple[float, float, tuple[tuple[float, float], ...]]]:
+    """Lowest, highest and the three quantiles of each window; NaN and none where it is empty."""
     order = np.lexsort((window.value, window.place))
     value, place = window.value[order], window.place[order]
     total = np.bincount(place, window.weight[order], count).astype(np.int64)

@@ -25,7 +25,7 @@ from api.series import query as reads
 from api.series.query import Page, Query
 from api.service import Service
 from api.views import catalogue, documents
-from warehouse import clock
+from warehouse import clock, layout
 from warehouse.errors import BadWindow, CallerError, StorageError
 from warehouse.market import Metric
 
@@ -173,20 +173,20 @@ def _get_status(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
 
 def _get_latest(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
-    document = documents.document(service, documents.latest_name(zone))
+    document = documents.document(service, layout.latest(zone))
     work = partial(_published, document, "sample", documents.sample_latest, text.latest)
     return ToolQuery("latest", f"/v1/latest/{zone}", work, "all latest values")
 
 
 def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
-    document = documents.document(service, documents.brief_name(zone))
+    document = documents.document(service, layout.brief(zone))
     work = partial(_published, document, "sample", documents.sample_brief, text.brief)
     return ToolQuery("brief", f"/v1/brief/{zone}", work, "context and trend of one metric")
 
 
 def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
-    document = documents.document(service, documents.SNAPSHOT)
+    document = documents.document(service, layout.SNAPSHOT)
     work = partial(_published, document, "sample-price", partial(documents.sample_snapshot, "price"), text.snapshot)
     return ToolQuery("snapshot", "/v1/map/snapshot", work, "the price of each zone")
 

@@ -18,14 +18,14 @@ from api.series import query as reads
 from api.series.query import Page, Query
 from api.service import Service
 from api.views import catalogue, documents
-from warehouse import clock
+from warehouse import clock, layout
 from warehouse.clock import DAY
 from warehouse.errors import CallerError
 
 _ROWS = 2
 _DAYS = 7
 _SAMPLES = {"latest": documents.sample_latest, "brief": documents.sample_brief}
-_NAMES = {"latest": documents.latest_name, "brief": documents.brief_name}
+_NAMES = {"latest": layout.latest, "brief": layout.brief}
 _JSON = "application/json"
 _FEATURES = '"features":['
 
@@ -52,7 +52,7 @@ def _documents(service: Service) -> dict[str, Any]:
         )
         if document is not None:
             found[name] = _SAMPLES[name](document.json)
-    snapshot = service.documents.get(documents.SNAPSHOT)
+    snapshot = service.documents.get(layout.SNAPSHOT)
     if snapshot is not None:
         whole = documents.sample_snapshot("price", snapshot.json)
         found["snapshot"] = {**whole, "zones": _few(whole["zones"])}
@@ -102,7 +102,8 @@ def _layers(service: Service) -> dict[str, Any]:
     """Of each layer its first feature, under both of its paths; a layer decoded whole would stay in a worker's memory."""
     found: dict[str, Any] = {}
     for layer in PARAMETERS:
-        document = service.documents.get(f"geo/{layer}.low.geojson") or service.documents.get(f"geo/{layer}.geojson")
+        low, only = layout.geo(layer, "geojson", "low"), layout.geo(layer, "geojson")
+        document = service.documents.get(low) or service.documents.get(only)
         if document is not None:
             text = document.body.decode()
             head, opening, _ = text.partition(_FEATURES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -19,8 +18,7 @@ from api.endpoints import ENDPOINTS, Endpoint
 from api.http import parameters, responses
 from api.service import Service
 from warehouse import clock, health, layout
-from warehouse.health import Health, State
-from warehouse.market import Publication
+from warehouse.health import Health, Standing
 
 _JSON = "application/json"
 _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
@@ -36,13 +34,6 @@ class _Carrier(NamedTuple):
 
     feed: Mapping[str, Any]
     health: Health | None
-
-
-class _Standing(NamedTuple):
-    """How one metric stands in one zone."""
-
-    state: State
-    expected_by: int | None
 
 
 def status(documents: DocumentCache, holdings: Catalogue, now: int) -> dict[str, Any]:
@@ -66,24 +57,9 @@ def _healths(document: Document) -> dict[tuple[str, str], Health]:
     return {(member["feed"], member["zone"]): Health(**member) for member in document.json["feeds"]}
 
 
-def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> _Standing:
-    """A metric's newest rows, whichever feed brought them, must reach as far as the feed that promises it soonest demands.
-
-    A feed that lacks credentials promises nothing beside others that do not.
-    """
-    reached = max((c.health.until(metric) for c in carriers if c.health is not None), default=0)
-    if not reached:
-        return _Standing("down" if "down" in (health.rowless(c.health) for c in carriers) else "unknown", None)
-    asked = [c.feed for c in carriers if c.health is None or not c.health.unconfigured]
-    due, publication = min(
-        (_deadline(feed, reached) for feed in asked or [c.feed for c in carriers]), key=itemgetter(0)
-    )
-    return _Standing(health.by_deadline(due, publication, now), due)
-
-
-def _deadline(feed: Mapping[str, Any], reached: int) -> tuple[int, Publication]:
-    publication = health.publication_of(feed["publication"])
-    return health.expected_by(publication, feed["tz"], feed["resolution"], reached), publication
+def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> Standing:
+    known = [(health.carrier(c.feed, asked=c.health is None or not c.health.unconfigured), c.health) for c in carriers]
+    return health.standing(metric, known, now)
 
 
 def _entry(source: str, zone: str, carriers: Sequence[_Carrier], now: int) -> dict[str, Any]:

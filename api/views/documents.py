@@ -15,23 +15,12 @@ from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from warehouse import clock
+from warehouse import clock, layout
 from warehouse.clock import LAST_INSTANT
 from warehouse.coverage_note import coverage_note
 from warehouse.market import Metric
 
-SNAPSHOT = "snapshot.json"
 _JSON = "application/json"
-
-
-def latest_name(zone: str) -> str:
-    """The name of a zone's published latest values."""
-    return f"latest/{zone}.json"
-
-
-def brief_name(zone: str) -> str:
-    """The name of a zone's published brief."""
-    return f"brief/{zone}.json"
 
 
 def document(service: Service, name: str) -> Document:
@@ -104,10 +93,10 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     """The views of this file's paths, by operationId."""
 
     def latest(zone: str) -> Response:
-        return _zone_view(service, "latest", latest_name(zone), sample_latest)
+        return _zone_view(service, "latest", layout.latest(zone), sample_latest)
 
     def brief(zone: str) -> Response:
-        return _zone_view(service, "brief", brief_name(zone), sample_brief)
+        return _zone_view(service, "brief", layout.brief(zone), sample_brief)
 
     def snapshot() -> Response:
         asked = parameters.values(ENDPOINTS["snapshot"].parameters, request.args)
@@ -115,7 +104,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
             raise parameters.invalid([ParameterFault("metric", "conflict", "only with sample=true")])
         metric = asked["metric"] or "price"
         return service.guarded(
-            "snapshot", partial(_answer, service, SNAPSHOT, f"sample-{metric}", partial(sample_snapshot, metric))
+            "snapshot", partial(_answer, service, layout.SNAPSHOT, f"sample-{metric}", partial(sample_snapshot, metric))
         )
 
     return {"latest": latest, "brief": brief, "snapshot": snapshot}

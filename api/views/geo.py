@@ -23,6 +23,7 @@ from api.http import parameters, problems, responses
 from api.http.guard import guard
 from api.http.problems import Problem
 from api.series.formats import accepted
+from warehouse import layout
 
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
@@ -53,7 +54,7 @@ class Selection:
 
     def document(self, format_: str) -> str:
         """The name of the published document that holds the layer in a format."""
-        return f"geo/{self.layer}{f'.{self.detail}' if self.detail else ''}.{format_}"
+        return layout.geo(self.layer, format_, self.detail or "")
 
 
 def blueprint(gate: Gate, documents: DocumentCache) -> Blueprint:

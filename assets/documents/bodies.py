@@ -1,4 +1,4 @@
-"""The bodies of `latest`, `brief` and `snapshot` as plain dicts (spec: Resources; API.md section 3). They hold absolute times only."""
+"""The bodies of `latest`, `brief` and `snapshot` as plain dicts. They hold absolute times only, never ages."""
 
 from __future__ import annotations
 
@@ -12,45 +12,50 @@ from warehouse.context import METHOD, WINDOW_DAYS
 from warehouse.coverage_note import coverage_note
 
 
-def latest(told: ZoneFigures, now: int) -> dict[str, Any]:
+def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
     """The newest value of every scalar metric whose interval has begun, and the mix where the zone publishes one."""
-    body: dict[str, Any] = {"zone": told.zone["id"], "metrics": {m: _latest_value(f) for m, f in told.figures.items()}}
-    if told.mix is not None:
-        body["generation_mix"] = _mix(told.mix)
+    body: dict[str, Any] = {
+        "zone": of_zone.zone["id"],
+        "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},
+    }
+    if of_zone.mix is not None:
+        body["generation_mix"] = _mix(of_zone.mix)
     return body | {
-        "attribution": told.zone["attribution"],
-        "license": told.zone["license"],
+        "attribution": of_zone.zone["attribution"],
+        "license": of_zone.zone["license"],
         "updated": now,
-        "valid_until": told.valid_until,
+        "valid_until": of_zone.valid_until,
     }
 
 
-def brief(told: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
+def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     """The zone's current values against its own last 30 days, the trend over 24 hours, and both in words."""
-    readings = {m: f.reading for m, f in told.figures.items()}
-    parts, said = summary(told, now, simulated)
+    readings = {m: f.reading for m, f in of_zone.figures.items()}
+    parts, rounded = summary(of_zone, now, simulated)
     body = {
-        "zone": told.zone["id"],
-        "zone_name": told.zone["name"],
+        "zone": of_zone.zone["id"],
+        "zone_name": of_zone.zone["name"],
         "as_of": now,
-        "current": {m: _value(f) for m, f in told.figures.items()},
-        "context": {m: _block(r.context, told.figures[m].unit) for m, r in readings.items() if r.context is not None},
+        "current": {m: _value(f) for m, f in of_zone.figures.items()},
+        "context": {
+            m: _block(r.context, of_zone.figures[m].unit) for m, r in readings.items() if r.context is not None
+        },
         "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None}
-        | dict(told.missing),
+        | dict(of_zone.missing),
         "context_window_requested_days": WINDOW_DAYS,
-        "trend_24h": {m: _block(r.trend, told.figures[m].unit) for m, r in readings.items() if r.trend is not None},
-        "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(told.missing),
-        **_brief_mix(told),
+        "trend_24h": {m: _block(r.trend, of_zone.figures[m].unit) for m, r in readings.items() if r.trend is not None},
+        "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(of_zone.missing),
+        **_brief_mix(of_zone),
         "summary": " ".join(parts.values()),
         "summary_parts": parts,
-        "summary_figures": said,
+        "summary_figures": rounded,
     }
     return body | {
         "coverage_note": coverage_note(body),
         "method": METHOD,
-        "attribution": told.zone["attribution"],
-        "license": told.zone["license"],
-        "valid_until": told.valid_until,
+        "attribution": of_zone.zone["attribution"],
+        "license": of_zone.zone["license"],
+        "valid_until": of_zone.valid_until,
     }
 
 
@@ -62,13 +67,13 @@ def member(body: Mapping[str, Any]) -> dict[str, Any]:
 def snapshot(
     members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, Mapping[str, Any]], now: int
 ) -> dict[str, Any]:
-    """Every zone's latest values in one document; `zones` are the catalogue's. A zone of which nothing is known has no metrics.
+    """Every zone's latest values in one document; `zones` are the catalogue's. A zone without any row has no metrics.
 
     `generated` is never older than the newest `updated` in it. There is at least one member.
     """
     generated = max(now, *(m["updated"] for m in members.values()))
-    told = {z: members.get(z) or _silent(stated, generated) for z, stated in zones.items()}
-    return {"generated": generated, "valid_until": min(m["valid_until"] for m in members.values()), "zones": told}
+    every = {z: members.get(z) or _silent(entry, generated) for z, entry in zones.items()}
+    return {"generated": generated, "valid_until": min(m["valid_until"] for m in members.values()), "zones": every}
 
 
 def _silent(zone: Mapping[str, Any], generated: int) -> dict[str, Any]:
@@ -108,11 +113,11 @@ def _mix(mix: Mix) -> dict[str, Any]:
     }
 
 
-def _brief_mix(told: ZoneFigures) -> dict[str, Any]:
-    """The first two members always, as the specification lists them; empty without a mix, and why where the zone publishes one."""
-    mix = told.mix
+def _brief_mix(of_zone: ZoneFigures) -> dict[str, Any]:
+    """The first two members always; empty without a mix, and then why, where the zone publishes one."""
+    mix = of_zone.mix
     if mix is None:
-        omitted = {"generation_mix_omitted": told.mix_missing} if told.mix_missing else {}
+        omitted = {"generation_mix_omitted": of_zone.mix_missing} if of_zone.mix_missing else {}
         return {"generation_mix": {}, "generation_mix_unit": "", **omitted}
     return {
         "generation_mix": dict(mix.fuels),

@@ -1,23 +1,24 @@
-"""What every zone's metrics say at an instant: series read once, ranked all together, with units and due times.
+"""Every zone's current figures at an instant: series read once, ranked all together, with units and due times.
 
-Which document tells what is `assets.documents.bodies`' business.
+Which document states what: see `assets.documents.bodies`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warehouse import health, series
 from warehouse.clock import interval_end
 from warehouse.context import Reading, readings
+from warehouse.health import Carrier
 from warehouse.market import Metric
 from warehouse.recent import RecentRows, recent
 from warehouse.storage import Storage
 
 SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
-"""The keys of `metrics`, `current`, `context` and `trend_24h`, in the order in which documents tell them."""
+"""The keys of `metrics`, `current`, `context` and `trend_24h`, in the order of the documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class ZoneFigures:
-    """All that the documents tell of one zone. `missing`: why a metric that the zone publishes has no figure."""
+    """What the documents state of one zone. `missing`: why a metric that the zone publishes has no figure."""
 
     zone: Mapping[str, Any]
     """The zone as the catalogue describes it."""
@@ -67,15 +68,15 @@ class ZoneFigures:
 
 
 def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
-    """Zone id -> what it says at an instant. Reads each zone's metric once."""
+    """Zone id -> its figures at `now` (Unix seconds). Reads each zone's metric once. Raises StorageError."""
     wanted = [(z, m.value) for z in zones for m in SCALAR if m.value in catalogue["zones"][z]["metrics"]]
     kept_out = frozenset(feed for feed, stated in catalogue["feeds"].items() if stated["withheld"])
-    found = {(z, m): recent(storage, z, m, now, catalogue["zones"][z]["tz"], kept_out) for z, m in wanted}
-    rows = {pair: r for pair, r in found.items() if r is not None}
-    told = dict(zip(rows, readings([r.trail for r in rows.values()], now), strict=True))
+    read = {(z, m): recent(storage, z, m, now, catalogue["zones"][z]["tz"], kept_out) for z, m in wanted}
+    rows = {pair: r for pair, r in read.items() if r is not None}
+    ranked = dict(zip(rows, readings([r.history for r in rows.values()], now), strict=True))
     named = {
-        pair: _figure(rows[pair], reading, _promises(catalogue, *pair))
-        for pair, reading in told.items()
+        pair: _figure(rows[pair], reading, _carriers(catalogue, *pair))
+        for pair, reading in ranked.items()
         if reading is not None
     }
     mixes = {z: _mix(storage, catalogue, z, now, kept_out) for z in zones}
@@ -95,38 +96,30 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     }
 
 
-def _figure(rows: RecentRows, reading: Reading, promises: Collection[Mapping[str, Any]]) -> Figure:
+def _figure(rows: RecentRows, reading: Reading, carriers: Collection[Carrier]) -> Figure:
     unit, resolution, source, feed = (
-        rows.word(column, reading.row) for column in ("unit", "resolution", "source", "feed")
+        rows.text(column, reading.row) for column in ("unit", "resolution", "source", "feed")
     )
-    due = _due(promises, feed, resolution, reading.ts)
+    due = _due(carriers, feed, resolution, reading.ts)
     return Figure(reading, unit, resolution, source, due if reading.next_ts is None else min(due, reading.next_ts))
 
 
-def _promises(catalogue: Mapping[str, Any], zone: str, metric: str) -> list[Mapping[str, Any]]:
-    """The feeds that owe a zone's metric: all that are served, less those that lack credentials beside others that do not."""
-    served = [f for f in catalogue["zones"][zone]["metrics"][metric]["feeds"] if not f["withheld"]]
-    asked = [f for f in served if catalogue["sources"][f["source"]]["configured"]]
-    return [catalogue["feeds"][f["id"]] for f in asked or served]
+def _carriers(catalogue: Mapping[str, Any], zone: str, metric: str) -> list[Carrier]:
+    """The feeds of a zone's metric that may be served."""
+    return [
+        health.carrier(catalogue["feeds"][feed["id"]], catalogue["sources"][feed["source"]]["configured"])
+        for feed in catalogue["zones"][zone]["metrics"][metric]["feeds"]
+        if not feed["withheld"]
+    ]
 
 
-def _due(promises: Collection[Mapping[str, Any]], feed: str, resolution: str, ts: int) -> int:
-    """When the row after this one should be out, by the feed that promises it soonest; never before this one's interval ends.
-
-    A slow feed may have brought this row of a metric that a faster one carries too: its schedule would hide that the other is silent.
-    """
+def _due(carriers: Collection[Carrier], feed: str, resolution: str, ts: int) -> int:
+    """When the row after this one is due; never before this one's interval ends. The row's own feed may state another
+    resolution in this row than it does today."""
     end = interval_end(ts, resolution)
-    deadlines = (
-        health.expected_by(
-            health.publication_of(stated["publication"]),
-            stated["tz"],
-            resolution if stated["id"] == feed else stated["resolution"],
-            end,
-        )
-        for stated in promises
-    )
+    due = health.due([replace(c, resolution=resolution) if c.feed == feed else c for c in carriers], end)
     # Where nobody carries the metric any more nothing newer will come.
-    return max(end, min(deadlines, default=end))
+    return end if due is None else max(end, due.at)
 
 
 def _missing(entry: Mapping[str, Any]) -> str:
@@ -142,8 +135,8 @@ def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, wi
     if Metric.GENERATION not in catalogue["zones"][zone]["metrics"]:
         return None
     newest = series.newest(storage, zone, Metric.GENERATION, now)
-    told = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"]).to_pylist()
-    rows = [r for r in told if r["feed"] not in withheld]
+    columns = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"])
+    rows = [r for r in columns.to_pylist() if r["feed"] not in withheld]
     if not rows:
         return None
     first = rows[0]
@@ -153,5 +146,5 @@ def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, wi
         first["resolution"],
         first["source"],
         {r["fuel"]: r["value"] for r in rows},
-        _due(_promises(catalogue, zone, Metric.GENERATION), first["feed"], first["resolution"], first["ts"]),
+        _due(_carriers(catalogue, zone, Metric.GENERATION), first["feed"], first["resolution"], first["ts"]),
     )

@@ -1,4 +1,4 @@
-"""A net import in words, as the flow that runs: a big export is "more export", though as a number it is low and falling."""
+"""A net import in words, by the direction of the flow: a big export is "more export", though its number is low."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _MIRRORED: dict[Band, Band] = {
 
 
 def named(value: float) -> str:
-    """Which way a net import runs."""
+    """The direction of a net import."""
     return "net import" if value > 0 else "net export" if value < 0 else "balanced"
 
 
 def ranked(value: float, band: Band) -> str:
-    """The band of a net import, as that of the flow that runs; at zero, of the flow that the window mostly had."""
+    """The band of a net import in words, by the direction of the flow; at zero, by the one the window mostly had."""
     exporting = value < 0 or (not value and band in ("high", "very_high", "record_high"))
     return _AMOUNTS[_MIRRORED[band] if exporting else band].format("export" if exporting else "import")
 
 
 def moved(verb: str, value: float, before: float, direction: Direction) -> str:
-    """What became of a flow within a day, for a net import that rose or fell."""
+    """How a flow changed within a day, for a net import that rose or fell."""
     if value * before < 0:
         return f"A day earlier it was {named(before)}"
     exporting = value < 0 or before < 0

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from geo_data import TABLES, records
-from warehouse import artefact
+from warehouse import artefact, layout
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
@@ -32,8 +32,6 @@ ATTRIBUTION = (
     "No endorsement implied."
 )
 LAYERS = ("zones", "interconnectors", "plants")
-BUILT_FROM = "geo/built_from.json"
-"""Document with the hash of the tables that the published layers were built from."""
 _REVISION = "1"
 """Increased when the code writes other bytes from the same tables."""
 
@@ -185,18 +183,18 @@ def flatgeobuf(name: str, features: list[Feature]) -> bytes:
 def documents(layer: str) -> dict[str, bytes]:
     """A layer's artefacts by name, as `geo/zones.low.geojson`."""
     if layer == "interconnectors":
-        return {"geo/interconnectors.geojson": geojson(layer, line_features())}
+        return {layout.geo(layer, "geojson"): geojson(layer, line_features())}
     if layer == "plants":
         plants = plant_features()
-        return {"geo/plants.csv": table_csv(plants)} | _formats(layer, "plants", plants)
-    return _formats(layer, "zones.low", zone_features("low")) | _formats(layer, "zones.high", zone_features("high"))
+        return {layout.geo(layer, "csv"): table_csv(plants)} | _formats(layer, "", plants)
+    return _formats(layer, "low", zone_features("low")) | _formats(layer, "high", zone_features("high"))
 
 
-def _formats(layer: str, stem: str, features: list[Feature]) -> dict[str, bytes]:
+def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, bytes]:
     return {
-        f"geo/{stem}.geojson": geojson(layer, features),
-        f"geo/{stem}.parquet": geoparquet(features),
-        f"geo/{stem}.fgb": flatgeobuf(layer, features),
+        layout.geo(layer, "geojson", detail): geojson(layer, features),
+        layout.geo(layer, "parquet", detail): geoparquet(features),
+        layout.geo(layer, "fgb", detail): flatgeobuf(layer, features),
     }
 
 
@@ -212,10 +210,10 @@ def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
 def ensure(storage: Storage) -> None:
     """Publishes all layers unless they were built from these very tables; cheap enough for every start."""
     current = {"tables_sha256": fingerprint()}
-    if artefact.load(storage, BUILT_FROM) != current:
+    if artefact.load(storage, layout.GEO_BUILT_FROM) != current:
         version = artefact.new_version()
         publish(storage)
-        artefact.put(storage, BUILT_FROM, artefact.encode(current), version)
+        artefact.put(storage, layout.GEO_BUILT_FROM, artefact.encode(current), version)
 
 
 def fingerprint(tables: Path = TABLES) -> str:

@@ -1,4 +1,4 @@
-"""The one function that publishes `latest`, `brief` and `snapshot`. What stands in them is `assets.documents.bodies`' business.
+"""The one function that publishes `latest`, `brief` and `snapshot`. Their contents: see `assets.documents.bodies`.
 
 Every run of a feed calls it for the zones that it touched, a quarter-hour schedule for all. Publishers may run at once:
 a document is put only over an older version, and the snapshot is put together under a lock from what each zone's newest
@@ -13,12 +13,11 @@ from typing import Any
 
 from assets.documents import bodies
 from assets.documents.figures import ZoneFigures, figures
-from warehouse import artefact, catalogue, clock
+from warehouse import artefact, catalogue, clock, layout
 from warehouse.errors import StorageError
 from warehouse.storage import Storage
 from warehouse.zones import ZONES, zone
 
-SNAPSHOT = "snapshot.json"
 _TURN = "snapshot"
 """The lock under which snapshot and latests are put: one publisher at a time."""
 
@@ -29,13 +28,13 @@ class Published:
 
     put: list[str] = field(default_factory=list)
     newer: list[str] = field(default_factory=list)
-    """Left alone: a publisher that read later was there already."""
+    """Left as they are: a publisher that read later had put them."""
     withdrawn: list[str] = field(default_factory=list)
-    """Taken away: nothing of the zone may be served any more."""
+    """Withdrawn: nothing of the zone may be served any more."""
 
 
 def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> Published:
-    """Publishes these zones' documents (all zones' by default) as of `now` (Unix seconds), and the snapshot of all zones.
+    """Publishes these zones' documents (default: all zones') as of `now` (Unix seconds), and the snapshot of all zones.
 
     A zone without any row has none. Raises UnknownZone, and StorageError where no catalogue was published. By default
     `now` is the version's own instant: of two publishers the newer one never tells of an earlier hour.
@@ -43,27 +42,27 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     version = artefact.new_version()
     now = clock.now(version) if now is None else now
     wanted = set(ZONES if zones is None else (zone(z).id for z in zones))
-    stated = catalogue.load(storage)
-    if stated is None:
+    described = catalogue.load(storage)
+    if described is None:
         raise StorageError("no catalogue is published: every start of emds publishes it first")
-    told = figures(storage, stated, [z for z in ZONES if z in wanted], now)
+    by_zone = figures(storage, described, [z for z in ZONES if z in wanted], now)
     done = Published()
-    latests = {z: None if t.empty else bodies.latest(t, now) for z, t in told.items()}
+    latests = {z: None if zf.empty else bodies.latest(zf, now) for z, zf in by_zone.items()}
     with storage.locked([_TURN]):
-        _put_snapshot(storage, stated["zones"], latests, now, version, done)
+        _put_snapshot(storage, described["zones"], latests, now, version, done)
         for z, body in latests.items():
-            _put(storage, f"latest/{z}.json", body, version, done)
-    for z, t in told.items():
-        _put(storage, f"brief/{z}.json", _brief(t, now, stated["mode"]), version, done)
+            _put(storage, layout.latest(z), body, version, done)
+    for z, zf in by_zone.items():
+        _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
     return done
 
 
-def _brief(told: ZoneFigures, now: int, mode: str) -> dict[str, Any] | None:
-    return None if told.empty else bodies.brief(told, now, simulated=mode == "simulated")
+def _brief(of_zone: ZoneFigures, now: int, mode: str) -> dict[str, Any] | None:
+    return None if of_zone.empty else bodies.brief(of_zone, now, simulated=mode == "simulated")
 
 
 def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: int, done: Published) -> None:
-    """Puts a document over an older one, or takes the older one away."""
+    """Puts a document over an older one; withdraws the older one where `body` is None."""
     if body is None:
         if artefact.withdraw(storage, name, version):
             done.withdrawn.append(name)
@@ -79,20 +78,26 @@ def _put_snapshot(
     version: int,
     done: Published,
 ) -> None:
-    """Under the publishers' lock. Other zones stay as the newest snapshot has them, which is never behind their latest."""
-    members = _standing(storage)
+    """Needs the publishers' lock. Other zones stay as the newest snapshot has them, which is as new as their latest."""
+    members = _published(storage)
     for z, body in latests.items():
-        if not artefact.stands(storage, f"latest/{z}.json", version):
+        if not artefact.stands(storage, layout.latest(z), version):
             members.pop(z, None)
             if body is not None:
                 members[z] = bodies.member(body)
-    _put(storage, SNAPSHOT, bodies.snapshot(members, zones, now) if members else None, artefact.new_version(), done)
+    _put(
+        storage,
+        layout.SNAPSHOT,
+        bodies.snapshot(members, zones, now) if members else None,
+        artefact.new_version(),
+        done,
+    )
 
 
-def _standing(storage: Storage) -> dict[str, Mapping[str, Any]]:
-    """What each zone that has figures last said; from the latests where the snapshot was lost."""
-    before = artefact.load(storage, SNAPSHOT)
+def _published(storage: Storage) -> dict[str, Mapping[str, Any]]:
+    """The published member of each zone that has figures; from the latests where the snapshot was lost."""
+    before = artefact.load(storage, layout.SNAPSHOT)
     if before is not None:
         return {z: member for z, member in before["zones"].items() if "valid_until" in member}
-    found = {z: artefact.load(storage, f"latest/{z}.json") for z in ZONES}
-    return {z: bodies.member(body) for z, body in found.items() if body is not None}
+    latests = {z: artefact.load(storage, layout.latest(z)) for z in ZONES}
+    return {z: bodies.member(body) for z, body in latests.items() if body is not None}

@@ -1,7 +1,7 @@
-"""The brief in words: deterministic English from its figures, and the figures as said (rounded). Its one sum: a difference of such.
+"""The brief in words: deterministic English from its figures, and those figures rounded as the text states them.
 
-A person hears whole megawatts and times of the zone's own clock. Each number that is said is kept in `summary_figures`,
-so that none stands in the text alone (API.md section 3). Numbers carry their sign and no thousands separators.
+The text states whole megawatts and times of the zone's own clock. Each number in it is kept in `summary_figures`, so
+that none stands in the text alone. Numbers carry their sign and no thousands separators.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PRICE_RANKS = _RANKS | {
     "very_high": "very expensive",
     "record_high": "more expensive than at any time",
 }
-_TOLD_FUELS = 3
+_LARGEST_FUELS = 3
 _ANOTHER_RANK = 10
 """Percentile points."""
 
@@ -49,25 +49,25 @@ Parts = dict[str, str]
 Said = dict[str, Any]
 
 
-def summary(told: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Said]:
-    """The sentences by what they tell of, in the order in which they are read; and by the same names the numbers and times in them."""
-    tz = told.zone["tz"]
-    newest = [f.reading.ts for f in told.figures.values()] + ([told.mix.ts] if told.mix else [])
+def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Said]:
+    """The sentences by subject, in reading order; and by the same names the numbers and times in them."""
+    tz = of_zone.zone["tz"]
+    newest = [f.reading.ts for f in of_zone.figures.values()] + ([of_zone.mix.ts] if of_zone.mix else [])
     opening = LocalTime(max(newest, default=now), tz)
-    parts: dict[str, str] = {"opening": f"{told.zone['name']}, {opening}."}
+    parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {opening}."}
     said: dict[str, Any] = {"at": str(opening)}
-    for metric, figure in told.figures.items():
+    for metric, figure in of_zone.figures.items():
         words = _Words(metric, figure, tz, overdue=now > figure.expected_by)
         parts[metric], said[metric] = " ".join(words.sentences(opening)), words.said
-    if told.mix is not None:
-        parts[_MIX], said[_MIX] = _mix_sentences(told.mix, opening, overdue=now > told.mix.expected_by)
-    missing = {**told.missing, **({_MIX: told.mix_missing} if told.mix_missing else {})}
+    if of_zone.mix is not None:
+        parts[_MIX], said[_MIX] = _mix_sentences(of_zone.mix, opening, overdue=now > of_zone.mix.expected_by)
+    missing = {**of_zone.missing, **({_MIX: of_zone.mix_missing} if of_zone.mix_missing else {})}
     parts |= {metric: _missing_sentence(metric, reason) for metric, reason in missing.items()}
     return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), said
 
 
 class _Words:
-    """The sentences about one metric. `said` gathers what they say."""
+    """The sentences about one metric. `said` collects the rounded numbers and the times in them."""
 
     def __init__(self, metric: str, figure: Figure, tz: str, overdue: bool) -> None:
         self.metric, self.figure, self.tz, self.overdue = metric, figure, tz, overdue
@@ -77,7 +77,7 @@ class _Words:
     def sentences(self, opening: LocalTime) -> list[str]:
         """Value and rank, trend, and whether it is overdue."""
         reading = self.figure.reading
-        told = [
+        sentences = [
             self._value(opening)
             + (self._rank(reading.context) if reading.context else ", with too little history to rank it."),
             self._trend(reading.trend) if reading.trend else "There is no value of a day earlier.",
@@ -85,8 +85,8 @@ class _Words:
         if self.overdue:
             due = LocalTime(self.figure.expected_by, self.tz)
             self.said["due"] = str(due)
-            told.append(_overdue("value", due))
-        return told
+            sentences.append(_overdue("value", due))
+        return sentences
 
     def _value(self, opening: LocalTime) -> str:
         at = LocalTime(self.figure.reading.ts, self.tz)
@@ -95,7 +95,8 @@ class _Words:
         negative = "negative, " if self.metric == "price" and value < 0 else ""
         flow = f" ({flow_words.named(value)})" if self.metric == "interchange" else ""
         verb = "was" if self.overdue else "is"
-        return f"{_NAMES[self.metric]}{_when(at, opening)} {verb} {negative}{self._say('value', value)} {self.figure.unit}{flow}"
+        stated = f"{negative}{self._say('value', value)} {self.figure.unit}{flow}"
+        return f"{_NAMES[self.metric]}{_when(at, opening)} {verb} {stated}"
 
     def _rank(self, context: Context) -> str:
         days = (
@@ -120,11 +121,12 @@ class _Words:
         return (_PRICE_RANKS if self.metric == "price" and value >= 0 else _RANKS)[context.band]
 
     def _against_median(self, context: Context) -> str:
-        """The difference of the two numbers as they are said, or they would not add up. Call after the value was said."""
+        """The difference of the two rounded numbers, or they would not add up. Needs the value in `said`."""
         median = f"the median of {self._say('median', context.median)}"
         difference = _difference(self.said["value"], self.said["median"])
         if not difference:
-            return f"{'just above' if context.vs_median > 0 else 'just below' if context.vs_median < 0 else 'level with'} {median}"
+            side = "just above" if context.vs_median > 0 else "just below" if context.vs_median < 0 else "level with"
+            return f"{side} {median}"
         self.said["vs_median"] = difference
         return f"{_signed(difference, self.decimals)}{self._share(context.vs_median_pct)} from {median}"
 
@@ -152,7 +154,7 @@ class _Words:
 
 
 def _same_hour(context: Context) -> str:
-    """What a daily cycle hides: said where the rank among the same hours is another one."""
+    """The rank among the same hours of the day, where the daily cycle makes it another one."""
     rank = context.percentile_same_hour
     if rank is None or abs(rank - context.percentile) < _ANOTHER_RANK:
         return ""
@@ -160,7 +162,7 @@ def _same_hour(context: Context) -> str:
 
 
 def heard(value: float, decimals: int) -> float:
-    """A value as a person hears it: rounded half up; a value that is not zero never becomes zero."""
+    """A value as the text states it: rounded half up; a value that is not zero never becomes zero."""
     exact = Decimal(repr(value))
     step = Decimal(1).scaleb(-decimals)
     if exact and abs(exact) < step / 2:
@@ -185,18 +187,18 @@ def _signed(value: float, decimals: int) -> str:
 
 
 def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Said]:
-    first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_TOLD_FUELS]
+    first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     decimals = 1 if mix.unit == "%" else 0
     said: Said = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
     parts = listed([f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in said.items()])
     at = LocalTime(mix.ts, opening.tz)
     said["at"] = str(at)
-    told = f"The largest parts of the mix{_when(at, opening)} {'were' if overdue else 'are'} {parts}."
+    sentence = f"The largest parts of the mix{_when(at, opening)} {'were' if overdue else 'are'} {parts}."
     if not overdue:
-        return told, said
+        return sentence, said
     due = LocalTime(mix.expected_by, opening.tz)
     said["due"] = str(due)
-    return f"{told} {_overdue('mix', due)}", said
+    return f"{sentence} {_overdue('mix', due)}", said
 
 
 def _when(at: LocalTime, opening: LocalTime) -> str:

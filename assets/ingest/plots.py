@@ -1,4 +1,4 @@
-"""Small pictures and tables of rows for asset metadata: an SVG line as Markdown, a Markdown table. Under 10 kB each."""
+"""Small plots and tables of rows for asset metadata: an SVG line as Markdown, a Markdown table. Under 10 kB each."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ WIDTH, HEIGHT, POINTS = 480, 80, 240
 
 
 def sparkline(rows: Rows) -> str:
-    """The longest strip of the rows as a Markdown image with its span; empty text without rows."""
+    """The longest series of the rows as a Markdown image with its span; empty text without rows."""
     if not len(rows):
         return ""
-    key, strip = max(rows.strips.items(), key=lambda item: (item[0].counterparty is None, len(item[1].ts)))
-    pairs = sorted(zip(strip.ts, strip.values, strict=True))
+    key, readings = max(rows.strips.items(), key=lambda item: (item[0].counterparty is None, len(item[1].ts)))
+    pairs = sorted(zip(readings.ts, readings.values, strict=True))
     step = max(1, len(pairs) // POINTS)
     svg = _svg([p[0] for p in pairs[::step]], [p[1] for p in pairs[::step]])
     picture = base64.b64encode(svg.encode()).decode()
-    return f"{_title(key)}, {iso(pairs[0][0])} to {iso(pairs[-1][0])}\n\n![{_title(key)}](data:image/svg+xml;base64,{picture})"
+    image = f"![{_title(key)}](data:image/svg+xml;base64,{picture})"
+    return f"{_title(key)}, {iso(pairs[0][0])} to {iso(pairs[-1][0])}\n\n{image}"
 
 
 def excerpt(rows: Rows) -> Rows:
-    """What the picture and the table need of a run's rows: the newest readings of its longest net strips."""
+    """The rows that the plot and the table need: the newest readings of a run's longest net series."""
     kept = Rows()
     ranked = sorted(rows.strips.items(), key=lambda item: (item[0].counterparty is not None, -len(item[1].ts)))
-    for key, strip in ranked[:4]:
-        pairs = sorted(zip(strip.ts, strip.values, strict=True))[-POINTS * 2 :]
+    for key, readings in ranked[:4]:
+        pairs = sorted(zip(readings.ts, readings.values, strict=True))[-POINTS * 2 :]
         kept.extend(key, [p[0] for p in pairs], [p[1] for p in pairs])
     return kept
 

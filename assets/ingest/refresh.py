@@ -1,4 +1,4 @@
-"""What follows from a run's new rows: the catalogue and the documents of the zones that it touched, published in that same run."""
+"""What a run publishes after its new rows: the catalogue, and the documents of the zones that it touched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def refresh(pipeline: PipelineContext, report: RunReport) -> None:
 
 
 def refresh_all(pipeline: PipelineContext) -> None:
-    """Publishes everything: a day-ahead hour turns without any new row. The geo layers only where their tables changed."""
+    """Publishes everything, since a day-ahead hour turns without any new row; geo layers where their tables changed."""
     catalogue.publish(
         pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
     )

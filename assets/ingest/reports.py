@@ -1,12 +1,9 @@
-"""What a run over market days did, told: day by day for people and Dagster, zone by zone to the sources' health.
-
-How rows come in is `assets.ingest.runs`'s business.
-"""
+"""What a run over market days did: a report per day, for people and for Dagster."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
@@ -17,13 +14,17 @@ from numpy.typing import NDArray
 from warehouse import clock, coverage, quality
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable, NotPublished, OutOfReach
-from warehouse.health import Health
 from warehouse.market import Feed, Request
 from warehouse.schema import Rows
 from warehouse.series import Folded
 
 Status = Literal["done", "short", "waiting", "missing", "out of reach", "not configured", "failed"]
 Failures = Sequence[tuple[Request, FeedError]]
+Short = Mapping[coverage.Pair, Sequence[Window]]
+"""By zone and metric the spans that lack a reading which should be there by now."""
+
+NOTHING_PUBLISHED = "nothing published"
+"""How the reason of a day begins for which the publisher had no rows although they were due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class DayReport:
 
     @property
     def finished(self) -> bool:
-        """Whether it is a materialisation: rows came, and nothing of the day went wrong."""
+        """Whether the day counts as materialised: it has rows, and no request of it failed."""
         return bool(self.rows) and self.status not in ("failed", "not configured")
 
 
@@ -71,7 +72,8 @@ class RunReport:
 
 
 def window_of(feed: Feed, day: MarketDay) -> Window:
-    """What a partition holds: the market day; of a yearly feed the calendar year, which may begin at a midnight west or east of ours."""
+    """The window of a partition: the market day; of a yearly feed the calendar year, from a day earlier on, for
+    zones east of the feed's."""
     if not feed.yearly:
         return day.window
     first = MarketDay(day.day.replace(month=1, day=1), day.tz)
@@ -85,14 +87,13 @@ def of_days(
     days: Sequence[MarketDay],
     beyond: Mapping[MarketDay, OutOfReach],
     rows: Rows,
-    short: Mapping[coverage.Pair, Sequence[Window]],
+    short: Short,
     failures: Failures,
     now: int,
 ) -> tuple[DayReport, ...]:
-    """What became of each day at an instant: `rows` were believed, `short` spans lack a reading, `beyond` was not asked for."""
-    stamps = np.sort(
-        np.concatenate([np.empty(0, np.int64), *(np.asarray(s.ts, np.int64) for s in rows.strips.values())])
-    )
+    """A report per day: `rows` were believed, `short` spans lack a reading, days `beyond` reach were not asked for."""
+    starts = [np.asarray(readings.ts, np.int64) for readings in rows.strips.values()]
+    stamps = np.sort(np.concatenate([np.empty(0, np.int64), *starts]))
     return tuple(
         DayReport(str(day), "out of reach", reason=str(beyond[day]))
         if day in beyond
@@ -102,82 +103,46 @@ def of_days(
 
 
 def _of_day(
-    feed: Feed,
-    day: MarketDay,
-    stamps: NDArray[np.int64],
-    short: Mapping[coverage.Pair, Sequence[Window]],
-    failures: Failures,
-    now: int,
+    feed: Feed, day: MarketDay, stamps: NDArray[np.int64], short: Short, failures: Failures, now: int
 ) -> DayReport:
     window = window_of(feed, day)
     inside = stamps[np.searchsorted(stamps, window.start) : np.searchsorted(stamps, window.end)]
-    extent: dict[str, Any] = (
-        {"rows": len(inside), "first": int(inside[0]), "last": int(inside[-1])} if len(inside) else {}
-    )
-    wrong = [error for request, error in failures if not request.days or day.day in request.days]
-    hard = [e for e in wrong if not isinstance(e, NotPublished)]
+    errors = [error for request, error in failures if not request.days or day.day in request.days]
+    hard = [error for error in errors if not isinstance(error, NotPublished)]
     if hard:
-        # A key that the owner has not got is no failure: the feed's zones say so, and everything else works.
-        unset = all(isinstance(e, CredentialsMissing) and not e.refused for e in hard)
-        reason = str(hard[0]) if unset else "; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in hard))
-        return DayReport(str(day), "not configured" if unset else "failed", **extent, reason=reason[:500])
-    if len(inside):
-        lacking = sorted(
-            " ".join(pair) for pair, parts in short.items() if any(part.start == window.start for part in parts)
-        )
-        reason = "fewer rows than must be there by now: " + ", ".join(lacking) if lacking else ""
-        return DayReport(str(day), "short" if lacking else "done", **extent, reason=reason[:300])
-    reason = str(wrong[0]) if wrong else "no row of that day in the answers"
+        status, reason = _refused(hard)
+    elif len(inside):
+        status, reason = _answered(window, short)
+    else:
+        status, reason = _silent(feed, day, window, errors, now)
+    return DayReport(str(day), status, **_extent(inside), reason=reason)
+
+
+def _extent(stamps: NDArray[np.int64]) -> dict[str, Any]:
+    """Row count, first and last start, as DayReport's members; empty without rows."""
+    return {"rows": len(stamps), "first": int(stamps[0]), "last": int(stamps[-1])} if len(stamps) else {}
+
+
+def _refused(errors: Sequence[FeedError]) -> tuple[Status, str]:
+    """A key that the owner does not have is no failure: the feed's zones say so, and everything else works."""
+    if all(isinstance(error, CredentialsMissing) and not error.refused for error in errors):
+        return "not configured", str(errors[0])[:500]
+    return "failed", "; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in errors))[:500]
+
+
+def _answered(window: Window, short: Short) -> tuple[Status, str]:
+    lacking = sorted(" ".join(pair) for pair, spans in short.items() if any(s.start == window.start for s in spans))
+    if not lacking:
+        return "done", ""
+    return "short", f"fewer rows than must be there by now: {', '.join(lacking)}"[:300]
+
+
+def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[FeedError], now: int) -> tuple[Status, str]:
+    reason = str(errors[0]) if errors else "no row of that day in the answers"
     if coverage.due(feed, window, now) <= window.start:
-        return DayReport(str(day), "waiting", reason=reason)
+        return "waiting", reason
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY
-    return DayReport(
-        str(day), "failed" if recent and not feed.yearly else "missing", reason=f"nothing published: {reason}"
-    )
-
-
-def of_zones(
-    feed: Feed,
-    known: Mapping[str, Health],
-    days: Sequence[DayReport],
-    rows: Rows,
-    failures: Failures,
-    quarantined: int,
-    answered_at: int,
-    judging: bool,
-) -> list[Health]:
-    """What a run adds to the feed's health, `known` by zone.
-
-    `answered_at`: when the publisher was heard. `judging`: whether failures count; those of days that no schedule asks for
-    any more, and of kept bodies, are not the feed's health: what went wrong last stays as it is known.
-    """
-    until: dict[str, int] = defaultdict(int)
-    reached: dict[coverage.Pair, int] = defaultdict(int)
-    for key, strip in rows.strips.items():
-        if strip.ts:
-            end = clock.interval_end(max(strip.ts), key.resolution)
-            until[key.zone] = max(until[key.zone], end)
-            if key.counterparty is None and key.link is None:  # a border that goes on makes no total
-                reached[key.zone, key.metric] = max(reached[key.zone, key.metric], end)
-    waiting = any(d.status == "waiting" for d in days)
-    changes = []
-    for zone in feed.zones:
-        reason = _reason(zone, days, failures) if judging else known[zone].last_error if zone in known else ""
-        good = zone in until or (judging and waiting and not reason)
-        bad = judging and bool(reason)
-        if good or bad:
-            ok_at, error_at = answered_at if good else 0, answered_at if bad else 0
-            by_metric = {metric.value: reached.get((zone, metric), 0) for metric in feed.metrics}
-            changes.append(Health(feed.id, zone, ok_at, reason, error_at, until.get(zone, 0), quarantined, by_metric))
-    return changes
-
-
-def _reason(zone: str, days: Collection[DayReport], failures: Failures) -> str:
-    own = [e for request, e in failures if request.zone in (None, zone) and not isinstance(e, NotPublished)]
-    if own:
-        return str(own[0])[:300]
-    overdue = [d for d in days if d.status == "failed" and d.reason.startswith("nothing published")]
-    return f"{overdue[0].day}: {overdue[0].reason}"[:300] if overdue else ""
+    return "failed" if recent and not feed.yearly else "missing", f"{NOTHING_PUBLISHED}: {reason}"
 
 
 def retry_after(failures: Iterable[FeedError]) -> float | None:
@@ -188,7 +153,7 @@ def retry_after(failures: Iterable[FeedError]) -> float | None:
 
 
 def together(runs: Sequence[RunReport]) -> RunReport:
-    """Several runs of one feed told as one. There is at least one."""
+    """The reports of several runs of one feed as one. There is at least one."""
     dropped: Counter[str] = Counter()
     for run in runs:
         dropped.update(run.dropped)

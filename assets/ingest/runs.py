@@ -1,20 +1,21 @@
-"""The line from a feed's market days to the warehouse: ask, keep, parse, judge, fold, note. Each arrow is one call with a plain argument.
+"""A run over a feed's market days: ask, keep, parse, judge, fold, report. Each stage is one call with a plain argument.
 
-No Dagster here, so that the command line, tests and assets share it. What a run tells is `assets.ingest.reports`' business,
-publishing documents `assets.documents.publish`'.
+No Dagster here: the command line, the tests and the assets share it. What a run reports: see `assets.ingest.reports`;
+the documents that follow from it: see `assets.documents.publish`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
 
 from assets.fetch.session import Fetched
-from assets.ingest import reports
+from assets.ingest import feed_health, reports
 from assets.ingest.context import PipelineContext
+from assets.ingest.feed_health import Outcome
 from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
 from warehouse import clock, coverage, health, layout, quality, raw, series
@@ -33,43 +34,46 @@ class _Gathered:
 
     feed: Feed
     rows: Rows = field(default_factory=Rows)
-    sifted: list[quality.Judgement] = field(default_factory=list)
-    """The verdicts over bodies at odds with themselves."""
+    prechecked: list[quality.Judgement] = field(default_factory=list)
+    """The judgements of bodies that contradict themselves."""
     failures: list[tuple[Request, FeedError]] = field(default_factory=list)
-    asked: int = 0
+    requests: int = 0
     bytes: int = 0
     kept: int = 0
-    heard: int = 0
-    """When the newest answer came."""
+    answered_at: int = 0
+    """When the newest answer came, Unix seconds."""
 
     def read(self, answer: Fetched) -> None:
-        """Takes an answer's rows in. What it contradicts itself in is set aside at once: another answer may well say otherwise."""
-        self.heard = max(self.heard, answer.fetched_at)
+        """Adds an answer's rows. What contradicts itself within one body is set aside: another body may correct it."""
+        self.answered_at = max(self.answered_at, answer.fetched_at)
         try:
             rows = self.feed.parse(answer.body, answer.request)
         except FeedError as error:
             self.failures.append((answer.request, error))
             return
-        if any(_repeats(strip) for strip in rows.strips.values()):
-            self.sifted.append(quality.judge(rows, self.feed, (), answer.fetched_at))
-            rows = self.sifted[-1].kept
+        if any(_repeats(readings) for readings in rows.strips.values()):
+            self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at))
+            rows = self.prechecked[-1].kept
         self.rows.merge(rows)
 
     def stated(self) -> Rows:
         """What all answers state together; of two answers the later stays."""
-        for key, strip in self.rows.strips.items():
-            if _repeats(strip):
-                newest = dict(zip(strip.ts, strip.values, strict=True))
+        for key, readings in self.rows.strips.items():
+            if _repeats(readings):
+                newest = dict(zip(readings.ts, readings.values, strict=True))
                 self.rows.strips[key] = Readings(list(newest), list(newest.values()))
         return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
 
 
-def _repeats(strip: Readings) -> bool:
-    return len(set(strip.ts)) < len(strip.ts)
+def _repeats(readings: Readings) -> bool:
+    return len(set(readings.ts)) < len(readings.ts)
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """Brings these market days of a feed into the warehouse; failures are reported, never raised, but for our own files."""
+    """Brings these market days of a feed into the warehouse. Failures of the publisher are reported, never raised.
+
+    Raises StorageError where our own files refuse.
+    """
     today = clock.local_date(clock.now(), feed.tz)
     beyond = (
         {} if pipeline.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
@@ -85,9 +89,9 @@ def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
 
 
 def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """The same from the kept bytes, without asking anybody.
+    """The same from the kept bytes, without the network.
 
-    What a kept body says of other days is left to their own rerun, since a later body may have corrected it. Bodies of the
+    What a kept body says of other days is left to their own rerun: a later body may have corrected it. Bodies of the
     neighbouring days are read too: charts and daily files reach over midnight.
     """
     gathered = _Gathered(feed)
@@ -101,10 +105,10 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
 
 def _gather(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> _Gathered:
     """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
-    got = _Gathered(feed)
+    gathered = _Gathered(feed)
     queue = list(reversed(requests))
     seen: set[Request] = set()
-    shelf = cache(partial(_kept_for_good, pipeline, feed, requests))
+    kept_for_good = cache(partial(_kept_for_good, pipeline, feed, requests))
     while queue:
         request = queue.pop()
         if request in seen:
@@ -113,24 +117,36 @@ def _gather(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) 
         try:
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
-            if request.once and (kept := shelf().get(request.url)):
-                got.read(Fetched(request, kept.body, kept.fetched_at))
-                continue
-            got.asked += 1
-            answer = pipeline.session.ask(request)
-            got.bytes += len(answer.body)
-            if request.kind == "rows":
-                got.kept += raw.keep(pipeline.storage, request, answer.body, answer.fetched_at) is not None
-                got.read(answer)
-            if feed.follow is not None and pipeline.mode != "recorded":
-                queue.extend(reversed(feed.follow(answer.body, request)))
+            queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good)))
         except FeedError as error:
-            got.failures.append((request, error))
+            gathered.failures.append((request, error))
             if isinstance(error, CredentialsMissing):
-                # Whoever lacks a key lacks it for every question of its kind: they are not asked, but their days and zones failed.
-                got.failures += [(other, error) for other in queue if other.secrets]
+                # Every other question that needs the key fails alike: not asked, but its days and zones have failed.
+                gathered.failures += [(other, error) for other in queue if other.secrets]
                 queue = [other for other in queue if not other.secrets]
-    return got
+    return gathered
+
+
+def _ask(
+    pipeline: PipelineContext,
+    gathered: _Gathered,
+    request: Request,
+    kept_for_good: Callable[[], Mapping[str, raw.Kept]],
+) -> list[Request]:
+    """Reads the answer to one question, kept or new; returns the questions that it leads to. Raises FeedError."""
+    feed = gathered.feed
+    if request.once and (kept := kept_for_good().get(request.url)):
+        gathered.read(Fetched(request, kept.body, kept.fetched_at))
+        return []
+    gathered.requests += 1
+    answer = pipeline.session.ask(request)
+    gathered.bytes += len(answer.body)
+    if request.kind == "rows":
+        gathered.kept += raw.keep(pipeline.storage, request, answer.body, answer.fetched_at) is not None
+        gathered.read(answer)
+    if feed.follow is None or pipeline.mode == "recorded":
+        return []
+    return feed.follow(answer.body, request)
 
 
 def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
@@ -142,92 +158,104 @@ def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Req
 
 def _digest(
     pipeline: PipelineContext,
-    got: _Gathered,
+    gathered: _Gathered,
     days: Sequence[MarketDay],
     beyond: Mapping[MarketDay, OutOfReach],
     again: bool = False,
 ) -> RunReport:
-    """Judge, fold and note what was gathered; `again`: from kept bytes."""
-    now, feed = clock.now(), got.feed
+    """Judges and folds what was gathered, and notes the feed's health; `again`: from kept bytes."""
+    now, feed = clock.now(), gathered.feed
     within = [d for d in days if d not in beyond]
-    stated = got.stated()
+    stated = gathered.stated()
     if again:
         stated = _own(pipeline, feed, days, stated)
     # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
     judgement = quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
-    aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*got.sifted, judgement))
-    rows, whole = judgement.kept, _evicting(judgement, within, got.failures)
+    aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
+    rows, whole = judgement.kept, _evicting(judgement, within, gathered.failures)
     folded = series.fold(pipeline.storage, feed.id, rows, whole, pipeline.ranks, now)
-    told = reports.of_days(feed, days, beyond, rows, judgement.short, got.failures, now)
-    _note(pipeline, got, told, rows, aside, again)
-    found = [*(f for verdict in got.sifted for f in verdict.findings if f.severity == "error"), *judgement.findings]
+    day_reports = reports.of_days(feed, days, beyond, rows, judgement.short, gathered.failures, now)
+    _note(pipeline, gathered, day_reports, rows, aside, again)
     return RunReport(
         feed.id,
-        told,
-        got.asked,
-        got.bytes,
-        got.kept,
+        day_reports,
+        gathered.requests,
+        gathered.bytes,
+        gathered.kept,
         dict(rows.dropped),
         aside,
-        tuple(found),
+        (
+            *(f for verdict in gathered.prechecked for f in verdict.findings if f.severity == "error"),
+            *judgement.findings,
+        ),
         tuple(folded),
-        tuple(error for _, error in got.failures),
+        tuple(error for _, error in gathered.failures),
         excerpt(rows),
     )
 
 
 def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
     """The rows of these days, and of days that no kept body was asked for."""
-    asked = [reports.window_of(feed, day) for day in days]
-    stamps = {ts for strip in rows.strips.values() for ts in strip.ts}
-    day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in asked)}
+    windows = [reports.window_of(feed, day) for day in days]
+    stamps = {ts for readings in rows.strips.values() for ts in readings.ts}
+    day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in windows)}
     if not day_of:
         return rows
     questions = raw.questions(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
-    others = {day for question in questions for day in question.days}
-    foreign = {ts for ts, day in day_of.items() if day in others}
+    asked_for = {day for question in questions for day in question.days}
+    return _without(rows, {ts for ts, day in day_of.items() if day in asked_for})
+
+
+def _without(rows: Rows, stamps: Collection[int]) -> Rows:
+    """The rows but those that start at these instants."""
     kept = Rows()
     kept.dropped.update(rows.dropped)
-    for key, strip in rows.strips.items():
-        pairs = [(ts, value) for ts, value in zip(strip.ts, strip.values, strict=True) if ts not in foreign]
+    for key, readings in rows.strips.items():
+        pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in stamps]
         if pairs:
             kept.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])
     return kept
 
 
 def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
-    """Keeps rows that are not believed beside the warehouse; the same rows again change nothing."""
+    """Keeps rows that are not believed beside the warehouse; returns how many. The same rows again change nothing."""
     count = len(judgement.quarantined)
     if count:
-        kept = quality.to_json(judgement)
-        key = layout.quarantine(feed.id, str(days[0]) if days else "undated", hashlib.sha256(kept).hexdigest()[:8])
-        pipeline.storage.put(key, kept)
+        body = quality.to_json(judgement)
+        key = layout.quarantine(feed.id, str(days[0]) if days else "undated", hashlib.sha256(body).hexdigest()[:8])
+        pipeline.storage.put(key, body)
     return count
 
 
 def _evicting(
     judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures
 ) -> Mapping[coverage.Pair, Sequence[Window]]:
-    """The whole spans, less the days of which a request failed: what is missing there may only not have been had."""
-    hurt = {
+    """The whole spans, less the days of which a request failed: rows missing there may be a failed request."""
+    failed = {
         d
         for request, error in failures
         if not isinstance(error, NotPublished)
         for d in request.days or [m.day for m in days]
     }
-    starts = {m.start for m in days if m.day in hurt}
+    starts = {m.start for m in days if m.day in failed}
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
 
 
 def _note(
-    pipeline: PipelineContext, got: _Gathered, told: Sequence[DayReport], rows: Rows, quarantined: int, again: bool
+    pipeline: PipelineContext,
+    gathered: _Gathered,
+    days: Sequence[DayReport],
+    rows: Rows,
+    quarantined: int,
+    again: bool,
 ) -> None:
-    """Tells the source's health, zone by zone."""
-    now, feed = clock.now(), got.feed
+    """Adds what was learnt to the source's health, zone by zone."""
+    now, feed = clock.now(), gathered.feed
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
-    judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in told))
-    heard = got.heard if again else now
+    judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
+    answered_at = gathered.answered_at if again else now
     known = {h.zone: h for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id}
-    changes = reports.of_zones(feed, known, told, rows, got.failures, quarantined, heard, judging)
+    outcome = Outcome(days, rows, gathered.failures, quarantined, answered_at, judging)
+    changes = feed_health.of_zones(feed, outcome, known)
     if changes:
         health.note(pipeline.storage, feed.source, changes)

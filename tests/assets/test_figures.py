@@ -1,4 +1,4 @@
-"""When a figure's next value is due: by the soonest of the feeds that carry the metric, whichever brought the current one."""
+"""When a figure's next value is due: by the soonest of the feeds that carry the metric, whichever brought the last."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_soonest_feed_owes_the_next_mix_too(world):
 
 @pytest.mark.parametrize(("withheld", "configured"), [(True, ("toy", "slow")), (False, ("slow",))])
 def test_a_feed_that_is_withheld_or_lacks_credentials_promises_nothing(world, withheld, configured):
-    """Hourly rows of a slow publisher are not overdue because a fast one, that nobody may ask or show, would have newer ones."""
+    """Hourly rows of a slow publisher are not overdue because a fast one, which may not be shown, has newer ones."""
     steady = replace(
         next(f for f in world.source.feeds if f.id == "toy.demand"), id="slow.demand", rank=9, publication=SETTLED
     )

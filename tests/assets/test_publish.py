@@ -13,9 +13,10 @@ import orjson
 import pytest
 
 import assets.documents.publish
-from assets.documents.publish import SNAPSHOT, publish
+from assets.documents.publish import publish
 from warehouse import artefact, layout
 from warehouse.errors import StorageError, UnknownZone
+from warehouse.layout import SNAPSHOT
 from warehouse.zones import ZONES
 
 HOUR, DAY = 3600, 86400
@@ -291,7 +292,8 @@ def flow_told(value, before) -> str:
     """How a flow that changed within a day is told."""
     if value * before < 0:
         return f"A day earlier it was net {'import' if before > 0 else 'export'}: "
-    return f"{'more' if abs(value) > abs(before) else 'less'} {'export' if min(value, before) < 0 else 'import'} than a day earlier: "
+    flow, more = "export" if min(value, before) < 0 else "import", abs(value) > abs(before)
+    return f"{'more' if more else 'less'} {flow} than a day earlier: "
 
 
 def contradictions(brief, now) -> list[str]:

@@ -47,13 +47,15 @@ def test_ordinary(world):
         (
             [-11000 - i for i in range(720)],
             -11010,
-            "-11010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last 30 days, "
+            "-11010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last 30 "
+            "days, "
             "+350 from the median of -11360. It is less export than a day earlier: the net import changed by +686.",
         ),
         (
             [-1000 - i for i in range(720)],
             -1714,
-            "-1714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 days, "
+            "-1714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 "
+            "days, "
             "-354 from the median of -1360. It is much as a day earlier.",
         ),
         (
@@ -65,7 +67,8 @@ def test_ordinary(world):
         (
             [-1000 - i for i in range(720)],
             0,
-            "0 MW (balanced), less export than at any time in the last 30 days: +1360 from the median of -1360. It is less export than",
+            "0 MW (balanced), less export than at any time in the last 30 days: +1360 from the median of -1360. "
+            "It is less export than",
         ),
         (
             [-1000 - i for i in range(720)],
@@ -130,7 +133,8 @@ def test_a_rank_that_a_daily_cycle_hides_is_said(world):
 def test_negative_price_is_said_in_words_and_without_a_percentage(world):
     world.fold("FR", "price", START, [*[60] * 400, *[50] * 160, *[90] * 160, -5])
     assert (
-        "The price is negative, -5.00 EUR/MWh, lower than at any time in the last 30 days: -65.00 from the median of 60.00. It is falling:"
+        "The price is negative, -5.00 EUR/MWh, lower than at any time in the last 30 days: "
+        "-65.00 from the median of 60.00. It is falling:"
     ) in text(world, "FR")
     assert "%" not in text(world, "FR")
 
@@ -189,7 +193,8 @@ def mix(world, ts):
 def test_the_largest_parts_of_the_mix(world):
     mix(world, NOW)
     assert text(world, "GB").startswith(
-        "Great Britain, 2026-11-20 12:00 GMT (12:00 UTC). The largest parts of the mix are wind 40 %, gas 31.3 % and nuclear 12 %."
+        "Great Britain, 2026-11-20 12:00 GMT (12:00 UTC). "
+        "The largest parts of the mix are wind 40 %, gas 31.3 % and nuclear 12 %."
     )
 
 

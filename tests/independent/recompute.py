@@ -275,7 +275,7 @@ def texts_in(node: Any) -> list[str]:
 
 
 def check_summary(brief: dict[str, Any]) -> list[str]:
-    """Every number of the summary stands in the JSON: as a number, or in a time or name that stands there word for word."""
+    """Every number of the summary stands in the JSON: as a number, or in a time or name that stands there as a word."""
     summary = brief["summary"]
     others = {name: part for name, part in brief.items() if name not in ("summary", "summary_parts")}
     kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
@@ -317,7 +317,8 @@ def main(argv: list[str]) -> int:
         checked += 1
         failed += bool(wrong)
         print(
-            f"{zone}: {'differs' if wrong else 'equal'} ({len(brief['context'])} context blocks, {len(brief['trend_24h'])} trends)"
+            f"{zone}: {'differs' if wrong else 'equal'} "
+            f"({len(brief['context'])} context blocks, {len(brief['trend_24h'])} trends)"
         )
         for line in wrong:
             print(f"  {line}")

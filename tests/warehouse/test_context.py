@@ -324,7 +324,7 @@ values = st.one_of(
 
 @st.composite
 def series(draw):
-    """Rows of mixed resolutions with holes, repeats, overlaps and rows ahead, around an instant in a zone with clock changes."""
+    """Rows of mixed resolutions with holes, repeats, overlaps and rows ahead, in a zone with clock changes."""
     tz = draw(st.sampled_from(["UTC", "Europe/Berlin", "Australia/Adelaide", "America/Chicago"]))
     now = draw(
         st.sampled_from(

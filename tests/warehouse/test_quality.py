@@ -208,10 +208,10 @@ def test_a_series_that_stands_still_is_told() -> None:
     assert checks(still, feed_of(metric=Metric.PRICE)) == {}, "a price of 0 may last"
 
 
-def test_a_leap_between_neighbours_is_told_and_a_step_over_a_hole_is_not() -> None:
+def test_a_jump_between_neighbours_is_reported_and_a_step_over_a_hole_is_not() -> None:
     rows = series(DAY)
     rows.strips[SeriesKey("FR", "demand", "MW", "1h")].values[9] = 90_000.0
-    assert checks(rows) == {"leap": 2}
+    assert checks(rows) == {"jump": 2}
     gone = Rows.of(r for r in rows if r.ts not in (DAY.start + 8 * HOUR, DAY.start + 10 * HOUR))
     assert checks(gone) == {"hole": 2}
 

@@ -42,22 +42,22 @@ def test_rows_and_trail_are_the_same_rows(folder):
     fold(folder, NOW - 40 * DAY, 960)
     fold(folder, NOW, 10, "two.b", "15m", 900)
     found = read(folder)
-    assert found.trail.ts.tolist() == found.rows.column("ts").to_pylist()
-    assert found.trail.seconds.tolist() == [HOUR] * (len(found.trail.ts) - 10) + [900] * 10
-    assert [found.word(column, -1) for column in ("unit", "resolution", "source", "feed")] == [
+    assert found.history.ts.tolist() == found.rows.column("ts").to_pylist()
+    assert found.history.seconds.tolist() == [HOUR] * (len(found.history.ts) - 10) + [900] * 10
+    assert [found.text(column, -1) for column in ("unit", "resolution", "source", "feed")] == [
         "GBP/MWh",
         "15m",
         "two",
         "two.b",
     ]
-    assert found.trail.ts[0] <= NOW - 30 * DAY
-    assert found.trail.ts[-1] == NOW + 9 * 900
+    assert found.history.ts[0] <= NOW - 30 * DAY
+    assert found.history.ts[-1] == NOW + 9 * 900
 
 
 def test_border_rows_are_left_out(folder):
     fold(folder, NOW - DAY, 24)
     fold(folder, NOW - DAY, 25, counterparty="FR")
-    assert len(read(folder).trail.ts) == 24
+    assert len(read(folder).history.ts) == 24
 
 
 def test_each_month_is_opened_once_and_no_other(folder, monkeypatch):
@@ -73,13 +73,13 @@ def test_rows_that_stopped_long_ago_are_found_with_their_30_days(folder):
     last = NOW - 500 * DAY
     fold(folder, last - 31 * DAY, 31 * 24 + 1)
     found = read(folder)
-    assert found.trail.ts[-1] == last
-    assert found.trail.ts[0] <= last - 30 * DAY
+    assert found.history.ts[-1] == last
+    assert found.history.ts[0] <= last - 30 * DAY
 
 
 def test_rows_of_withheld_feeds_are_left_out(folder):
     fold(folder, NOW - DAY, 12)
     fold(folder, NOW - 12 * HOUR, 12, "two.b")
-    assert len(read(folder).trail.ts) == 24
-    assert read(folder, withheld={"two.b"}).trail.ts[-1] == NOW - 13 * HOUR
+    assert len(read(folder).history.ts) == 24
+    assert read(folder, withheld={"two.b"}).history.ts[-1] == NOW - 13 * HOUR
     assert read(folder, withheld={"one.a", "two.b"}) is None

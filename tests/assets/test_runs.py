@@ -1,4 +1,4 @@
-"""The line from a feed's days to the warehouse: what is kept, folded, reported and noted, also where answers fail or are short."""
+"""A run over a feed's days: what is kept, folded, reported and noted, also where answers fail or are short."""
 
 from __future__ import annotations
 

@@ -1,0 +1,80 @@
+"""What a run adds to a feed's health, zone by zone: how far its rows reach, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assets.ingest.reports import NOTHING_PUBLISHED, DayReport, Failures
+from warehouse import clock
+from warehouse.coverage import Pair
+from warehouse.errors import NotPublished
+from warehouse.health import Health
+from warehouse.market import Feed
+from warehouse.schema import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run over market days of a feed brought."""
+
+    days: Sequence[DayReport]
+    rows: Rows
+    """The rows that were believed."""
+    failures: Failures
+    quarantined: int
+    """Rows set aside."""
+    answered_at: int
+    """When the publisher answered, Unix seconds."""
+    judging: bool
+    """Whether failures count. Those of kept bodies, and of days that no schedule asks for any more, say nothing about
+    the feed today: its last error stays as it is."""
+
+
+def of_zones(feed: Feed, outcome: Outcome, known: Mapping[str, Health]) -> list[Health]:
+    """The zones of a feed of which a run learnt something; `known` is the feed's health so far, by zone."""
+    zones, metrics = _reached(outcome.rows)
+    changes = (_of_zone(feed, zone, outcome, zones.get(zone, 0), known.get(zone)) for zone in feed.zones)
+    return [
+        replace(change, reached={metric.value: metrics.get((change.zone, metric), 0) for metric in feed.metrics})
+        for change in changes
+        if change is not None
+    ]
+
+
+def _of_zone(feed: Feed, zone: str, outcome: Outcome, until: int, known: Health | None) -> Health | None:
+    """The change of one zone, but for its metrics; None where the run says nothing about it."""
+    failure = _failure(zone, outcome) if outcome.judging else ""
+    waiting = outcome.judging and any(day.status == "waiting" for day in outcome.days)
+    answered = until > 0 or (waiting and not failure)
+    if not answered and not failure:
+        return None
+    at = outcome.answered_at
+    last_error = failure if outcome.judging or known is None else known.last_error
+    return Health(feed.id, zone, at if answered else 0, last_error, at if failure else 0, until, outcome.quarantined)
+
+
+def _reached(rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
+    """The end of the newest interval by zone, and by zone and metric. Border rows do not count as a metric's total."""
+    zones: dict[str, int] = defaultdict(int)
+    metrics: dict[Pair, int] = defaultdict(int)
+    for key, readings in rows.strips.items():
+        if not readings.ts:
+            continue
+        end = clock.interval_end(max(readings.ts), key.resolution)
+        zones[key.zone] = max(zones[key.zone], end)
+        if key.counterparty is None and key.link is None:
+            metrics[key.zone, key.metric] = max(metrics[key.zone, key.metric], end)
+    return zones, metrics
+
+
+def _failure(zone: str, outcome: Outcome) -> str:
+    """Why the zone's rows did not come; empty where nothing went wrong."""
+    for request, error in outcome.failures:
+        if request.zone in (None, zone) and not isinstance(error, NotPublished):
+            return str(error)[:300]
+    for day in outcome.days:
+        if day.status == "failed" and day.reason.startswith(NOTHING_PUBLISHED):
+            return f"{day.day}: {day.reason}"[:300]
+    return ""
