@@ -9,7 +9,6 @@ import http.client
 import logging
 import socket
 import ssl
-import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import requests
 import urllib3.exceptions
 
 from assets.fetch.credentials import Credentials
+from assets.fetch.deadline import Adapter, Overdue, deadline
 from assets.fetch.session import Reply, with_query
 from assets.sources import source
 from warehouse.errors import FeedChanged, FeedUnavailable
@@ -52,6 +52,8 @@ class Live:
         self._agent = f"emds/{version('emds')}" + (f" (+{contact})" if contact else "")
         self._limits, self._stand_ins = limits or TransferLimits(), dict(stand_ins or {})
         self._requests = requests.Session()
+        for scheme in ("https://", "http://"):
+            self._requests.mount(scheme, Adapter())
         # urllib3's DEBUG line holds the whole query, keys included.
         logging.getLogger("urllib3.connectionpool").addFilter(_above_debug)
 
@@ -59,7 +61,8 @@ class Live:
         """The reply, whatever its status. Raises FeedUnavailable, FeedChanged."""
         terms = source(request.feed.split(".")[0])
         try:
-            return self._exchange(request, credentials, terms)
+            with deadline(self._limits.whole):
+                return self._exchange(request, credentials, terms)
         except (requests.RequestException, urllib3.exceptions.HTTPError, zlib.error, EOFError) as error:
             reason = _reason(error)
         # Raised out here, so that the library's error with its full address is not even this one's context.
@@ -67,12 +70,11 @@ class Live:
 
     def _exchange(self, request: Request, credentials: Credentials, terms: Source) -> Reply:
         url = with_query(request.url, (*request.params, *credentials.query))
-        end = time.monotonic() + self._limits.whole
         for _ in range(REDIRECTS + 1):
             with self._send(request, credentials, url, terms) as response:
                 target = response.headers.get("location")
                 if response.status_code not in _MOVED or not target or request.method != "GET":
-                    body = b"".join(_bounded(response, terms.feed(request.feed), end))
+                    body = b"".join(_bounded(response, terms.feed(request.feed)))
                     return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
             url = _followed(url, target, terms)
         raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle")
@@ -123,12 +125,12 @@ def _parts(url: str, target: str) -> SplitResult | None:
         return None
 
 
-def _bounded(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
-    """The unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable beyond the time."""
+def _bounded(response: requests.Response, feed: Feed) -> Iterator[bytes]:
+    """The unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable for an unknown coding."""
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in ("identity", "gzip"):
         raise FeedUnavailable(f"{feed.id}: an answer in the coding {coding[:20]!r}, which was not asked for")
-    arriving = _arriving(response, feed, end)
+    arriving = _arriving(response)
     size = 0
     for piece in _unzipped(arriving) if coding == "gzip" else arriving:
         size += len(piece)
@@ -137,12 +139,10 @@ def _bounded(response: requests.Response, feed: Feed, end: float) -> Iterator[by
         yield piece
 
 
-def _arriving(response: requests.Response, feed: Feed, end: float) -> Iterator[bytes]:
-    # read1, for read(n) waits until n bytes are there, however slowly they drip.
+def _arriving(response: requests.Response) -> Iterator[bytes]:
+    # read1, for read(n) waits until n bytes are there.
     while piece := response.raw.read1(CHUNK, decode_content=False):
         yield piece
-        if time.monotonic() > end:
-            raise FeedUnavailable(f"{feed.id}: an answer that takes too long")
 
 
 def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -177,6 +177,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 _REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (Overdue, "an answer that takes too long"),
     (ssl.SSLCertVerificationError, "its TLS certificate does not verify"),
     ((ssl.SSLError, urllib3.exceptions.SSLError), "TLS fails"),
     (socket.gaierror, "its name does not resolve"),

@@ -14,6 +14,10 @@ FAILURES = 3
 """Failed requests in a row that open a host's breaker; one is enough where nothing answers, and for its own path."""
 REST = 60.0
 LONGEST_REST = 900.0
+SLOWEST = 16.0
+"""The most by which a host's pace is divided after it refused requests as too many."""
+EASED_AFTER = 100
+"""Answers in a row after which a slowed pace is doubled again."""
 
 
 @dataclass(slots=True)
@@ -26,6 +30,15 @@ class _CircuitBreaker:
     reason: str = ""
 
 
+@dataclass(slots=True)
+class _Slowdown:
+    """How many times slower than its source allows a host is asked, and the answers since that last changed."""
+
+    factor: float = 1.0
+    answers: int = 0
+    since: float = 0.0
+
+
 class RateLimiter:
     """The rate limits of every host, for all threads of one process. `tick` is a monotonic clock in seconds."""
 
@@ -33,6 +46,7 @@ class RateLimiter:
         self._tick, self._sleep = tick, sleep
         self._turns: dict[str, deque[float]] = defaultdict(deque)
         self._breakers: dict[str, _CircuitBreaker] = {}
+        self._slowdowns: dict[str, _Slowdown] = defaultdict(_Slowdown)
         self._lock = threading.Lock()
 
     def enter(self, host: str, path: str, per_minute: float, interval: float) -> None:
@@ -43,7 +57,7 @@ class RateLimiter:
                 if now < breaker.rest_until:
                     left = breaker.rest_until - now
                     raise FeedUnavailable(f"{breaker.reason}; asked again in {left:.0f} s", retry_after=left)
-            turn = max(now, _earliest(turns, per_minute, interval))
+            turn = max(now, _earliest(turns, *self._pace(host, per_minute, interval)))
             turns.append(turn)
         if turn > now:
             self._sleep(turn - now)
@@ -51,13 +65,33 @@ class RateLimiter:
     def wait(self, host: str, per_minute: float, interval: float) -> float:
         """Seconds until the host's next turn."""
         with self._lock:
-            return max(0.0, _earliest(self._turns[host], per_minute, interval) - self._tick())
+            pace = self._pace(host, per_minute, interval)
+            return max(0.0, _earliest(self._turns[host], *pace) - self._tick())
+
+    def throttled(self, host: str) -> None:
+        """Halves the host's pace: it got one request too many. Requests refused together slow it down once."""
+        with self._lock:
+            slow, now = self._slowdowns[host], self._tick()
+            if slow.factor == 1.0 or now >= slow.since + MINUTE / 2:
+                self._slowdowns[host] = _Slowdown(min(2 * slow.factor, SLOWEST), 0, now)
 
     def answered(self, host: str, path: str) -> None:
-        """Closes the breakers: the host answered, with whatever status."""
+        """Closes the breakers: the host answered, with whatever status. Many answers in a row end a slowdown."""
         with self._lock:
             self._breakers.pop(host, None)
             self._breakers.pop(host + path, None)
+            if slow := self._slowdowns.get(host):
+                slow.answers += 1
+                if slow.answers >= EASED_AFTER:
+                    self._slowdowns[host] = _Slowdown(max(1.0, slow.factor / 2), 0, self._tick())
+
+    def _pace(self, host: str, per_minute: float, interval: float) -> tuple[float, float]:
+        """The requests a minute and seconds between two that hold now. The interval grows too, so that no burst is left."""
+        slow = self._slowdowns.get(host)
+        if slow is None or slow.factor == 1.0:
+            return per_minute, interval
+        slowed = per_minute / slow.factor
+        return slowed, max(interval, MINUTE / slowed)
 
     def failed(self, host: str, path: str, reason: str, dead: bool, rest: float | None) -> None:
         """A request failed after all attempts. `dead`: nothing answered; `rest`: the host's Retry-After, seconds."""

@@ -39,8 +39,15 @@ SLOW = 15.0
 """An attempt that failed after this many seconds is not repeated: retries do not help an overloaded host."""
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 """Temporary statuses; 52x are Cloudflare's for an origin that does not answer."""
+THROTTLED_ATTEMPTS = 5
 TOO_MANY_PAUSE = 5.0
-"""CAISO OASIS answers 429 with "retry your request after 5 seconds" in its body and no Retry-After."""
+"""Seconds, doubled at each attempt, before a request that was one too many is repeated.
+
+CAISO OASIS answers 429 with "retry your request after 5 seconds" in its body and no Retry-After; NEMWEB answers 403 to
+bursts (https://github.com/opennem/opennem/issues/474).
+"""
+
+THROTTLED_403 = ": too many requests at once, or none from this address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,8 @@ class Session:
         begun, attempt = self._tick(), 1
         while isinstance(outcome := self._attempt(request, credentials), _Passing):
             pause = self._pause(request, outcome, attempt)
-            if attempt == ATTEMPTS or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
+            most = THROTTLED_ATTEMPTS if outcome.throttled else ATTEMPTS
+            if attempt >= most or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
                 self._gate.failed(
                     *_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after
                 )
@@ -123,18 +131,20 @@ class Session:
             reply = self._transport(request, credentials)
         except FeedUnavailable as failure:
             return _Passing(failure, None, self._tick() - begun)
-        if reply.status in LATER:
-            later = FeedUnavailable(
-                f"{_host(request)} answers {reply.status}", _retry_after(reply.headers.get("retry-after"))
-            )
-            return _Passing(later, reply.status, self._tick() - begun)
+        throttled = reply.status == 429 or (reply.status == 403 and not request.secrets)
+        if throttled:
+            self._gate.throttled(_host(request))
+        if throttled or reply.status in LATER:
+            text = f"{_host(request)} answers {reply.status}{THROTTLED_403 if reply.status == 403 else ''}"
+            later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")))
+            return _Passing(later, reply.status, self._tick() - begun, throttled)
         self._gate.answered(*_place(request))
         return _good(request, reply)
 
     def _pause(self, request: Request, outcome: _Passing, attempt: int) -> float:
         """Seconds before the next attempt: doubling with jitter, at least Retry-After and the host's next turn."""
         backoff = 2.0 ** (attempt - 1) * (0.5 + self._chance())
-        least = TOO_MANY_PAUSE if outcome.status == 429 else 0.0
+        least = TOO_MANY_PAUSE * 2.0 ** (attempt - 1) if outcome.throttled else 0.0
         demanded = least if outcome.failure.retry_after is None else outcome.failure.retry_after
         return max(backoff, demanded, self._gate.wait(_host(request), *_pace(request)))
 
@@ -170,6 +180,8 @@ class _Passing:
     failure: FeedUnavailable
     status: int | None
     seconds: float
+    throttled: bool = False
+    """The publisher got one request too many."""
 
 
 def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:

@@ -226,6 +226,50 @@ def test_an_answer_that_drips_is_given_up(publisher: Callable[..., Publisher]) -
     done.set()
 
 
+def test_header_bytes_that_drip_are_given_up_at_the_deadline(publisher: Callable[..., Publisher]) -> None:
+    """Each byte comes before the time-out of a read: only a deadline over the whole exchange ends this."""
+    done = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while not done.wait(LIMITS.silence / 4):
+            try:
+                handler.wfile.write(b"x")
+            except OSError:
+                return
+
+    began = time.monotonic()
+    try:
+        assert reason(transport(publisher(drip))) == f"{HOST}: an answer that takes too long"
+        assert LIMITS.whole <= time.monotonic() - began < 3 * LIMITS.whole
+    finally:
+        done.set()
+
+
+def test_redirects_share_one_deadline(publisher: Callable[..., Publisher]) -> None:
+    def slow(handler: BaseHTTPRequestHandler) -> None:
+        time.sleep(LIMITS.silence * 0.75)
+        replies(302, Location=f"{handler.path}x")(handler)
+
+    host = publisher(slow)
+    assert reason(transport(host)) == f"{HOST}: an answer that takes too long"
+    assert len(host.asked) == 4, "0.3 s each: the fourth is cut off after one second in all"
+
+
+def test_a_connection_is_used_again_after_a_deadline_that_was_kept(publisher: Callable[..., Publisher]) -> None:
+    def kept_open(handler: BaseHTTPRequestHandler) -> None:
+        handler.protocol_version = "HTTP/1.1"
+        handler.close_connection = False
+        replies(200, b"rows")(handler)
+
+    host = publisher(kept_open)
+    live = transport(host)
+    for _ in range(2):
+        assert live(QUESTION, Credentials()).body == b"rows"
+        time.sleep(LIMITS.whole * 0.6)
+    assert len({handler.client_address for handler in host.asked}) == 1
+
+
 def test_a_certificate_that_does_not_verify_is_refused(publisher: Callable[..., Publisher]) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert(HOST, "127.0.0.1").configure_cert(context)

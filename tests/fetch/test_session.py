@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -13,6 +13,7 @@ from assets.fetch import session as session_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.rate_limit import LONGEST_REST, RateLimiter
 from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
+from assets.sources import source
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request, Secret, Source
 
@@ -97,7 +98,6 @@ def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:
     [
         (404, NotPublished),
         (410, NotPublished),
-        (403, FeedUnavailable),
         (401, FeedUnavailable),
         (400, FeedChanged),
         (501, FeedUnavailable),
@@ -121,12 +121,77 @@ def test_a_refused_key_names_the_variable_to_check(live: Live, status: int) -> N
     assert caught.value.names == ("EXAMPLE_TOKEN",)
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 522])
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 522])
 def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
     script = Script([Reply(status, {}, b"")])
     with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
         live(script).ask(QUESTION)
     assert len(script.asked) == ATTEMPTS
+
+
+@pytest.mark.parametrize("status", [429, 403])
+def test_one_request_too_many_is_repeated_after_longer_and_longer_pauses(live: Live, clock: Clock, status: int) -> None:
+    script = Script([Reply(status, {}, b"<html>")])
+    with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
+        live(script).ask(QUESTION)
+    assert clock.slept == [5.0, 10.0, 20.0]
+    assert len(script.asked) == 4
+
+
+@dataclass
+class Nemweb:
+    """A host that refuses with 403 what exceeds `most` requests in `window` seconds, as NEMWEB does."""
+
+    clock: Clock
+    most: int
+    window: float
+    times: list[float] = field(default_factory=list)
+    refused: int = 0
+
+    def __call__(self, request: Request, credentials: Credentials) -> Reply:
+        self.clock.now += 0.05
+        self.times = [time for time in self.times if time > self.clock.now - self.window]
+        if len(self.times) >= self.most:
+            self.refused += 1
+            return Reply(403, {}, b"<html>Forbidden</html>")
+        self.times.append(self.clock.now)
+        return GOOD
+
+
+@pytest.mark.parametrize(("most", "window"), [(40, 60.0), (10, 10.0), (20, 30.0), (5, 5.0), (30, 60.0)])
+def test_a_first_fill_of_hundreds_of_files_gets_through_a_host_that_refuses_bursts(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, most: int, window: float
+) -> None:
+    terms = replace(source("aemo"), hosts=(HOST,))
+    monkeypatch.setattr(session_module, "source", lambda code: terms)
+    host = Nemweb(clock, most, window)
+    session = Session(host, ENVIRON, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5)
+    begun = clock.now
+    for number in range(600):
+        assert session.ask(Request("aemo.dispatch", f"https://{HOST}/{number}.zip")).body == b"rows"
+    assert host.refused <= 40
+    assert clock.now - begun < 600 * max(1.0, window / most) * 4
+
+
+def test_a_host_that_goes_on_refusing_bursts_is_later_not_never(live: Live) -> None:
+    session = live(Script([Reply(403, {}, b"")]))
+    with pytest.raises(FeedUnavailable, match="too many requests at once, or none from this address"):
+        session.ask(QUESTION)
+    with pytest.raises(FeedUnavailable, match="asked again in 60 s") as caught:
+        session.ask(QUESTION)
+    assert caught.value.retry_after == 60
+
+
+def test_a_slowed_host_gets_its_pace_back() -> None:
+    clock = Clock()
+    gate = RateLimiter(clock.tick, clock.sleep)
+    gate.throttled(HOST)
+    gate.throttled(HOST)
+    gate.enter(HOST, "/", 60.0, 0.0)
+    assert gate.wait(HOST, 60.0, 0.0) == 2.0, "refused together: slowed down once"
+    for _ in range(100):
+        gate.answered(HOST, "/")
+    assert gate.wait(HOST, 60.0, 0.0) == 0.0
 
 
 def test_a_second_attempt_that_succeeds_is_an_answer(live: Live, clock: Clock) -> None:
