@@ -1,0 +1,96 @@
+"""Statistics over a window against sums by hand: part intervals, gaps, ties, thresholds, a minute-by-minute model."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warehouse.clock import HOUR
+from warehouse.statistics import FIRST_SPANS, Statistics, statistics
+
+QUARTER = 900
+
+
+def of(rows: list[tuple[int, int, float]], start: int, end: int, **limits: float) -> Statistics | None:
+    ts, seconds, values = (np.array(column) for column in zip(*rows, strict=True))
+    return statistics(ts.astype(np.int64), seconds.astype(np.int64), values.astype(float), start, end, **limits)
+
+
+def test_a_row_counts_for_its_time_inside_the_window() -> None:
+    stats = of([(0, HOUR, 10.0), (HOUR, HOUR, 20.0), (2 * HOUR, 2 * HOUR, 40.0)], HOUR // 2, 3 * HOUR)
+    assert stats is not None
+    assert (stats.count, stats.coverage) == (3, 1.0)
+    assert stats.mean == pytest.approx((0.5 * 10 + 20 + 40) / 2.5)
+    assert (stats.min, stats.min_ts, stats.max, stats.max_ts) == (10, 0, 40, 2 * HOUR)
+
+
+def test_missing_time_lowers_the_coverage_and_nothing_else() -> None:
+    stats = of([(0, HOUR, 10.0), (3 * HOUR, HOUR, 20.0)], 0, 4 * HOUR)
+    assert stats is not None
+    assert (stats.coverage, stats.mean) == (0.5, 15)
+
+
+def test_no_row_no_statistics() -> None:
+    assert of([(0, HOUR, 1.0)], HOUR, 2 * HOUR) is None
+
+
+def test_extremes_name_the_earliest_interval() -> None:
+    stats = of([(n * HOUR, HOUR, value) for n, value in enumerate([2.0, 1.0, 1.0, 3.0, 3.0])], 0, 5 * HOUR)
+    assert stats is not None
+    assert (stats.min_ts, stats.max_ts) == (HOUR, 3 * HOUR)
+
+
+def test_spans_beyond_a_threshold_end_at_gaps_and_at_the_window() -> None:
+    rows = [(0, HOUR, -1.0), (HOUR, HOUR, -2.0), (3 * HOUR, HOUR, -3.0), (4 * HOUR, HOUR, 0.0), (5 * HOUR, HOUR, -1.0)]
+    stats = of(rows, HOUR // 2, 5 * HOUR + QUARTER, below=0.0, above=0.0)
+    assert stats is not None
+    assert stats.below is not None
+    assert stats.above is not None
+    assert stats.below.first == ((HOUR // 2, 2 * HOUR), (3 * HOUR, 4 * HOUR), (5 * HOUR, 5 * HOUR + QUARTER))
+    assert (stats.below.hours, stats.below.intervals, stats.below.spans) == (2.75, 4, 3)
+    assert (stats.above.hours, stats.above.intervals, stats.above.first) == (0, 0, ())
+
+
+def test_only_the_first_spans_are_named() -> None:
+    stats = of([(n * HOUR, HOUR, float(n % 2)) for n in range(60)], 0, 60 * HOUR, above=0.5)
+    assert stats is not None
+    assert stats.above is not None
+    assert (stats.above.spans, len(stats.above.first)) == (30, FIRST_SPANS)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from([5, 15, 60]), st.integers(-50, 50)), min_size=1, max_size=30),
+    st.integers(0, 100),
+    st.integers(1, 2000),
+)
+def test_agrees_with_a_count_minute_by_minute(parts: list[tuple[int, int, int]], first: int, length: int) -> None:
+    rows, at = [], 0
+    for gap, minutes, value in parts:
+        at += gap * 5
+        rows.append((at * 60, minutes * 60, float(value)))
+        at += minutes
+    minutes = [
+        value
+        for ts, seconds, value in rows
+        for minute in range(ts // 60, (ts + seconds) // 60)
+        if first <= minute < first + length
+    ]
+    stats = of(rows, first * 60, (first + length) * 60, above=10.0)
+    if not minutes:
+        assert stats is None
+        return
+    assert stats is not None
+    assert stats.above is not None
+    mean = Fraction(sum(int(v) for v in minutes), len(minutes))
+    assert stats.mean == pytest.approx(float(mean))
+    assert stats.std == pytest.approx(math.sqrt(sum((v - mean) ** 2 for v in map(int, minutes)) / len(minutes)))
+    assert stats.coverage == pytest.approx(len(minutes) / length)
+    ordered = sorted(minutes)
+    for share, value in ((1, stats.p10), (5, stats.p50), (9, stats.p90)):
+        assert value == ordered[-(-share * len(ordered) // 10) - 1]
+    assert stats.above.hours == pytest.approx(sum(v > 10 for v in minutes) / 60)

@@ -1,0 +1,114 @@
+"""Statistics of one series over a window, weighted by time: what `?stats=true` answers. No files, no clock.
+
+Every row counts for the part of its interval that lies inside the window. Quantiles are of time: p10 is the least value
+such that at least a tenth of the covered time is at or below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+FIRST_SPANS = 10
+"""How many of the spans beyond a threshold are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """The time that a series spends above or below a threshold."""
+
+    threshold: float
+    hours: float
+    intervals: int
+    spans: int
+    """Runs of adjoining intervals, all of them beyond the threshold."""
+    first: tuple[tuple[int, int], ...]
+    """The first of them as `(start, end)`, Unix seconds UTC, cut to the window; at most FIRST_SPANS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """One series over one window, in the series' unit. `*_ts`: the earliest interval that has the value."""
+
+    count: int
+    coverage: float
+    """The covered part of the window, 0..1."""
+    mean: float
+    std: float
+    """Standard deviation over time (of the population: the covered time is all there is)."""
+    min: float
+    min_ts: int
+    max: float
+    max_ts: int
+    p10: float
+    p50: float
+    p90: float
+    above: Beyond | None
+    below: Beyond | None
+
+
+def statistics(
+    ts: Ints,
+    seconds: Ints,
+    values: Floats,
+    start: int,
+    end: int,
+    above: float | None = None,
+    below: float | None = None,
+) -> Statistics | None:
+    """The statistics of the rows `[ts, ts + seconds)` over `[start, end)`; None where no row overlaps it.
+
+    Rows ascend by `ts` and do not overlap.
+    """
+    begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
+    inside = until > begin
+    ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
+    if not len(ts):
+        return None
+    weights = until - begin
+    covered = int(weights.sum())
+    mean = float(np.dot(values, weights) / covered)
+    deviation = values - mean
+    low, high = int(values.argmin()), int(values.argmax())
+    return Statistics(
+        len(ts),
+        covered / (end - start),
+        mean,
+        float(np.sqrt(np.dot(deviation * deviation, weights) / covered)),
+        float(values[low]),
+        int(ts[low]),
+        float(values[high]),
+        int(ts[high]),
+        *_quantiles(values, weights),
+        None if above is None else _beyond(values > above, above, begin, until),
+        None if below is None else _beyond(values < below, below, begin, until),
+    )
+
+
+def _quantiles(values: Floats, weights: Ints) -> tuple[float, float, float]:
+    """p10, p50, p90 of time."""
+    order = values.argsort()
+    passed = weights[order].cumsum()
+    total = int(passed[-1])
+    # The least value with at least that share of the time at or below it, in whole numbers: 10 * passed >= q * total.
+    p10, p50, p90 = (float(values[order[int(np.searchsorted(passed * 10, q * total))]]) for q in (1, 5, 9))
+    return p10, p50, p90
+
+
+def _beyond(mask: npt.NDArray[np.bool_], threshold: float, begin: Ints, until: Ints) -> Beyond:
+    rows = np.flatnonzero(mask)
+    if not len(rows):
+        return Beyond(threshold, 0.0, 0, 0, ())
+    opens = np.ones(len(rows), dtype=bool)
+    # A run goes on where the next row adjoins it in time.
+    opens[1:] = (np.diff(rows) > 1) | (begin[rows[1:]] != until[rows[:-1]])
+    starts = begin[rows[opens]]
+    ends = until[rows[np.append(np.flatnonzero(opens)[1:] - 1, len(rows) - 1)]]
+    hours = float((until[rows] - begin[rows]).sum() / 3600)
+    first = tuple(zip(starts[:FIRST_SPANS].tolist(), ends[:FIRST_SPANS].tolist(), strict=True))
+    return Beyond(threshold, hours, len(rows), len(starts), first)
