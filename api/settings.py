@@ -47,8 +47,6 @@ class Settings:
     """EMDS_BASE_URL: how the world reaches this service; no slash at its end. Host headers are never believed instead."""
     database_url: str = field(default="sqlite:///data/accounts.sqlite", repr=False)
     """EMDS_DATABASE_URL: keys, usage and payments. PostgreSQL comes as `postgresql+psycopg://`."""
-    rights: frozenset[str] = frozenset()
-    """EMDS_RIGHTS: source codes whose publishers allowed the owner to pass their figures on."""
     pay_to: str = ""
     """EMDS_PAY_TO: the address that payments go to; empty: nothing is sold."""
     facilitators: tuple[Facilitator, ...] = ()
@@ -78,7 +76,6 @@ class Settings:
             home=home,
             base_url=ask.checked("EMDS_BASE_URL", cls().base_url, _base_url),
             database_url=ask.checked("EMDS_DATABASE_URL", _beside(home), _database_url),
-            rights=frozenset(ask.words("EMDS_RIGHTS")),
             pay_to=ask.checked("EMDS_PAY_TO", "", _pay_to),
             facilitators=_facilitators(ask, faults),
             rpc_url=ask.checked("EMDS_RPC_URL", "", _guarded_url),

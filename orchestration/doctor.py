@@ -10,30 +10,7 @@ from assets.ingest.context import PipelineContext
 from orchestration.resources import home, open_context
 from warehouse import clock, health
 from warehouse.clock import iso
-
-SETTINGS = (
-    "EMDS_HOME",
-    "EMDS_FEEDS",
-    "EMDS_NOW",
-    "EMDS_BASE_URL",
-    "EMDS_DATABASE_URL",
-    "EMDS_RIGHTS",
-    "EMDS_PAY_TO",
-    "EMDS_FACILITATOR_URLS",
-    "EMDS_FACILITATOR_AUTH",
-    "EMDS_RPC_URL",
-    "EMDS_FREE_CALLS_PER_MINUTE",
-    "EMDS_SAMPLE_CALLS_PER_DAY",
-    "EMDS_SIGNUPS_PER_HOUR",
-    "EMDS_TRUSTED_PROXIES",
-    "EMDS_ALLOWED_ORIGINS",
-    "EMDS_CONTACT",
-    "EMDS_METRICS_TOKEN",
-    "EMDS_ALERT_WEBHOOK",
-    "EMDS_FAULTS",
-    "EMDS_RAW_DAYS",
-)
-_SECRET = ("EMDS_DATABASE_URL", "EMDS_FACILITATOR_AUTH", "EMDS_METRICS_TOKEN", "EMDS_ALERT_WEBHOOK", "EMDS_RPC_URL")
+from warehouse.settings import SETTINGS
 
 
 def doctor() -> int:
@@ -41,10 +18,9 @@ def doctor() -> int:
     pipeline = open_context()
     free = shutil.disk_usage(pipeline.storage.root).free / 1e9
     print(f"warehouse {home(os.environ)}: {pipeline.mode}, {free:.1f} GB free, now {iso(clock.now())}")
-    for name in SETTINGS:
-        value = os.environ.get(name)
-        if value is not None:
-            print(f"  {name} = {'(set)' if name in _SECRET else value}")
+    for setting in SETTINGS:
+        if value := os.environ.get(setting.name):
+            print(f"  {setting.name} = {'(set)' if setting.secret else value}")
     bad = False
     for source in pipeline.sources.values():
         if source.code not in pipeline.configured:

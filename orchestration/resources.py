@@ -10,6 +10,7 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply, Session
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
+from orchestration.settings import PipelineSettings
 from warehouse import catalogue, clock, layout
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
@@ -17,68 +18,51 @@ from warehouse.market import Feed, Request
 from warehouse.storage import Folder
 
 Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
-MODES = ("simulated", "live", "recorded")
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """EMDS_HOME, by default ./data. Raises StorageError for an address: a warehouse is a folder."""
-    named = environ.get("EMDS_HOME") or "data"
-    if "://" in named:
-        raise StorageError("EMDS_HOME holds an address, but a warehouse is a folder: mount the object store as one")
-    return Path(named).resolve()
-
-
-def rights(environ: Mapping[str, str]) -> frozenset[str]:
-    """Sources whose figures the owner may pass on, by written permission (EMDS_RIGHTS). Raises StorageError."""
-    named = frozenset(filter(None, (word.strip() for word in environ.get("EMDS_RIGHTS", "").split(","))))
-    unknown = named - set(sources())
-    if unknown:
-        raise StorageError(f"EMDS_RIGHTS names no source: {', '.join(sorted(unknown))}; known: {', '.join(sources())}")
-    return named
+    """EMDS_HOME, absolute. Raises StorageError for an address: a warehouse is a folder."""
+    return PipelineSettings.from_environ(environ).home
 
 
 def mode_of(storage: Folder, wanted: str | None) -> str:
     """The warehouse's own mode; an empty one takes `wanted`, else simulated. Raises StorageError on a mismatch."""
-    if wanted and wanted not in MODES:
-        raise StorageError(f"EMDS_FEEDS={wanted}: one of {', '.join(MODES)}")
     with storage.locked([layout.MODE]):
-        kept = storage.get(layout.MODE)
-        if kept is None:
+        mode = kept_mode(storage)
+        if mode is None:
             mode = wanted or "simulated"
             storage.put(layout.MODE, mode.encode())
-            return mode
-    mode = kept.decode().strip()
     if wanted and wanted != mode:
         raise StorageError(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
     return mode
 
 
+def kept_mode(storage: Folder) -> str | None:
+    """The mode that a warehouse has taken; None for an empty one. Writes nothing."""
+    kept = storage.get(layout.MODE)
+    return None if kept is None else kept.decode().strip()
+
+
 def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
-    """The context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded."""
-    storage = Folder(home(environ))
-    wanted = "recorded" if recordings else environ.get("EMDS_FEEDS") or None
-    mode = mode_of(storage, wanted)
-    granted = rights(environ)
+    """The context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded.
+
+    Chooses and writes the mode of an empty warehouse. Raises StorageError.
+    """
+    settings = PipelineSettings.from_environ(environ)
+    storage = Folder(settings.home)
+    mode = mode_of(storage, "recorded" if recordings else settings.feeds)
     known = sources()
     return PipelineContext(
         storage,
         mode,
         known,
-        granted,
-        catalogue.ranks(known, granted, mode),
+        settings.rights,
+        catalogue.ranks(known, settings.rights, mode),
         configured(environ, mode),
-        _session(mode, environ, recordings),
+        _session(mode, environ, settings.contact, recordings),
         _plan(recordings),
-        _raw_days(environ),
+        settings.raw_days,
     )
-
-
-def _raw_days(environ: Mapping[str, str]) -> int:
-    """EMDS_RAW_DAYS, 7 by default. Raises StorageError."""
-    text = environ.get("EMDS_RAW_DAYS") or "7"
-    if not (text.isascii() and text.isdigit() and int(text) <= 36600):
-        raise StorageError(f"EMDS_RAW_DAYS={text[:20]}: a number of days")
-    return int(text)
 
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
@@ -88,11 +72,11 @@ def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
     )
 
 
-def _session(mode: str, environ: Mapping[str, str], recordings: Path | None) -> Session:
+def _session(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None) -> Session:
     if mode == "live":
         from assets.fetch.live import Live
 
-        return Session(Live(contact=environ.get("EMDS_CONTACT", "")), environ)
+        return Session(Live(contact=contact), environ)
     if mode == "recorded":
         from assets.fetch.recorded import Recorded
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import warnings
 from datetime import date
 from pathlib import Path
 
@@ -10,22 +14,21 @@ import pytest
 
 from assets.feeds import asset_key, partitions_of, pool_of
 from assets.sources import feeds, sources
+from orchestration import definitions
 from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
 
 
 @pytest.fixture(scope="module")
-def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
     """Built over an empty simulated warehouse."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_HOME", str(tmp_path_factory.mktemp("home")))
         patch.delenv("EMDS_FEEDS", raising=False)
-        from orchestration import definitions
-
         return definitions.build()
 
 
-def test_every_feed_is_an_asset_in_its_sources_group(definitions: dg.Definitions) -> None:
-    specs = {spec.key: spec for spec in definitions.resolve_all_asset_specs()}
+def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> None:
+    specs = {spec.key: spec for spec in loaded.resolve_all_asset_specs()}
     for feed in feeds().values():
         spec = specs[asset_key(feed)]
         assert spec.group_name == feed.source
@@ -46,8 +49,8 @@ def test_every_feed_is_an_asset_in_its_sources_group(definitions: dg.Definitions
     }
 
 
-def test_every_feed_is_asked_by_exactly_one_running_schedule(definitions: dg.Definitions) -> None:
-    repository = definitions.get_repository_def()
+def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definitions) -> None:
+    repository = loaded.get_repository_def()
     assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
     asked = [feed.id for source in sources().values() for group in schedule_groups(source).values() for feed in group]
     assert sorted(asked) == sorted(feeds())
@@ -94,3 +97,22 @@ def test_the_workspace_names_the_module_that_exists() -> None:
     root = Path(__file__).resolve().parents[2]
     assert "module_name: orchestration.definitions" in (root / "workspace.yaml").read_text()
     assert "telemetry: {enabled: false}" in (root / "dagster.yaml").read_text()
+
+
+def test_importing_and_loading_the_definitions_writes_nothing_and_chooses_no_mode(tmp_path: Path) -> None:
+    """In a process of its own, since this one has imported everything already."""
+    code = (
+        "from orchestration import definitions; import os;"
+        "imported = os.path.exists(os.environ['EMDS_HOME']);"
+        "definitions.build().get_repository_def();"
+        "print(imported, os.path.exists(os.environ['EMDS_HOME']))"
+    )
+    environ = {**os.environ, "EMDS_HOME": str(tmp_path / "home"), "DAGSTER_HOME": ""}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_loading_leaves_the_filters_of_warnings_alone() -> None:
+    before = list(warnings.filters)
+    definitions.build()
+    assert warnings.filters == before

@@ -1,0 +1,101 @@
+"""Every setting that emds reads from the environment: name, default, meaning, and whether it is a secret.
+
+The only list of them. `emds doctor` prints it, docs/operating.md holds it as a table, and both readers
+(`orchestration.settings`, `api.settings`) take their defaults from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One environment variable."""
+
+    name: str
+    default: str
+    """The text that an unset or empty variable stands for; empty where it stands for nothing."""
+    meaning: str
+    secret: bool = False
+    """Never printed: `emds doctor` only says that it is set."""
+    default_in_words: str = ""
+    """Where the default is not one text."""
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("EMDS_HOME", "./data", "the warehouse's folder"),
+    Setting(
+        "EMDS_FEEDS",
+        "",
+        "`simulated` or `live`",
+        default_in_words="the warehouse's own mode; `simulated` for an empty one",
+    ),
+    Setting(
+        "EMDS_NOW", "", "a fixed instant for windows, documents and states; never for keys, quota, payments or locks"
+    ),
+    Setting(
+        "EMDS_SINCE",
+        "",
+        "the first market day (`2026-01-01`): of the first fill, and of Dagster's partitions",
+        default_in_words="35 days before the first fill",
+    ),
+    Setting("EMDS_BASE_URL", "", "the public address, in links and offers", default_in_words="this machine's own"),
+    Setting(
+        "EMDS_DATABASE_URL",
+        "",
+        "keys, usage and payments; `postgresql+psycopg://...`",
+        secret=True,
+        default_in_words="SQLite in `EMDS_HOME`",
+    ),
+    Setting(
+        "EMDS_DAGSTER_POSTGRES_URL",
+        "",
+        "Dagster's own storage, `postgresql://user:password@host/database`",
+        secret=True,
+        default_in_words="SQLite in `EMDS_HOME/dagster`",
+    ),
+    Setting("EMDS_RIGHTS", "", "sources that the owner may pass on: `pjm,miso,spp`"),
+    Setting("EMDS_PAY_TO", "", "x402: the address that payments go to; nothing is sold without it"),
+    Setting("EMDS_FACILITATOR_URLS", "", "x402: facilitators in order of preference, comma-separated"),
+    Setting(
+        "EMDS_FACILITATOR_AUTH", "", "x402: per facilitator `none`, `bearer:TOKEN` or `cdp:KEY_ID:SECRET`", secret=True
+    ),
+    Setting("EMDS_RPC_URL", "", "x402: a Base node that settles unknown outcomes", secret=True),
+    Setting("EMDS_FREE_CALLS_PER_MINUTE", "120", "free and sample calls for one client address; 0 = unlimited"),
+    Setting("EMDS_SAMPLE_CALLS_PER_DAY", "500", "sample calls for one client address; 0 = unlimited"),
+    Setting("EMDS_SIGNUPS_PER_HOUR", "5", "new keys for one client address; 0 = unlimited"),
+    Setting("EMDS_TRUSTED_PROXIES", "", "networks whose `X-Forwarded-For` counts: `10.0.0.0/8`"),
+    Setting("EMDS_ALLOWED_ORIGINS", "", "Origins that may call `/mcp` besides the service's own and loopback"),
+    Setting("EMDS_CONTACT", "", "an address for the User-Agent towards publishers and for security.txt"),
+    Setting("EMDS_METRICS_TOKEN", "", "opens `/metrics`, as a bearer token", secret=True),
+    Setting("EMDS_ALERT_WEBHOOK", "", "gets a JSON message when an outage begins and when it ends", secret=True),
+    Setting(
+        "EMDS_FAULTS",
+        "",
+        "faults of simulated feeds: `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`",
+    ),
+    Setting("EMDS_RAW_DAYS", "7", "days of which every kept answer stays; of older ones the last of each market day"),
+)
+
+BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+def text(environ: Mapping[str, str], name: str) -> str:
+    """A setting's value without spaces around it, or its default. Raises KeyError for a name that is not listed."""
+    return environ.get(name, "").strip() or BY_NAME[name].default
+
+
+def words(environ: Mapping[str, str], name: str) -> list[str]:
+    """The parts of a comma-separated setting; none where it is unset."""
+    return [word.strip() for word in text(environ, name).split(",") if word.strip()]
+
+
+def table() -> str:
+    """The settings as docs/operating.md shows them, in Markdown."""
+    rows = ["| name | default | meaning |", "|---|---|---|"]
+    for setting in SETTINGS:
+        default = setting.default_in_words or (f"`{setting.default}`" if setting.default else "")
+        rows.append(f"| `{setting.name}` | {default} | {setting.meaning} |")
+    return "\n".join(rows)
