@@ -18,7 +18,7 @@ _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.
 
 
 def _run(work: Callable[[], object], step: int) -> bool:
-    """Runs `work` in a forked child that gets SIGKILL before its file operation number `step`; whether it came to that."""
+    """Runs `work` in a forked child, which gets SIGKILL before file operation `step`; whether it got that far."""
     pid = os.fork()
     if pid == 0:
         count = 0

@@ -71,7 +71,7 @@ def within(module: str, names: set[str]) -> bool:
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Every module that a file imports (`from a import b` as a.b where that is a module), and whether at import time."""
+    """Every module that a file imports (`from a import b` as a.b where b is a module), and whether at import time."""
     tree = ast.parse(path.read_text())
     deferred = {id(node) for scope in ast.walk(tree) if _defers(scope) for node in ast.walk(scope)}
     for node in ast.walk(tree):

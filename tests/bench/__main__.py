@@ -1,4 +1,4 @@
-"""Every benchmark in turn: `python -m tests.bench`, or `python -m tests.bench NAME ...`. Exit 1 when a budget of DESIGN.md section 9 is missed."""
+"""Every benchmark in turn: `python -m tests.bench`, or `python -m tests.bench NAME ...`. Exit 1 on a missed budget."""
 
 from __future__ import annotations
 

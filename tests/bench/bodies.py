@@ -80,7 +80,8 @@ def _document(root: str, kind: str, process: str, head: str, points: str, days: 
     period = f"<timeInterval><start>{start}</start><end>{end}</end></timeInterval><resolution>PT15M</resolution>"
     interval = "period.timeInterval" if root.startswith("Publication") else "time_Period.timeInterval"
     return (
-        f'<?xml version="1.0" encoding="utf-8"?>\n<{root} xmlns="urn:iec62325.351:{root}:7:3"><mRID>1</mRID><type>{kind}</type>{process}'
+        f'<?xml version="1.0" encoding="utf-8"?>\n<{root} xmlns="urn:iec62325.351:{root}:7:3"><mRID>1</mRID>'
+        f"<type>{kind}</type>{process}"
         f"<createdDateTime>{end}</createdDateTime><{interval}><start>{start}</start><end>{end}</end></{interval}>\n"
         f"<TimeSeries><mRID>1</mRID>{head}<Period>{period}\n{points}</Period></TimeSeries></{root}>\n"
     ).encode()
@@ -95,7 +96,8 @@ def _points(days: int, name: str) -> str:
 
 def _entsoe_load(days: int) -> bytes:
     head = (
-        f'<businessType>A04</businessType><outBiddingZone_Domain.mRID codingScheme="A01">{_BELGIUM}</outBiddingZone_Domain.mRID>'
+        "<businessType>A04</businessType>"
+        f'<outBiddingZone_Domain.mRID codingScheme="A01">{_BELGIUM}</outBiddingZone_Domain.mRID>'
         "<quantity_Measure_Unit.name>MAW</quantity_Measure_Unit.name><curveType>A01</curveType>"
     )
     process = "<process.processType>A16</process.processType>"
@@ -155,7 +157,10 @@ def _aemo_price(days: int) -> bytes:
     """The monthly archive's DISPATCHPRICE with as many columns as the real one has before its sums."""
     reserves = ("RAISE6SEC", "RAISE60SEC", "RAISE5MIN", "RAISEREG", "LOWER6SEC", "LOWER60SEC", "LOWER5MIN", "LOWERREG")
     more = ",".join(f"{name}{what}" for name in reserves for what in ("RRP", "ROP", "APCFLAG"))
-    head = "SETTLEMENTDATE,RUNNO,REGIONID,DISPATCHINTERVAL,INTERVENTION,RRP,EEP,ROP,APCFLAG,MARKETSUSPENDEDFLAG,LASTCHANGED"
+    head = (
+        "SETTLEMENTDATE,RUNNO,REGIONID,DISPATCHINTERVAL,INTERVENTION,RRP,EEP,ROP,APCFLAG,"
+        "MARKETSUSPENDEDFLAG,LASTCHANGED"
+    )
     lines = [
         "C,SETP.WORLD,DVD_DISPATCHPRICE,AEMO,PUBLIC,2024/04/08,11:24:36,1,MONTHLY_ARCHIVE,1",
         f"I,DISPATCH,PRICE,4,{head},{more},PRICE_STATUS",

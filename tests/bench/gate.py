@@ -2,8 +2,8 @@
 
     python -m tests.bench.gate
 
-Budgets: keyed at least 60 % of the ungated requests/s, free at least 70 % (DESIGN.md section 9). The best round of each
-route counts: two workers share sixteen connections by chance, evenly or not, and other work on the machine comes and goes.
+Budgets: keyed at least 60 % of the ungated requests/s, free at least 70 %. The best round of each
+route counts: two workers share sixteen connections by chance, and other work on the machine comes and goes.
 Exit 1 when under a budget; 0 with a word where wrk is missing.
 """
 
@@ -63,10 +63,10 @@ def best(runs: Runs) -> dict[str, Speed]:
 def report(name: str, url: str) -> dict[str, float]:
     """Prints what was measured on one database; of the ungated requests/s, how much each route has left."""
     runs, memory = measure(url)
-    found = best(runs)
-    shares = {route: speed.rate / found["ungated"].rate for route, speed in found.items()}
+    fastest = best(runs)
+    shares = {route: speed.rate / fastest["ungated"].rate for route, speed in fastest.items()}
     sys.stdout.write(f"gate on {name} (a worker: {memory:.0f} MB)\n")
-    for route, speed in found.items():
+    for route, speed in fastest.items():
         sys.stdout.write(
             f"  {route:8} {speed.rate:6.0f}/s  {shares[route]:4.0%}  p50 {speed.p50:.1f} ms  p99 {speed.p99:.1f} ms\n"
         )
@@ -74,17 +74,17 @@ def report(name: str, url: str) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measures on SQLite, by which the budgets go, and on PostgreSQL, which takes a part of the same two cores itself."""
+    """Measures on SQLite, which the budgets are for, and on PostgreSQL, which runs on the same two cores."""
     if shutil.which("wrk") is None:
         sys.stdout.write("gate: not measured, wrk is missing (make setup)\n")
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        found = report("SQLite", f"sqlite:///{folder}/accounts.sqlite")
+        fastest = report("SQLite", f"sqlite:///{folder}/accounts.sqlite")
     if postgres.programs():
         server = postgres.Postgres()
         report("PostgreSQL", server.url)
         server.close()
-    return int(any(found[route] < budget for route, budget in BUDGETS.items()))
+    return int(any(fastest[route] < budget for route, budget in BUDGETS.items()))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What a tool call over MCP costs beside the same document over REST: `get_latest` and `GET /v1/latest`, both with keys.
+"""A tool call over MCP against the same document over REST: `get_latest` and `GET /v1/latest`, both with keys.
 
     python -m tests.bench.mcp
 
-Budget: at least 60 % of REST's answers/s, in the newest protocol version and in the newest of the older kind. Exit 1 when
+Budget: at least 60 % of REST's answers/s, in the newest protocol version and the newest older one. Exit 1 when
 under it, 0 with a word where wrk is missing.
 """
 
@@ -65,7 +65,8 @@ end
 function done(summary, latency)
   local wrongs = 0
   for _, thread in ipairs(threads) do wrongs = wrongs + thread:get("wrongs") end
-  print(string.format("emds %d %.0f %.2f", wrongs, summary.requests / summary.duration * 1e6, latency:percentile(50) / 1e3))
+  local rate = summary.requests / summary.duration * 1e6
+  print(string.format("emds %d %.0f %.2f", wrongs, rate, latency:percentile(50) / 1e3))
 end
 """
 
@@ -111,7 +112,7 @@ def fill(home: Path) -> None:
 
 
 def measure(url: str, folder: Path, route: str, keys: list[str]) -> tuple[float, float]:
-    """Answers/s and p50 in ms of one run over 16 connections. Raises RuntimeError where any answer was not a whole latest."""
+    """Answers/s and p50 in ms of one run over 16 connections. Raises RuntimeError for any answer but a whole latest."""
     path, headers, params = ROUTES[route]
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     texts = {
@@ -124,11 +125,11 @@ def measure(url: str, folder: Path, route: str, keys: list[str]) -> tuple[float,
         (folder / name).write_text(text)
     command = ["wrk", "-t", "1", "-c", "16", "-d", f"{SECONDS}s", "-s", str(folder / "script.lua"), url + path, "--"]
     command += [str(folder / name) for name in ("keys", "body", "headers")]
-    told = subprocess.run(command, check=True, capture_output=True, text=True)
-    found = re.search(r"^emds (\d+) ([\d.]+) ([\d.]+)$", told.stdout, re.MULTILINE)
-    if found is None or found[1] != "0":
-        raise RuntimeError(f"{route}: {found[1] if found else 'unknown'} wrong answers")
-    return float(found[2]), float(found[3])
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    match = re.search(r"^emds (\d+) ([\d.]+) ([\d.]+)$", done.stdout, re.MULTILINE)
+    if match is None or match[1] != "0":
+        raise RuntimeError(f"{route}: {match[1] if match else 'unknown'} wrong answers")
+    return float(match[2]), float(match[3])
 
 
 def costed(served: Served, folder: Path, route: str, keys: list[str]) -> tuple[float, float, float]:
@@ -145,7 +146,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 
 def main() -> int:
-    """Prints answers/s of each route and their part of REST's, the best of several rounds taken in turn, and CPU time an answer."""
+    """Prints answers/s of each route and their part of REST's (best of several rounds), and CPU time an answer."""
     if shutil.which("wrk") is None:
         sys.stdout.write("mcp: not measured, wrk is missing (make setup)\n")
         return 0

@@ -2,8 +2,8 @@
 
     python -m tests.bench.parsing
 
-The peers live in an environment of their own, `.venv-bench`, made here on first use. Budgets (DESIGN.md section 9): 25 times
-entsoe-py, 3 times the others; times are CPU seconds, so that a busy machine tells the same. Exit 1 where one is missed, or
+The peers live in an environment of their own, `.venv-bench`, made here on first use. Budgets: 25 times
+entsoe-py, 3 times the others, in CPU seconds, so that a busy machine gives the same. Exit 1 where one is missed, or
 the two sides do not find the same readings.
 """
 
@@ -45,18 +45,18 @@ def peers() -> Path:
 
 
 def ours(body: Body) -> tuple[float, int]:
-    """CPU seconds of the fastest parse, and how many instants it found for the first of its zones and series."""
-    found = feed(body.feed)
+    """CPU seconds of the fastest parse, and how many instants it gave for the first of its zones and series."""
+    product = feed(body.feed)
     request = Request(body.feed, "", days=days_of(body.day), zone=body.zone)
     times: list[float] = []
     while len(times) < RUNS or sum(times) < SECONDS:
         began = time.process_time()
-        rows = found.parse(body.content, request)
+        rows = product.parse(body.content, request)
         times.append(time.process_time() - began)
     series = [
         len(strip.ts)
         for key, strip in rows.strips.items()
-        if key.metric == found.metrics[0] and body.zone in (None, key.zone)
+        if key.metric == product.metrics[0] and body.zone in (None, key.zone)
     ]
     return min(times), sum(series) if body.feed.startswith("aemo") else max(series)
 
@@ -72,8 +72,8 @@ def theirs(all_bodies: list[Body]) -> dict[str, tuple[float, int]]:
             text=True,
             check=True,
         )
-    found: dict[str, tuple[float, int]] = json.loads(done.stdout)
-    return found
+    seconds: dict[str, tuple[float, int]] = json.loads(done.stdout)
+    return seconds
 
 
 def main() -> int:
@@ -90,9 +90,10 @@ def main() -> int:
         (mine, count), (other, counted) = ours(body), peer[body.name]
         missed = other / mine < budget or not count == counted == body.readings
         failed |= missed
-        told = f" MISSED (readings: {count}, peer {counted})" if missed else ""
+        verdict = f" MISSED (readings: {count}, peer {counted})" if missed else ""
         print(
-            f"{body.name:14} {name:10} {count:8} {count / mine:12.0f} {counted / other:12.0f} {other / mine:7.1f} {budget:7.0f}{told}"
+            f"{body.name:14} {name:10} {count:8} {count / mine:12.0f} {counted / other:12.0f} "
+            f"{other / mine:7.1f} {budget:7.0f}{verdict}"
         )
     return int(failed)
 

@@ -2,7 +2,7 @@
 
     python -m tests.bench.publish
 
-Budget (DESIGN.md section 9): all briefs and latests in under 2 s on two cores. Exit 1 when over it.
+Budget: all briefs and latests in under 2 s on two cores. Exit 1 when over it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Shape:
 
 
 def shapes(zone: Zone) -> list[Shape]:
-    """What the real feeds carry there, by DESIGN.md section 4."""
+    """What the real feeds carry there."""
     if zone.id.startswith(("US-", "AU-")):
         return [
             Shape(Metric.PRICE, "5m"),
@@ -111,7 +111,8 @@ def main() -> int:
             took.append(time.perf_counter() - began)
     best, middle, worst = sorted(took)[0], sorted(took)[2], sorted(took)[4]
     sys.stdout.write(
-        f"publish: {len(done.put)} documents, {middle:.2f} s (best {best:.2f}, worst {worst:.2f}); budget {BUDGET_S:.0f} s\n"
+        f"publish: {len(done.put)} documents, {middle:.2f} s (best {best:.2f}, worst {worst:.2f}); "
+        f"budget {BUDGET_S:.0f} s\n"
     )
     return int(middle > BUDGET_S)
 

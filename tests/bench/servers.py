@@ -83,9 +83,9 @@ def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
 def keys(home: Path, holder: str = "reader") -> list[str]:
     """Headers with keys, as many as no run uses up; one that asks again names another holder."""
     accounts = Accounts.open(f"sqlite:///{home / 'accounts.sqlite'}")
-    found = [accounts.sign_up(SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
+    secrets = [accounts.sign_up(SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
     accounts.close()
-    return [f"Authorization: Bearer {key}" for key in found]
+    return [f"Authorization: Bearer {key}" for key in secrets]
 
 
 def fetch(url: str, header: str = "") -> tuple[bytes, str]:

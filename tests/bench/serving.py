@@ -1,11 +1,13 @@
-"""Requests/s and latencies of the API: against a bare Flask route under the same gunicorn, FastAPI + DuckDB, and Datasette.
+"""Requests/s and latencies of one repeated question, against a bare Flask route, FastAPI + DuckDB, and Datasette.
 
     python -m tests.bench.serving
 
-All servers have one worker. Ours and the bare route are asked in turn, several rounds, each is compared with its neighbour,
-and the middle counts, so that a busy machine hits both alike. Against the other servers it is work done by one core: each
-server keeps to the first and wrk to the second, or their queries' threads would crowd out what asks them. Budgets: DESIGN.md
-section 9. Exit 1 where one is missed, 0 with a word where wrk is missing.
+One question is repeated: what memory answers. Questions at random: `tests.bench.random_windows`.
+
+All servers have one worker. Ours and the bare route are measured in turn for several rounds, each round is compared
+with its neighbour and the median counts, so that a busy machine hits both alike. Against other servers the work of one
+core is compared: each server keeps to the first core and wrk to the second. Exit 1 where a budget is missed, 0 with a
+message where wrk is missing.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ LONG = f"start={NOW - 20 * DAY}&end={NOW}&limit=5000"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A path of ours, the least part of the bare route's requests/s, and how it is asked."""
+    """A path of ours, the least part of the bare route's requests/s, and how it is requested."""
 
     name: str
     path: str
@@ -66,7 +68,7 @@ CASES = (
     Case("24 h, key", f"/v1/price/{ZONE}", 0.55),
     Case("5000 rows, key", f"/v1/price/{ZONE}?{LONG}", 0.40),
 )
-"""DESIGN.md section 9, first point."""
+"""Of the bare route's requests/s."""
 LEAST_TO_PEERS = 8.0
 MOST_TAIL = 10.0
 MOST_FOR_HISTORY = 1.2
@@ -74,13 +76,13 @@ MOST_RESIDENT_KB = 150_000
 MOST_READY_S = 1.5
 
 
-def compare(base: str, bare: str, bodies: Path, held: list[str]) -> list[str]:
+def compare(base: str, bare: str, bodies: Path, headers: list[str]) -> list[str]:
     """Ours against the bare route with the same bytes; prints a table and returns what was missed."""
     missed = []
     for case in CASES:
-        lines = held if case.keyed else []
+        lines = headers if case.keyed else []
         body, tag = fetch(base + case.path, lines[0] if lines else "")
-        asked = [f"If-None-Match: {tag}"] if case.status == 304 else lines
+        sent = [f"If-None-Match: {tag}"] if case.status == 304 else lines
         name = "unchanged" if case.status == 304 else re.sub(r"\W+", "_", case.name)
         (bodies / name).write_bytes(body)
         for connections in (16, 64):
@@ -88,7 +90,7 @@ def compare(base: str, bare: str, bodies: Path, held: list[str]) -> list[str]:
             pairs = [
                 (
                     wrk.run(f"{bare}/{name}", (), case.status, connections, SECONDS),
-                    wrk.run(base + case.path, asked, case.status, connections, SECONDS),
+                    wrk.run(base + case.path, sent, case.status, connections, SECONDS),
                 )
                 for _ in range(rounds)
             ]
@@ -145,7 +147,7 @@ def fastapi_duckdb(home: Path, folder: Path, port: int) -> tuple[list[str], dict
 
 
 def datasette(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
-    """Datasette over SQLite with the same rows, an index on what is asked for, and pages of 5,000."""
+    """Datasette over SQLite with the same rows, an index for the question, and pages of 5,000."""
     target = folder / "rows.db"
     rows = series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)).select(
         ["zone", "metric", "ts", "value", "unit", "resolution"]
@@ -179,8 +181,8 @@ def datasette(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str,
         "sql_time_limit_ms",
         "20000",
     ]
-    asked = f"zone={ZONE}&metric=price&ts__gte={{}}&ts__lt={{}}&_sort=ts&_size={{}}&_shape=array&_nocount=1"
-    return command, {}, f"http://127.0.0.1:{port}/rows/series.json?{asked}"
+    query = f"zone={ZONE}&metric=price&ts__gte={{}}&ts__lt={{}}&_sort=ts&_size={{}}&_shape=array&_nocount=1"
+    return command, {}, f"http://127.0.0.1:{port}/rows/series.json?{query}"
 
 
 PREPARED = {"FastAPI + DuckDB": fastapi_duckdb, "Datasette": datasette}
@@ -207,16 +209,17 @@ def _against(name: str, server: tuple[list[str], dict[str, str], str], base: str
     with running(
         [*on_core(0), *command], environ, template.format(NOW - DAY, NOW, 10), ROOT / "tests" / "bench" / "http_peers"
     ):
-        for window, asked in windows.items():
-            mine_url = f"{base}/v1/price/{ZONE}?start={asked[0]}&end={asked[1]}&limit={asked[2]}"
-            theirs_rows, mine_rows = _rows(fetch(template.format(*asked))[0]), _rows(fetch(mine_url, lines[0])[0])
+        for window, bounds in windows.items():
+            mine_url = f"{base}/v1/price/{ZONE}?start={bounds[0]}&end={bounds[1]}&limit={bounds[2]}"
+            theirs_rows, mine_rows = _rows(fetch(template.format(*bounds))[0]), _rows(fetch(mine_url, lines[0])[0])
             if theirs_rows != mine_rows:
                 raise RuntimeError(f"{name} gives other rows")
-            theirs, mine = _best(template.format(*asked), (), PEER_SECONDS), _best(mine_url, lines, SECONDS)
+            theirs, mine = _best(template.format(*bounds), (), PEER_SECONDS), _best(mine_url, lines, SECONDS)
             times = mine.rate / theirs.rate
             print(
-                f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   ours {mine.rate:7.0f}/s "
-                f"{mine.p50:6.2f} {mine.p99:7.2f} ms   {times:.1f} times (at least {LEAST_TO_PEERS:.0f})",
+                f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   "
+                f"ours {mine.rate:7.0f}/s {mine.p50:6.2f} {mine.p99:7.2f} ms   "
+                f"{times:.1f} times (at least {LEAST_TO_PEERS:.0f})",
                 flush=True,
             )
             missed += [f"{window}: {times:.1f} times {name}"] if times < LEAST_TO_PEERS else []
@@ -228,8 +231,8 @@ def _best(url: str, lines: Sequence[str], seconds: int) -> Speed:
 
 
 def _rows(body: bytes) -> list[tuple[int, float]]:
-    found = json.loads(body)
-    return [(row["ts"], row["value"]) for row in (found if isinstance(found, list) else found["data"])]
+    document = json.loads(body)
+    return [(row["ts"], row["value"]) for row in (document if isinstance(document, list) else document["data"])]
 
 
 def history(folder: Path) -> list[str]:
@@ -255,7 +258,7 @@ def history(folder: Path) -> list[str]:
 
 
 def everything(base: str) -> None:
-    """A thousand samples of all kinds, sixteen at a time: what a worker held after its hot paths alone would flatter it."""
+    """A thousand samples of all kinds, sixteen at a time: memory after the hot paths alone would flatter the worker."""
     zones = [zone for zone in ZONES if zone != ZONE]
     formats = ("json", "csv", "parquet", "arrow")
     paths = [
@@ -318,16 +321,17 @@ def main() -> int:
         began = time.monotonic()
         with running(command, environ, f"{base}/readyz") as process:
             ready = time.monotonic() - began
-            held = keys(home)
+            headers = keys(home)
             (bodies / "ready").write_bytes(b"{}")
             yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "tests" / "bench" / "http_peers"))
             with running(yardstick, {"BENCH_BODIES": str(bodies), "WEB_CONCURRENCY": "1"}, f"{bare}/ready"):
-                missed = compare(base, bare, bodies, held)
+                missed = compare(base, bare, bodies, headers)
             everything(base)
             kilobytes = resident(process)
         missed += against_peers(home, folder) + history(folder)
     print(
-        f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB (at most {MOST_RESIDENT_KB / 1000:.0f})"
+        f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB "
+        f"(at most {MOST_RESIDENT_KB / 1000:.0f})"
     )
     missed += [f"ready after {ready:.2f} s"] if ready > MOST_READY_S else []
     missed += [f"worker holds {kilobytes} kB"] if kilobytes > MOST_RESIDENT_KB else []

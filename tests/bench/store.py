@@ -1,8 +1,8 @@
-"""The store: reading 24 h out of one month and out of ten years; a year of a feed against its bare parse and write; a refresh of all.
+"""The store: 24 h out of one month and of ten years; a year's backfill against bare parse and write; a refresh of all.
 
     python -m tests.bench.store
 
-Budgets (DESIGN.md section 9): 24 h over ten years at most 1.2 times one month; a year's backfill at most twice the bare
+Budgets: 24 h over ten years at most 1.2 times one month; a year's backfill at most twice the bare
 parse and write; a refresh of every source at most 60 CPU seconds, publishing included. Exit 1 where one is missed.
 """
 
@@ -43,7 +43,7 @@ IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 def reading() -> tuple[float, float]:
     """Median milliseconds of a 24 h read of 5-minute rows from a warehouse of one month, and of one of ten years."""
-    found = []
+    medians = []
     for days in (30, 3650):
         with tempfile.TemporaryDirectory() as folder:
             storage = Folder(folder)
@@ -57,8 +57,8 @@ def reading() -> tuple[float, float]:
             series.fold(storage, "caiso.demand", rows, {}, {"caiso.demand": 1}, NOW)
             window = Window(NOW - DAY, NOW)
             read = partial(series.read, storage, "US-CAISO", "demand", window)
-            found.append(median(_timed(read) for _ in range(200)) * 1000)
-    return found[0], found[1]
+            medians.append(median(_timed(read) for _ in range(200)) * 1000)
+    return medians[0], medians[1]
 
 
 def _timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
@@ -80,14 +80,14 @@ class Shelf:
                 self.answers[key] = self._session.ask(request)
             except FeedError as error:
                 self.answers[key] = error
-        found = self.answers[key]
-        if isinstance(found, FeedError):
-            raise found
-        return found
+        answer = self.answers[key]
+        if isinstance(answer, FeedError):
+            raise answer
+        return answer
 
 
 def backfill(feeds: Sequence[Feed], count: int) -> tuple[float, float]:
-    """CPU seconds of `count` days of these feeds from answers to month files, and of nothing but parsing and writing their rows."""
+    """CPU seconds of `count` days from answers to month files, and of nothing but parsing and writing their rows."""
     os.environ["EMDS_NOW"] = str(NOW)
     whole = bare = 0.0
     known = sources()
@@ -131,7 +131,7 @@ def _bare(feed: Feed, documents: Shelf, folder: Path) -> None:
 
 
 def refresh() -> tuple[float, float]:
-    """CPU seconds of asking every source once in a filled simulated warehouse, publishing included; and MB that it added."""
+    """CPU seconds of one refresh of every source in a filled simulated warehouse, publishing included; and MB added."""
     from assets.ingest.refresh import refresh_all
     from orchestration import backfill as verbs
     from orchestration.resources import open_context
@@ -163,7 +163,8 @@ def main() -> int:
     """Prints each figure beside its budget."""
     month, decade = reading()
     print(
-        f"24 h of 5-minute rows: {month:.2f} ms of one month, {decade:.2f} ms of ten years, ratio {decade / month:.2f} (at most 1.2)"
+        f"24 h of 5-minute rows: {month:.2f} ms of one month, {decade:.2f} ms of ten years, "
+        f"ratio {decade / month:.2f} (at most 1.2)"
     )
     every = [f for source in sources().values() for f in source.feeds if not f.yearly]
     ratio = max(

@@ -1,4 +1,4 @@
-"""A made-up warehouse for the HTTP benchmarks: 5-minute prices of one zone, and documents of all where they are wanted."""
+"""A made-up warehouse for the HTTP benchmarks: 5-minute prices of one zone, and documents of all zones if wanted."""
 
 from __future__ import annotations
 

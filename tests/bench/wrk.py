@@ -26,7 +26,8 @@ function response(status) if status ~= wanted then wrongs = wrongs + 1 end end
 function done(summary, latency)
   local wrong = 0
   for _, thread in ipairs(threads) do wrong = wrong + thread:get("wrongs") end
-  print(string.format("told %d %d %.3f %.3f %.3f", summary.requests, wrong, summary.requests / summary.duration * 1e6,
+  print(string.format("wrk %d %d %.3f %.3f %.3f", summary.requests, wrong,
+    summary.requests / summary.duration * 1e6,
     latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
 end
 """
@@ -70,8 +71,8 @@ def run(
             str(lines),
             str(status),
         ]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = re.search(r"^told (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", told, re.MULTILINE)
-    if found is None or found[2] != "0" or found[1] == "0":
-        raise RuntimeError(f"{url}: not every answer was {status}\n{told}")
-    return Speed(float(found[3]), float(found[4]), float(found[5]))
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    match = re.search(r"^wrk (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", output, re.MULTILINE)
+    if match is None or match[2] != "0" or match[1] == "0":
+        raise RuntimeError(f"{url}: not every answer was {status}\n{output}")
+    return Speed(float(match[3]), float(match[4]), float(match[5]))

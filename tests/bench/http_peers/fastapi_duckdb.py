@@ -1,4 +1,4 @@
-"""A plain FastAPI server over DuckDB that holds the same rows, written as its documentation shows. Start: see `tests.bench.serving`."""
+"""A plain FastAPI server over DuckDB with the same rows, as its documentation shows. See `tests.bench.serving`."""
 
 import os
 
@@ -14,7 +14,8 @@ connection.execute(f"CREATE TABLE series AS SELECT * FROM '{os.environ['BENCH_RO
 def series(metric: str, zone: str, start: int, end: int, limit: int = 1000):
     cursor = connection.cursor()
     cursor.execute(
-        "SELECT ts, value, unit, resolution FROM series WHERE zone = ? AND metric = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ?",
+        "SELECT ts, value, unit, resolution FROM series"
+        " WHERE zone = ? AND metric = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ?",
         [zone, metric, start, end, limit],
     )
     names = [column[0] for column in cursor.description]

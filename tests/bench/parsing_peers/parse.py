@@ -1,8 +1,8 @@
-"""The other side of `tests.bench.parsing`, run by the peers' own Python: entsoe-py, gridstatus and NEMOSIS over a folder of bodies.
+"""The peers' side of `tests.bench.parsing`, run by their own Python: entsoe-py, gridstatus and NEMOSIS over bodies.
 
     .venv-bench/bin/python bench/peers.py FOLDER
 
-Prints JSON: name -> CPU seconds of the fastest run, and how many readings it found. Knows nothing of this project.
+Prints JSON: name -> CPU seconds of the fastest run, and how many readings it gave. Knows nothing of this project.
 """
 
 from __future__ import annotations
@@ -103,12 +103,12 @@ def fastest(run: Callable[[], int]) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Times every case and prints what it found."""
+    """Times every case and prints the figures."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as cache:
-        found = {name: fastest(run) for name, run in cases(Path(sys.argv[1]), cache).items()}
-    json.dump(found, sys.stdout)
+        figures = {name: fastest(run) for name, run in cases(Path(sys.argv[1]), cache).items()}
+    json.dump(figures, sys.stdout)
 
 
 if __name__ == "__main__":
