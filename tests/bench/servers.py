@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -94,3 +95,9 @@ def fetch(url: str, header: str = "") -> tuple[bytes, str]:
     request = urllib.request.Request(url, headers={name: value} if header else {})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return answer.read(), answer.headers.get("ETag", "")
+
+
+def resident(process: subprocess.Popen[bytes]) -> int:
+    """Kilobytes of the worker."""
+    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text())[1])  # type: ignore[index]

@@ -1,49 +1,36 @@
-"""Requests/s and latencies of one repeated question, against a bare Flask route, FastAPI + DuckDB, and Datasette.
+"""Requests/s and latencies of one repeated question, against a bare Flask route under the same gunicorn.
 
     python -m tests.bench.serving
 
 One question is repeated: what memory answers. Questions at random: `tests.bench.random_windows`.
 
-All servers have one worker. Ours and the bare route are measured in turn for several rounds, each round is compared
-with its neighbour and the median counts, so that a busy machine hits both alike. Against other servers the work of one
-core is compared: each server keeps to the first core and wrk to the second. Exit 1 where a budget is missed, 0 with a
-message where wrk is missing.
+Both have one worker and are measured in turn for several rounds; each round is compared with its neighbour and the
+median counts, so that a busy machine hits both alike. Exit 1 where a budget is missed, 0 with a message where wrk is
+missing.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-import venv
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from assets.documents import geo_layers
 from tests.bench import wrk
-from tests.bench.servers import ROOT, fetch, free_port, gunicorn, keys, on_core, ours, running
+from tests.bench.servers import ROOT, fetch, free_port, gunicorn, keys, ours, resident, running
 from tests.bench.warehouse import NOW, TEN_YEARS, fill
 from tests.bench.wrk import Speed
-from warehouse import series
-from warehouse.clock import DAY, Window
+from warehouse.clock import DAY
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
-PEERS = ("datasette==0.65.5", "duckdb==2.0.0", "fastapi==0.165.0", "uvicorn==0.54.0")
-PEERS_PYTHON = ROOT / ".venv-bench" / "http" / "bin" / "python"
 ROUNDS, SECONDS = 5, 2
-PEER_SECONDS = 6
-"""Their slowest answers take a second."""
 ZONE = "AU-NSW"
 LONG = f"start={NOW - 20 * DAY}&end={NOW}&limit=5000"
 
@@ -69,7 +56,6 @@ CASES = (
     Case("5000 rows, key", f"/v1/price/{ZONE}?{LONG}", 0.40),
 )
 """Of the bare route's requests/s."""
-LEAST_TO_PEERS = 8.0
 MOST_TAIL = 10.0
 MOST_FOR_HISTORY = 1.2
 MOST_RESIDENT_KB = 150_000
@@ -110,129 +96,6 @@ def judged(case: Case, connections: int, pairs: list[tuple[Speed, Speed]]) -> li
     )
     missed = [f"{case.name}: {part:.0%} of the bare route"] if connections == 16 and part < case.least else []
     return missed + ([f"{case.name}: p99 is {tail:.1f} times p50"] if connections == 16 and tail >= MOST_TAIL else [])
-
-
-def peers() -> Path:
-    """The peers' Python, installed on first use."""
-    if not PEERS_PYTHON.exists():
-        venv.create(PEERS_PYTHON.parents[1], with_pip=True)
-    have = subprocess.run(
-        [PEERS_PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True
-    ).stdout.lower()
-    if not all(peer in have for peer in PEERS):
-        subprocess.run([PEERS_PYTHON, "-m", "pip", "install", "-q", *PEERS], check=True)
-    return PEERS_PYTHON
-
-
-def fastapi_duckdb(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
-    """uvicorn over `bench/http_peers/fastapi_duckdb.py`, which holds the same rows."""
-    target = folder / "rows.parquet"
-    pq.write_table(series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)), target)
-    command = [
-        str(peers()),
-        "-m",
-        "uvicorn",
-        "fastapi_duckdb:app",
-        "--port",
-        str(port),
-        "--log-level",
-        "warning",
-        "--no-access-log",
-    ]
-    return (
-        command,
-        {"BENCH_ROWS": str(target)},
-        f"http://127.0.0.1:{port}/v1/price/{ZONE}?start={{}}&end={{}}&limit={{}}",
-    )
-
-
-def datasette(home: Path, folder: Path, port: int) -> tuple[list[str], dict[str, str], str]:
-    """Datasette over SQLite with the same rows, an index for the question, and pages of 5,000."""
-    target = folder / "rows.db"
-    rows = series.read(Folder(home), ZONE, "price", Window(0, NOW + DAY)).select(
-        ["zone", "metric", "ts", "value", "unit", "resolution"]
-    )
-    with sqlite3.connect(target) as database:
-        database.execute(
-            "CREATE TABLE series (zone TEXT, metric TEXT, ts INTEGER, value REAL, unit TEXT, resolution TEXT)"
-        )
-        database.executemany(
-            "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?)", zip(*rows.to_pydict().values(), strict=True)
-        )
-        database.execute("CREATE INDEX series_by_ts ON series (zone, metric, ts)")
-    command = [
-        str(peers()),
-        "-m",
-        "datasette",
-        "serve",
-        str(target),
-        "--port",
-        str(port),
-        "--setting",
-        "max_returned_rows",
-        "5000",
-        "--setting",
-        "suggest_facets",
-        "off",
-        "--setting",
-        "allow_facet",
-        "off",
-        "--setting",
-        "sql_time_limit_ms",
-        "20000",
-    ]
-    query = f"zone={ZONE}&metric=price&ts__gte={{}}&ts__lt={{}}&_sort=ts&_size={{}}&_shape=array&_nocount=1"
-    return command, {}, f"http://127.0.0.1:{port}/rows/series.json?{query}"
-
-
-PREPARED = {"FastAPI + DuckDB": fastapi_duckdb, "Datasette": datasette}
-
-
-def against_peers(home: Path, folder: Path) -> list[str]:
-    """The same rows from each; prints the figures and returns what was missed."""
-    port = free_port()
-    base = f"http://127.0.0.1:{port}"
-    command, environ = ours(home, port)
-    with running([*on_core(0), *command], environ, f"{base}/readyz"):
-        lines = keys(home, "peers")
-        return [
-            line
-            for name, prepare in PREPARED.items()
-            for line in _against(name, prepare(home, folder, free_port()), base, lines)
-        ]
-
-
-def _against(name: str, server: tuple[list[str], dict[str, str], str], base: str, lines: list[str]) -> list[str]:
-    command, environ, template = server
-    missed = []
-    windows = {"24 h": (NOW - DAY, NOW, 1000), "5000 rows": (NOW - 20 * DAY, NOW, 5000)}
-    with running(
-        [*on_core(0), *command], environ, template.format(NOW - DAY, NOW, 10), ROOT / "tests" / "bench" / "http_peers"
-    ):
-        for window, bounds in windows.items():
-            mine_url = f"{base}/v1/price/{ZONE}?start={bounds[0]}&end={bounds[1]}&limit={bounds[2]}"
-            theirs_rows, mine_rows = _rows(fetch(template.format(*bounds))[0]), _rows(fetch(mine_url, lines[0])[0])
-            if theirs_rows != mine_rows:
-                raise RuntimeError(f"{name} gives other rows")
-            theirs, mine = _best(template.format(*bounds), (), PEER_SECONDS), _best(mine_url, lines, SECONDS)
-            times = mine.rate / theirs.rate
-            print(
-                f"{window:10} {name:17} {theirs.rate:7.0f}/s {theirs.p50:7.2f} {theirs.p99:7.2f} ms   "
-                f"ours {mine.rate:7.0f}/s {mine.p50:6.2f} {mine.p99:7.2f} ms   "
-                f"{times:.1f} times (at least {LEAST_TO_PEERS:.0f})",
-                flush=True,
-            )
-            missed += [f"{window}: {times:.1f} times {name}"] if times < LEAST_TO_PEERS else []
-    return missed
-
-
-def _best(url: str, lines: Sequence[str], seconds: int) -> Speed:
-    return max((wrk.run(url, lines, 200, 16, seconds, on_core(1)) for _ in range(2)), key=lambda speed: speed.rate)
-
-
-def _rows(body: bytes) -> list[tuple[int, float]]:
-    document = json.loads(body)
-    return [(row["ts"], row["value"]) for row in (document if isinstance(document, list) else document["data"])]
 
 
 def history(folder: Path) -> list[str]:
@@ -298,12 +161,6 @@ def everything(base: str) -> None:
         sum(threads.map(ask, range(1000)))
 
 
-def resident(process: subprocess.Popen[bytes]) -> int:
-    """Kilobytes of the worker."""
-    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
-    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text())[1])  # type: ignore[index]
-
-
 def main() -> int:
     """Runs all and says what was missed."""
     if shutil.which("wrk") is None:
@@ -328,7 +185,7 @@ def main() -> int:
                 missed = compare(base, bare, bodies, headers)
             everything(base)
             kilobytes = resident(process)
-        missed += against_peers(home, folder) + history(folder)
+        missed += history(folder)
     print(
         f"ready after {ready:.2f} s (at most {MOST_READY_S}); worker {kilobytes / 1000:.0f} MB "
         f"(at most {MOST_RESIDENT_KB / 1000:.0f})"

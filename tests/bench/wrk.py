@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SCRIPT = """
-local lines, at, threads = {}, 0, {}
+local lines, paths, at, threads = {}, {}, 0, {}
 function setup(thread) table.insert(threads, thread) end
 function init(args)
   wanted, wrongs = tonumber(args[2]), 0
   for line in io.lines(args[1]) do table.insert(lines, line) end
+  for line in io.lines(args[3]) do table.insert(paths, line) end
 end
 function request()
-  if #lines == 0 then return wrk.format("GET") end
-  at = at % #lines + 1
-  local name, value = lines[at]:match("^(%S+): (.+)$")
-  return wrk.format("GET", nil, { [name] = value })
+  at = at + 1
+  local path = #paths > 0 and paths[(at - 1) % #paths + 1] or nil
+  if #lines == 0 then return wrk.format("GET", path) end
+  local name, value = lines[(at - 1) % #lines + 1]:match("^(%S+): (.+)$")
+  return wrk.format("GET", path, { [name] = value })
 end
 function response(status) if status ~= wanted then wrongs = wrongs + 1 end end
 function done(summary, latency)
@@ -49,15 +51,19 @@ def run(
     connections: int = 16,
     seconds: int = 2,
     before: Sequence[str] = (),
+    paths: Sequence[str] = (),
 ) -> Speed:
-    """Asks on and on, each time with the next of `headers` ("Name: value"). Raises RuntimeError for any other status.
+    """Asks on and on, each time with the next of `headers` ("Name: value") and of `paths`, over and over.
+
+    Raises RuntimeError for any other status.
 
     `before` is what wrk is started with, `tests.bench.servers.on_core`'s for one.
     """
     with tempfile.TemporaryDirectory() as folder:
-        script, lines = Path(folder, "ask.lua"), Path(folder, "headers")
+        script, lines, places = Path(folder, "ask.lua"), Path(folder, "headers"), Path(folder, "paths")
         script.write_text(SCRIPT)
         lines.write_text("\n".join(headers))
+        places.write_text("\n".join(paths))
         command = [
             *before,
             "wrk",
@@ -70,6 +76,7 @@ def run(
             "--",
             str(lines),
             str(status),
+            str(places),
         ]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     match = re.search(r"^wrk (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", output, re.MULTILINE)
