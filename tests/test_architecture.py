@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,18 +71,28 @@ def within(module: str, names: set[str]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, bool], ...]:
     """Every module that a file imports (`from a import b` as a.b where b is a module), and whether at import time."""
-    tree = ast.parse(path.read_text())
-    deferred = {id(node) for scope in ast.walk(tree) if _defers(scope) for node in ast.walk(scope)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, id(node) not in deferred) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: relative import"
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                yield (whole if whole in MODULES else str(node.module)), id(node) not in deferred
+    return tuple(_imports(tree_of(path), True))
+
+
+def _imports(node: ast.AST, at_once: bool) -> Iterator[tuple[str, bool]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, at_once) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert not child.level, f"relative import from {child.module}"
+            for alias in child.names:
+                whole = f"{child.module}.{alias.name}"
+                yield (whole if whole in MODULES else str(child.module)), at_once
+        else:
+            yield from _imports(child, at_once and not _defers(child))
 
 
 def _defers(node: ast.AST) -> bool:
@@ -149,7 +160,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 def test_a_file_says_first_what_lives_in_it() -> None:
     wrong = []
     for path in FILES:
-        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        text = ast.get_docstring(tree_of(path)) or ""
         if len(text.split("\n")[0]) < 20:
             wrong.append(f"{path.relative_to(ROOT)}: {text[:40]!r} says too little")
     assert not wrong
@@ -158,7 +169,7 @@ def test_a_file_says_first_what_lives_in_it() -> None:
 def test_annotations_are_read_late_except_under_dagsters_decorators() -> None:
     wrong = []
     for path in FILES:
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         late = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
         decorated = [d for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for d in node.decorator_list]
         if any(ast.unparse(decorator).startswith(("dg.", "dagster.")) for decorator in decorated):
@@ -174,7 +185,7 @@ def test_annotations_are_read_late_except_under_dagsters_decorators() -> None:
 def test_no_exception_is_swallowed_whole() -> None:
     wrong = []
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ExceptHandler):
                 caught = ast.unparse(node.type) if node.type else "everything"
                 goes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
