@@ -8,7 +8,7 @@ from flask import Flask
 
 from api import routes
 from api.access.gate import Gate
-from api.http import middleware, problems
+from api.http import middleware, problem_responses
 from api.mcp import endpoint
 from api.service import Service
 from api.settings import Settings
@@ -29,7 +29,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
-    problems.register(app, settings.base_url)
+    problem_responses.register(app, settings.base_url)
     routes.register(app, service)
     app.register_blueprint(endpoint.blueprint(service))
     app.extensions["emds"] = service

@@ -10,8 +10,9 @@ from werkzeug.exceptions import NotFound
 
 from api.documents.catalogue import SERIES
 from api.endpoints import ENDPOINTS, Endpoint
-from api.http import parameters, problems
-from api.http.problems import KINDS, Problem
+from api.http import parameters, problem_responses
+from api.http.problem_kinds import KINDS
+from api.http.problems import Problem
 from api.service import Service
 from api.views import catalogue, discovery, documents, geo, health, keys, map_page, series
 from warehouse.zones import ZONES
@@ -36,7 +37,7 @@ def register(app: Flask, service: Service) -> None:
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(map_page.blueprint())
     app.register_error_handler(
-        NotFound, lambda _error: problems.response(service.settings.base_url, not_found(request.path))
+        NotFound, lambda _error: problem_responses.response(service.settings.base_url, not_found(request.path))
     )
 
 
@@ -53,15 +54,15 @@ def checked(endpoint: Endpoint, view: Callable[..., Response]) -> Callable[..., 
 
 
 def _rule(endpoint: Endpoint) -> str:
-    """Unknown zones match no rule: 404 comes before 405 and before any work. Zones without the metric do: their 404 says more."""
+    """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
     zones = ",".join(f'"{zone}"' for zone in ZONES)
     return endpoint.path.replace("{zone}", f"<any({zones}):zone>").replace("{kind}", "<kind>")
 
 
 def not_found(path: str) -> Problem:
     """Why a path leads nowhere: its zone, or all of it."""
-    found = _ZONE_PATH.fullmatch(path)
-    endpoint = _PREFIXES.get(found[1]) if found else None
-    if found is None or endpoint is None:
+    match = _ZONE_PATH.fullmatch(path)
+    endpoint = _PREFIXES.get(match[1]) if match else None
+    if match is None or endpoint is None:
         return Problem("not-found", KINDS["not-found"].meaning)
-    return Problem("unknown-zone", f"There is no zone {found[2][:40]!r}.", members={"zones": list(endpoint.zones)})
+    return Problem("unknown-zone", f"There is no zone {match[2][:40]!r}.", members={"zones": list(endpoint.zones)})

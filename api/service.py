@@ -9,10 +9,9 @@ from flask import Response, request
 
 from api.access.gate import Gate
 from api.access.values import Grant, Refusal
-from api.documents import catalogue as holdings
 from api.documents.cache import DocumentCache
-from api.documents.catalogue import Catalogue
-from api.http import problems
+from api.documents.catalogue import Catalogue, current
+from api.http import problem_responses
 from api.http.guard import guard
 from api.series.rows import JsonRows
 from api.settings import Settings
@@ -25,7 +24,7 @@ READER_BYTES = 8_000_000
 ENCODED_BYTES = 8_000_000
 """Rows as JSON text: a month of 5-minute rows is 600 kB."""
 ANSWERS_BYTES = 6_000_000
-"""Series answers as they were sent: what many ask for within a second is made once. The three keep a worker below 150 MB."""
+"""Series answers as they were sent. The three caches keep a worker below 150 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Service:
     answers: LruCache
     """By validator."""
     questions: TtlCache
-    """Series questions as they were understood a moment ago, by what was asked."""
+    """Series queries as they were read a moment ago, by request."""
     documents: DocumentCache
     gate: Gate
 
@@ -59,13 +58,13 @@ class Service:
         )
 
     @property
-    def holdings(self) -> Catalogue:
+    def catalogue(self) -> Catalogue:
         """The newest catalogue. Raises NoCatalogue."""
-        return holdings.current(self.documents)
+        return current(self.documents)
 
     def guarded(self, price: str, make: Callable[[Grant], tuple[Response, int]]) -> Response:
         """The answer of `make` if the gate lets the request at hand in; `price` "" is a free path."""
         return guard(self.gate, request, price, make, self._refuse)
 
     def _refuse(self, refusal: Refusal) -> Response:
-        return problems.refused(self.settings.base_url, refusal)
+        return problem_responses.refused(self.settings.base_url, refusal)

@@ -1,6 +1,7 @@
-"""What the environment asks of the API: one frozen value, read once and checked at start (API.md section 10).
+"""The settings of the API: one frozen value, read from the environment once and checked at start.
 
-Not here: publishers' credentials and ingestion (the pipeline's own), EMDS_NOW (`warehouse.clock` alone reads it).
+Names, defaults and meanings of all variables are in `warehouse.settings`; the pipeline's own are read by
+`orchestration.settings`. EMDS_NOW is only checked here: `warehouse.clock` reads it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from api.ethereum_address import is_address
-from warehouse.errors import MarketError
+from warehouse import clock, settings
+from warehouse.errors import BadWindow, MarketError
 
 Network = IPv4Network | IPv6Network
 
 
 class SettingsError(MarketError):
-    """The environment is wrong; every fault in one line, by the variable's name, and never a value that may be secret."""
+    """The environment is wrong: every fault in one line, by variable, never with a value that may be secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Settings:
     home: str = "./data"
     """EMDS_HOME: where the warehouse lies, a folder or an object store's address."""
     base_url: str = "http://127.0.0.1:8000"
-    """EMDS_BASE_URL: how the world reaches this service; no slash at its end. Host headers are never believed instead."""
+    """EMDS_BASE_URL: the service's public address, without a slash at its end; Host headers are never believed."""
     database_url: str = field(default="sqlite:///data/accounts.sqlite", repr=False)
     """EMDS_DATABASE_URL: keys, usage and payments. PostgreSQL comes as `postgresql+psycopg://`."""
     pay_to: str = ""
@@ -69,43 +71,43 @@ class Settings:
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """The settings of an environment. Raises SettingsError that names every wrong variable."""
-        faults: list[str] = []
-        ask = _Asker(environ, faults)
-        home = ask.text("EMDS_HOME", "./data")
+        reader = _Reader(environ, [])
+        home = reader.text("EMDS_HOME")
         read = cls(
             home=home,
-            base_url=ask.checked("EMDS_BASE_URL", cls().base_url, _base_url),
-            database_url=ask.checked("EMDS_DATABASE_URL", _beside(home), _database_url),
-            pay_to=ask.checked("EMDS_PAY_TO", "", _pay_to),
-            facilitators=_facilitators(ask, faults),
-            rpc_url=ask.checked("EMDS_RPC_URL", "", _guarded_url),
-            free_calls_per_minute=ask.count("EMDS_FREE_CALLS_PER_MINUTE", 120),
-            sample_calls_per_day=ask.count("EMDS_SAMPLE_CALLS_PER_DAY", 500),
-            signups_per_hour=ask.count("EMDS_SIGNUPS_PER_HOUR", 5),
-            trusted_proxies=_networks(ask, faults),
-            allowed_origins=tuple(ask.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
-            contact=ask.text("EMDS_CONTACT", ""),
-            metrics_token=ask.text("EMDS_METRICS_TOKEN", ""),
+            base_url=reader.checked("EMDS_BASE_URL", _base_url, cls().base_url),
+            database_url=reader.checked("EMDS_DATABASE_URL", _database_url, _beside(home)),
+            pay_to=reader.checked("EMDS_PAY_TO", _pay_to),
+            facilitators=_facilitators(reader),
+            rpc_url=reader.checked("EMDS_RPC_URL", _guarded_url),
+            free_calls_per_minute=reader.count("EMDS_FREE_CALLS_PER_MINUTE"),
+            sample_calls_per_day=reader.count("EMDS_SAMPLE_CALLS_PER_DAY"),
+            signups_per_hour=reader.count("EMDS_SIGNUPS_PER_HOUR"),
+            trusted_proxies=_networks(reader),
+            allowed_origins=tuple(reader.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
+            contact=reader.text("EMDS_CONTACT"),
+            metrics_token=reader.text("EMDS_METRICS_TOKEN"),
         )
-        if faults:
-            raise SettingsError("; ".join(faults))
+        reader.checked("EMDS_NOW", _instant)
+        if reader.faults:
+            raise SettingsError("; ".join(reader.faults))
         return read
 
 
 @dataclass(frozen=True, slots=True)
-class _Asker:
+class _Reader:
     """Reads one variable after the other and gathers what is wrong, so that an owner sees all faults at once."""
 
     environ: Mapping[str, str]
     faults: list[str]
 
-    def text(self, name: str, default: str) -> str:
-        return self.environ.get(name, "").strip() or default
+    def text(self, name: str, default: str = "") -> str:
+        return settings.text(self.environ, name) or default
 
     def words(self, name: str) -> list[str]:
-        return [word.strip() for word in self.environ.get(name, "").split(",") if word.strip()]
+        return settings.words(self.environ, name)
 
-    def checked(self, name: str, default: str, check: Callable[[str], str]) -> str:
+    def checked(self, name: str, check: Callable[[str], str], default: str = "") -> str:
         try:
             return check(self.text(name, default))
         except ValueError as fault:
@@ -119,12 +121,12 @@ class _Asker:
             self.faults.append(f"{name} {fault}")
             return []
 
-    def count(self, name: str, default: int) -> int:
-        text = self.text(name, str(default))
+    def count(self, name: str) -> int:
+        text = self.text(name)
         if text.isascii() and text.isdigit() and int(text) < 2**31:
             return int(text)
         self.faults.append(f"{name} is not a whole number from 0 (0 is unlimited)")
-        return default
+        return 0
 
 
 def is_loopback(url: str) -> bool:
@@ -180,30 +182,37 @@ def _pay_to(text: str) -> str:
     return text
 
 
-def _facilitators(ask: _Asker, faults: list[str]) -> tuple[Facilitator, ...]:
-    urls = ask.checked_words("EMDS_FACILITATOR_URLS", _guarded_url)
-    given = ask.environ.get("EMDS_FACILITATOR_AUTH", "").strip()
-    auths = [word.strip() for word in given.split(",")] if given else []
+def _instant(text: str) -> str:
+    try:
+        return text and str(clock.instant(text))
+    except BadWindow as fault:
+        raise ValueError(f"is no instant: {fault}") from None
+
+
+def _facilitators(reader: _Reader) -> tuple[Facilitator, ...]:
+    urls = reader.checked_words("EMDS_FACILITATOR_URLS", _guarded_url)
+    text = reader.text("EMDS_FACILITATOR_AUTH")
+    auths = [word.strip() for word in text.split(",")] if text else []
     if len(auths) > len(urls):
-        faults.append("EMDS_FACILITATOR_AUTH has more entries than EMDS_FACILITATOR_URLS")
+        reader.faults.append("EMDS_FACILITATOR_AUTH has more entries than EMDS_FACILITATOR_URLS")
         return ()
-    found = []
+    facilitators = []
     for url, auth in zip(urls, auths + [""] * (len(urls) - len(auths)), strict=True):
         kind, _, secret = auth.partition(":")
         if kind in ("", "none"):
-            found.append(Facilitator(url))
+            facilitators.append(Facilitator(url))
         elif (kind == "bearer" and secret) or (kind == "cdp" and ":" in secret):
-            found.append(Facilitator(url, "bearer" if kind == "bearer" else "cdp", secret))
+            facilitators.append(Facilitator(url, "bearer" if kind == "bearer" else "cdp", secret))
         else:
-            faults.append(
+            reader.faults.append(
                 "EMDS_FACILITATOR_AUTH takes none, bearer:TOKEN or cdp:KEY_ID:SECRET for each facilitator, in order"
             )
-    return tuple(found)
+    return tuple(facilitators)
 
 
-def _networks(ask: _Asker, faults: list[str]) -> tuple[Network, ...]:
+def _networks(reader: _Reader) -> tuple[Network, ...]:
     try:
-        return tuple(ip_network(word, strict=False) for word in ask.words("EMDS_TRUSTED_PROXIES"))
+        return tuple(ip_network(word, strict=False) for word in reader.words("EMDS_TRUSTED_PROXIES"))
     except ValueError:
-        faults.append("EMDS_TRUSTED_PROXIES is not a list of addresses or networks such as 10.0.0.0/8")
+        reader.faults.append("EMDS_TRUSTED_PROXIES is not a list of addresses or networks such as 10.0.0.0/8")
         return ()

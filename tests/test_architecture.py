@@ -53,6 +53,8 @@ FOREIGN: dict[str, set[str]] = {
     "api.access": {"dagster", "pandas", "geopandas", "requests", "flask"},
 }
 """Libraries that a package must not import."""
+VIEW_IMPORTERS = {"api", "api.routes", "api.service", "api.views", "api.mcp"}
+"""Within the API, only these may import `api.views`: what views read from must not know them."""
 FORBIDDEN_NAMES = re.compile(r"^(utils?|helpers?|manager|common|misc|data|info|iso)$")
 
 
@@ -138,6 +140,28 @@ def test_no_foreign_library_where_it_has_no_business() -> None:
         foreign = rule_of(module, FOREIGN) or set()
         wrong += [f"{module} imports {name}" for name, _ in imports(path) if within(name, foreign)]
     assert not wrong
+
+
+def test_nothing_that_views_read_from_imports_a_view() -> None:
+    for path in FILES:
+        module = module_of(path)
+        if module.startswith("api.") and not (module in VIEW_IMPORTERS or within(module, VIEW_IMPORTERS - {"api"})):
+            wrong = sorted({name for name, _ in imports(path) if within(name, {"api.views"})})
+            assert not wrong, f"{module} imports {', '.join(wrong)}"
+
+
+def test_what_views_read_from_knows_no_flask_by_any_way() -> None:
+    """Whatever these rooms import, and what that imports in turn, does without Flask."""
+    graph = {module_of(path): {name for name, _ in imports(path)} for path in FILES}
+    rooms = {"api.series", "api.documents", "api.geo", "api.access"}
+    reached, left = set[str](), [module for module in graph if within(module, rooms)]
+    while left:
+        module = left.pop()
+        if module not in reached:
+            reached.add(module)
+            assert not any(within(name, {"flask"}) for name in graph[module]), f"{module} imports Flask"
+            left += graph[module] & graph.keys()
+    assert "api.http.problems" in reached
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:

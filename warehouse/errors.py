@@ -68,6 +68,14 @@ class MetricNotAvailable(CallerError):
         self.zone, self.metric, self.zones = zone, metric, zones
 
 
+class Withheld(CallerError):
+    """The figures are held, but their publishers' terms do not allow passing them on; `sources` are their codes."""
+
+    def __init__(self, zone: str, metric: str, sources: tuple[str, ...]) -> None:
+        super().__init__(f"{zone} {metric} comes from {', '.join(sources)}, whose terms do not allow passing it on")
+        self.sources = sources
+
+
 class BadWindow(CallerError):
     """The window is empty, reversed, or outside the years that we can tell."""
 

@@ -1,4 +1,4 @@
-"""Published documents as this worker holds them: read once a publication, decoded once, compressed once. Not their making."""
+"""Published documents as this worker holds them: read, decoded and compressed once a publication."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Document:
     body: bytes
     identity: Identity
     packed: dict[str, bytes] = field(default_factory=dict)
-    """The body by content coding; made when first asked for."""
+    """The body by content coding; made on first use."""
     trusted_until: float = 0.0
     """The instant (monotonic) until which nobody looks whether there is a newer one."""
     derived: dict[str, Any] = field(default_factory=dict)
     """What was computed from this publication: its decoded JSON, its sample form."""
     making: RLock = field(default_factory=RLock, compare=False, repr=False)
-    """Held while something is computed: what many ask for at once is made once. What is made may need another part of it."""
+    """Held while something is computed, so that threads that need the same compute it once; reentrant."""
 
     def coded(self, coding: str) -> bytes:
         """The body in a content coding, `identity` included."""
         if coding == "identity":
             return self.body
-        found = self.packed.get(coding)
-        if found is None:
+        packed = self.packed.get(coding)
+        if packed is None:
             with self.making:
-                found = self.packed.get(coding)
-                if found is None:
-                    found = self.packed[coding] = pack_well(self.body, coding)
-        return found
+                packed = self.packed.get(coding)
+                if packed is None:
+                    packed = self.packed[coding] = pack_well(self.body, coding)
+        return packed
 
     def derive(self, key: str, make: Callable[[Document], Any]) -> Any:
         """What `make` computes from this document, once a publication."""
@@ -58,14 +58,14 @@ class Document:
 
 
 class DocumentCache:
-    """The newest publication of each document that was asked for, looked for again when `ttl_s` seconds have passed.
+    """The newest publication of each document in use, looked for again when `ttl_s` seconds have passed.
 
     A look is a system call, for which a thread gives up Python's global lock and queues for it again.
     """
 
     def __init__(self, storage: Storage, ttl_s: float = 0.0) -> None:
         self.storage = storage
-        self._trust_s = ttl_s
+        self._ttl_s = ttl_s
         self._held: dict[str, Document] = {}
 
     def get(self, name: str) -> Document | None:
@@ -75,14 +75,14 @@ class DocumentCache:
             return held
         identity = artefact.identity(self.storage, name)
         if held is not None and held.identity == identity:
-            held.trusted_until = now + self._trust_s
+            held.trusted_until = now + self._ttl_s
             return held
-        found = artefact.get(self.storage, name)
-        if found is None:
+        published = artefact.get(self.storage, name)
+        if published is None:
             return None
         # A touched file (same bytes, newer version) keeps what was computed from it.
-        if held is not None and held.body == found.body:
-            held.identity = found.identity
+        if held is not None and held.body == published.body:
+            held.identity = published.identity
             return held
-        fresh = self._held[name] = Document(name, found.body, found.identity)
+        fresh = self._held[name] = Document(name, published.body, published.identity)
         return fresh

@@ -1,4 +1,4 @@
-"""What the published catalogue says, ready to be asked a thousand times a second: availability, feeds, licences, mode."""
+"""The published catalogue, decoded once a publication: availability, feeds, licences, mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from api.documents.cache import Document, DocumentCache
 from warehouse import layout
-from warehouse.errors import CallerError, MetricNotAvailable, StorageError
+from warehouse.errors import MetricNotAvailable, StorageError, Withheld
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zone, zones_with
 
@@ -23,16 +23,11 @@ SERIES: dict[str, Metric] = {
 """The last part of a series path, as the specification spells it, and the metric behind it."""
 
 
-class Withheld(CallerError):
-    """The figures are there, but their publishers' terms keep them in."""
-
-    def __init__(self, zone_id: str, metric: str, sources: tuple[str, ...]) -> None:
-        super().__init__(f"{zone_id} {metric} comes from {', '.join(sources)}, whose terms do not allow passing it on")
-        self.sources = sources
-
-
 class NoCatalogue(StorageError):
     """Nothing was ever published here."""
+
+
+_ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +56,26 @@ class Catalogue:
 
     def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:
         """What the catalogue says of a zone's stored metric; empty where no feed carries it."""
-        found: Mapping[str, Any] = self.zones.get(zone_id, {}).get("metrics", {}).get(stored, {})
-        return found
+        metric: Mapping[str, Any] = self.zones.get(zone_id, {}).get("metrics", {}).get(stored, {})
+        return metric
 
     def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> LicenceTerms:
-        """Licence and attribution of the sources that rows came from; of all that carry the metric where there are no rows."""
+        """Licence and attribution of the rows' sources; of all sources of the metric where there are no rows."""
         if self.simulated or not codes:
             entry = self.entry(zone_id, stored)
             return LicenceTerms(entry.get("license", ""), entry.get("attribution", ""))
-        found = self._terms.get(codes)
-        if found is None:
+        terms = self._terms.get(codes)
+        if terms is None:
             carriers = [self.sources[code] for code in self.sources if code in codes]
-            found = self._terms[codes] = LicenceTerms(
+            terms = self._terms[codes] = LicenceTerms(
                 "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
                 "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
             )
-        return found
+        return terms
 
 
 def of_document(document: Document) -> Catalogue:
-    """The holdings that a catalogue document states."""
+    """The catalogue that a catalogue document states."""
     stated = document.json
     feeds = stated["feeds"]
     withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
@@ -101,21 +96,26 @@ def current(documents: DocumentCache) -> Catalogue:
     document = documents.get(layout.CATALOGUE)
     if document is None:
         raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
-    found: Catalogue = document.derive("holdings", of_document)
-    return found
+    catalogue: Catalogue = document.derive("catalogue as read", of_document)
+    return catalogue
 
 
-def stored_metric(holdings: Catalogue, zone_id: str, metric: Metric, day_ahead: bool) -> str:
+def stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool) -> str:
     """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld."""
-    asked = zone(zone_id)
-    if metric not in asked.metrics:
+    market = zone(zone_id)
+    if metric not in market.metrics:
         raise MetricNotAvailable(zone_id, metric.value, zones_with(metric))
-    stored = asked.day_ahead_metric if day_ahead else metric
+    stored = market.day_ahead_metric if day_ahead else metric
     if stored is None:
         raise MetricNotAvailable(
             zone_id, "price?market=day_ahead", tuple(z.id for z in ZONES.values() if z.day_ahead_metric)
         )
-    feeds = holdings.entry(zone_id, stored.value).get("feeds", [])
+    feeds = catalogue.entry(zone_id, stored.value).get("feeds", [])
     if feeds and all(feed["withheld"] for feed in feeds):
         raise Withheld(zone_id, metric.value, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
     return stored.value
+
+
+def zone_list(catalogue: Catalogue) -> dict[str, Any]:
+    """The body of `/v1/zones`."""
+    return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}

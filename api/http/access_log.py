@@ -1,8 +1,8 @@
-"""The access log and the counts: one JSON line a request, without query, path or headers, in which keys and addresses may stand.
+"""The access log: one JSON line a request, without query, path or headers, which may hold keys and addresses.
 
-A worker of gunicorn gathers them and writes twice a second by a thread of its own: a write for each request would give up
-Python's global lock each time, which under load costs more than everything else that is done for the request here.
-Elsewhere they are written at once.
+A worker of gunicorn gathers the lines, and a thread of its own writes them twice a second: a write for each request
+would release Python's global lock each time, which under load costs more than the rest of this layer. Elsewhere they
+are written at once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LogEntry(NamedTuple):
     @property
     def line(self) -> bytes:
         """As the log has it."""
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "at": round(self.at, 3),
             "id": self.id,
             "method": self.method,
@@ -48,7 +48,7 @@ class LogEntry(NamedTuple):
             "status": self.status,
             "ms": round(self.seconds * 1000, 2),
         }
-        return orjson.dumps({**told, "trace": self.trace} if self.trace else told, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps({**entry, "trace": self.trace} if self.trace else entry, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class AccessLog:
@@ -78,7 +78,7 @@ class AccessLog:
     def start(self) -> None:
         """From now on gathers: called in a worker, after the fork."""
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, args=(self._stopped,), name="journal", daemon=True).start()
+        threading.Thread(target=self._run, args=(self._stopped,), name="access log", daemon=True).start()
 
     def stop(self) -> None:
         """Writes what is left; from now on at once."""

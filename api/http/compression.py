@@ -1,4 +1,4 @@
-"""Content codings: which one a client gets, and bytes in it. Levels by measurement: zstd 3 and br 4 cost about what sending costs."""
+"""Content codings: which one a client gets, and bytes in it. zstd 3 and brotli 4 cost about as much as sending."""
 
 from __future__ import annotations
 

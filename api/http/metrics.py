@@ -1,4 +1,4 @@
-"""What is counted, for Prometheus: answers and seconds by route. The numbers of all workers are put together when asked for."""
+"""Counts for Prometheus: answers and seconds by route, summed over all workers on request."""
 
 from __future__ import annotations
 

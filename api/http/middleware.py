@@ -1,4 +1,4 @@
-"""The outermost layer, below Flask's: request ids, bounds of what is read, CORS, and a note of each request in the journal."""
+"""The outermost layer, around Flask: request ids, bounds of what is read, CORS, and an entry in the access log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from api.http.access_log import ACCESS_LOG, AccessLog, LogEntry
-from api.http.problems import KINDS, MEDIA, body_of
+from api.http.problem_kinds import KINDS
+from api.http.problems import MEDIA, body_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -20,13 +21,16 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 EXPOSED = (
-    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, EXTENSION-RESPONSES, "
+    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, "
+    "EXTENSION-RESPONSES, "
     "X-Request-Id, X-Sample, X-EMDS-Data, X-EMDS-Stale, Content-Disposition, Deprecation, Sunset"
 )
 ALLOWED = (
-    "Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, "
+    "Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, "
+    "Access-Control-Expose-Headers, "
     "Payment-Retry, X-API-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id, traceparent"
 )
+_NOSNIFF = ("X-Content-Type-Options", "nosniff")
 _CORS = [("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED)]
 _PREFLIGHT = [
     ("Access-Control-Allow-Headers", ALLOWED),
@@ -35,13 +39,13 @@ _PREFLIGHT = [
 ]
 
 
-def around(app: WSGIApplication, base_url: str, journal: AccessLog = ACCESS_LOG) -> WSGIApplication:
+def around(app: WSGIApplication, base_url: str, access_log: AccessLog = ACCESS_LOG) -> WSGIApplication:
     """A WSGI application around another."""
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = time.perf_counter()
-        asked = environ.get("HTTP_X_REQUEST_ID", "")
-        name = asked if _ID.fullmatch(asked) else f"{random.getrandbits(128):032x}"
+        given = environ.get("HTTP_X_REQUEST_ID", "")
+        name = given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
         environ["emds.request_id"] = name
         seen: dict[str, Any] = {"route": "none", "zone": None, "status": 0}
 
@@ -50,24 +54,26 @@ def around(app: WSGIApplication, base_url: str, journal: AccessLog = ACCESS_LOG)
             if ("Connection", "close") in headers:
                 _close_after(start_response)
             return start_response(
-                status, [*_typed(environ, headers), ("X-Request-Id", name), *_cors(environ)], exc_info
+                status, [*_typed(environ, headers), ("X-Request-Id", name), _NOSNIFF, *_cors(environ)], exc_info
             )
 
-        excess = _excess(environ)
-        if excess is not None:
-            answer: Iterable[bytes] = _refuse(base_url, excess, name, start)
+        refusal = _refusal(environ)
+        if refusal is not None:
+            answer: Iterable[bytes] = _refuse(base_url, refusal, name, start)
         elif _is_preflight(environ):
-            answer = _let_ask(start)
+            answer = _allow_preflight(start)
         else:
             answer = app(environ, start)
-        journal.note(_entry(environ, name, seen, time.perf_counter() - began))
+        access_log.note(_entry(environ, name, seen, time.perf_counter() - began))
         return answer
 
     return served
 
 
-def _excess(environ: WSGIEnvironment) -> str | None:
-    """The kind of problem of a request that is larger than anything here takes."""
+def _refusal(environ: WSGIEnvironment) -> str | None:
+    """The kind of problem of a request that no path takes: too large, or without the Host that HTTP/1.1 requires."""
+    if "HTTP_HOST" not in environ and environ.get("SERVER_PROTOCOL") == "HTTP/1.1":
+        return "missing-host"  # RFC 9112 section 3.2
     if len(environ.get("PATH_INFO", "")) + len(environ.get("QUERY_STRING", "")) > MOST_URL_BYTES:
         return "url-too-long"
     length = environ.get("CONTENT_LENGTH") or "0"
@@ -77,8 +83,8 @@ def _excess(environ: WSGIEnvironment) -> str | None:
 
 
 def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
-    found = KINDS[kind]
-    body = body_of(base_url, found, found.meaning, name, {})
+    problem = KINDS[kind]
+    body = body_of(base_url, problem, problem.meaning, name, {})
     # The rest of the request stays unread: what follows on this connection would be taken for a request.
     headers = [
         ("Content-Type", MEDIA),
@@ -86,19 +92,19 @@ def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
         ("Cache-Control", "no-store"),
         ("Connection", "close"),
     ]
-    start(f"{found.status} {found.title}", headers)
+    start(f"{problem.status} {problem.title}", headers)
     return [body]
 
 
 def _close_after(start_response: StartResponse) -> None:
-    """Ends the connection after this answer. gunicorn passes on no hop-by-hop header of an application, but can be told."""
+    """Ends the connection after this answer; gunicorn drops the `Connection` header of an application."""
     close = getattr(getattr(start_response, "__self__", None), "force_close", None)
     if close is not None:
         close()
 
 
 def _is_preflight(environ: WSGIEnvironment) -> bool:
-    """Whether a browser asks if it may ask (Fetch standard, CORS-preflight request). /mcp answers for itself."""
+    """Whether this is a CORS-preflight request (Fetch standard) to any path but /mcp, which answers its own."""
     preflight = (
         environ["REQUEST_METHOD"] == "OPTIONS"
         and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
@@ -107,14 +113,14 @@ def _is_preflight(environ: WSGIEnvironment) -> bool:
     return preflight and not environ.get("PATH_INFO", "").startswith("/mcp")
 
 
-def _let_ask(start: Any) -> list[bytes]:
-    """Yes for every path, also one that leads nowhere: its 404 tells a page more than a refused preflight does."""
+def _allow_preflight(start: Any) -> list[bytes]:
+    """Allows every path, also an unknown one: its 404 tells a page more than a refused preflight does."""
     start("204 No Content", [])
     return []
 
 
 def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
-    """Everybody may read; /mcp answers for itself."""
+    """Any page may read every path but /mcp, which sets its own headers."""
     if environ.get("PATH_INFO", "").startswith("/mcp"):
         return []
     return _CORS + _PREFLIGHT if environ["REQUEST_METHOD"] == "OPTIONS" else _CORS
@@ -128,7 +134,7 @@ def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tup
 
 
 def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
-    """Notes what Flask made of the request; it forgets at the end of it."""
+    """Records status, route and zone before Flask drops the request."""
     seen["status"] = int(status[:3])
     request: Any = environ.get("werkzeug.request")
     rule = getattr(request, "url_rule", None)

@@ -1,4 +1,4 @@
-"""Query parameters as values: what each takes, from which the check of a request and its place in OpenAPI both follow."""
+"""Query parameters: what each takes, from which both the check of a request and its entry in OpenAPI follow."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Parameter:
 
 def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> dict[str, Any]:
     """The value of every parameter, defaults included. Raises Problem that names every fault."""
-    found = {name: parameter.default for name, parameter in parameters.items()}
+    values_by_name = {name: parameter.default for name, parameter in parameters.items()}
     if not given:
-        return found
+        return values_by_name
     faults = []
     for name, texts in given.lists():
         parameter = parameters.get(name)
@@ -48,12 +48,12 @@ def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> d
             faults.append(ParameterFault(name, "repeated", "given more than once"))
         else:
             try:
-                found[name] = parameter.read(texts[0])
+                values_by_name[name] = parameter.read(texts[0])
             except ValueError as fault:
                 faults.append(ParameterFault(name, "invalid", str(fault)))
     if faults:
         raise invalid(faults)
-    return found
+    return values_by_name
 
 
 def invalid(faults: Iterable[ParameterFault]) -> Problem:

@@ -1,4 +1,4 @@
-"""How bytes leave: validators, 304, content codings, caching and the marks of simulated and stale figures. Not what is in them."""
+"""How a body is sent: validators, 304, content codings, caching, the marks of simulated and stale figures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flask import Request, Response
 from api.documents.cache import Document
 from api.http.compression import LEAST_BYTES, choose, pack
 
-Door = Literal["free", "sample", "key", "payment"]
+AccessMethod = Literal["free", "sample", "key", "payment"]
 Headers = list[tuple[str, str]]
 
-_CACHE: dict[Door, str] = {
+_CACHE: dict[AccessMethod, str] = {
     "free": "public, max-age=30, stale-while-revalidate=120",
     "sample": "public, max-age=30",
     "key": "private, max-age=30",
@@ -24,8 +24,8 @@ _VARY_OPEN = "Accept, Accept-Encoding"
 _VARY_PAID = "Accept, Accept-Encoding, Authorization, PAYMENT-SIGNATURE, X-PAYMENT"
 
 
-def caching(method: Door) -> Headers:
-    """What caches may do with an answer given at a door."""
+def caching(method: AccessMethod) -> Headers:
+    """The caching headers of an answer, by how the caller got in."""
     return [("Cache-Control", _CACHE[method]), ("Vary", _VARY_OPEN if method in ("free", "sample") else _VARY_PAID)]
 
 
@@ -40,13 +40,13 @@ def tag_of(body: bytes) -> str:
     return hashlib.blake2b(body, digest_size=12).hexdigest()
 
 
-def document(request: Request, found: Document, media: str, headers: Headers) -> Response:
+def document(request: Request, held: Document, media: str, headers: Headers) -> Response:
     """A published document, compressed once a publication."""
-    coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if len(found.body) >= LEAST_BYTES else "identity"
-    tag = _tag(found.derive("tag", lambda held: tag_of(held.body)), coding)
+    coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if len(held.body) >= LEAST_BYTES else "identity"
+    tag = _tag(held.derive("tag", lambda document: tag_of(document.body)), coding)
     if matches(request, tag):
         return _unchanged(tag, headers)
-    return _response(found.coded(coding), tag, coding, media, headers)
+    return _response(held.coded(coding), tag, coding, media, headers)
 
 
 def body(request: Request, made: bytes, media: str, headers: Headers) -> Response:

@@ -1,6 +1,6 @@
 """Arguments of the MCP tools: what each takes, from which a tool's input schema and the check of a call both follow.
 
-Schemas stay within what every host takes: no `$ref`, no lists of types, no combinators at the root (mcp notes: Claude, Gemini).
+Schemas stay within what every host takes: no `$ref`, no lists of types, no combinators at the root.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class Argument:
 
 
 def values(arguments: Iterable[Argument], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of every argument, defaults included. Raises BadArguments. null counts as left out: many models send it."""
+    """The value of every argument, defaults included; null counts as left out. Raises BadArguments."""
     known = {argument.name: argument for argument in arguments}
     faults = [
         f"{name[:40]}: no such argument; there are {', '.join(known) or 'none'}" for name in given if name not in known
     ]
-    found = {}
+    values_by_name = {}
     for name, argument in known.items():
         sent = given.get(name)
         if sent is None and argument.required:
             faults.append(f"{name}: required")
             continue
         try:
-            found[name] = argument.default if sent is None else argument.read(sent)
+            values_by_name[name] = argument.default if sent is None else argument.read(sent)
         except ValueError as fault:
             faults.append(f"{name}: {fault}")
     if faults:
         raise BadArguments("; ".join(faults[:5]))
-    return found
+    return values_by_name
 
 
 def input_schema(arguments: Iterable[Argument]) -> dict[str, Any]:
@@ -145,7 +145,8 @@ METRIC = Argument(
     {
         "type": "string",
         "enum": _SPELLINGS,
-        "description": f"price, demand and interchange: all zones. generation: {_few(Metric.GENERATION)}. carbon_intensity: "
+        "description": f"price, demand and interchange: all zones. generation: {_few(Metric.GENERATION)}. "
+        "carbon_intensity: "
         f"{_few(Metric.CARBON_INTENSITY)}. capacity (yearly): {_few(Metric.CAPACITY)}.",
     },
     required=True,
@@ -155,7 +156,8 @@ START = Argument(
     _moment,
     {
         **_INSTANT,
-        "description": "First instant of the window: Unix seconds, or RFC 3339 with an offset such as 2026-11-20T00:00:00Z. "
+        "description": "First instant of the window: Unix seconds, or RFC 3339 with an offset such as "
+        "2026-11-20T00:00:00Z. "
         "Default: 24 hours before end.",
     },
 )
@@ -189,7 +191,8 @@ INTERVAL = Argument(
     {
         "type": "string",
         "enum": ["1h", "1d"],
-        "description": "Time-weighted means over UTC hours or the zone's civil days instead of the stored rows; not for capacity.",
+        "description": "Time-weighted means over UTC hours or the zone's civil days instead of the stored rows; not "
+        "for capacity.",
     },
 )
 API_KEY = Argument(

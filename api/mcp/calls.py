@@ -1,4 +1,4 @@
-"""What the MCP tools do: the same reads as the REST paths, through the same gate, at the same prices. No protocol, no HTTP."""
+"""What the MCP tools do: the same reads as the REST paths, through the same gate, at the same prices."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from typing import Any
 import orjson
 
 from api.access.values import Answer, Call, Refusal
+from api.documents import published
 from api.documents.cache import Document
-from api.documents.catalogue import SERIES, stored_metric
+from api.documents.catalogue import SERIES, stored_metric, zone_list
+from api.documents.status import status
 from api.http import problems
 from api.http.problems import Problem
 from api.mcp import results, text
@@ -24,7 +26,6 @@ from api.series import formats
 from api.series import query as reads
 from api.series.query import Page, Query
 from api.service import Service
-from api.views import catalogue, documents
 from warehouse import clock, layout
 from warehouse.errors import BadWindow, CallerError, StorageError
 from warehouse.market import Metric
@@ -43,7 +44,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a tool found; `kept` says what a sample of it holds, for samples only."""
+    """A tool's answer: its text, its structured content, its rows, and since when it is overdue."""
 
     said: str
     structured: bytes
@@ -91,13 +92,13 @@ def _passed(service: Service, question: ToolQuery, tool: str, given: Mapping[str
         return results.given_again(entry)
     ended = False
     try:
-        found = question.work(entry.method == "sample")
-        made = _said(service, question, found, entry.method == "sample")
+        answer = question.work(entry.method == "sample")
+        made = _said(service, question, answer, entry.method == "sample")
         ended = True
     finally:
         if not ended:
             entry.release()
-    settled = entry.settle(results.kept(made, found.rows) if entry.method == "payment" else Answer(200, found.rows))
+    settled = entry.settle(results.kept(made, answer.rows) if entry.method == "payment" else Answer(200, answer.rows))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
     if entry.method == "sample" and question.price and service.gate.x402.open:
@@ -110,7 +111,7 @@ def _shown(question: ToolQuery, tool: str, given: Mapping[str, Any], caller: Cal
     key = given.get("api_key", "")
     if not question.price:
         return Call(question.path, "", caller.client)
-    asked = {name: value for name, value in given.items() if name != "api_key"}
+    arguments = {name: value for name, value in given.items() if name != "api_key"}
     return Call(
         question.path,
         question.price,
@@ -119,29 +120,30 @@ def _shown(question: ToolQuery, tool: str, given: Mapping[str, Any], caller: Cal
         authorization=caller.authorization,
         api_key=key,
         payment=caller.payment,
-        fingerprint=hashlib.sha256(orjson.dumps(["mcp", tool, asked], option=orjson.OPT_SORT_KEYS)).hexdigest(),
+        fingerprint=hashlib.sha256(orjson.dumps(["mcp", tool, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest(),
     )
 
 
 def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
-    """What is refused for want of calls can be bought. A wrong key is no offer: its owner has to know that it is wrong."""
+    """A refusal. What lacks calls can be bought; a wrong key gets no offer, since its owner must learn of it."""
     if refusal.kind == "invalid-key":
-        way = f'Leave it out for a sample, or get a free one: POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}.'
+        sign_up = f'POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}'
+        way = f"Leave it out for a sample, or get a free one: {sign_up}."
         return Outcome((f"Invalid API key: this key is unknown or revoked. {way}",))
     buys = refusal.status == 429 and call.price and service.gate.x402.open
     return results.refused(refusal, service.gate.x402.offer(call) if buys else None)
 
 
-def _said(service: Service, question: ToolQuery, found: ToolAnswer, sampled: bool) -> Outcome:
+def _said(service: Service, question: ToolQuery, answer: ToolAnswer, sampled: bool) -> Outcome:
     """The words of an answer: what must not be missed comes first."""
     marks = []
     if sampled and question.price:
         marks.append(text.sampled(service.settings.base_url, question.kept))
-    if service.holdings.simulated:
+    if service.catalogue.simulated:
         marks.append(text.SIMULATED)
-    if found.stale_since is not None:
-        marks.append(text.stale(found.stale_since))
-    return Outcome(("\n".join([*marks, found.said]),), found.structured)
+    if answer.stale_since is not None:
+        marks.append(text.stale(answer.stale_since))
+    return Outcome(("\n".join([*marks, answer.said]),), answer.structured)
 
 
 def encoded(payment: Any) -> str:
@@ -159,13 +161,13 @@ def encoded(payment: Any) -> str:
 
 
 def _list_zones(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
-    stated = catalogue.zones(service.holdings)
+    stated = zone_list(service.catalogue)
     return ToolQuery("", "/v1/zones", lambda _sampled: ToolAnswer(text.zones(stated), orjson.dumps(stated)))
 
 
 def _get_status(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
     def work(_sampled: bool) -> ToolAnswer:
-        stated = catalogue.status(service.documents, service.holdings, clock.now())
+        stated = status(service.documents, service.catalogue, clock.now())
         return ToolAnswer(text.status(stated), orjson.dumps(stated))
 
     return ToolQuery("", "/v1/status", work)
@@ -173,21 +175,21 @@ def _get_status(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
 
 def _get_latest(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
-    document = documents.document(service, layout.latest(zone))
-    work = partial(_published, document, "sample", documents.sample_latest, text.latest)
+    document = published.document(service.documents, layout.latest(zone))
+    work = partial(_published, document, "sample", published.sample_latest, text.latest)
     return ToolQuery("latest", f"/v1/latest/{zone}", work, "all latest values")
 
 
 def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
-    document = documents.document(service, layout.brief(zone))
-    work = partial(_published, document, "sample", documents.sample_brief, text.brief)
+    document = published.document(service.documents, layout.brief(zone))
+    work = partial(_published, document, "sample", published.sample_brief, text.brief)
     return ToolQuery("brief", f"/v1/brief/{zone}", work, "context and trend of one metric")
 
 
 def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
-    document = documents.document(service, layout.SNAPSHOT)
-    work = partial(_published, document, "sample-price", partial(documents.sample_snapshot, "price"), text.snapshot)
+    document = published.document(service.documents, layout.SNAPSHOT)
+    work = partial(_published, document, "sample-price", partial(published.sample_snapshot, "price"), text.snapshot)
     return ToolQuery("snapshot", "/v1/map/snapshot", work, "the price of each zone")
 
 
@@ -199,8 +201,8 @@ def _published(
     sampled: bool,
 ) -> ToolAnswer:
     """A published document or its sample form; its words are made once a publication."""
-    due = document.derive("stale_after", documents.stale_after)
-    form = documents.sampled(document, key, sample) if sampled else document
+    due = document.derive("stale_after", published.stale_after)
+    form = published.sampled(document, key, sample) if sampled else document
     return ToolAnswer(
         form.derive("words", lambda held: words(held.json)), form.body, 1, due if clock.now() > due else None
     )
@@ -214,7 +216,7 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         start, end = reads.window_of(given["start"], given["end"], clock.now())
     except BadWindow as fault:
         raise BadArguments(f"start: {fault}") from None
-    stored_metric(service.holdings, zone, SERIES[name], False)
+    stored_metric(service.catalogue, zone, SERIES[name], False)
     query = Query(zone, SERIES[name], start, end, given["limit"], given["order"], interval=interval)
     return ToolQuery(
         name, f"/v1/{name}/{zone}", partial(_rows, service, query), f"the newest {reads.SAMPLE_ROWS} rows of the window"
@@ -222,7 +224,7 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
 
 
 def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
-    page = reads.answer(service.reader, service.holdings, replace(query, sample=sampled))
+    page = reads.answer(service.reader, service.catalogue, replace(query, sample=sampled))
     stated = formats.envelope(page)
     said = text.history(page)
     if page.following is not None:

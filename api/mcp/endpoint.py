@@ -1,6 +1,6 @@
-"""The MCP endpoint: `POST /mcp` over streamable HTTP, stateless, answers as JSON. HTTP's own checks; the messages are below it.
+"""The MCP endpoint, `POST /mcp` over streamable HTTP: stateless, answers as JSON. HTTP's own checks are here.
 
-The protocol is in `api.mcp.protocol`, the tools are in `api.mcp.tools`, what they do is in `api.mcp.calls`. In the order of
+The protocol is in `api.mcp.protocol`, the tools in `api.mcp.tools`, what they do in `api.mcp.calls`. The order of
 the checks: Host and Origin, method, Content-Type, Accept, size, and then the message.
 """
 
@@ -22,7 +22,9 @@ from werkzeug.routing import Rule
 
 from api.access.client_address import client_address
 from api.access.values import Headers
-from api.http.problems import request_id
+from api.http import request_body
+from api.http.problem_responses import request_id
+from api.http.problems import Problem
 from api.mcp import arguments, calls, results
 from api.mcp.arguments import BadArguments
 from api.mcp.calls import Caller
@@ -85,14 +87,14 @@ def blueprint(service: Service) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """Which Hosts and Origins are let in: a page elsewhere must not reach this service through its visitor's browser."""
+    """Which Host and Origin headers are admitted: no foreign page may get here through its visitor's browser."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
 
     @classmethod
     def of(cls, settings: Settings) -> OriginPolicy:
-        """The service's own address and those that the owner lists; loopback is welcome anyway."""
+        """The service's own address and those that the owner lists; loopback is origins_policy anyway."""
         own = urlsplit(settings.base_url)
         origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
         return cls(frozenset(urlsplit(origin).hostname or "" for origin in origins), origins)
@@ -114,7 +116,7 @@ def _host_name(host: str) -> str:
 
 @lru_cache(maxsize=128)
 def _is_local(name: str) -> bool:
-    """Localhost, or an address in digits: DNS rebinding (the attack that this is about) needs a name of the attacker's."""
+    """Whether a host is localhost or an address in digits: DNS rebinding needs a name."""
     try:
         ip_address(name)
     except ValueError:
@@ -132,7 +134,7 @@ def _is_loopback_origin(origin: str) -> bool:
 
 @lru_cache(maxsize=128)
 def _takes_json(accept: str) -> bool:
-    """Whether an Accept header admits JSON. Clients list the event stream too; nobody is sent away for leaving that out."""
+    """Whether an Accept header admits JSON; the event stream, which clients list too, is not required."""
     return not accept or parse_accept_header(accept, MIMEAccept).quality(_JSON) > 0
 
 
@@ -141,14 +143,14 @@ class McpEndpoint:
     """The view."""
 
     service: Service
-    fixed: StaticResults
-    welcome: OriginPolicy
+    static: StaticResults
+    origins_policy: OriginPolicy
 
     def answer(self) -> Response:
         """The answer to the request at hand."""
         environ = request.environ
         host, origin = environ.get("HTTP_HOST", ""), environ.get("HTTP_ORIGIN", "")
-        if not self.welcome.admits(host, origin):
+        if not self.origins_policy.admits(host, origin):
             return _refused(
                 403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
             )
@@ -166,9 +168,10 @@ class McpEndpoint:
             return _refused(415, "The body is JSON, with Content-Type: application/json")
         if not _takes_json(environ.get("HTTP_ACCEPT", "")):
             return _refused(406, "Answers are application/json; Accept admits none")
-        body = _body()
-        if len(body) > MOST_BYTES:
-            return _refused(413, f"A body holds at most {MOST_BYTES} bytes", ("Connection", "close"))
+        try:
+            body = request_body.read(request, MOST_BYTES)
+        except Problem as problem:
+            return _refused(problem.kind.status, problem.detail, *problem.headers)
         post = Post(self, _caller(environ, self.service.settings), [])
         shown = ProtocolHeaders(
             *(_header(environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
@@ -178,7 +181,7 @@ class McpEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One POST: who sent it, and what its calls were counted as."""
+    """One POST: its sender, and the counts of its calls."""
 
     endpoint: McpEndpoint
     caller: Caller
@@ -189,23 +192,27 @@ class Post:
         """The gate's count after a single call; several in a batch have several."""
         return self.counts[0] if len(self.counts) == 1 else ()
 
-    def perform(self, ask: ToolRequest) -> bytes:
-        """The result of a request. Raises Fault."""
-        fixed = self.endpoint.fixed
-        request.environ["emds.mcp_id"] = ask.id  # for `_unforeseen`, which knows the request alone
-        match ask.method:
+    def perform(self, tool_request: ToolRequest) -> bytes:
+        """The result of a request. Raises RpcError."""
+        static = self.endpoint.static
+        request.environ["emds.mcp_id"] = tool_request.id  # for `_unforeseen`, which knows the request alone
+        match tool_request.method:
             case "tools/call":
-                return results.to_result(self._called(ask), ask.version, fixed)
+                return results.to_result(self._called(tool_request), tool_request.version, static)
             case "tools/list":
-                return fixed.listed(ask)
+                return static.listed(tool_request)
             case "initialize":
-                return fixed.initialized(ask)
+                return static.initialized(tool_request)
             case "server/discover":
-                return fixed.discover
+                return static.discover
         return b"{}"  # ping
 
-    def _called(self, ask: ToolRequest) -> Outcome:
-        name, given, meta = ask.params.get("name"), ask.params.get("arguments"), ask.params.get("_meta")
+    def _called(self, tool_request: ToolRequest) -> Outcome:
+        name, given, meta = (
+            tool_request.params.get("name"),
+            tool_request.params.get("arguments"),
+            tool_request.params.get("_meta"),
+        )
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
@@ -218,7 +225,7 @@ class Post:
                 self.endpoint.service, tool.name, arguments.values(tool.arguments, given or {}), caller
             )
         except BadArguments as fault:
-            if ask.version in _BEFORE_ERRORS_AS_RESULTS:
+            if tool_request.version in _BEFORE_ERRORS_AS_RESULTS:
                 raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
             return Outcome((f"Invalid arguments: {fault}",))
         self.counts.append(outcome.headers)
@@ -232,18 +239,9 @@ def _caller(environ: dict[str, Any], settings: Settings) -> Caller:
     return Caller(client, environ.get("HTTP_AUTHORIZATION", ""))
 
 
-def _body() -> bytes:
-    """The body, up to one byte too many: a chunked one says its length nowhere, and a stream may give less than is asked for."""
-    parts, left = [], MOST_BYTES + 1
-    while left and (part := request.stream.read(left)):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
-
-
 def _header(environ: dict[str, Any], name: str) -> str | None:
-    found = environ.get(f"HTTP_{name}")
-    return None if found is None else str(found).strip()
+    header = environ.get(f"HTTP_{name}")
+    return None if header is None else str(header).strip()
 
 
 def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Response:
@@ -260,12 +258,12 @@ def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
 
 
 def _preflight() -> Response:
-    """What a browser asks before it sends a POST from a page of a welcome origin."""
+    """What a browser asks before it sends a POST from a page of a origins_policy origin."""
     return _sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT)
 
 
 def _unforeseen(failure: Exception) -> Response:
-    """A failure of ours, told to the request that met it; why stands in the log, never a key or a payment."""
+    """Answers the request that met a failure of ours; the log has the reason, never a key or a payment."""
     _LOG.exception("request %s failed", request_id(), exc_info=failure)
-    told = RpcError(INTERNAL_ERROR, f"Internal error; request id {request_id()}. Nothing was counted or charged")
-    return _sent(RpcReply(200, error(told, request.environ.get("emds.mcp_id"))))
+    fault = RpcError(INTERNAL_ERROR, f"Internal error; request id {request_id()}. Nothing was counted or charged")
+    return _sent(RpcReply(200, error(fault, request.environ.get("emds.mcp_id"))))

@@ -1,7 +1,7 @@
-"""The Model Context Protocol between bytes and a checked request: eras, versions, header checks, batches, errors. No HTTP, no tools.
+"""The Model Context Protocol between bytes and a checked request: eras, versions, headers, batches, errors.
 
-One endpoint serves two eras. Legacy clients open with `initialize` and name their version by a header from 2025-06-18 on;
-modern ones say all of it in every request's `_meta`, mirrored in headers. (modelcontextprotocol.io/specification, `basic`.)
+One endpoint serves two eras. Legacy clients open with `initialize` and name their version by a header since 2025-06-18;
+modern ones state it in every request's `_meta` and repeat it in headers (modelcontextprotocol.io/specification).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RpcReply:
 
 
 Perform = Callable[[ToolRequest], bytes]
-"""Gives the result of a request as a JSON object, or raises Fault."""
+"""Gives the result of a request as a JSON object, or raises RpcError."""
 
 
 def exchange(body: bytes, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
@@ -89,10 +89,10 @@ def exchange(body: bytes, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
 
 def error(fault: RpcError, id_: Id | None) -> bytes:
     """A JSON-RPC error; without `id` where the request's is unknown, since no version's schema admits null."""
-    told: dict[str, Any] = {"code": fault.code, "message": fault.message}
+    members: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.more is not None:
-        told["data"] = fault.more
-    return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": told})
+        members["data"] = fault.more
+    return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": members})
 
 
 def _single(document: Any, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
@@ -136,12 +136,12 @@ def _in_batch(message: dict[str, Any], shown: ProtocolHeaders, perform: Perform)
         return error(fault, message["id"])
 
 
-def _answered(ask: ToolRequest, perform: Perform) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(ask.id), perform(ask))
+def _answered(request: ToolRequest, perform: Perform) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request.id), perform(request))
 
 
 def _kind(document: Any) -> str:
-    """`request`, `notification` or `response`. Raises Fault for what is no JSON-RPC message."""
+    """`request`, `notification` or `response`. Raises RpcError for what is no JSON-RPC message."""
     if not isinstance(document, dict) or document.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
     if "id" in document and _id_in(document) is None:
@@ -157,8 +157,8 @@ def _kind(document: Any) -> str:
 
 def _id_in(document: Any) -> Id | None:
     """The id of a message; None for none, and for what cannot be one (true is an int in Python, not in JSON)."""
-    found = document.get("id") if isinstance(document, dict) else None
-    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+    id_ = document.get("id") if isinstance(document, dict) else None
+    return id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
 
 
 def _stated(document: dict[str, Any]) -> Any:
@@ -168,7 +168,7 @@ def _stated(document: dict[str, Any]) -> Any:
 
 
 def _is_legacy(document: dict[str, Any], shown: ProtocolHeaders) -> bool:
-    """The era of a request: modern if it states a version in `_meta`, or shows one that is not among the legacy ones."""
+    """Whether a request is legacy: no version in `_meta`, and none or a legacy one in the header."""
     stated = _stated(document)
     if stated is None:
         return shown.version is None or shown.version in LEGACY
@@ -176,7 +176,7 @@ def _is_legacy(document: dict[str, Any], shown: ProtocolHeaders) -> bool:
 
 
 def _asked(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> ToolRequest:
-    """A request after the checks of its era. Raises Fault."""
+    """A request after the checks of its era. Raises RpcError."""
     method, params = document["method"], document.get("params", {})
     if legacy:
         version, methods = shown.version or OLDEST, _LEGACY_METHODS
@@ -189,7 +189,7 @@ def _asked(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> To
 
 
 def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], shown: ProtocolHeaders) -> None:
-    """What a modern request says of itself, first in `_meta`, then in the headers that repeat it. Raises Fault."""
+    """What a modern request says of itself, first in `_meta`, then in the headers that repeat it. Raises RpcError."""
     meta, stated = params.get("_meta"), _stated(document)
     if stated is None and shown.version not in SUPPORTED:
         raise _unsupported(shown.version)  # a legacy client with a version we do not know
@@ -213,7 +213,7 @@ def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any],
 
 
 def _decoded(value: str | None) -> str | None:
-    """A header's value, out of the base64 form that stands for what headers cannot hold; None where that is malformed."""
+    """A header's value, decoded where it stands in base64; None where that is malformed."""
     encoded = _ENCODED.fullmatch(value or "")
     if encoded is None:
         return value

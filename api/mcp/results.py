@@ -1,6 +1,6 @@
-"""MCP results: what came of a call, dressed for each protocol version, and the answers that are the same for everybody.
+"""MCP results: what came of a call, in the form of each protocol version, and the answers that are the same for everybody.
 
-An error of a tool is a result too, in words that say what to do; it carries no structured content, since clients check that
+An error of a tool is a result too, in words that say what to do. It has no structured content: clients check that
 against the tool's output schema and would show their own complaint instead of ours.
 """
 
@@ -24,12 +24,19 @@ _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
 _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
 _TTL_MS = 3_600_000
-_ABOUT = "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, now and past."
+_ABOUT = (
+    "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, "
+    "now and past."
+)
 _INSTRUCTIONS = (
-    "Electricity market data of 25 grid zones in the US, Great Britain, Australia and continental Europe. Begin with list_zones, then "
-    "get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for the past; get_status tells how fresh the data "
-    "are. Times are Unix seconds UTC; ts is the start of an interval; a missing interval has no row. Prices are in local currency per MWh. "
-    "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail address gives a free key."
+    "Electricity market data of 25 grid zones in the US, Great Britain, Australia and continental Europe. Begin with "
+    "list_zones, then "
+    "get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for the past; get_status tells "
+    "how fresh the data "
+    "are. Times are Unix seconds UTC; ts is the start of an interval; a missing interval has no row. Prices are in "
+    "local currency per MWh. "
+    "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail "
+    "address gives a free key."
 )
 
 
@@ -70,18 +77,18 @@ class StaticResults:
             orjson.Fragment(orjson.dumps(server)),
         )
 
-    def initialized(self, ask: ToolRequest) -> bytes:
-        """The version asked for if it is a legacy one, else the newest of those: a modern one has no handshake. Raises Fault."""
-        wanted = ask.params.get("protocolVersion")
+    def initialized(self, request: ToolRequest) -> bytes:
+        """The requested version if it is a legacy one, else the newest of those. Raises RpcError."""
+        wanted = request.params.get("protocolVersion")
         if not isinstance(wanted, str):
             raise RpcError(INVALID_PARAMS, "params.protocolVersion is required")
         return self.initialize[wanted if wanted in LEGACY else LEGACY[0]]
 
-    def listed(self, ask: ToolRequest) -> bytes:
-        """The one page of tools. Raises Fault for a cursor, of which none was ever given out."""
-        if ask.params.get("cursor") is not None:
+    def listed(self, request: ToolRequest) -> bytes:
+        """The one page of tools. Raises RpcError for a cursor, of which none was ever given out."""
+        if request.params.get("cursor") is not None:
             raise RpcError(INVALID_PARAMS, "Unknown cursor: the list has one page")
-        return self.tools[ask.version]
+        return self.tools[request.version]
 
 
 def _server(settings: Settings, version: str) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def _server(settings: Settings, version: str) -> dict[str, Any]:
     return known
 
 
-def to_result(outcome: Outcome, version: str, fixed: StaticResults) -> bytes:
+def to_result(outcome: Outcome, version: str, static: StaticResults) -> bytes:
     """The result of tools/call in a protocol version."""
     content = [{"type": "text", "text": text} for text in outcome.texts]
     result: dict[str, Any] = {"content": content}
@@ -107,7 +114,7 @@ def to_result(outcome: Outcome, version: str, fixed: StaticResults) -> bytes:
     meta = dict(outcome.meta)
     if version == MODERN:
         result["resultType"] = "complete"
-        meta[_SERVER_KEY] = fixed.server
+        meta[_SERVER_KEY] = static.server
     if meta:
         result["_meta"] = meta
     return orjson.dumps(result)
@@ -120,8 +127,8 @@ def kept(outcome: Outcome, rows: int) -> Answer:
 
 def given_again(stored: Answer) -> Outcome:
     """The outcome that was kept, with its receipt."""
-    found = orjson.loads(stored.body)
-    return Outcome(tuple(found["texts"]), orjson.dumps(found["structured"]), _receipt(stored.headers))
+    outcome = orjson.loads(stored.body)
+    return Outcome(tuple(outcome["texts"]), orjson.dumps(outcome["structured"]), _receipt(stored.headers))
 
 
 def with_receipt(outcome: Outcome, headers: Headers) -> Outcome:
@@ -131,12 +138,14 @@ def with_receipt(outcome: Outcome, headers: Headers) -> Outcome:
 
 def with_offer(outcome: Outcome, offer: Refusal) -> Outcome:
     """A sample, with what the whole answer costs."""
-    told = _offered(offer)
-    return Outcome(outcome.texts, outcome.structured, {_OFFER: orjson.Fragment(told)} if told else {}, outcome.headers)
+    offered = _offered(offer)
+    return Outcome(
+        outcome.texts, outcome.structured, {_OFFER: orjson.Fragment(offered)} if offered else {}, outcome.headers
+    )
 
 
 def refused(refusal: Refusal, offer: Refusal | None = None) -> Outcome:
-    """A refusal in words. Where a payment would do, the offer comes first, as text: x402 clients read `content[0].text`."""
+    """A refusal in words; an offer comes before them, since x402 clients read `content[0].text`."""
     offered = _offered(offer or refusal)
     words = f"{refusal.title}: {refusal.detail}"
     return Outcome((offered, words) if offered else (words,), b"", _receipt(refusal.headers), refusal.headers)
@@ -144,11 +153,11 @@ def refused(refusal: Refusal, offer: Refusal | None = None) -> Outcome:
 
 def _offered(refusal: Refusal) -> str:
     """The x402 offer of a refusal as JSON, empty for none."""
-    found = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
-    return base64.b64decode(found).decode()
+    header = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
+    return base64.b64decode(header).decode()
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:
     """The receipt of a payment, out of the header of either x402 version."""
-    found = next((value for name, value in headers if name in _RECEIPT_HEADERS), None)
-    return {_RECEIPT: orjson.Fragment(base64.b64decode(found))} if found else {}
+    header = next((value for name, value in headers if name in _RECEIPT_HEADERS), None)
+    return {_RECEIPT: orjson.Fragment(base64.b64decode(header))} if header else {}

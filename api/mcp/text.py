@@ -1,6 +1,6 @@
-"""What the MCP tools say in words: the figures at a glance, times in ISO 8601, samples and stale figures named as such. Pure.
+"""The text of the MCP tools' results: figures with ISO 8601 times; samples and stale figures are marked. Pure.
 
-Hosts show models the text, the structured content, or both: whatever a reader must know to not be misled stands in both.
+Hosts show a model the text, the structured content, or both: each says by itself all that a reader must know.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ def brief(stated: Mapping[str, Any]) -> str:
 
 def snapshot(stated: Mapping[str, Any]) -> str:
     """One line a zone."""
-    told = {zone: member for zone, member in stated["zones"].items() if member["metrics"]}
-    lines = [f"Latest values of {len(told)} zones, put together at {iso(stated['generated'])}:"]
-    for zone, member in told.items():
+    carrying = {zone: member for zone, member in stated["zones"].items() if member["metrics"]}
+    lines = [f"Latest values of {len(carrying)} zones, put together at {iso(stated['generated'])}:"]
+    for zone, member in carrying.items():
         lines.append(
             f"{zone}: "
             + "; ".join(f"{name} {_value(value)} at {iso(value['ts'])}" for name, value in member["metrics"].items())
         )
-    silent = [zone for zone in stated["zones"] if zone not in told]
+    silent = [zone for zone in stated["zones"] if zone not in carrying]
     if silent:
         lines.append(f"No values: {', '.join(silent)}.")
-    return "\n".join([*lines, _terms(told.values())])
+    return "\n".join([*lines, _terms(carrying.values())])
 
 
 def history(page: Page) -> str:
@@ -107,7 +107,8 @@ def going_on(arguments: Mapping[str, int], limit: int) -> str:
 def sampled(base_url: str, kept: str) -> str:
     """That an answer is a sample, what a sample holds, and how to get more."""
     return (
-        f"SAMPLE: no API key was sent; this sample holds {kept}. For whole answers get a free key, POST {base_url}/v1/keys/signup with "
+        f"SAMPLE: no API key was sent; this sample holds {kept}. For whole answers get a free key, POST "
+        f"{base_url}/v1/keys/signup with "
         '{"email": "..."}, and send it as the header Authorization: Bearer <key>, or as the argument api_key.'
     )
 

@@ -1,4 +1,4 @@
-"""The six MCP tools as clients see them: names, descriptions, input and output schemas. What a call does is in `api.mcp.calls`."""
+"""The six MCP tools as clients see them: names, descriptions, input and output schemas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tool:
 
 
 def loose(schema: Any) -> Any:
-    """A schema without references and without bounds: clients keep it for an hour and refuse answers that outgrow it."""
+    """A schema without references and bounds: clients keep it for an hour and refuse answers that outgrow it."""
     if isinstance(schema, list):
         return [loose(member) for member in schema]
     if not isinstance(schema, dict):
@@ -65,7 +65,8 @@ def _history() -> Schema:
     rows = schema["properties"]["data"] | {"description": f"The rows, where there are at most {COLUMNAR_ABOVE}."}
     columns = {
         "type": "object",
-        "description": f"The rows where there are more than {COLUMNAR_ABOVE}, instead of data: an array of count values for each member "
+        "description": f"The rows where there are more than {COLUMNAR_ABOVE}, instead of data: an array of count "
+        "values for each member "
         "that differs between rows; ts and value always.",
         "properties": {
             "ts": {"type": "array", "items": loose(INSTANT)},
@@ -95,8 +96,10 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "list_zones",
             "List grid zones",
-            "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with id, name, time zone, "
-            "currency, source, licence and attribution; the text adds the metrics that each zone publishes. The ids are what the other "
+            "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with "
+            "id, name, time zone, "
+            "currency, source, licence and attribution; the text adds the metrics that each zone publishes. The ids "
+            "are what the other "
             "tools take as zone. Free, needs no key.",
             (),
             _answer("Zones"),
@@ -104,17 +107,22 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "get_status",
             "Check data freshness",
-            "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for never), the last error, a "
-            "state (ok, late, down, unknown) against the source's own schedule, and when the next reading is due. Free, needs no key.",
+            "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for "
+            "never), the last error, a "
+            "state (ok, late, down, unknown) against the source's own schedule, and when the next reading is due. "
+            "Free, needs no key.",
             (),
             _answer("Status"),
         ),
         Tool(
             "get_latest",
             "Get latest values of a zone",
-            "Returns the newest value of each metric that a zone publishes: price (local currency per MWh), demand (MW), interchange (MW, "
-            "+ is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB in %, US-CAISO in MW). Each value has its "
-            "unit, its interval's start ts (Unix seconds UTC) and length (resolution). get_zone_brief tells how unusual the values are, "
+            "Returns the newest value of each metric that a zone publishes: price (local currency per MWh), demand "
+            "(MW), interchange (MW, "
+            "+ is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB in %, US-CAISO in "
+            "MW). Each value has its "
+            "unit, its interval's start ts (Unix seconds UTC) and length (resolution). get_zone_brief tells how "
+            "unusual the values are, "
             "get_history a past window, get_map_snapshot all zones at once.",
             (takes.ZONE, takes.API_KEY),
             _answer("Latest"),
@@ -122,8 +130,10 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "get_zone_brief",
             "Get a zone's brief",
-            "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum over the trailing 30 "
-            "days, the change against 24 hours ago (rising, falling, flat), the generation mix where published, and a one-paragraph "
+            "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum "
+            "over the trailing 30 "
+            "days, the change against 24 hours ago (rising, falling, flat), the generation mix where published, and "
+            "a one-paragraph "
             "summary. Metrics without enough data are left out, with the reason in context_omitted.",
             (takes.ZONE, takes.API_KEY),
             _answer("Brief"),
@@ -131,10 +141,14 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "get_history",
             "Get a zone's history",
-            "Returns the stored rows of one metric of one zone in a window [start, end), by default the last 24 hours: ts (interval start, "
-            f"Unix seconds UTC), value, unit, resolution; generation and capacity also fuel. At most limit rows (default "
-            f"{takes.DEFAULT_ROWS}, at most {takes.MOST_ROWS}); where more exist, truncated is true and next holds the arguments that go "
-            f"on. Above {COLUMNAR_ABOVE} rows the answer is columnar. A missing interval has no row. interval gives hourly or daily means: "
+            "Returns the stored rows of one metric of one zone in a window [start, end), by default the last 24 "
+            "hours: ts (interval start, "
+            "Unix seconds UTC), value, unit, resolution; generation and capacity also fuel. At most limit rows "
+            "(default "
+            f"{takes.DEFAULT_ROWS}, at most {takes.MOST_ROWS}); where more exist, truncated is true and next holds "
+            "the arguments that go "
+            f"on. Above {COLUMNAR_ABOVE} rows the answer is columnar. A missing interval has no row. interval gives "
+            "hourly or daily means: "
             "days of 5-minute rows do not fit one answer.",
             (takes.ZONE, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER, takes.INTERVAL, takes.API_KEY),
             _history(),
@@ -142,7 +156,8 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "get_map_snapshot",
             "Get latest values of all zones",
-            "Returns the newest values of every zone in one answer, for comparing zones or drawing a map: the metrics of get_latest, each "
+            "Returns the newest values of every zone in one answer, for comparing zones or drawing a map: the "
+            "metrics of get_latest, each "
             "with unit, ts and resolution. Prices are in each zone's own currency. A sample holds the price alone.",
             (takes.API_KEY,),
             _answer("Snapshot"),

@@ -1,4 +1,4 @@
-"""`/openapi.json`: OpenAPI 3.1 from the tables of endpoints, parameters, schemas, problems and prices. Nothing is said here twice."""
+"""`/openapi.json`: OpenAPI 3.1 from the tables of endpoints, parameters, schemas, problems and prices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from api.access.prices import PRICES
 from api.endpoints import ENDPOINTS, Endpoint
 from api.http.parameters import Parameter
-from api.http.problems import KINDS, MEDIA
+from api.http.problem_kinds import KINDS
+from api.http.problems import MEDIA
 from api.openapi import schemas
 from api.series import formats
 from api.settings import Settings
@@ -17,7 +18,7 @@ VERSION = "1.0.0"
 Json = dict[str, Any]
 
 _DESCRIPTION = """\
-Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and continental Europe.
+Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and Europe.
 
 **Access.** The zone list, freshness and geography are free. Everything else takes one of three: a free API key (`POST
 /v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`), a payment per call (x402, USDC on Base), or
@@ -25,9 +26,9 @@ Real-time and historical electricity market data for 25 grid zones in the US, Gr
 
 **Times** are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval has no row.
 
-**Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs and counts nothing. A series'
-default window ends now, so its answer is another each second: give `start` and `end` where 304s matter. HEAD works wherever GET
-does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
+**Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs nothing. The
+default window of a series ends now, so its answer changes each second: give `start` and `end` where 304s matter. HEAD
+works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 
 **Elsewhere.** The same reads as tools for agents: MCP at `/mcp`. A map of all zones: `/`.
 
@@ -86,7 +87,7 @@ _TAGS = {
 
 
 def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
-    """The whole description. `examples` are answers of this service, by operationId and media type (`price text/csv`), or by status."""
+    """The whole description; `examples` by operationId and media type (`price text/csv`), or by status (`402`)."""
     paths: dict[str, Json] = {}
     for endpoint in ENDPOINTS.values():
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, examples)

@@ -1,4 +1,4 @@
-"""Examples for the description: answers that this very service gives at the moment, cut to a few rows. Made-up ones would lie."""
+"""Examples for the description: answers that this service gives at the moment, cut to a few rows."""
 
 from __future__ import annotations
 
@@ -10,61 +10,63 @@ import orjson
 from api.access import api_key
 from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX
 from api.access.values import Call
-from api.documents.catalogue import SERIES, Catalogue, NoCatalogue
+from api.documents import published
+from api.documents.catalogue import SERIES, Catalogue, NoCatalogue, zone_list
+from api.documents.status import status
 from api.endpoints import ENDPOINTS
+from api.endpoints.listing import listing
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.series import formats
 from api.series import query as reads
 from api.series.query import Page, Query
 from api.service import Service
-from api.views import catalogue, documents
 from warehouse import clock, layout
 from warehouse.clock import DAY
 from warehouse.errors import CallerError
 
 _ROWS = 2
 _DAYS = 7
-_SAMPLES = {"latest": documents.sample_latest, "brief": documents.sample_brief}
+_SAMPLES = {"latest": published.sample_latest, "brief": published.sample_brief}
 _NAMES = {"latest": layout.latest, "brief": layout.brief}
 _JSON = "application/json"
 _FEATURES = '"features":['
 
 
 def of(service: Service) -> dict[str, Any]:
-    """An example by operationId and media type (`price text/csv`), or by status (`402`), where there is anything to show."""
-    found = {**_documents(service), **_of_keys(service), "healthz": {"status": "ok"}}
+    """Examples by operationId and media type (`price text/csv`), or by status (`402`), where there is data."""
+    examples = {**_documents(service), **_of_keys(service), "healthz": {"status": "ok"}}
     try:
-        held = service.holdings
+        held = service.catalogue
     except NoCatalogue:
         held = None
     if held is not None:
-        found |= _of_catalogue(service, held)
-    shown = {f"{name} {_JSON}": example for name, example in found.items()}
+        examples |= _of_catalogue(service, held)
+    shown = {f"{name} {_JSON}": example for name, example in examples.items()}
     shown |= {f"{name} {MEDIA['geojson']}": example for name, example in _layers(service).items()}
     return shown | (_series(service) if held is not None else {}) | {"402": _offer(service)}
 
 
 def _documents(service: Service) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    examples: dict[str, Any] = {}
     for name in _NAMES:
         document = next(
             (d for zone in ENDPOINTS[name].zones if (d := service.documents.get(_NAMES[name](zone))) is not None), None
         )
         if document is not None:
-            found[name] = _SAMPLES[name](document.json)
+            examples[name] = _SAMPLES[name](document.json)
     snapshot = service.documents.get(layout.SNAPSHOT)
     if snapshot is not None:
-        whole = documents.sample_snapshot("price", snapshot.json)
-        found["snapshot"] = {**whole, "zones": _few(whole["zones"])}
-    return found
+        whole = published.sample_snapshot("price", snapshot.json)
+        examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
+    return examples
 
 
 def _of_catalogue(service: Service, held: Catalogue) -> dict[str, Any]:
-    status = catalogue.status(service.documents, held, clock.now())
-    whole = catalogue.catalogue(held, service.settings.base_url)
+    freshness = status(service.documents, held, clock.now())
+    whole = listing(held, service.settings.base_url)
     return {
-        "zones": {"zones": catalogue.zones(held)["zones"][:_ROWS]},
-        "status": {**status, "sources": status["sources"][:_ROWS]},
+        "zones": {"zones": zone_list(held)["zones"][:_ROWS]},
+        "status": {**freshness, "sources": freshness["sources"][:_ROWS]},
         "readyz": {"status": "ready", "catalogue": held.generated},
         "catalogue": {
             **whole,
@@ -79,7 +81,7 @@ def _few(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_keys(service: Service) -> dict[str, Any]:
-    """What a sign-up gives and what the new key is told then, but for the key itself: that is nobody's."""
+    """A sign-up and the usage of its key; the key itself is invalid."""
     now = service.gate.now
     quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)}
     return {
@@ -99,8 +101,8 @@ def _offer(service: Service) -> Any:
 
 
 def _layers(service: Service) -> dict[str, Any]:
-    """Of each layer its first feature, under both of its paths; a layer decoded whole would stay in a worker's memory."""
-    found: dict[str, Any] = {}
+    """Each layer's first feature, for both its paths; a layer decoded whole would stay in a worker's memory."""
+    examples: dict[str, Any] = {}
     for layer in PARAMETERS:
         low, only = layout.geo(layer, "geojson", "low"), layout.geo(layer, "geojson")
         document = service.documents.get(low) or service.documents.get(only)
@@ -108,22 +110,22 @@ def _layers(service: Service) -> dict[str, Any]:
             text = document.body.decode()
             head, opening, _ = text.partition(_FEATURES)
             first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
-            found[f"geo-{layer}"] = found[f"geo-{layer}-file"] = {
+            examples[f"geo-{layer}"] = examples[f"geo-{layer}-file"] = {
                 **orjson.loads(head + opening + "]}"),
                 "features": [first],
             }
-    return found
+    return examples
 
 
 def _series(service: Service) -> dict[str, Any]:
     """Of each series the newest rows of the first zone that has any."""
-    found: dict[str, Any] = {}
+    examples: dict[str, Any] = {}
     for name in SERIES:
         page = _page(service, name)
         if page is not None:
-            found[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page, service.rows).body)
-            found[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page, service.rows).body.decode()
-    return found
+            examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page, service.rows).body)
+            examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page, service.rows).body.decode()
+    return examples
 
 
 def _page(service: Service, name: str) -> Page | None:
@@ -131,7 +133,7 @@ def _page(service: Service, name: str) -> Page | None:
     for zone in ENDPOINTS[name].zones:
         query = Query(zone, SERIES[name], now - _DAYS * DAY, now, _ROWS, "desc")
         try:
-            page = reads.answer(service.reader, service.holdings, query)
+            page = reads.answer(service.reader, service.catalogue, query)
         except CallerError:
             continue
         if page.count:

@@ -1,4 +1,4 @@
-"""What answers look like, as JSON Schema (2020-12): the specification's fields, then ours. OpenAPI's components come from here."""
+"""What answers look like, as JSON Schema (2020-12): the components of the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -80,17 +80,17 @@ def _matches(name: str, media: str) -> bool:
 
 
 def negotiate(wanted: str | None, accept: str) -> str:
-    """The format of an answer: `?format=` first, then Accept, then JSON. Raises Problem 406 with the types there are."""
+    """The format of an answer: `?format=`, then Accept, then JSON. Raises Problem 406 that lists the media types."""
     if wanted is not None:
         if wanted in MEDIA:
             return wanted
         raise Problem("not-acceptable", f"format takes {', '.join(MEDIA)}.", members={"acceptable": [*MEDIA.values()]})
-    found = accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
-    if found is None:
+    media = accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
+    if media is None:
         raise Problem(
             "not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]}
         )
-    return _FORMAT_OF[found]
+    return _FORMAT_OF[media]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ Order = Literal["asc", "desc"]
 
 
 class Cursor(NamedTuple):
-    """The first row left out, by what orders rows: it need not exist any more when the next page is asked for."""
+    """The sort key of the first row left out; the row itself need not exist any more at the next request."""
 
     order: Order
     ts: int
@@ -34,21 +34,21 @@ class Cursor(NamedTuple):
     def from_text(cls, text: str) -> Cursor:
         """Raises ValueError for anything that `to_text` did not write."""
         try:
-            found = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+            parts = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         except (binascii.Error, orjson.JSONDecodeError, ValueError):
-            found = None
-        if not isinstance(found, list) or [type(part) for part in found] != [str, int, str, str, str]:
+            parts = None
+        if not isinstance(parts, list) or [type(part) for part in parts] != [str, int, str, str, str]:
             raise ValueError("is not a cursor of this service")
-        cursor = cls(*found)
+        cursor = cls(*parts)
         if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts <= LAST_INSTANT:
             raise ValueError("is not a cursor of this service")
         return cursor
 
 
 class RowSlice(NamedTuple):
-    """Rows `first` up to `last` of a stretch, which itself stays whole so that its encoding can be kept."""
+    """Rows `first` up to `last` of a columns, which itself stays whole so that its encoding can be kept."""
 
-    stretch: RowColumns
+    columns: RowColumns
     first: int
     last: int
 
@@ -58,7 +58,7 @@ class RowSlice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The rows of one page, in pieces in the order asked for, and where the next page begins."""
+    """The rows of one page, in pieces in the query's order, and where the next page begins."""
 
     pieces: tuple[RowSlice, ...]
     following: Cursor | None
@@ -68,41 +68,41 @@ class Cut:
         return sum(map(len, self.pieces))
 
 
-def cut(stretches: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
-    """The first `limit` rows of a window, from `cursor` on; stretches come in the direction of `order`, each ascending.
+def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
+    """The first `limit` rows of a window, from `cursor` on; months come in the direction of `order`, each ascending.
 
-    Stops asking for stretches as soon as the page is full and one row more was seen.
+    Stops asking for months as soon as the page is full and one row more was seen.
     """
     pieces: list[RowSlice] = []
     left = limit
-    for stretch in stretches:
-        first, last = stretch.between(window)
+    for columns in months:
+        first, last = columns.between(window)
         if cursor is not None:
-            first, last = _from(cursor, stretch, first, last)
+            first, last = _from(cursor, columns, first, last)
         if first >= last:
             continue
         taken = min(left, last - first)
-        piece = RowSlice(stretch, first, first + taken) if order == "asc" else RowSlice(stretch, last - taken, last)
+        piece = RowSlice(columns, first, first + taken) if order == "asc" else RowSlice(columns, last - taken, last)
         if taken:
             pieces.append(piece)
             left -= taken
         if taken < last - first:
-            return Cut(tuple(pieces), _cursor(order, stretch, piece.last if order == "asc" else piece.first - 1))
+            return Cut(tuple(pieces), _cursor(order, columns, piece.last if order == "asc" else piece.first - 1))
     return Cut(tuple(pieces), None)
 
 
-def _cursor(order: Order, stretch: RowColumns, row: int) -> Cursor:
-    return Cursor(order, int(stretch.ts[row]), *_lane(stretch.labels[stretch.label[row]]))
+def _cursor(order: Order, columns: RowColumns, row: int) -> Cursor:
+    return Cursor(order, int(columns.ts[row]), *_identity(columns.labels[columns.label[row]]))
 
 
-def _lane(label: RowLabels) -> tuple[str, str, str]:
+def _identity(label: RowLabels) -> tuple[str, str, str]:
     return label.fuel or "", label.counterparty or "", label.link or ""
 
 
-def _from(cursor: Cursor, stretch: RowColumns, first: int, last: int) -> tuple[int, int]:
+def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[int, int]:
     """The part of `first`..`last` that a cursor has not passed yet, the cursor's own row included."""
-    begin, end = stretch.between(Window(cursor.ts, cursor.ts + 1))
-    lanes = [_lane(stretch.labels[code]) for code in stretch.label[begin:end]]
+    begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
+    identities = [_identity(columns.labels[code]) for code in columns.label[begin:end]]
     if cursor.order == "asc":
-        return max(first, begin + sum(lane < cursor[2:] for lane in lanes)), last
-    return first, min(last, begin + sum(lane <= cursor[2:] for lane in lanes))
+        return max(first, begin + sum(identity < cursor[2:] for identity in identities)), last
+    return first, min(last, begin + sum(identity <= cursor[2:] for identity in identities))

@@ -65,12 +65,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A query's stored series, and the files that its window touches: enough to tell whether an answer is still fresh."""
+    """A query's stored series and the files that its window touches: enough for a validator."""
 
     query: Query
     stored: str
     files: tuple[MonthFile, ...]
-    holdings: Catalogue
+    catalogue: Catalogue
 
     @property
     def identities(self) -> tuple[Identity, ...]:
@@ -94,8 +94,8 @@ class Page:
 
     @property
     def rows(self) -> RowColumns:
-        """All rows as one stretch, in the order asked for."""
-        parts = [piece.stretch.take(slice(piece.first, piece.last)) for piece in self.pieces]
+        """All rows as one `RowColumns`, in the query's order."""
+        parts = [piece.columns.take(slice(piece.first, piece.last)) for piece in self.pieces]
         if self.query.order == "desc":
             parts = [part.take(slice(None, None, -1)) for part in parts]
         return joined(parts)
@@ -110,10 +110,10 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
     return start, end
 
 
-def find(reader: Reader, holdings: Catalogue, query: Query) -> Plan:
+def find(reader: Reader, catalogue: Catalogue, query: Query) -> Plan:
     """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
-    stored = stored_metric(holdings, query.zone, query.metric, query.day_ahead)
-    return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), holdings)
+    stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
+    return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue)
 
 
 def _reach(query: Query) -> Window:
@@ -123,39 +123,39 @@ def _reach(query: Query) -> Window:
     return Window(max(0, query.start - before), min(query.end + after, clock.LAST_INSTANT + 1))
 
 
-def page(reader: Reader, found: Plan) -> Page:
+def page(reader: Reader, plan: Plan) -> Page:
     """The rows of a query. Raises StorageError; Moved where a file was replaced meanwhile: find again."""
-    query = found.query
+    query = plan.query
     window = Window(0 if query.metric is Metric.CAPACITY else query.start, query.end)
     start, end = query.start, query.end
     narrowed = None
     if query.sample:
-        narrowed = cut(_stretches(reader, found, "desc"), window, "desc", SAMPLE_ROWS)
-        kept = joined(piece.stretch.take(slice(piece.first, piece.last)) for piece in reversed(narrowed.pieces))
+        narrowed = cut(_parts(reader, plan, "desc"), window, "desc", SAMPLE_ROWS)
+        kept = joined(piece.columns.take(slice(piece.first, piece.last)) for piece in reversed(narrowed.pieces))
         made = cut([kept], window, query.order, query.limit, query.cursor)
         if narrowed.following is not None:
             start = int(kept.ts[0])
     else:
-        made = cut(_stretches(reader, found, query.order), window, query.order, query.limit, query.cursor)
+        made = cut(_parts(reader, plan, query.order), window, query.order, query.limit, query.cursor)
     start, end = _effective(query, made, start, end)
-    sources = _sources(reader, found, made, window)
-    terms = found.holdings.terms(query.zone, found.stored, frozenset(sources))
+    sources = _sources(reader, plan, made, window)
+    terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
     return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms)
 
 
-def answer(reader: Reader, holdings: Catalogue, query: Query) -> Page:
+def answer(reader: Reader, catalogue: Catalogue, query: Query) -> Page:
     """A query's page, found again where a writer came between."""
     while True:
         try:
-            return page(reader, find(reader, holdings, query))
+            return page(reader, find(reader, catalogue, query))
         except FileReplaced:
             continue
 
 
 def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]:
-    """The window that the rows given fill: API.md section 2."""
-    first = min((int(piece.stretch.ts[piece.first]) for piece in made.pieces), default=start)
+    """The window that the rows given fill: `start` or `end` moves to the first row left out."""
+    first = min((int(piece.columns.ts[piece.first]) for piece in made.pieces), default=start)
     if query.metric is Metric.CAPACITY:
         start = min(start, first)
     if query.order == "asc":
@@ -167,19 +167,19 @@ def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]
     return first if made.following else start, end
 
 
-def _stretches(reader: Reader, found: Plan, order: Order) -> Iterator[RowColumns]:
+def _parts(reader: Reader, plan: Plan, order: Order) -> Iterator[RowColumns]:
     """The rows of each file, one after the other in the direction of `order`, as the question wants them."""
-    query = found.query
+    query = plan.query
     if query.interval is not None:
-        yield from _means(reader, found, query.interval, order)
+        yield from _means(reader, plan, query.interval, order)
         return
-    yield from _plain(reader, found, order)
+    yield from _plain(reader, plan, order)
 
 
-def _plain(reader: Reader, found: Plan, order: Order) -> Iterator[RowColumns]:
-    query = found.query
-    for file in _directed(found.files, order):
-        rows = _allowed(_read(reader, found, file), found.holdings)
+def _plain(reader: Reader, plan: Plan, order: Order) -> Iterator[RowColumns]:
+    query = plan.query
+    for file in _directed(plan.files, order):
+        rows = _allowed(_read(reader, plan, file), plan.catalogue)
         yield _of_years(rows, query.start) if query.metric is Metric.CAPACITY else rows
 
 
@@ -191,18 +191,18 @@ def _side(query: Query) -> MonthFileSide:
     return "borders" if query.borders else "net"
 
 
-def _read(reader: Reader, found: Plan, file: MonthFile) -> RowColumns:
-    query = found.query
+def _read(reader: Reader, plan: Plan, file: MonthFile) -> RowColumns:
+    query = plan.query
     if query.as_of is None:
         return reader.rows(file, _side(query))
-    return reader.known(file, query.as_of, found.holdings.ranks)[_side(query)]
+    return reader.known(file, query.as_of, plan.catalogue.ranks)[_side(query)]
 
 
-def _allowed(rows: RowColumns, holdings: Catalogue) -> RowColumns:
-    """Without rows of withheld feeds: a month folded while they were allowed may still serve them until it is rebuilt."""
-    if holdings.withheld.isdisjoint(label.feed for label in rows.labels):
+def _allowed(rows: RowColumns, catalogue: Catalogue) -> RowColumns:
+    """Drops rows of withheld feeds, which an older month file may still hold until it is rebuilt."""
+    if catalogue.withheld.isdisjoint(label.feed for label in rows.labels):
         return rows
-    allowed = np.array([label.feed not in holdings.withheld for label in rows.labels])
+    allowed = np.array([label.feed not in catalogue.withheld for label in rows.labels])
     return rows.take(allowed[rows.label])
 
 
@@ -216,9 +216,9 @@ def _of_years(rows: RowColumns, start: int) -> RowColumns:
     return rows.take(np.array(ends) > start)
 
 
-def _means(reader: Reader, found: Plan, interval: Interval, order: Order) -> Iterator[RowColumns]:
-    query, tz = found.query, ZONES[found.query.zone].tz
-    held = [clock.month_window(file.month) for file in found.files]
+def _means(reader: Reader, plan: Plan, interval: Interval, order: Order) -> Iterator[RowColumns]:
+    query, tz = plan.query, ZONES[plan.query.zone].tz
+    held = [clock.month_window(file.month) for file in plan.files]
     if not held:
         return
     spans = {span for month in held for span in chunks(month, interval, tz)}
@@ -227,30 +227,30 @@ def _means(reader: Reader, found: Plan, interval: Interval, order: Order) -> Ite
             continue
         parts = [
             file
-            for file, month in zip(found.files, held, strict=True)
+            for file, month in zip(plan.files, held, strict=True)
             if month.start < span.end and span.start < month.end
         ]
-        yield means(joined(_allowed(_read(reader, found, file), found.holdings) for file in parts), span, interval, tz)
+        yield means(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in parts), span, interval, tz)
 
 
-def _sources(reader: Reader, found: Plan, made: Cut, window: Window) -> tuple[str, ...]:
+def _sources(reader: Reader, plan: Plan, made: Cut, window: Window) -> tuple[str, ...]:
     """Whose rows lie in the window, whatever page of it is given; a sample is all of its window."""
-    query = found.query
+    query = plan.query
     codes: set[str] = set()
     if query.sample:
         for piece in made.pieces:
-            codes |= _named(piece.stretch, piece.first, piece.last)
+            codes |= _named(piece.columns, piece.first, piece.last)
     elif query.as_of is not None or query.metric is Metric.CAPACITY:
-        for rows in _plain(reader, found, "asc"):
+        for rows in _plain(reader, plan, "asc"):
             codes |= _named(rows, *rows.between(window))
     else:
-        for place, file in enumerate(found.files):
-            if 0 < place < len(found.files) - 1:
+        for place, file in enumerate(plan.files):
+            if 0 < place < len(plan.files) - 1:
                 codes |= reader.sources(file)[_side(query)]
             else:
-                rows = _allowed(reader.rows(file, _side(query)), found.holdings)
+                rows = _allowed(reader.rows(file, _side(query)), plan.catalogue)
                 codes |= _named(rows, *rows.between(window))
-    return tuple(code for code, source in found.holdings.sources.items() if code in codes and not source["withheld"])
+    return tuple(code for code, source in plan.catalogue.sources.items() if code in codes and not source["withheld"])
 
 
 def _named(rows: RowColumns, first: int, last: int) -> set[str]:

@@ -1,4 +1,4 @@
-"""A page of rows as JSON text, written from columns in blocks of a month file that are kept: no row ever becomes a dict."""
+"""A page of rows as JSON text, written from columns in blocks that are kept; no row becomes a dict."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Block(NamedTuple):
 
 
 class JsonRows:
-    """Blocks of month files are kept within a bound of bytes; other rows are written when asked for."""
+    """Blocks of month files are kept within a bound of bytes; other rows are written anew."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._memory = LruCache(limit_bytes)
@@ -52,14 +52,14 @@ class JsonRows:
     def _piece(self, page: Page, piece: RowSlice) -> list[bytes]:
         shape = Shape.of(page)
         backwards = page.query.order == "desc"
-        if piece.stretch.origin is None:
-            made = _written(piece.stretch.take(slice(piece.first, piece.last)), shape)
+        if piece.columns.origin is None:
+            made = _written(piece.columns.take(slice(piece.first, piece.last)), shape)
             return [_reversed(made, 0, len(piece))] if backwards else [made.text]
         texts = []
         for number in range(piece.first // _BLOCK, (piece.last - 1) // _BLOCK + 1):
             begin = number * _BLOCK
             block = self._memory.get(
-                (piece.stretch.origin, shape, number), partial(_block, piece.stretch, shape, begin)
+                (piece.columns.origin, shape, number), partial(_block, piece.columns, shape, begin)
             )
             first, last = max(piece.first - begin, 0), min(piece.last - begin, len(block.starts) - 1)
             texts.append(

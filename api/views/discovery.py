@@ -1,4 +1,4 @@
-"""How programs and people find out what this service is: OpenAPI, llms.txt, agents.txt, .well-known, robots.txt, reference pages.
+"""The views of what describes this service: OpenAPI, llms.txt, agents.txt, .well-known, robots.txt, reference pages.
 
 Every text follows from the tables of endpoints, prices and problems.
 """
@@ -18,7 +18,8 @@ from api.access.x402 import requirements
 from api.documents.cache import Document
 from api.endpoints import ENDPOINTS, Endpoint
 from api.http import responses
-from api.http.problems import KINDS, Problem
+from api.http.problem_kinds import KINDS
+from api.http.problems import Problem
 from api.openapi import document as openapi
 from api.openapi import examples
 from api.service import Service
@@ -29,8 +30,10 @@ from warehouse.zones import ZONES
 
 _TITLE = "Electricity Market Data Service"
 _ABOUT = (
-    "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and continental "
-    "Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, and a brief that ranks "
+    "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and "
+    "continental "
+    "Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, and a brief "
+    "that ranks "
     "the present against each zone's last 30 days."
 )
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
@@ -89,7 +92,7 @@ def _kept(
         def written(held: Document) -> Document:
             return Document(name, make().encode(), held.identity)
 
-        kept = service.holdings.document.derive(name, written)
+        kept = service.catalogue.document.derive(name, written)
         return responses.document(request, kept, media, [*responses.caching(entry.method), *(headers or [])]), 1
 
     return lambda: service.guarded("", answer)
@@ -110,10 +113,10 @@ def description(service: Service) -> dict[str, Any]:
 
 
 def _problem_page(service: Service, kind: str) -> Response:
-    found = KINDS.get(kind)
-    if found is None:
+    problem = KINDS.get(kind)
+    if problem is None:
         raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
-    return _view(service, lambda: render_template("problem.html", kind=found, kinds=KINDS.values()), _HTML, _PAGE)()
+    return _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)()
 
 
 def example_path(endpoint: Endpoint) -> str:
@@ -134,11 +137,14 @@ def llms(settings: Settings) -> str:
         "",
         f"> {_ABOUT}",
         "",
-        "Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a missing interval has no "
+        "Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a "
+        "missing interval has no "
         "row. Every answer carries its licence and attribution.",
         "",
-        "Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to /v1/keys/signup for a free "
-        "key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call without credentials, "
+        "Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to "
+        "/v1/keys/signup for a free "
+        "key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call "
+        "without credentials, "
         "read the 402.",
         "",
         f"Zones: {', '.join(ZONES)}.",
@@ -162,9 +168,10 @@ def llms(settings: Settings) -> str:
 
 def _listed(base: str, endpoint: Endpoint) -> str:
     price = f" {PRICES[endpoint.id].usd} USD a call." if endpoint.paid else ""
-    asked = f" Query: {', '.join(endpoint.parameters)}." if endpoint.parameters else ""
+    query = f" Query: {', '.join(endpoint.parameters)}." if endpoint.parameters else ""
     method = "" if endpoint.method == "GET" else f"{endpoint.method} "
-    return f"- [{endpoint.summary}]({base}{example_path(endpoint)}): {method}{endpoint.path}. {endpoint.description}{asked}{price}"
+    link = f"[{endpoint.summary}]({base}{example_path(endpoint)})"
+    return f"- {link}: {method}{endpoint.path}. {endpoint.description}{query}{price}"
 
 
 def agents(settings: Settings) -> str:
@@ -184,7 +191,8 @@ def agents(settings: Settings) -> str:
             "Access: Authorization: Bearer <key>, or x402 payment, or sample=true",
             f"Payments: {base}/.well-known/x402.json",
             *paid,
-            "Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429",
+            "Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a "
+            "429",
             "",
         ]
     )
@@ -210,11 +218,12 @@ def security(settings: Settings) -> str:
     if "@" in contact and not contact.startswith(("mailto:", "http")):
         contact = f"mailto:{contact}"
     expires = clock.iso((clock.now() // DAY + 180) * DAY)
-    return f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nCanonical: {settings.base_url}/.well-known/security.txt\n"
+    canonical = f"{settings.base_url}/.well-known/security.txt"
+    return f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nCanonical: {canonical}\n"
 
 
 def payable(settings: Settings) -> dict[str, Any]:
-    """Both well-known x402 documents in one: bare addresses for older crawlers, items with requirements for newer ones."""
+    """The body of both well-known x402 documents: addresses for older crawlers, requirements for newer ones."""
     paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
     return {
         "version": 1,

@@ -19,7 +19,7 @@ from api.documents.cache import Document, DocumentCache
 from api.geo.filters import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS
 from api.geo.slices import CUTS
-from api.http import parameters, problems, responses
+from api.http import parameters, problem_responses, responses
 from api.http.guard import guard
 from api.http.problems import Problem
 from api.series.formats import accepted
@@ -74,7 +74,7 @@ def _view(gate: Gate, documents: DocumentCache, layer: str, suffixed: bool) -> R
         request,
         "",
         lambda _entry: answer(request, documents, selection),
-        partial(problems.refused, gate.settings.base_url),
+        partial(problem_responses.refused, gate.settings.base_url),
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether this process runs and can read its warehouse, and what it counted. How fresh the figures are is `/v1/status`' business."""
+"""Whether this process runs and can read its warehouse, and its counts. How fresh figures are, `/v1/status` says."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
         return Response(b'{"status":"ok"}', 200, _NEVER_KEPT, content_type=_JSON)
 
     def readyz() -> Response:
-        holdings = service.holdings
+        catalogue = service.catalogue
         return Response(
-            orjson.dumps({"status": "ready", "catalogue": holdings.generated}), 200, _NEVER_KEPT, content_type=_JSON
+            orjson.dumps({"status": "ready", "catalogue": catalogue.generated}), 200, _NEVER_KEPT, content_type=_JSON
         )
 
     def counts() -> Response:

@@ -14,8 +14,8 @@ from api.access.accounts.tables import AccountsUnavailable
 from api.access.client_address import client_address, client_unit
 from api.access.gate import Gate
 from api.access.values import Call
-from api.endpoints import SAMPLE
-from api.http import parameters, problems, request_body
+from api.endpoints.query_parameters import SAMPLE
+from api.http import parameters, problem_responses, request_body
 from api.http.guard import guard
 from api.http.problems import ParameterFault, Problem
 
@@ -29,7 +29,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 def blueprint(gate: Gate) -> Blueprint:
     """`POST /v1/keys/signup`, `GET /v1/usage`, `DELETE /v1/keys/current`."""
     routes = Blueprint("keys", __name__)
-    refuse = partial(problems.refused, gate.settings.base_url)
+    refuse = partial(problem_responses.refused, gate.settings.base_url)
 
     @routes.before_request
     def known() -> None:

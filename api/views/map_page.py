@@ -30,7 +30,6 @@ _HTML_HEADERS = [
     ("Cache-Control", "public, no-cache"),
     ("Vary", "Accept-Encoding"),
     ("Content-Security-Policy", _POLICY),
-    ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "same-origin"),
 ]
 
@@ -54,7 +53,7 @@ def blueprint() -> Blueprint:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
-        headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding"), ("X-Content-Type-Options", "nosniff")]
+        headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
         return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
 
     return routes

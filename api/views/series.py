@@ -1,4 +1,4 @@
-"""The six series paths: a request becomes a query, a page becomes an answer. What rows there are, `api.series.query` finds."""
+"""The views of the six series paths: a request becomes a query, a page of rows becomes an answer."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ VERSION = "1"
 
 def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tuple[Query, str | None]:
     """The query that a request states, and the format it names. Raises Problem."""
-    found = parameters.values(ENDPOINTS[name].parameters, given)
+    values = parameters.values(ENDPOINTS[name].parameters, given)
     try:
-        start, end = reads.window_of(found["start"], found["end"], now)
+        start, end = reads.window_of(values["start"], values["end"], now)
     except BadWindow as fault:
         raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
-    cursor = found["cursor"]
-    if cursor is not None and cursor.order != found["order"]:
+    cursor = values["cursor"]
+    if cursor is not None and cursor.order != values["order"]:
         raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
     if cursor is not None and not (start <= cursor.ts < end or (cursor.ts < end and SERIES[name] is Metric.CAPACITY)):
         raise parameters.invalid(
@@ -54,16 +54,16 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
         SERIES[name],
         start,
         end,
-        found["limit"],
-        found["order"],
-        found.get("by") is not None,
-        found.get("market") is not None,
-        found.get("interval"),
-        found["as_of"],
+        values["limit"],
+        values["order"],
+        values.get("by") is not None,
+        values.get("market") is not None,
+        values.get("interval"),
+        values["as_of"],
         cursor,
-        found["sample"],
+        values["sample"],
     )
-    return query, found["format"]
+    return query, values["format"]
 
 
 def view(service: Service, name: str) -> Callable[[str], Response]:
@@ -71,10 +71,16 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
 
     def series(zone: str) -> Response:
         shown = request.environ.get
-        asked = (name, zone, shown("QUERY_STRING", ""), shown("HTTP_ACCEPT", ""), shown("HTTP_ACCEPT_ENCODING", ""))
+        request_key = (
+            name,
+            zone,
+            shown("QUERY_STRING", ""),
+            shown("HTTP_ACCEPT", ""),
+            shown("HTTP_ACCEPT_ENCODING", ""),
+        )
         find = partial(_understood, service, name, zone)
-        question = service.questions.get(asked, find) if sum(map(len, asked)) < _SHORT else find()
-        return service.guarded(name, partial(_answer, service, asked, question))
+        question = service.questions.get(request_key, find) if sum(map(len, request_key)) < _SHORT else find()
+        return service.guarded(name, partial(_answer, service, request_key, question))
 
     return series
 
@@ -82,39 +88,39 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
 class _Question(NamedTuple):
     """A request as it was understood: where its rows lie, the format, and the validator of its answer."""
 
-    found: Plan
+    plan: Plan
     format: str
     validator: responses.Validator
 
 
 def _understood(service: Service, name: str, zone: str) -> _Question:
     stored_metric(
-        service.holdings, zone, SERIES[name], day_ahead=False
-    )  # a path that leads nowhere comes before what it is asked
+        service.catalogue, zone, SERIES[name], day_ahead=False
+    )  # a path that leads nowhere comes before its parameters
     query, wanted = query_of(zone, name, request.args, clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
-    return _question(service, reads.find(service.reader, service.holdings, query), format_)
+    return _question(service, reads.find(service.reader, service.catalogue, query), format_)
 
 
-def _question(service: Service, found: Plan, format_: str) -> _Question:
-    histories = service.reader.histories(found.files) if found.query.as_of is not None else ()
-    parts = (VERSION, found.query.stated, format_, found.holdings.document.identity, found.identities, histories)
-    return _Question(found, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
+def _question(service: Service, plan: Plan, format_: str) -> _Question:
+    histories = service.reader.histories(plan.files) if plan.query.as_of is not None else ()
+    parts = (VERSION, plan.query.stated, format_, plan.catalogue.document.identity, plan.identities, histories)
+    return _Question(plan, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
 
 
-def _answer(service: Service, asked: Hashable, question: _Question, entry: Grant) -> tuple[Response, int]:
-    headers = [*responses.caching(entry.method), *responses.marks(question.found.holdings.simulated)]
+def _answer(service: Service, request_key: Hashable, question: _Question, entry: Grant) -> tuple[Response, int]:
+    headers = [*responses.caching(entry.method), *responses.marks(question.plan.catalogue.simulated)]
     while True:
-        found, format_, validator = question
+        plan, format_, validator = question
         if responses.matches(request, validator.tag):
             return validator.unchanged(headers), 0
         try:
             made = service.answers.get(validator.tag, partial(_made, service, question))
             break
         except FileReplaced:
-            service.questions.forget(asked)
-            question = _question(service, reads.find(service.reader, service.holdings, found.query), format_)
-    link = _link(service, found.query, made.following)
+            service.questions.forget(request_key)
+            question = _question(service, reads.find(service.reader, service.catalogue, plan.query), format_)
+    link = _link(service, plan.query, made.following)
     return validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link]), made.rows
 
 
@@ -128,17 +134,17 @@ class _Made(NamedTuple):
 
 
 def _made(service: Service, question: _Question) -> tuple[_Made, int]:
-    page = reads.page(service.reader, question.found)
+    page = reads.page(service.reader, question.plan)
     encoded = formats.encode(question.format, page, service.rows)
     sent = question.validator.coded(encoded.body)
     return _Made(sent, encoded.headers, page.count, page.following), len(sent) + 1000
 
 
 def _link(service: Service, query: Query, following: Cursor | None) -> responses.Headers:
-    """Where the next page is, as this request asked: the same window, its instants written out, since a default `end` moves on."""
+    """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
     if following is None:
         return []
-    asked: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
-    asked |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
-    asked["cursor"] = following.to_text()
-    return [("Link", f'<{service.settings.base_url}{request.path}?{urlencode(asked)}>; rel="next"')]
+    arguments: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
+    arguments |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
+    arguments["cursor"] = following.to_text()
+    return [("Link", f'<{service.settings.base_url}{request.path}?{urlencode(arguments)}>; rel="next"')]

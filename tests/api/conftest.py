@@ -1,4 +1,4 @@
-"""Small warehouses for the API's tests: three sources of the tests' own, rows folded into a fresh folder, a catalogue, an app."""
+"""Small warehouses for the API's tests: three test sources, rows folded into a fresh folder, a catalogue, an app."""
 
 from __future__ import annotations
 

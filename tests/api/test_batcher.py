@@ -1,4 +1,4 @@
-"""Questions of many threads answered in one go: each gets its own answer, a fault reaches all of one go and nobody else."""
+"""Calls of many threads answered in one batch: each gets its own answer, a fault reaches one batch alone."""
 
 from __future__ import annotations
 

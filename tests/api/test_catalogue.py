@@ -88,7 +88,7 @@ def test_a_zone_is_as_badly_off_as_its_worst_metric(market: Any) -> None:
 
 
 def with_daily_feed(market: Any) -> None:
-    """Publishes the catalogue with a slow carrier of AU-SA's demand beside `north.grid`: the whole day, on the day after."""
+    """Publishes the catalogue with a slow feed of AU-SA's demand: the whole day, on the day after."""
     north = market.sources["north"]
     grid = next(f for f in north.feeds if f.id == "north.grid")
     out = Publication(daily_at=dt.time(0, 15), day_offset=1, grace_minutes=18 * 60)

@@ -1,4 +1,4 @@
-"""CSV, Parquet and Arrow hold the rows of the JSON, in its order, read by pandas, pyarrow and DuckDB; and which one is given."""
+"""CSV, Parquet and Arrow hold the rows of the JSON in its order, read by pandas, pyarrow and DuckDB."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from api.documents.cache import DocumentCache
 from api.geo.filters import GeoLayer
 from api.geo.parameters import FORMATS, PARAMETERS
 from api.geo.slices import FlatGeobuf
-from api.http import problems
+from api.http import problem_responses
 from api.settings import Settings
 from api.views import geo
 from assets.documents import geo_layers
@@ -43,7 +43,7 @@ VERTICES = np.concatenate([shapely.get_coordinates(frame.geometry.values) for fr
 
 def app_of(home: Path, gate: Gate) -> Flask:
     app = Flask(__name__)
-    problems.register(app, gate.settings.base_url)
+    problem_responses.register(app, gate.settings.base_url)
     app.register_blueprint(geo.blueprint(gate, DocumentCache(Folder(home))))
     return app
 

@@ -1,4 +1,4 @@
-"""HTTP as such: HEAD, conditional requests, content codings, caching, CORS, request ids, bounds, the log and the counts."""
+"""HTTP itself: HEAD, conditional requests, content codings, caching, CORS, request ids, bounds, log and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description says what is: every route and parameter, real examples, no lint, a page that needs nothing from elsewhere."""
+"""The description is true and complete: every route and parameter, real examples, no lint, a page without scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from api.access.prices import PRICES
 from api.endpoints import ENDPOINTS
-from api.http.problems import KINDS
+from api.http.problem_kinds import KINDS
 from assets.documents.publish import publish
 
 NODE = Path(__file__).resolve().parents[1] / "node"

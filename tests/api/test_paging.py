@@ -1,4 +1,4 @@
-"""Pages of any size, in both orders, are the whole window and nothing twice: clock changes, mixed resolutions, month edges."""
+"""Pages of any size, in both orders, are the whole window and nothing twice: clock changes, mixed resolutions."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
             revised.add("GB", "interchange", edge + step * 300, 0.25, "MW", "5m", counterparty="FR", link="a")
     fold(storage, "fine.all", revised, {}, ranks, 2)
     sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
-    holdings = Catalogue(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
-    return Reader(storage, 10_000_000), holdings
+    catalogue = Catalogue(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
+    return Reader(storage, 10_000_000), catalogue
 
 
 queries = st.builds(
@@ -167,10 +167,10 @@ def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> Non
     heap.extend(SeriesKey("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
     fold(storage, "fine.all", heap, {}, {"fine.all": 1}, 1)
     reader = Reader(storage, 1_000_000)
-    stretch = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
+    columns = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
     for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):
-        made = cut([stretch], Window(0, 900), order, 10, Cursor(order, 450 if order == "desc" else 150, "", "", ""))  # type: ignore[arg-type]
-        values = [float(v) for piece in made.pieces for v in piece.stretch.value[piece.first : piece.last]]
+        made = cut([columns], Window(0, 900), order, 10, Cursor(order, 450 if order == "desc" else 150, "", "", ""))  # type: ignore[arg-type]
+        values = [float(v) for piece in made.pieces for v in piece.columns.value[piece.first : piece.last]]
         assert (values if order == "asc" else values[::-1]) == left
 
 

@@ -1,4 +1,4 @@
-"""schemathesis over the whole description, once as a stranger and once with a key: all phases, 200 examples an operation.
+"""schemathesis over the whole description, without and with a key: all phases, 200 examples an operation.
 
 What counts as right beyond the defaults stands in schemathesis.toml at the root.
 """

@@ -1,4 +1,4 @@
-"""gunicorn as configured: ready soon, reloaded and stopped under load without a lost request, counts of all workers together."""
+"""gunicorn as configured: ready soon, reloaded and stopped under load without a lost request, counts of all workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official conformance suite, every scenario that it has for each protocol version. What cannot apply: `baseline.yml`."""
+"""The official conformance suite for each protocol version; `baseline.yml` lists what cannot apply."""
 
 from __future__ import annotations
 

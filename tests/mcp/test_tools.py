@@ -1,4 +1,4 @@
-"""The six tools: what hosts accept of their schemas, that answers are REST's own and true to those schemas, what the texts say."""
+"""The six tools: schemas that hosts accept, answers equal to REST and true to the schemas, texts that suffice."""
 
 from __future__ import annotations
 
@@ -411,8 +411,8 @@ def test_figures_in_the_text_are_those_of_the_answer(keyed: Any) -> None:
     history = keyed.call("get_history", zone="GB", metric="demand", limit=1000, order="desc")["content"][0]["text"]
     assert "288 rows in [2026-03-29T12:10:00Z, 2026-03-30T12:10:00Z)" in history
     assert (
-        "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at 2026-03-30T12:05:00Z"
-        in history
+        "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at "
+        "2026-03-30T12:05:00Z" in history
     )
     brief = keyed.call("get_zone_brief", zone="GB")
     assert brief["structuredContent"]["summary"] in brief["content"][0]["text"]

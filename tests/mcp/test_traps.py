@@ -28,7 +28,7 @@ CALL = {
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
 def test_01_get_is_405_with_allow(mcp: Any, method: str) -> None:
-    """A 200 of another type sends TypeScript clients round in circles (malloyyo 133); 400 or 404 breaks Cursor (mcp-proxy 62)."""
+    """A 200 of another type makes TypeScript clients loop (malloyyo 133); 400 or 404 breaks Cursor (mcp-proxy 62)."""
     for accept in ("text/event-stream", "*/*", None):
         answer = mcp.raw(b"", method, Accept=accept, Content_Type=None)
         assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")

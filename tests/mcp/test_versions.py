@@ -1,4 +1,4 @@
-"""What each protocol version is owed, row by row of the requirement table: opening, bodies, headers, statuses, envelopes."""
+"""What each protocol version requires: opening, bodies, headers, statuses, envelopes."""
 
 from __future__ import annotations
 

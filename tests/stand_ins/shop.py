@@ -16,7 +16,7 @@ from flask import Flask, Response, request
 from api.access.gate import Gate
 from api.access.values import Grant
 from api.access.x402.resource_server import Spans, X402ResourceServer
-from api.http import problems
+from api.http import problem_responses
 from api.http.guard import guard
 from api.settings import Settings
 from api.views import keys
@@ -26,8 +26,8 @@ def shop(gate: Gate) -> Flask:
     """The application over a gate."""
     app = Flask(__name__)
     base_url = gate.settings.base_url
-    refuse = partial(problems.refused, base_url)
-    problems.register(app, base_url)
+    refuse = partial(problem_responses.refused, base_url)
+    problem_responses.register(app, base_url)
     app.register_blueprint(keys.blueprint(gate))
 
     @app.get("/v1/latest/<zone>")

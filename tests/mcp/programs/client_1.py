@@ -1,4 +1,4 @@
-"""The official Python client, 1.x of any age: `client_1.py URL`, the key in KEY. Lists and calls all tools; prints what came as JSON."""
+"""The official Python client, 1.x: `client_1.py URL`, the key in KEY. Lists and calls all tools, prints JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The official Python client, 2.x: `client_2.py URL MODE`, the key in KEY. Lists and calls all tools; prints what came as JSON."""
+"""The official Python client, 2.x: `client_2.py URL MODE`, the key in KEY. Lists and calls all tools, prints JSON."""
 
 from __future__ import annotations
 

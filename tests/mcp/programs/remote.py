@@ -1,4 +1,4 @@
-"""`remote.py URL COMMAND ...`: the official client over stdio to mcp-remote, which speaks HTTP for it. Prints what came as JSON."""
+"""`remote.py URL COMMAND ...`: the official client over stdio to mcp-remote, which speaks HTTP. Prints JSON."""
 
 from __future__ import annotations
 

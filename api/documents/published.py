@@ -1,0 +1,82 @@
+"""The published documents of a zone and of all zones: their sample forms, and when they are overdue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from api.documents.cache import Document, DocumentCache
+from api.http.problems import Problem
+from warehouse.clock import LAST_INSTANT
+from warehouse.coverage_note import coverage_note
+from warehouse.market import Metric
+
+
+def document(documents: DocumentCache, name: str) -> Document:
+    """A published document. Raises Problem 503 where it does not exist yet."""
+    published = documents.get(name)
+    if published is None:
+        raise Problem(
+            "not-yet-available",
+            f"{name.removesuffix('.json')} does not exist yet: nothing has been ingested for it so far.",
+            headers=[("Retry-After", "60")],
+        )
+    return published
+
+
+def sample_latest(stated: dict[str, Any]) -> dict[str, Any]:
+    """Latest values are short: a sample holds them all."""
+    return {**stated, "sample": True}
+
+
+def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
+    """One context block with its trend (the price's where there is one), and the summary's sentences about it."""
+    blocks = ("context", "trend_24h")
+    kept = next((m for name in blocks for m in ("price", *stated.get(name, {})) if m in stated.get(name, {})), None)
+    taken = {m for name in blocks for m in stated.get(name, {}) if m != kept}
+    document = dict(stated)
+    for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
+        there = stated.get(name, {})
+        document[name] = {m: block for m, block in there.items() if m == kept}
+        document[omitted] = stated.get(omitted, {}) | {m: "sample" for m in there if m != kept}
+    # The whole summary's own sentences, so that a sample cannot say otherwise.
+    parts, said = (
+        {m: part for m, part in stated.get(name, {}).items() if m not in taken}
+        for name in ("summary_parts", "summary_figures")
+    )
+    parts["sample"] = "This is a sample: the brief ranks every metric that the zone publishes."
+    return {
+        **document,
+        "sample": True,
+        "summary": " ".join(parts.values()),
+        "summary_parts": parts,
+        "summary_figures": said,
+        "coverage_note": coverage_note(document),
+    }
+
+
+def sample_snapshot(metric: str, stated: dict[str, Any]) -> dict[str, Any]:
+    """One metric of every zone; the mix is generation's."""
+    zones = {
+        zone: {name: part for name, part in member.items() if name != "generation_mix" or metric == Metric.GENERATION}
+        | {"metrics": {m: value for m, value in member["metrics"].items() if m == metric}}
+        for zone, member in stated["zones"].items()
+    }
+    return {**stated, "sample": True, "zones": zones}
+
+
+def sampled(document: Document, key: str, make: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:
+    """The sample form of a document, made once a publication."""
+    form: Document = document.derive(
+        key, lambda held: Document(held.name, orjson.dumps(make(held.json)), held.identity)
+    )
+    return form
+
+
+def stale_after(document: Document) -> int:
+    """The instant after which a document's figures are overdue: its `valid_until`, or the first `expected_by` in it."""
+    stated = document.json
+    ends = [stated.get("valid_until"), *(value.get("expected_by") for value in stated.get("metrics", {}).values())]
+    return min((end for end in ends if end is not None), default=LAST_INSTANT)

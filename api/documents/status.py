@@ -1,0 +1,68 @@
+"""The body of `/v1/status`: how fresh each source is in each zone, by its feeds' own schedules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from api.documents.cache import Document, DocumentCache
+from api.documents.catalogue import Catalogue
+from warehouse import health, layout
+from warehouse.health import Health, Standing
+
+
+class _Carrier(NamedTuple):
+    """A feed as the catalogue states it, and what is known of it in one zone."""
+
+    feed: Mapping[str, Any]
+    health: Health | None
+
+
+def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
+    """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
+    known: dict[tuple[str, str], Health] = {}
+    for source in catalogue.sources:
+        document = documents.get(layout.health(source))
+        if document is not None:
+            known |= document.derive("health", _healths)
+    carriers: dict[tuple[str, str], list[_Carrier]] = defaultdict(list)
+    for feed in catalogue.feeds.values():
+        for zone in feed["zones"]:
+            carriers[feed["source"], zone].append(_Carrier(feed, known.get((feed["id"], zone))))
+    return {
+        "now": now,
+        "sources": [_entry(source, zone, feeds, now) for (source, zone), feeds in sorted(carriers.items())],
+    }
+
+
+def _healths(document: Document) -> dict[tuple[str, str], Health]:
+    return {(member["feed"], member["zone"]): Health(**member) for member in document.json["feeds"]}
+
+
+def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> Standing:
+    known = [(health.carrier(c.feed, asked=c.health is None or not c.health.unconfigured), c.health) for c in carriers]
+    return health.standing(metric, known, now)
+
+
+def _entry(source: str, zone: str, carriers: Sequence[_Carrier], now: int) -> dict[str, Any]:
+    """One source's standing in one zone: the worst of its metrics decides."""
+    standing = [_standing(metric, feeds, now) for metric, feeds in _by_metric(carriers).items()]
+    healths = [c.health for c in carriers if c.health is not None]
+    failed = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
+    return {
+        "source": source,
+        "zone": zone,
+        "last_ok": max((h.last_ok for h in healths), default=0),
+        "last_error": f"{failed.feed}: {failed.last_error}" if failed else "",
+        "state": health.worst(s.state for s in standing),
+        "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
+    }
+
+
+def _by_metric(carriers: Iterable[_Carrier]) -> dict[str, list[_Carrier]]:
+    by_metric: dict[str, list[_Carrier]] = defaultdict(list)
+    for carrier in carriers:
+        for metric in carrier.feed["metrics"]:
+            by_metric[metric].append(carrier)
+    return by_metric

@@ -1,0 +1,19 @@
+"""Every path of this service in one table, from which routes, checks, OpenAPI, `/catalog` and llms.txt follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.market_data import MARKET_DATA
+from api.endpoints.query_parameters import SAMPLE
+from api.endpoints.service_paths import SERVICE_PATHS
+
+__all__ = ["ENDPOINTS", "Endpoint"]
+
+# Every path takes `sample`, so that a caller may add it to any address.
+ENDPOINTS: dict[str, Endpoint] = {
+    endpoint.id: replace(endpoint, parameters=endpoint.parameters | {"sample": SAMPLE})
+    for endpoint in (*MARKET_DATA, *SERVICE_PATHS)
+}
+"""By operationId."""

@@ -1,0 +1,55 @@
+"""The query parameters of the series, the snapshot and the samples: what each takes and means."""
+
+from __future__ import annotations
+
+from api.documents.catalogue import SERIES
+from api.http.parameters import Parameter, choice, moment, text, whole, yes_no
+from api.series import formats
+from api.series.paging import Cursor
+from api.series.query import DEFAULT_LIMIT, MOST_ROWS
+from warehouse.market import Metric
+
+SAMPLE = yes_no(
+    "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief."
+)
+START = moment(
+    "start", "First instant of the window: Unix seconds, or RFC 3339 with an offset. Default: 24 hours before `end`."
+)
+END = moment("end", "End of the window, exclusive. Default: now.")
+LIMIT = whole(
+    "limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT
+)
+ORDER = choice("order", "`asc`: oldest first; `desc`: newest first.", ("asc", "desc"), "asc")
+AS_OF = moment("as_of", "The rows as this service knew them at that instant. Default: the newest knowledge.")
+INTERVAL = choice(
+    "interval",
+    "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` and "
+    "`coverage`. "
+    "An interval of which less than half is covered is left out.",
+    ("1h", "1d"),
+)
+# Any text is taken here: one that names no format is a 406, not a 400.
+FORMAT = Parameter(
+    "format",
+    "The answer's format; goes before Accept.",
+    str,
+    {"type": "string", "enum": list(formats.MEDIA)},
+    example="csv",
+)
+MARKET = choice(
+    "market",
+    "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.",
+    ("day_ahead",),
+)
+BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",))
+CURSOR = text(
+    "cursor",
+    'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque.',
+    "^[A-Za-z0-9_-]{1,400}$",
+    Cursor.from_text,
+)
+SNAPSHOT_METRIC = choice(
+    "metric",
+    "Which metric a sample keeps; only with `sample=true`. Default: price.",
+    [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY],
+)

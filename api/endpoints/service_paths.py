@@ -1,0 +1,156 @@
+"""The paths about the service itself: keys, discovery, reference pages, health and counts."""
+
+from __future__ import annotations
+
+from api.endpoints.endpoint import Endpoint
+
+SERVICE_PATHS: tuple[Endpoint, ...] = (
+    Endpoint(
+        "sign-up",
+        "/v1/keys/signup",
+        "Sign up for a free key",
+        "A key for 500 answers of the paid paths a UTC day, shown once. At most three live keys an address.",
+        "Keys",
+        "Key",
+        method="POST",
+        body="SignUp",
+        statuses=(400, 409, 413, 415, 422),
+        code=201,
+    ),
+    Endpoint(
+        "usage",
+        "/v1/usage",
+        "A key's own count",
+        "What is left of the day of the key in Authorization.",
+        "Keys",
+        "Usage",
+        statuses=(401,),
+        keyed=True,
+    ),
+    Endpoint(
+        "revoke",
+        "/v1/keys/current",
+        "Revoke a key",
+        "Ends the key in Authorization.",
+        "Keys",
+        "",
+        method="DELETE",
+        statuses=(401,),
+        code=204,
+        keyed=True,
+    ),
+    Endpoint(
+        "catalogue",
+        "/catalog",
+        "Catalogue",
+        "What is held: zones and metrics with unit, resolution, market, feeds in rank order, licence, span and row "
+        "count; every "
+        "path with its price.",
+        "Discovery",
+        "Catalogue",
+        statuses=(503,),
+    ),
+    Endpoint(
+        "openapi",
+        "/openapi.json",
+        "This description",
+        "OpenAPI 3.1 of every path.",
+        "Discovery",
+        "Document",
+        statuses=(503,),
+    ),
+    *(
+        Endpoint(
+            f"{name}{place}",
+            f"/{folder}{name}.txt",
+            f"{name}.txt",
+            words,
+            "Discovery",
+            "Text",
+            media=("text/plain",),
+        )
+        for name, words in (
+            ("llms", "What this service is, for language models."),
+            ("agents", "How agents may use it."),
+        )
+        for place, folder in (("", ""), ("-well-known", ".well-known/"))
+    ),
+    Endpoint(
+        "x402-json",
+        "/.well-known/x402.json",
+        "Payable paths",
+        "Every paid path with its price (x402).",
+        "Discovery",
+        "Document",
+    ),
+    Endpoint("x402", "/.well-known/x402", "Payable paths", "The same at the older address.", "Discovery", "Document"),
+    Endpoint(
+        "api-catalog",
+        "/.well-known/api-catalog",
+        "API catalogue",
+        "Where this API is described (RFC 9727).",
+        "Discovery",
+        "Document",
+        media=("application/linkset+json",),
+    ),
+    Endpoint(
+        "security-txt",
+        "/.well-known/security.txt",
+        "security.txt",
+        "Whom to tell of a weakness (RFC 9116).",
+        "Discovery",
+        "Text",
+        media=("text/plain",),
+    ),
+    Endpoint(
+        "robots",
+        "/robots.txt",
+        "robots.txt",
+        "What crawlers may fetch.",
+        "Discovery",
+        "Text",
+        media=("text/plain",),
+    ),
+    Endpoint(
+        "docs",
+        "/docs",
+        "Reference",
+        "This description as a page.",
+        "Discovery",
+        "Text",
+        media=("text/html",),
+        statuses=(503,),
+    ),
+    Endpoint(
+        "problem",
+        "/problems/{kind}",
+        "A kind of problem",
+        "What a problem's `type` means.",
+        "Discovery",
+        "Text",
+        media=("text/html",),
+    ),
+    Endpoint(
+        "healthz", "/healthz", "Process", "Whether the process runs; nothing else is looked at.", "Service", "Alive"
+    ),
+    Endpoint(
+        "readyz",
+        "/readyz",
+        "Readiness",
+        "Whether the catalogue can be read, however old.",
+        "Service",
+        "Ready",
+        statuses=(503,),
+    ),
+    Endpoint(
+        "metrics",
+        "/metrics",
+        "Metrics",
+        "Counts for Prometheus, by the bearer token of EMDS_METRICS_TOKEN.",
+        "Service",
+        "Text",
+        media=("text/plain",),
+        statuses=(401,),
+        token=True,
+    ),
+)
