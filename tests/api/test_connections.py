@@ -51,17 +51,22 @@ def port_of(served: Any) -> int:
 
 def test_clients_that_keep_their_connections_are_spread_over_the_workers(market: Any, serve: Any) -> None:
     served = serve(market, WEB_CONCURRENCY="2")
-    port = port_of(served)
-    workers = served.workers()
+    port, workers = port_of(served), served.workers()
     assert len(workers) == 2
+    deadline = time.monotonic() + 30
+    while min(counts := spread(port, workers)) < 6:  # one of the two may still be starting
+        assert time.monotonic() < deadline, counts
+        time.sleep(0.2)
+
+
+def spread(port: int, workers: list[int]) -> list[int]:
+    """How many of 16 connections, each used and kept, every worker holds."""
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(connected(port)) for _ in range(16)]
         for client in clients:
             client.sendall(KEPT)
             assert b" 200 " in answer(client)
-        counts = sorted(held(worker, port) for worker in workers)
-    assert sum(counts) == 16
-    assert counts[0] >= 5, counts
+        return [held(worker, port) for worker in workers]
 
 
 def test_an_address_has_a_bound_of_connections_and_a_further_one_is_told_when_to_come(market: Any, serve: Any) -> None:
@@ -150,7 +155,9 @@ def test_a_body_that_ends_early_is_400_and_no_key_is_made(market: Any, serve: An
 
 def test_garbage_for_chunks_is_400_at_mcp_and_no_traceback(market: Any, serve: Any) -> None:
     served = serve(market)
-    head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = (
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
     for garbage in (b"zz\r\nabc\r\n", b"5\r\nabc", b"5\r\nabcdefgh\r\n0\r\n\r\n"):
         assert statuses(exchange(port_of(served), head + garbage)) == [400]
     assert "Traceback" not in served.log.read_text()
