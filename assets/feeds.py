@@ -19,6 +19,7 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import DayReport, RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
+from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, iso
 from warehouse.market import Feed, Source
 
@@ -91,9 +92,9 @@ def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
             done.append((reparse_days if again else ingest_days)(pipeline, feed, days))
             _tell(context, feed, done[-1])
         report = together(done)
-        refresh(pipeline, report)
+        unpublished = refresh(pipeline, report)
         yield from checks.results(key, report)
-        _raise(context, report)
+        _raise(context, report, unpublished)
 
     return series
 
@@ -107,7 +108,8 @@ def _months(feed: Feed, days: Sequence[MarketDay]) -> list[list[MarketDay]]:
 def _tell(context: dg.AssetExecutionContext, feed: Feed, report: RunReport) -> None:
     for day in report.days:
         if day.finished:
-            context.log_event(materialisation(feed, report, day))
+            with logged(f"materialisation of {feed.id} {day.day}"):
+                context.log_event(materialisation(feed, report, day))
         elif day.reason:
             context.log.info(f"{day.day} {day.status}: {day.reason}")
 
@@ -167,16 +169,17 @@ def _of_day(report: RunReport, day: DayReport) -> dict[str, Any]:
         "run_changed": sum(f.added + f.changed + f.evicted for f in report.folded),
     }
     if day is [d for d in report.days if d.finished][-1]:
-        shown |= {
-            "plot": dg.MetadataValue.md(plots.sparkline(report.sample)),
-            "newest": dg.MetadataValue.md(plots.table(report.sample)),
-        }
+        with logged(f"plot of {report.feed} {day.day}"):
+            shown["plot"] = dg.MetadataValue.md(plots.sparkline(report.sample))
+            shown["newest"] = dg.MetadataValue.md(plots.table(report.sample))
     return shown
 
 
-def _raise(context: dg.AssetExecutionContext, report: RunReport) -> None:
+def _raise(context: dg.AssetExecutionContext, report: RunReport, unpublished: Sequence[str]) -> None:
     """Failed days fail the run, once the others are written: retried when the publisher may answer later, else for a person."""
     if not report.failed:
+        if unpublished:
+            raise dg.Failure(f"rows are stored, but not all is published: {'; '.join(unpublished[:5])}")
         return
     reasons = "; ".join(f"{d.day}: {d.reason}" for d in report.failed[:5])
     wait = retry_after(report.failures)

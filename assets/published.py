@@ -42,12 +42,14 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
     def documents(
         context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        refresh_all(pipeline)
+        failures = refresh_all(pipeline)
         for name in DOCUMENTS:
             keys = [k for k in pipeline.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]
             sizes = [
                 stat.size for k in keys if (stat := pipeline.storage.stat(k)) and stat.size
             ]  # an empty one was withdrawn
             yield dg.MaterializeResult(asset_key=[GROUP, name], metadata={"documents": len(sizes), "bytes": sum(sizes)})
+        if failures:
+            raise dg.Failure(f"not all is published: {'; '.join(failures[:5])}", allow_retries=False)
 
     return [documents]

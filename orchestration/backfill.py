@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,8 +23,8 @@ from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.resources import open_context
 from warehouse import clock
+from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
-from warehouse.errors import StorageError
 from warehouse.market import Feed
 
 WORKERS = 2
@@ -133,9 +133,7 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
     waiting = sorted(queues.values(), key=lambda q: -sum(len(t.days) for t in q))
     with ExitStack() as pools:
         # A source stays in one process: there its pace and its circuit are kept.
-        free = [
-            pools.enter_context(ProcessPoolExecutor(1, mp_context=get_context("forkserver"))) for _ in range(workers)
-        ]
+        free = [pools.enter_context(_worker()) for _ in range(workers)]
         running: dict[Future[RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
 
         def start(queue: list[Task], pool: ProcessPoolExecutor) -> None:
@@ -147,11 +145,20 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
                 start(waiting.pop(0), free.pop())
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 task, queue, pool = running.pop(future)
-                yield task, future.result()
+                report = _failed(task, "its worker process ended")
+                with logged(task.name):
+                    report = future.result()
+                if isinstance(future.exception(), BrokenExecutor):
+                    pool = pools.enter_context(_worker())
+                yield task, report
                 if queue:
                     start(queue, pool)
                 else:
                     free.append(pool)
+
+
+def _worker() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"))
 
 
 @cache
@@ -165,8 +172,11 @@ def _in_worker(task: Task, again: bool) -> RunReport:
 
 
 def _run(pipeline: PipelineContext, task: Task, again: bool) -> RunReport:
-    """One run. A StorageError fails its days; the other runs go on."""
-    try:
+    """One run. Whatever it raises fails its days and is logged; the other runs go on."""
+    with logged(task.name) as attempt:
         return (reparse_days if again else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
-    except StorageError as error:
-        return RunReport(task.feed, tuple(DayReport(str(day), "failed", reason=str(error)) for day in task.days))
+    return _failed(task, attempt.failure)
+
+
+def _failed(task: Task, reason: str) -> RunReport:
+    return RunReport(task.feed, tuple(DayReport(str(day), "failed", reason=reason) for day in task.days))

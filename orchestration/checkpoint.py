@@ -10,6 +10,7 @@ import orjson
 
 from orchestration.backfill import Task
 from warehouse import layout
+from warehouse.bookkeeping import logged
 from warehouse.storage import Folder
 
 
@@ -19,10 +20,10 @@ class Checkpoint:
     def __init__(self, storage: Folder, tasks: Sequence[Task], name: str = "") -> None:
         """`name`: by default a digest of the tasks."""
         self._storage, self._key = storage, layout.journal(name or _digest(tasks))
-        kept = orjson.loads(storage.get(self._key) or b"null")
-        self.tasks = [_task(member) for member in kept["tasks"]] if kept else list(tasks)
-        self.done: set[str] = set(kept["done"]) if kept else set()
-        self._put()
+        kept = _kept(storage, self._key)
+        self.tasks, self.done = kept or (list(tasks), set[str]())
+        with logged(f"checkpoint {self._key}"):
+            self._put()
 
     @property
     def left(self) -> list[Task]:
@@ -40,6 +41,14 @@ class Checkpoint:
 
     def _put(self) -> None:
         self._storage.put(self._key, orjson.dumps({"tasks": self.tasks, "done": sorted(self.done)}))
+
+
+def _kept(storage: Folder, key: str) -> tuple[list[Task], set[str]] | None:
+    """The tasks and those that ended of a killed backfill; None without one, or where its checkpoint does not decode."""
+    with logged(f"checkpoint {key}"):
+        kept = orjson.loads(storage.get(key) or b"null")
+        return ([_task(member) for member in kept["tasks"]], set(kept["done"])) if kept else None
+    return None
 
 
 def unfinished(storage: Folder, name: str) -> bool:

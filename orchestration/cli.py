@@ -136,17 +136,23 @@ def _backfill(args: argparse.Namespace) -> int:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
-    from assets.ingest.refresh import refresh_all
-    from orchestration import rebuild
+    from orchestration import commands, rebuild
     from orchestration.resources import open_context
 
     pipeline = open_context()
     tasks = rebuild.plan(pipeline, _feeds(args), args.start, args.end)
     code = _work(tasks, again=True) if tasks else 0
-    changed = rebuild.resolve_all(pipeline)
-    refresh_all(pipeline)
+    changed, unreadable = rebuild.resolve_all(pipeline)
+    code = commands.published() or code
     print(f"{len(tasks)} runs over kept bytes, {changed} month files resolved otherwise")
-    return code
+    return _listed(unreadable) or code
+
+
+def _listed(failures: Sequence[str]) -> int:
+    """Lists the files that could not be read; 1 where there are any."""
+    for line in failures:
+        sys.stderr.write(f"emds: {line}\n")
+    return 1 if failures else 0
 
 
 def _work(tasks: Sequence[Task], again: bool) -> int:
@@ -174,11 +180,9 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def _publish(_: argparse.Namespace) -> int:
-    from assets.ingest.refresh import refresh_all
-    from orchestration.resources import open_context
+    from orchestration import commands
 
-    refresh_all(open_context())
-    return 0
+    return commands.published()
 
 
 def _gaps(args: argparse.Namespace) -> int:
@@ -186,13 +190,14 @@ def _gaps(args: argparse.Namespace) -> int:
     from orchestration.resources import open_context
 
     pipeline = open_context()
-    holes = gaps.find(pipeline, _feeds(args), args.days)
+    holes, unreadable = gaps.find(pipeline, _feeds(args), args.days)
     for line in gaps.describe(holes):
         print(line)
     if not args.fill:
-        return 1 if holes else 0
+        return _listed(unreadable) or (1 if holes else 0)
     code = _work(gaps.tasks(holes), again=False) if holes else 0
-    return code or (1 if gaps.find(pipeline, _feeds(args), args.days) else 0)
+    left, unreadable = gaps.find(pipeline, _feeds(args), args.days)
+    return _listed(unreadable) or code or (1 if left else 0)
 
 
 def _serve(args: argparse.Namespace) -> int:

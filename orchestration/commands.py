@@ -17,6 +17,7 @@ from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
 from orchestration.resources import home, open_context
+from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 
 
@@ -30,13 +31,25 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
         event_log.record(instance, feed_of(task.feed), report)
         done.append((task, report))
         if checkpoint is not None:
-            checkpoint.ended(task)
+            with logged(f"checkpoint of {task.name}"):
+                checkpoint.ended(task)
         progress.step(task, report)
-    refresh_all(pipeline)
-    retention.purge_runless(instance)
-    retention.prune_answers(pipeline)
+    failures = refresh_all(pipeline)
+    retention.after_command(instance, pipeline)
     print(end_report(done))
-    return 1 if any(report.failed for _, report in done) else 0
+    return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
+
+
+def published() -> int:
+    """`emds publish`: publishes every document anew; 1 where one could not be, which is listed."""
+    return _ended(refresh_all(open_context()))
+
+
+def _ended(failures: Sequence[str]) -> int:
+    """Lists what could not be published; the exit code."""
+    for line in failures:
+        sys.stderr.write(f"emds: not published: {line}\n")
+    return 1 if failures else 0
 
 
 def resumable(tasks: Sequence[Task], name: str = "") -> int:
@@ -64,13 +77,13 @@ def replayed(folder: Path) -> int:
         )
     for request, error in done.failures:
         print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
-    refresh_all(pipeline)
+    code = _ended(refresh_all(pipeline))
     print(
         "replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(
             **summary(done)
         )
     )
-    return 0
+    return code
 
 
 def _dates(keys: Sequence[str]) -> list[date]:

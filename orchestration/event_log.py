@@ -13,6 +13,7 @@ import dagster as dg
 
 from assets.feeds import key_of, materialisation
 from assets.ingest.reports import RunReport
+from warehouse.bookkeeping import logged
 from warehouse.market import Feed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,18 +33,25 @@ def dagster_home(home: Path) -> Path:
     return folder
 
 
-def instance(home: Path) -> dg.DagsterInstance:
-    """The instance of this warehouse, its tables made if need be."""
-    dagster_home(home)
-    warnings.filterwarnings("ignore", category=dg.BetaWarning)
-    return dg.DagsterInstance.get()
+def instance(home: Path) -> dg.DagsterInstance | None:
+    """The instance of this warehouse, its tables made if need be; None, logged, where its storage cannot be opened."""
+    with logged("Dagster's storage"):
+        dagster_home(home)
+        warnings.filterwarnings("ignore", category=dg.BetaWarning)
+        return dg.DagsterInstance.get()
+    return None
 
 
-def record(instance: dg.DagsterInstance, feed: Feed, report: RunReport) -> list[str]:
-    """Writes the materialisations of a report's finished days; returns their partition keys."""
+def record(instance: dg.DagsterInstance | None, feed: Feed, report: RunReport) -> list[str]:
+    """Writes the materialisations of a report's finished days; returns their partition keys.
+
+    A day that cannot be written is logged: the rows are stored, and Dagster alone does not know of them.
+    """
     keys = []
     for day in report.days:
         if day.finished:
             keys.append(key_of(feed, day.day))
-            instance.report_runless_asset_event(materialisation(feed, report, day))
+            if instance is not None:
+                with logged(f"materialisation of {feed.id} {day.day}"):
+                    instance.report_runless_asset_event(materialisation(feed, report, day))
     return keys

@@ -47,11 +47,11 @@ def requests(pipeline: PipelineContext, sources: Mapping[str, Source]) -> Iterat
     """
     now = clock.now()
     for source in sources.values():
-        gave = {known.feed for known in health.load(pipeline.storage, source.code) if known.data_until}
+        gave = {known.feed for known in health.known(pipeline.storage, source.code) if known.data_until}
         for job, feeds in schedule_groups(source).items():
             for feed in (f for f in feeds if f.id in gave):
                 recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
-                holes = [hole for hole in gaps.find(pipeline, [feed], BACK_DAYS) if hole.day < recent]
+                holes = [hole for hole in gaps.find(pipeline, [feed], BACK_DAYS).holes if hole.day < recent]
                 for task in gaps.tasks(holes):
                     first, last = (key_of(feed, str(day)) for day in (task.days[0], task.days[-1]))
                     yield dg.RunRequest(

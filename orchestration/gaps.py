@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 import numpy as np
 
 from assets.ingest.context import PipelineContext
 from orchestration.backfill import Task, monthly_tasks
 from warehouse import clock, coverage, vintages
+from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
 from warehouse.monthfile import LIVE
@@ -31,41 +33,57 @@ class Hole:
     intervals: int
 
 
-def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> list[Hole]:
+class Gaps(NamedTuple):
+    """The holes, and a line for each zone and metric whose files cannot be read: of these no holes are known."""
+
+    holes: list[Hole]
+    unreadable: list[str]
+
+
+def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> Gaps:
     """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none."""
-    return [
-        hole
-        for feed in feeds
-        if feed.source in pipeline.configured and not feed.yearly
-        for hole in _of_feed(pipeline, feed, days)
-    ]
+    found = Gaps([], [])
+    for feed in feeds:
+        if feed.source in pipeline.configured and not feed.yearly:
+            found.holes.extend(_of_feed(pipeline, feed, days, found.unreadable))
+    return Gaps(found.holes, list(dict.fromkeys(found.unreadable)))
 
 
-def _of_feed(pipeline: PipelineContext, feed: Feed, days: int) -> Iterator[Hole]:
+def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[str]) -> Iterator[Hole]:
     now = clock.now()
     today = clock.local_date(now, feed.tz)
     span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
     span = [d for d in span if feed.out_of_reach(d.day, today) is None]
     if not span:
         return
-    held = _held(pipeline, feed, span)
+    held, unknown = _held(pipeline, feed, span, unreadable)
     for day in span:
         cover = coverage.cover(held, feed, [day.window], now)
-        for (zone, metric), gaps in sorted(cover.gaps.items()):
+        for (zone, metric), gaps in sorted((pair, gaps) for pair, gaps in cover.gaps.items() if pair not in unknown):
             for gap in gaps:
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
 
 
-def _held(pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay]) -> Rows:
-    """The feed's live rows, served or not; empty readings for a series of which it has given nothing."""
-    rows = Rows()
+def _held(
+    pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay], unreadable: list[str]
+) -> tuple[Rows, set[coverage.Pair]]:
+    """The feed's live rows, served or not; empty readings for a series of which it has given nothing.
+
+    Also the zones and metrics whose files cannot be read.
+    """
+    rows, unknown = Rows(), set()
     for zone in feed.zones:
         for metric in feed.metrics:
-            given = _given(pipeline, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
-            if not given.strips:
+            given = Rows()
+            with logged(f"{zone} {metric.value}") as attempt:
+                given = _given(pipeline, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
+            if attempt.error is not None:
+                unreadable.append(attempt.failure)
+                unknown.add((zone, metric.value))
+            elif not given.strips:
                 given.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
             rows.merge(given)
-    return rows
+    return rows, unknown
 
 
 def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:

@@ -8,6 +8,7 @@ from datetime import date
 from assets.ingest.context import PipelineContext
 from orchestration.backfill import Task, monthly_tasks
 from warehouse import raw, series
+from warehouse.bookkeeping import logged
 from warehouse.market import Feed
 
 
@@ -20,8 +21,12 @@ def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, l
     return tasks
 
 
-def resolve_all(pipeline: PipelineContext) -> int:
-    """Resolves every month file again; returns how many are served otherwise now."""
-    return sum(
-        series.resolve_again(pipeline.storage, *place, pipeline.ranks) for place in series.held(pipeline.storage)
-    )
+def resolve_all(pipeline: PipelineContext) -> tuple[int, list[str]]:
+    """Resolves every month file again; returns how many are served otherwise now, and a line for each unreadable one."""
+    changed, unreadable = 0, []
+    for place in series.held(pipeline.storage):
+        with logged("/".join(place)) as attempt:
+            changed += series.resolve_again(pipeline.storage, *place, pipeline.ranks)
+        if attempt.error is not None:
+            unreadable.append(attempt.failure)
+    return changed, unreadable

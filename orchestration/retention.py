@@ -8,6 +8,7 @@ it; of such runless events only the newest of each partition stays.
 """
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from sqlalchemy import func, select
 
 from assets.ingest.context import PipelineContext
 from warehouse import clock, layout, raw
+from warehouse.bookkeeping import logged
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
 _GONE = {
@@ -124,10 +126,27 @@ def purge_runless(instance: dg.DagsterInstance) -> int:
 def prune_answers(pipeline: PipelineContext) -> int:
     """Removes kept answers of long ago, but the last to each question of a market day; returns how many."""
     before = clock.now() - pipeline.raw_days * clock.DAY
-    pruned = int(pipeline.storage.get(layout.PRUNED) or 0)
-    removed = sum(raw.prune(pipeline.storage, f.id, before, pruned) for s in pipeline.sources.values() for f in s.feeds)
+    pruned, removed = _pruned_until(pipeline), 0
+    for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
+        with logged(f"old answers of {feed.id}"):
+            removed += raw.prune(pipeline.storage, feed.id, before, pruned)
     pipeline.storage.put(layout.PRUNED, str(before).encode())
     return removed
+
+
+def _pruned_until(pipeline: PipelineContext) -> int:
+    """The instant of the last pruning, Unix seconds; 0 where none is known: then every day is looked at again."""
+    kept = pipeline.storage.get(layout.PRUNED) or b""
+    return int(kept) if kept.isdigit() and len(kept) < 16 else 0
+
+
+def after_command(instance: dg.DagsterInstance | None, pipeline: PipelineContext) -> None:
+    """What the retention job does, as far as a command without a daemon needs it."""
+    if instance is not None:
+        with logged("retention of events"):
+            purge_runless(instance)
+    with logged("retention of answers"):
+        prune_answers(pipeline)
 
 
 def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
@@ -138,12 +157,18 @@ def _unlink(instance: dg.DagsterInstance, run_id: str) -> None:
 
 @dg.op(description="Removes old runs, old kept answers and abandoned scratch files.")
 def remove_old(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[PipelineContext]) -> None:
-    runs, checks = purge_runs(context.instance, time.time()), purge_checks(context.instance, time.time())
-    events, answers, scratch = purge_runless(context.instance), prune_answers(pipeline), pipeline.storage.sweep()
-    context.log.info(
-        f"removed: {runs} runs, {events} events, {checks} check evaluations,"
-        f" {answers} kept answers, {scratch} scratch files"
-    )
+    steps: dict[str, Callable[[], int]] = {
+        "runs": lambda: purge_runs(context.instance, time.time()),
+        "check evaluations": lambda: purge_checks(context.instance, time.time()),
+        "events": lambda: purge_runless(context.instance),
+        "kept answers": lambda: prune_answers(pipeline),
+        "scratch files": pipeline.storage.sweep,
+    }
+    for name, step in steps.items():
+        with logged(f"retention of {name}") as attempt:
+            context.log.info(f"removed: {step()} {name}")
+        if attempt.error is not None:
+            context.log.error(attempt.failure)
 
 
 @dg.job(description="Keeps disks bounded.", tags={"source": "retention"})

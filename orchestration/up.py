@@ -69,7 +69,9 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
 def _fill(days: int, recordings: Path | None) -> None:
     """First start: history and documents. Later ones: only the documents."""
     pipeline = open_context(recordings=recordings)
-    event_log.instance(pipeline.storage.root).dispose()
+    instance = event_log.instance(pipeline.storage.root)
+    if instance is not None:
+        instance.dispose()
     os.environ["EMDS_HOME"] = str(pipeline.storage.root)
     if recordings is not None:
         commands.replayed(recordings)

@@ -207,12 +207,13 @@ def test_annotations_are_read_late_except_under_dagsters_decorators() -> None:
 
 
 def test_no_exception_is_swallowed_whole() -> None:
+    """But in `warehouse.bookkeeping.logged`, which logs it: the one place that may."""
     wrong = []
-    for path in FILES:
+    for path in (path for path in FILES if module_of(path) != "warehouse.bookkeeping"):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ExceptHandler):
                 caught = ast.unparse(node.type) if node.type else "everything"
-                goes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+                goes_on = isinstance(node.body[-1], ast.Raise)
                 if caught in ("everything", "Exception", "BaseException") and not goes_on:
                     wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} catches {caught}")
     assert not wrong

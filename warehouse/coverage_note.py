@@ -13,6 +13,7 @@ _REASONS = {
     "coverage_below_50_pct": "less than half of the window observed",
     "no_rows": "no value is known",
     "withheld_by_terms": "its publisher's terms withhold it",
+    "unreadable": "its stored rows cannot be read at present",
     "sample": "a sample leaves it out",
 }
 """By the reasons of `context_omitted`."""

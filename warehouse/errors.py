@@ -99,5 +99,12 @@ class DamagedFile(StorageError):
         return DamagedFile, (self.key, self.reason)
 
 
+def as_storage_error(error: StorageError | OSError) -> StorageError:
+    """The same failure as a StorageError: of the operating system's own, its file and its reason."""
+    if isinstance(error, StorageError):
+        return error
+    return StorageError(f"{error.filename or 'a file'}: {error.strerror or type(error).__name__}")
+
+
 class WrongMode(StorageError):
     """Rows of one mode lie in, or came for, a warehouse of another: neither folded in nor served."""

@@ -16,7 +16,7 @@ import orjson
 
 from warehouse import artefact, clock, layout
 from warehouse.clock import MarketDay
-from warehouse.errors import NOT_CONFIGURED
+from warehouse.errors import NOT_CONFIGURED, DamagedFile
 from warehouse.market import Publication
 from warehouse.storage import Storage
 
@@ -61,7 +61,7 @@ def note(storage: Storage, source: str, changes: Iterable[Health]) -> None:
     """Merges what a run learnt into the source's health document; of each instant the later stays."""
     key = layout.published(layout.health(source))
     with storage.locked([key]):
-        kept = {(h.feed, h.zone): h for h in load(storage, source)}
+        kept = {(h.feed, h.zone): h for h in known(storage, source)}
         for change in changes:
             kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change)
         body = artefact.encode({"source": source, "feeds": [asdict(h) for _, h in sorted(kept.items())]})
@@ -81,11 +81,23 @@ def _merged(old: Health | None, new: Health) -> Health:
 
 
 def load(storage: Storage, source: str) -> list[Health]:
-    """What is known of a source's feeds; empty where it never ran."""
-    body = storage.get(layout.published(layout.health(source)))
+    """What is known of a source's feeds; empty where it never ran. Raises DamagedFile."""
+    key = layout.published(layout.health(source))
+    body = storage.get(key)
     if body is None:
         return []
-    return [Health(**member) for member in orjson.loads(body)["feeds"]]
+    try:
+        return [Health(**member) for member in orjson.loads(body)["feeds"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise DamagedFile(key, f"no health document ({type(error).__name__})") from None
+
+
+def known(storage: Storage, source: str) -> list[Health]:
+    """As `load`, but nothing where the document is damaged: it is begun anew, and each run notes its zones again."""
+    try:
+        return load(storage, source)
+    except DamagedFile:
+        return []
 
 
 def expected_by(publication: Publication, tz: str, resolution: str, data_until: int) -> int:
@@ -161,11 +173,11 @@ def due(carriers: Collection[Carrier], until: int) -> Due | None:
     return min(deadlines, key=itemgetter(0), default=None)
 
 
-def standing(metric: str, known: Sequence[tuple[Carrier, Health | None]], now: int) -> Standing:
+def standing(metric: str, carriers: Sequence[tuple[Carrier, Health | None]], now: int) -> Standing:
     """How a zone's metric stands at an instant: its newest row, from whichever feed, against the soonest schedule."""
-    healths = [health for _, health in known]
+    healths = [health for _, health in carriers]
     until = max((health.until(metric) for health in healths if health is not None), default=0)
-    deadline = due([carrier for carrier, _ in known], until) if until else None
+    deadline = due([carrier for carrier, _ in carriers], until) if until else None
     if deadline is None:
         return Standing("down" if "down" in map(rowless, healths) else "unknown", None)
     return Standing(by_deadline(deadline.at, deadline.publication, now), deadline.at)

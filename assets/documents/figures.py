@@ -5,11 +5,12 @@ Which document states what: see `assets.documents.bodies`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from warehouse import health, series
+from warehouse.bookkeeping import logged
 from warehouse.clock import interval_end
 from warehouse.context import Reading, readings
 from warehouse.health import Carrier
@@ -55,6 +56,8 @@ class ZoneFigures:
     mix: Mix | None
     mix_missing: str
     """Why a zone that publishes a mix has none; else empty."""
+    unreadable: tuple[str, ...] = ()
+    """The files that could not be read, a line each: their metrics are missing."""
 
     @property
     def empty(self) -> bool:
@@ -68,32 +71,57 @@ class ZoneFigures:
 
 
 def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
-    """Zone id -> its figures at `now` (Unix seconds). Reads each zone's metric once. Raises StorageError."""
-    wanted = [(z, m.value) for z in zones for m in SCALAR if m.value in catalogue["zones"][z]["metrics"]]
+    """Zone id -> its figures at `now` (Unix seconds). Reads each zone's metric once; what cannot be read costs only that."""
     kept_out = frozenset(feed for feed, stated in catalogue["feeds"].items() if stated["withheld"])
-    read = {(z, m): recent(storage, z, m, now, catalogue["zones"][z]["tz"], kept_out) for z, m in wanted}
-    rows = {pair: r for pair, r in read.items() if r is not None}
+    reads = {z: _read(storage, catalogue["zones"][z], now, kept_out) for z in zones}
+    rows = {(z, m): r for z, read in reads.items() for m, r in read.rows.items()}
     ranked = dict(zip(rows, readings([r.history for r in rows.values()], now), strict=True))
+    return {z: _of_zone(catalogue, z, reads[z], {m: ranked[z, m] for m in reads[z].rows}) for z in zones}
+
+
+@dataclass(slots=True)
+class _ZoneRows:
+    """What was read of one zone: the rows by metric, the rows of its newest mix, and why a metric could not be read."""
+
+    rows: dict[str, RecentRows]
+    mix: list[dict[str, Any]]
+    unreadable: dict[str, str]
+
+
+def _read(storage: Storage, zone: Mapping[str, Any], now: int, withheld: frozenset[str]) -> _ZoneRows:
+    """Reads a zone metric by metric."""
+    read = _ZoneRows({}, [], {})
+    for metric in (*SCALAR, Metric.GENERATION):
+        if metric.value not in zone["metrics"]:
+            continue
+        with logged(f"{metric.value} of {zone['id']}") as attempt:
+            if metric is Metric.GENERATION:
+                read.mix = _mix_rows(storage, zone["id"], now, withheld)
+            elif (rows := recent(storage, zone["id"], metric, now, zone["tz"], withheld)) is not None:
+                read.rows[metric.value] = rows
+        if attempt.error is not None:
+            read.unreadable[metric.value] = attempt.failure
+    return read
+
+
+def _of_zone(
+    catalogue: Mapping[str, Any], zone: str, read: _ZoneRows, ranked: Mapping[str, Reading | None]
+) -> ZoneFigures:
+    entry = catalogue["zones"][zone]
     named = {
-        pair: _figure(rows[pair], reading, _carriers(catalogue, *pair))
-        for pair, reading in ranked.items()
+        metric: _figure(read.rows[metric], reading, _carriers(catalogue, zone, metric))
+        for metric, reading in ranked.items()
         if reading is not None
     }
-    mixes = {z: _mix(storage, catalogue, z, now, kept_out) for z in zones}
-    return {
-        z: ZoneFigures(
-            catalogue["zones"][z],
-            {m: f for (zone, m), f in named.items() if zone == z},
-            {
-                m: _missing(catalogue["zones"][z]["metrics"][m])
-                for zone, m in wanted
-                if zone == z and (z, m) not in named
-            },
-            mixes[z],
-            "" if mixes[z] else _mix_missing(catalogue["zones"][z]["metrics"]),
-        )
-        for z in zones
+    missing = {
+        m.value: _missing(entry["metrics"][m], m in read.unreadable)
+        for m in (*SCALAR, Metric.GENERATION)
+        if m in entry["metrics"] and m not in named
     }
+    mix = _mix(catalogue, zone, read.mix) if read.mix else None
+    mix_missing = missing.pop(Metric.GENERATION, "")
+    unreadable = tuple(read.unreadable.values())
+    return ZoneFigures(entry, named, missing, mix, "" if mix else mix_missing, unreadable)
 
 
 def _figure(rows: RecentRows, reading: Reading, carriers: Collection[Carrier]) -> Figure:
@@ -122,29 +150,28 @@ def _due(carriers: Collection[Carrier], feed: str, resolution: str, ts: int) -> 
     return end if due is None else max(end, due.at)
 
 
-def _missing(entry: Mapping[str, Any]) -> str:
+def _missing(entry: Mapping[str, Any], unreadable: bool) -> str:
+    """Why a metric that the zone publishes has no figure."""
+    if unreadable:
+        return "unreadable"
     feeds = entry["feeds"]
     return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
 
 
-def _mix_missing(metrics: Mapping[str, Any]) -> str:
-    return _missing(metrics[Metric.GENERATION]) if Metric.GENERATION in metrics else ""
-
-
-def _mix(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int, withheld: Collection[str]) -> Mix | None:
-    if Metric.GENERATION not in catalogue["zones"][zone]["metrics"]:
-        return None
+def _mix_rows(storage: Storage, zone: str, now: int, withheld: Collection[str]) -> list[dict[str, Any]]:
+    """The rows of the newest mix that may be served."""
     newest = series.newest(storage, zone, Metric.GENERATION, now)
     columns = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"])
-    rows = [r for r in columns.to_pylist() if r["feed"] not in withheld]
-    if not rows:
-        return None
+    return [row for row in columns.to_pylist() if row["feed"] not in withheld]
+
+
+def _mix(catalogue: Mapping[str, Any], zone: str, rows: Sequence[Mapping[str, Any]]) -> Mix:
     first = rows[0]
     return Mix(
         first["ts"],
         first["unit"],
         first["resolution"],
         first["source"],
-        {r["fuel"]: r["value"] for r in rows},
+        {row["fuel"]: row["value"] for row in rows},
         _due(_carriers(catalogue, zone, Metric.GENERATION), first["feed"], first["resolution"], first["ts"]),
     )

@@ -7,14 +7,16 @@ publisher said. It is put before the latests are, so that a kill in between neve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from assets.documents import bodies
 from assets.documents.figures import ZoneFigures, figures
 from warehouse import artefact, catalogue, clock, layout
-from warehouse.errors import StorageError
+from warehouse.bookkeeping import logged
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.storage import Storage
 from warehouse.zones import ZONES, zone
 
@@ -31,13 +33,16 @@ class Published:
     """Left as they are: a publisher that read later had put them."""
     withdrawn: list[str] = field(default_factory=list)
     """Withdrawn: nothing of the zone may be served any more."""
+    failures: list[str] = field(default_factory=list)
+    """What could not be read or put, a line each that names the file or zone. The other documents are renewed."""
 
 
 def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> Published:
     """Publishes these zones' documents (default: all zones') as of `now` (Unix seconds), and the snapshot of all zones.
 
-    A zone without any row has none. Raises UnknownZone, and StorageError where no catalogue was published. By default
-    `now` is the version's own instant: of two publishers the newer one never tells of an earlier hour.
+    A zone without any row has none; one of which nothing can be read keeps the ones it had. Raises UnknownZone, and
+    StorageError where no catalogue was published. By default `now` is the version's own instant: of two publishers the
+    newer one never shows an earlier hour.
     """
     version = artefact.new_version()
     now = clock.now(version) if now is None else now
@@ -46,15 +51,31 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     if described is None:
         raise StorageError("no catalogue is published: every start of emds publishes it first")
     by_zone = figures(storage, described, [z for z in ZONES if z in wanted], now)
-    done = Published()
-    latests = {z: None if zf.empty else bodies.latest(zf, now) for z, zf in by_zone.items()}
-    with storage.locked([_TURN]):
-        _put_snapshot(storage, described["zones"], latests, now, version, done)
+    done = Published(failures=[line for zf in by_zone.values() for line in zf.unreadable])
+    kept = {z: zf for z, zf in by_zone.items() if not (zf.empty and zf.unreadable)}
+    latests: dict[str, dict[str, Any] | None] = {}
+    for z, zf in kept.items():
+        with _noted(done, f"latest of {z}"):
+            latests[z] = None if zf.empty else bodies.latest(zf, now)
+    with _noted(done, layout.SNAPSHOT), storage.locked([_TURN]):
+        with _noted(done, layout.SNAPSHOT):
+            _put_snapshot(storage, described["zones"], latests, now, version, done)
         for z, body in latests.items():
-            _put(storage, layout.latest(z), body, version, done)
-    for z, zf in by_zone.items():
-        _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
+            with _noted(done, layout.latest(z)):
+                _put(storage, layout.latest(z), body, version, done)
+    for z, zf in kept.items():
+        with _noted(done, layout.brief(z)):
+            _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
     return done
+
+
+@contextmanager
+def _noted(done: Published, place: str) -> Iterator[None]:
+    """One document's failure is logged and noted, and costs no other document."""
+    with logged(place) as attempt:
+        yield
+    if attempt.error is not None:
+        done.failures.append(attempt.failure)
 
 
 def _brief(of_zone: ZoneFigures, now: int, mode: str) -> dict[str, Any] | None:
@@ -95,9 +116,16 @@ def _put_snapshot(
 
 
 def _published(storage: Storage) -> dict[str, Mapping[str, Any]]:
-    """The published member of each zone that has figures; from the latests where the snapshot was lost."""
-    before = artefact.load(storage, layout.SNAPSHOT)
-    if before is not None:
-        return {z: member for z, member in before["zones"].items() if "valid_until" in member}
-    latests = {z: artefact.load(storage, layout.latest(z)) for z in ZONES}
-    return {z: bodies.member(body) for z, body in latests.items() if body is not None}
+    """The published member of each zone that has figures; from the latests where the snapshot is lost or damaged."""
+    try:
+        before = artefact.load(storage, layout.SNAPSHOT)
+        if before is not None:
+            return {z: member for z, member in before["zones"].items() if "valid_until" in member}
+    except DamagedFile:
+        pass  # made anew from the latests
+    members: dict[str, Mapping[str, Any]] = {}
+    for z in ZONES:
+        with logged(layout.latest(z)):
+            if (body := artefact.load(storage, layout.latest(z))) is not None:
+                members[z] = bodies.member(body)
+    return members

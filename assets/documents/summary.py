@@ -212,4 +212,6 @@ def _overdue(what: str, due: LocalTime) -> str:
 def _missing_sentence(metric: str, reason: str) -> str:
     if reason == "withheld_by_terms":
         return f"{_NAMES[metric]} is withheld by its publisher's terms."
+    if reason == "unreadable":
+        return f"{_NAMES[metric]} cannot be read at present."
     return f"No {metric.replace('_', ' ')} is known."

@@ -13,9 +13,10 @@ WIDTH, HEIGHT, POINTS = 480, 80, 240
 
 def sparkline(rows: Rows) -> str:
     """The longest series of the rows as a Markdown image with its span; empty text without rows."""
-    if not len(rows):
+    drawn = [(key, readings) for key, readings in rows.strips.items() if readings.ts]
+    if not drawn:
         return ""
-    key, readings = max(rows.strips.items(), key=lambda item: (item[0].counterparty is None, len(item[1].ts)))
+    key, readings = max(drawn, key=lambda item: (item[0].counterparty is None, len(item[1].ts)))
     pairs = sorted(zip(readings.ts, readings.values, strict=True))
     step = max(1, len(pairs) // POINTS)
     svg = _svg([p[0] for p in pairs[::step]], [p[1] for p in pairs[::step]])

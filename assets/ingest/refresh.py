@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from assets.documents import geo_layers
 from assets.documents.publish import publish
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
-from warehouse import catalogue, clock
+from warehouse import catalogue, clock, layout
+from warehouse.bookkeeping import logged
 
 
-def refresh(pipeline: PipelineContext, report: RunReport) -> None:
-    """Publishes the catalogue, and latest, brief and snapshot where a zone's rows changed."""
-    catalogue.publish(
-        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
-    )
-    if report.zones:
-        publish(pipeline.storage, zones=report.zones)
+def refresh(pipeline: PipelineContext, report: RunReport) -> list[str]:
+    """Publishes the catalogue, and latest, brief and snapshot of the zones whose rows changed.
+
+    Returns what could not be published, a line each that names the file; the rest is.
+    """
+    return [*_catalogue(pipeline), *(_documents(pipeline, report.zones) if report.zones else ())]
 
 
-def refresh_all(pipeline: PipelineContext) -> None:
-    """Publishes everything, since a day-ahead hour turns without any new row; geo layers where their tables changed."""
-    catalogue.publish(
-        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
-    )
-    publish(pipeline.storage)
-    geo_layers.ensure(pipeline.storage)
+def refresh_all(pipeline: PipelineContext) -> list[str]:
+    """Publishes everything, since a day-ahead hour turns without any new row; geo layers where their tables changed.
+
+    Returns what could not be published, a line each that names the file; the rest is.
+    """
+    failures = [*_catalogue(pipeline), *_documents(pipeline, None)]
+    with logged("geo layers") as attempt:
+        geo_layers.ensure(pipeline.storage)
+    return [*failures, *filter(None, [attempt.failure])]
+
+
+def _catalogue(pipeline: PipelineContext) -> list[str]:
+    """Where it cannot be renewed, the documents are made by the one that is published."""
+    with logged(layout.CATALOGUE) as attempt:
+        catalogue.publish(
+            pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
+        )
+    return [*filter(None, [attempt.failure])]
+
+
+def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:
+    failures: list[str] = []
+    with logged("documents") as attempt:
+        failures = publish(pipeline.storage, zones=zones).failures
+    return [*failures, *filter(None, [attempt.failure])]

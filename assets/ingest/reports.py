@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from warehouse import clock, coverage, quality
 from warehouse.clock import MarketDay, Window
-from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable, NotPublished, OutOfReach
+from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, NotPublished, OutOfReach
 from warehouse.market import Feed, Request
 from warehouse.schema import Rows
 from warehouse.series import Folded
 
 Status = Literal["done", "short", "waiting", "missing", "out of reach", "not configured", "failed"]
-Failures = Sequence[tuple[Request, FeedError]]
+Failures = Sequence[tuple[Request, MarketError]]
+"""What failed of a run: FeedErrors by request, StorageErrors by zone (None: all zones)."""
 Short = Mapping[coverage.Pair, Sequence[Window]]
 """By zone and metric the spans that lack a reading which should be there by now."""
 
@@ -57,7 +58,7 @@ class RunReport:
     quarantined: int = 0
     findings: tuple[quality.Finding, ...] = ()
     folded: tuple[Folded, ...] = ()
-    failures: tuple[FeedError, ...] = ()
+    failures: tuple[MarketError, ...] = ()
     sample: Rows = field(default_factory=Rows)
     """Some of the judged rows, for tables and plots."""
 
@@ -123,7 +124,7 @@ def _extent(stamps: NDArray[np.int64]) -> dict[str, Any]:
     return {"rows": len(stamps), "first": int(stamps[0]), "last": int(stamps[-1])} if len(stamps) else {}
 
 
-def _refused(errors: Sequence[FeedError]) -> tuple[Status, str]:
+def _refused(errors: Sequence[MarketError]) -> tuple[Status, str]:
     """A key that the owner does not have is no failure: the feed's zones say so, and everything else works."""
     if all(isinstance(error, CredentialsMissing) and not error.refused for error in errors):
         return "not configured", str(errors[0])[:500]
@@ -137,7 +138,7 @@ def _answered(window: Window, short: Short) -> tuple[Status, str]:
     return "short", f"fewer rows than must be there by now: {', '.join(lacking)}"[:300]
 
 
-def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[FeedError], now: int) -> tuple[Status, str]:
+def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketError], now: int) -> tuple[Status, str]:
     reason = str(errors[0]) if errors else "no row of that day in the answers"
     if coverage.due(feed, window, now) <= window.start:
         return "waiting", reason
@@ -145,7 +146,7 @@ def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[FeedErr
     return "failed" if recent and not feed.yearly else "missing", f"{NOTHING_PUBLISHED}: {reason}"
 
 
-def retry_after(failures: Iterable[FeedError]) -> float | None:
+def retry_after(failures: Iterable[MarketError]) -> float | None:
     """Seconds after which asking again makes sense; None where it does not (changed formats, missing credentials)."""
     later = [f.retry_after or 0.0 for f in failures if isinstance(f, FeedUnavailable)]
     hard = [f for f in failures if not isinstance(f, FeedUnavailable | NotPublished)]

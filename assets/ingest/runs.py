@@ -7,6 +7,7 @@ the documents that follow from it: see `assets.documents.publish`.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,13 +15,24 @@ from functools import cache, partial
 
 from assets.fetch.session import Fetched
 from assets.ingest import feed_health, reports
+from assets.ingest.boundary import feed_code, transport
 from assets.ingest.context import PipelineContext
 from assets.ingest.feed_health import Outcome
 from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
 from warehouse import clock, coverage, health, layout, quality, raw, series
+from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, Window
-from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, NotPublished, OutOfReach
+from warehouse.errors import (
+    CredentialsMissing,
+    FeedChanged,
+    FeedError,
+    MarketError,
+    NotPublished,
+    OutOfReach,
+    StorageError,
+    as_storage_error,
+)
 from warehouse.market import Feed, Request
 from warehouse.schema import Readings, Rows
 
@@ -36,7 +48,7 @@ class _Gathered:
     rows: Rows = field(default_factory=Rows)
     prechecked: list[quality.Judgement] = field(default_factory=list)
     """The judgements of bodies that contradict themselves."""
-    failures: list[tuple[Request, FeedError]] = field(default_factory=list)
+    failures: list[tuple[Request, MarketError]] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
     kept: int = 0
@@ -47,14 +59,19 @@ class _Gathered:
         """Adds an answer's rows. What contradicts itself within one body is set aside: another body may correct it."""
         self.answered_at = max(self.answered_at, answer.fetched_at)
         try:
-            rows = self.feed.parse(answer.body, answer.request)
+            with feed_code(self.feed.id, "parse"):
+                rows = self.feed.parse(answer.body, answer.request)
+                if any(_repeats(readings) for readings in rows.strips.values()):
+                    self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at))
+                    rows = self.prechecked[-1].kept
         except FeedError as error:
             self.failures.append((answer.request, error))
-            return
-        if any(_repeats(readings) for readings in rows.strips.values()):
-            self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at))
-            rows = self.prechecked[-1].kept
-        self.rows.merge(rows)
+        else:
+            self.rows.merge(rows)
+
+    def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
+        """Notes a failure that no single request caused."""
+        self.failures.append((Request(self.feed.id, "", days=tuple(d.day for d in days), zone=zone), error))
 
     def stated(self) -> Rows:
         """What all answers state together; of two answers the later stays."""
@@ -70,21 +87,21 @@ def _repeats(readings: Readings) -> bool:
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """Brings these market days of a feed into the warehouse. Failures of the publisher are reported, never raised.
-
-    Raises StorageError where our own files refuse.
-    """
+    """Brings these market days of a feed into the warehouse. Failures are reported, never raised: those of the publisher
+    by their request, those of our own files by the zone and metric that they cost."""
     today = clock.local_date(clock.now(), feed.tz)
     beyond = (
         {} if pipeline.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
     )
     within = [d for d in days if d not in beyond]
+    gathered = _Gathered(feed)
     try:
-        requests = pipeline.plan(feed, within) if within else []
+        with feed_code(feed.id, "requests"):
+            requests = pipeline.plan(feed, within) if within else []
     except FeedError as error:
-        gathered = _Gathered(feed, failures=[(Request(feed.id, "", days=tuple(d.day for d in within)), error)])
+        gathered.failed(error, within)
     else:
-        gathered = _gather(pipeline, feed, requests)
+        _gather(pipeline, gathered, requests)
     return _digest(pipeline, gathered, days, beyond)
 
 
@@ -103,12 +120,11 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
     return _digest(pipeline, gathered, days, {}, again=True)
 
 
-def _gather(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> _Gathered:
+def _gather(pipeline: PipelineContext, gathered: _Gathered, requests: Sequence[Request]) -> None:
     """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
-    gathered = _Gathered(feed)
     queue = list(reversed(requests))
     seen: set[Request] = set()
-    kept_for_good = cache(partial(_kept_for_good, pipeline, feed, requests))
+    kept_for_good = cache(partial(_kept_for_good, pipeline, gathered.feed, requests))
     while queue:
         request = queue.pop()
         if request in seen:
@@ -118,13 +134,14 @@ def _gather(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) 
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
             queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good)))
+        except (StorageError, OSError) as error:
+            gathered.failures.append((request, as_storage_error(error)))
         except FeedError as error:
             gathered.failures.append((request, error))
             if isinstance(error, CredentialsMissing):
                 # Every other question that needs the key fails alike: not asked, but its days and zones have failed.
                 gathered.failures += [(other, error) for other in queue if other.secrets]
                 queue = [other for other in queue if not other.secrets]
-    return gathered
 
 
 def _ask(
@@ -133,20 +150,25 @@ def _ask(
     request: Request,
     kept_for_good: Callable[[], Mapping[str, raw.Kept]],
 ) -> list[Request]:
-    """Reads the answer to one question, kept or new; returns the questions that it leads to. Raises FeedError."""
+    """Reads the answer to one question, kept or new; returns the questions that it leads to.
+
+    Raises FeedError, and StorageError or OSError where the answer cannot be kept.
+    """
     feed = gathered.feed
     if request.once and (kept := kept_for_good().get(request.url)):
         gathered.read(Fetched(request, kept.body, kept.fetched_at))
         return []
     gathered.requests += 1
-    answer = pipeline.session.ask(request)
+    with transport(feed.id):
+        answer = pipeline.session.ask(request)
     gathered.bytes += len(answer.body)
     if request.kind == "rows":
         gathered.kept += raw.keep(pipeline.storage, request, answer.body, answer.fetched_at) is not None
         gathered.read(answer)
     if feed.follow is None or pipeline.mode == "recorded":
         return []
-    return feed.follow(answer.body, request)
+    with feed_code(feed.id, "follow"):
+        return feed.follow(answer.body, request)
 
 
 def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
@@ -166,16 +188,15 @@ def _digest(
     """Judges and folds what was gathered, and notes the feed's health; `again`: from kept bytes."""
     now, feed = clock.now(), gathered.feed
     within = [d for d in days if d not in beyond]
-    stated = gathered.stated()
-    if again:
-        stated = _own(pipeline, feed, days, stated)
-    # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
-    judgement = quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
+    judgement = _judged(pipeline, gathered, days, within, again, now)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
-    rows, whole = judgement.kept, _evicting(judgement, within, gathered.failures)
-    folded = series.fold(pipeline.storage, feed.id, rows, whole, pipeline.ranks, now)
+    rows, folded = _fold(pipeline, gathered, judgement, within, now)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.short, gathered.failures, now)
-    _note(pipeline, gathered, day_reports, rows, aside, again)
+    with logged(f"health of {feed.id}"):
+        _note(pipeline, gathered, day_reports, rows, aside, again)
+    sample = Rows()
+    with logged(f"sample of {feed.id}"):
+        sample = excerpt(rows)
     return RunReport(
         feed.id,
         day_reports,
@@ -190,8 +211,62 @@ def _digest(
         ),
         tuple(folded),
         tuple(error for _, error in gathered.failures),
-        excerpt(rows),
+        sample,
     )
+
+
+def _judged(
+    pipeline: PipelineContext,
+    gathered: _Gathered,
+    days: Sequence[MarketDay],
+    within: Sequence[MarketDay],
+    again: bool,
+    now: int,
+) -> quality.Judgement:
+    """The judgement over all that was gathered; over nothing where the feed's own code fails, which is noted."""
+    feed = gathered.feed
+    try:
+        with feed_code(feed.id, "combine"):
+            stated = gathered.stated()
+        if again:
+            stated = _own(pipeline, feed, days, stated)
+        with feed_code(feed.id, "judge"):
+            # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
+            return quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
+    except (FeedError, StorageError) as error:
+        gathered.failed(error, within)
+        return quality.judge(Rows(), feed, (), now)
+
+
+def _fold(
+    pipeline: PipelineContext, gathered: _Gathered, judgement: quality.Judgement, days: Sequence[MarketDay], now: int
+) -> tuple[Rows, list[series.Folded]]:
+    """Folds zone by zone and metric by metric: a file that cannot be read or written costs those rows alone.
+
+    Returns the rows that were stored, and what the folds did.
+    """
+    whole = _evicting(judgement, days, gathered.failures)
+    stored, folded = Rows(), list[series.Folded]()
+    stored.dropped.update(judgement.kept.dropped)
+    by_pair = _by_pair(judgement.kept)
+    for pair in sorted({*by_pair, *whole}):
+        rows = by_pair.get(pair, Rows())
+        spans = {pair: whole[pair]} if pair in whole else {}
+        try:
+            folded += series.fold(pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, now)
+        except (StorageError, OSError) as error:
+            gathered.failed(as_storage_error(error), zone=pair[0])
+        else:
+            stored.strips |= rows.strips
+    return stored, folded
+
+
+def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
+    """The rows by zone and metric."""
+    parts: dict[coverage.Pair, Rows] = defaultdict(Rows)
+    for key, readings in rows.strips.items():
+        parts[key.zone, key.metric].strips[key] = readings
+    return parts
 
 
 def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
@@ -219,12 +294,13 @@ def _without(rows: Rows, stamps: Collection[int]) -> Rows:
 
 def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
     """Keeps rows that are not believed beside the warehouse; returns how many. The same rows again change nothing."""
-    count = len(judgement.quarantined)
-    if count:
+    if not len(judgement.quarantined):
+        return 0
+    with logged(f"quarantine of {feed.id}"):  # the kept bytes hold these rows too
         body = quality.to_json(judgement)
         key = layout.quarantine(feed.id, str(days[0]) if days else "undated", hashlib.sha256(body).hexdigest()[:8])
         pipeline.storage.put(key, body)
-    return count
+    return len(judgement.quarantined)
 
 
 def _evicting(
@@ -254,7 +330,7 @@ def _note(
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
     judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
     answered_at = gathered.answered_at if again else now
-    known = {h.zone: h for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id}
+    known = {h.zone: h for h in health.known(pipeline.storage, feed.source) if h.feed == feed.id}
     outcome = Outcome(days, rows, gathered.failures, quarantined, answered_at, judging)
     changes = feed_health.of_zones(feed, outcome, known)
     if changes:

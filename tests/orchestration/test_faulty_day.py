@@ -82,7 +82,7 @@ def test_faults_are_told_and_healed(pipeline: PipelineContext, monkeypatch: pyte
                 assert code in FAULTS or _fine(pipeline, code), (hour, code, state)
     assert all(_fine(pipeline, feed.source) for feed in FEEDS)
     assert all("late" in states or "down" in states for states in seen.values()), seen
-    assert gaps.find(pipeline, FEEDS, 1) == []
+    assert gaps.find(pipeline, FEEDS, 1) == ([], [])
     assert verify.broken(pipeline.storage) == []
 
 

@@ -43,7 +43,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
 
 
 def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
-    (hole,) = gaps.find(pipeline, [FEED], 1)
+    (hole,) = gaps.find(pipeline, [FEED], 1).holes
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
     assert list(gaps.describe([hole]))[-1] == "1 intervals missing in 1 holes"
@@ -51,12 +51,12 @@ def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
 
 
 def test_a_series_of_which_there_is_nothing_misses_its_days(pipeline: PipelineContext) -> None:
-    holes = gaps.find(pipeline, [feeds()["neso.carbon_intensity"]], 1)
+    holes = gaps.find(pipeline, [feeds()["neso.carbon_intensity"]], 1).holes
     assert [(h.metric, h.day, h.intervals) for h in holes] == [("carbon_intensity", date(2026, 10, 25), 48)]
 
 
 def test_days_beyond_a_feeds_reach_and_feeds_without_credentials_have_no_holes(pipeline: PipelineContext) -> None:
     from dataclasses import replace
 
-    assert gaps.find(pipeline, [replace(FEED, reach_days=0)], 5) == []
-    assert gaps.find(replace(pipeline, configured=()), [FEED], 5) == []
+    assert gaps.find(pipeline, [replace(FEED, reach_days=0)], 5) == ([], [])
+    assert gaps.find(replace(pipeline, configured=()), [FEED], 5) == ([], [])

@@ -1,0 +1,138 @@
+"""An ingest by the command line over a warehouse whose bookkeeping is damaged: rows are stored and documents published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assets.documents.publish import publish
+from assets.ingest.context import PipelineContext
+from assets.sources import feed
+from orchestration import backfill, commands, event_log, retention
+from orchestration.backfill import Task
+from orchestration.checkpoint import Checkpoint
+from orchestration.cli import main
+from orchestration.resources import open_context
+from warehouse import artefact, layout
+from warehouse.clock import instant, local_date
+
+NOW = instant("2026-11-18T12:00:00Z")
+FEEDS = ("elexon.demand", "neso.generation")
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
+    for name in ("EMDS_FEEDS", "EMDS_FAULTS", "DAGSTER_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_NOW", str(NOW))
+    # In this process: the feeds of one source would otherwise need two workers.
+    monkeypatch.setattr(backfill, "WORKERS", 1)
+    monkeypatch.setattr(commands.backfill, "run", lambda tasks, again: _here(tasks, again))
+    return open_context()
+
+
+_run = backfill.run
+
+
+def _here(tasks, again):  # type: ignore[no-untyped-def]
+    return _run(tasks, again, workers=1)
+
+
+def tasks() -> list[Task]:
+    return [Task(name, (local_date(NOW, feed(name).tz),)) for name in FEEDS]
+
+
+def garbage_in_dagsters_storage(home: Path) -> None:
+    instance = event_log.instance(home)
+    assert instance is not None
+    instance.dispose()
+    for path in (home / "dagster").rglob("*.db"):
+        path.write_bytes(b"garbage" * 1000)
+
+
+def pruned_is_garbage(home: Path) -> None:
+    (home / layout.PRUNED).write_bytes(b"\xff not a number")
+
+
+def health_is_cut(home: Path) -> None:
+    folder = home / "published" / "health"
+    folder.mkdir(parents=True)
+    for source in ("elexon", "neso"):
+        (folder / f"{source}.json").write_bytes(b'{"source": "elexon", "fee')
+
+
+def pictures_fail(home: Path) -> None:
+    from assets.ingest import plots
+
+    plots._svg = lambda ts, values: min([])  # type: ignore[assignment,return-value]
+
+
+@pytest.mark.parametrize("harm", [garbage_in_dagsters_storage, pruned_is_garbage, health_is_cut, pictures_fail])
+def test_damaged_bookkeeping_costs_no_row_and_no_document(
+    pipeline: PipelineContext, harm: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assets.ingest import plots
+
+    monkeypatch.setattr(plots, "_svg", plots._svg)
+    harm(pipeline.storage.root)
+    assert commands.run(tasks()) == 0
+    latest = artefact.load(pipeline.storage, layout.latest("GB"))
+    assert {"demand"} <= set(latest["metrics"])
+    assert latest["generation_mix"]["unit"] == "%"
+
+
+def test_a_crash_in_one_task_fails_its_days_and_the_others_go_on(
+    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = backfill.ingest_days
+
+    def crashing(pipeline, feed, days):  # type: ignore[no-untyped-def]
+        if feed.id == FEEDS[0]:
+            raise ZeroDivisionError("a defect")
+        return ingest(pipeline, feed, days)
+
+    monkeypatch.setattr(backfill, "ingest_days", crashing)
+    assert commands.run(tasks()) == 1
+    assert artefact.load(pipeline.storage, layout.latest("GB"))["generation_mix"]["unit"] == "%"
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[1]", b'{"tasks": [{"feed": 1}]}'])
+def test_a_checkpoint_that_does_not_decode_is_begun_anew(pipeline: PipelineContext, kept: bytes) -> None:
+    pipeline.storage.put(layout.journal("up"), kept)
+    checkpoint = Checkpoint(pipeline.storage, tasks(), "up")
+    assert (checkpoint.left, checkpoint.done) == (tasks(), set())
+
+
+def test_a_damaged_month_file_is_named_by_every_verb_and_stops_none(
+    pipeline: PipelineContext, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert commands.run(tasks()) == 0
+    (key,) = (k for k in pipeline.storage.keys(layout.series_prefix("demand", "GB")) if "history" not in k)
+    whole = pipeline.storage.get(key)
+    assert whole is not None
+    for verb in (["publish"], ["gaps", "--feed", "elexon.demand", "--days", "2"]):
+        pipeline.storage.put(key, b"")
+        assert main(verb) == 1
+        assert key in capfd.readouterr().err
+    mix = artefact.load(pipeline.storage, layout.latest("GB"))
+    assert mix["generation_mix"]["unit"] == "%"
+    pipeline.storage.put(key, whole)
+    assert publish(pipeline.storage).failures == []
+
+
+def test_old_answers_of_one_feed_that_cannot_be_pruned_keep_no_other_from_it(
+    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def prune(storage, feed_id, before, pruned):  # type: ignore[no-untyped-def]
+        seen.append(feed_id)
+        if len(seen) == 1:
+            raise OSError(13, "Permission denied", "raw")
+        return 1
+
+    monkeypatch.setattr(retention.raw, "prune", prune)
+    assert retention.prune_answers(pipeline) == len(seen) - 1 > 10
