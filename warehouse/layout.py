@@ -82,3 +82,8 @@ def brief(zone: str) -> str:
 def geo(layer: str, format_: str, detail: str = "") -> str:
     """The name of a geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
     return f"geo/{layer}{f'.{detail}' if detail else ''}.{format_}"
+
+
+def geo_hashes(layer: str) -> str:
+    """The name of the SHA-256 of each document of a geo layer: which of them belong together."""
+    return f"geo/{layer}.sha256.json"

@@ -5,6 +5,7 @@ app.register_blueprint(geo.blueprint(gate, DocumentCache(storage)))
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -120,19 +121,40 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     places = index.select(
         dict(selection.words), selection.min_mw, selection.box, SAMPLE_FEATURES if selection.sample else None
     )
-    return validator.response(validator.coded(_cut(selection, kept, source, index, places)), media, headers), len(
-        places
-    )
+    return validator.response(
+        validator.coded(_cut(documents, selection, kept, source, index, places)), media, headers
+    ), len(places)
 
 
-def _cut(selection: Selection, kept: Document, source: Document, index: GeoLayer, places: NDArray[intp]) -> bytes:
+def _cut(
+    documents: DocumentCache,
+    selection: Selection,
+    kept: Document,
+    source: Document,
+    index: GeoLayer,
+    places: NDArray[intp],
+) -> bytes:
     if selection.format == "geojson":
         return index.collection(places, _extra(selection))
-    if kept.identity.version != source.identity.version:
-        raise Problem("not-yet-available", "The layer is being published.", headers=[("Retry-After", "1")])
+    if not _belong_together(documents, selection.layer, kept, source):
+        detail = (
+            "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
+        )
+        raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
     pieces = kept.derive("pieces", lambda document: CUTS[selection.format].of(document.body))
     made: bytes = pieces.cut(places, index.extent(places))
     return made
+
+
+def _belong_together(documents: DocumentCache, layer: str, *parts: Document) -> bool:
+    """Whether documents are of one publication, by their content: a copy or a restore gives files other times."""
+    hashes = documents.get(layout.geo_hashes(layer))
+    known = {} if hashes is None else hashes.json["documents"]
+    return all(known.get(part.name) == part.derive("sha256", _sha256) for part in parts)
+
+
+def _sha256(document: Document) -> str:
+    return hashlib.sha256(document.body).hexdigest()
 
 
 def _extra(selection: Selection) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ import orjson
 
 from geo_data import TABLES, records
 from warehouse import artefact, layout
+from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
@@ -200,20 +201,45 @@ def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, byte
 
 def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
     """Builds and publishes these layers. Returns bytes by document. The version is the time before the reading."""
-    version = artefact.new_version()
-    made = {name: body for layer in layers for name, body in documents(layer).items()}
-    for name, body in made.items():
-        artefact.put(storage, name, body, version)
-    return {name: len(body) for name, body in made.items()}
+    version, sizes = artefact.new_version(), dict[str, int]()
+    for layer in layers:
+        made = documents(layer)
+        for name, body in made.items():
+            artefact.put(storage, name, body, version)
+        # Last: readers cut only documents whose hashes stand here.
+        hashes = {name: hashlib.sha256(body).hexdigest() for name, body in made.items()}
+        artefact.put(storage, layout.geo_hashes(layer), artefact.encode({"documents": hashes}), version)
+        sizes |= {name: len(body) for name, body in made.items()}
+    return sizes
 
 
 def ensure(storage: Storage) -> None:
-    """Publishes all layers unless they were built from these very tables; cheap enough for every start."""
+    """Publishes all layers unless they lie there whole, built from these very tables; cheap enough for every start."""
     current = {"tables_sha256": fingerprint()}
-    if artefact.load(storage, layout.GEO_BUILT_FROM) != current:
+    if _loaded(storage, layout.GEO_BUILT_FROM) != current or not all(_is_whole(storage, layer) for layer in LAYERS):
         version = artefact.new_version()
         publish(storage)
         artefact.put(storage, layout.GEO_BUILT_FROM, artefact.encode(current), version)
+
+
+def _is_whole(storage: Storage, layer: str) -> bool:
+    """Whether a layer's documents hold the bytes that were published together."""
+    hashes = _loaded(storage, layout.geo_hashes(layer))
+    if not isinstance(hashes, dict) or not isinstance(hashes.get("documents"), dict):
+        return False
+    for name, digest in hashes["documents"].items():
+        document = artefact.get(storage, name)
+        if document is None or hashlib.sha256(document.body).hexdigest() != digest:
+            return False
+    return True
+
+
+def _loaded(storage: Storage, name: str) -> Any:
+    """A document; None where there is none, or one that cannot be read: it is published anew."""
+    try:
+        return artefact.load(storage, name)
+    except (DamagedFile, ValueError):
+        return None
 
 
 def fingerprint(tables: Path = TABLES) -> str:
