@@ -14,11 +14,11 @@ from api.http import parameters, problem_responses
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
 from api.service import Service
-from api.views import catalogue, discovery, documents, geo, health, keys, map_page, series
+from api.views import catalogue, discovery, documents, geo, health, keys, live, map_page, series
 from warehouse.zones import ZONES
 
 _PREFIXES = {endpoint.path.removesuffix("{zone}"): endpoint for endpoint in ENDPOINTS.values() if endpoint.zones}
-_ZONE_PATH = re.compile(r"(/v1/[a-z-]+/)([^/]*)")
+_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+)([^/]*)")
 
 
 def register(app: Flask, service: Service) -> None:
@@ -26,6 +26,7 @@ def register(app: Flask, service: Service) -> None:
     views: dict[str, Callable[..., Response]] = {
         **documents.views(service),
         **catalogue.views(service),
+        **live.views(service),
         **discovery.views(service),
         **health.views(service),
         **{name: series.view(service, name) for name in SERIES},

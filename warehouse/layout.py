@@ -87,3 +87,14 @@ def geo(layer: str, format_: str, detail: str = "") -> str:
 def geo_hashes(layer: str) -> str:
     """The name of the SHA-256 of each document of a geo layer: which of them belong together."""
     return f"geo/{layer}.sha256.json"
+
+
+LIVE = geo("live", "geojson")
+"""The name of the zones with their newest, rounded figures."""
+LIVE_HOURS = "geo/live/hours.json"
+"""The name of the rounded hours of every zone."""
+
+
+def live_history(zone: str) -> str:
+    """The name of a zone's rounded recent history."""
+    return f"geo/live/{zone}.json"

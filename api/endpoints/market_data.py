@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from api.documents.catalogue import SERIES
 from api.endpoints.endpoint import Endpoint, named
 from api.endpoints.query_parameters import (
@@ -65,45 +67,53 @@ def _series(name: str, metric: Metric) -> Endpoint:
     )
 
 
-def _geo(layer: str) -> tuple[Endpoint, Endpoint]:
-    """A layer's path, and the same with a suffix by which QGIS and GDAL know what they get."""
-    titles = {
-        "zones": "Zone boundaries",
-        "interconnectors": "Interconnectors",
-        "plants": "Power plants of 250 MW and above",
-    }
-    words = {
-        "zones": "Boundaries of the 25 zones, at two levels of detail.",
-        "interconnectors": "Lines between zones, each with the zone ids at its ends.",
-        "plants": "Points with capacity, fuel and zone.",
-    }[layer]
-    own, media = (
-        geo_parameters.PARAMETERS[layer],
-        tuple(geo_parameters.MEDIA[name] for name in geo_parameters.FORMATS[layer]),
-    )
+_LAYERS = {
+    "zones": (
+        "Zone boundaries",
+        "Boundaries of the 25 zones, at two levels of detail; `at` finds the zone of a point.",
+    ),
+    "interconnectors": ("Interconnectors", "Lines between zones, each with the zone ids at its ends."),
+    "plants": ("Power plants of 250 MW and above", "Points with capacity, fuel and zone."),
+    "live": (
+        "Zones with their newest figures, rounded",
+        "Each zone with its latest price, demand, net import and carbon intensity and each one's band among the zone's "
+        "own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, 100 MW and "
+        "10 g (`rounded: true`): exact figures are the snapshot's. One document a publication.",
+    ),
+}
+
+
+def _geo(layer: str) -> tuple[Endpoint, ...]:
+    """A layer's path, and one with the suffix of each of its formats."""
+    title, words = _LAYERS[layer]
+    own, media = geo_parameters.PARAMETERS[layer], geo_parameters.MEDIA
     plain = {name: parameter for name, parameter in own.items() if name != "format"}
+    formats = geo_parameters.FORMATS[layer]
+    schema = "Live" if layer == "live" else "Features"
+    whole = Endpoint(
+        f"geo-{layer}",
+        f"/v1/geo/{layer}",
+        title,
+        words,
+        "Free",
+        schema,
+        own,
+        media=tuple(media[name] for name in formats),
+        statuses=(400, 404, 406, 416, 503) if "at" in own else (400, 406, 416, 503),
+    )
     return (
-        Endpoint(
-            f"geo-{layer}",
-            f"/v1/geo/{layer}",
-            titles[layer],
-            words,
-            "Free",
-            "Features",
-            own,
-            media=media,
-            statuses=(400, 406, 503),
-        ),
-        Endpoint(
-            f"geo-{layer}-file",
-            f"/v1/geo/{layer}.geojson",
-            f"{titles[layer]} as a file",
-            words,
-            "Free",
-            "Features",
-            plain,
-            media=media[:1],
-            statuses=(400, 503),
+        whole,
+        *(
+            replace(
+                whole,
+                id=f"geo-{layer}-{'file' if name == 'geojson' else name}",
+                path=f"/v1/geo/{layer}.{name}",
+                summary=f"{title} as {name}",
+                parameters=plain,
+                media=(media[name],),
+                statuses=tuple(status for status in whole.statuses if status != 406),
+            )
+            for name in formats
         ),
     )
 
@@ -169,4 +179,27 @@ MARKET_DATA: tuple[Endpoint, ...] = (
     ),
     *(_series(name, metric) for name, metric in SERIES.items()),
     *(endpoint for layer in geo_parameters.PARAMETERS for endpoint in _geo(layer)),
+    Endpoint(
+        "live-hours",
+        "/v1/geo/live/hours",
+        "The last 48 hours of every zone, rounded",
+        "Hourly means of price, demand, net import and carbon intensity, rounded as `/v1/geo/live`: from `start` on, one "
+        "value a `step`, null where less than half an hour is covered.",
+        "Free",
+        "LiveHours",
+        named([SAMPLE]),
+        statuses=(400, 503),
+    ),
+    Endpoint(
+        "live-zone",
+        "/v1/geo/live/{zone}",
+        "Recent history of a zone, rounded",
+        "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and hours of "
+        "the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.",
+        "Free",
+        "LiveZone",
+        named([SAMPLE]),
+        _ALL_ZONES,
+        statuses=(400, 503),
+    ),
 )

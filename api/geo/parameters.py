@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from api.geo.filters import Box
 from api.http.parameters import Parameter, choice, yes_no
@@ -17,14 +18,17 @@ MEDIA = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
     "fgb": "application/flatgeobuf",
+    "topojson": "application/topo+json",
 }
 """Media type of each `format`, in the order of preference."""
 FORMATS = {
-    "zones": ("geojson", "parquet", "fgb"),
-    "interconnectors": ("geojson",),
+    "zones": tuple(MEDIA),
+    "interconnectors": ("geojson", "csv", "parquet", "fgb"),
     "plants": ("geojson", "csv", "parquet", "fgb"),
+    "live": ("geojson", "csv"),
 }
-"""The formats of each layer; the first is the default."""
+"""The formats of each layer, which are also the suffixes of its paths; the first is the default."""
+_WIND = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE)
 
 
 def words(name: str, description: str, allowed: Iterable[str], example: str) -> Parameter:
@@ -42,6 +46,23 @@ def words(name: str, description: str, allowed: Iterable[str], example: str) -> 
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
     return Parameter(name, description, read, schema, None, [example], comma=True)
+
+
+def _fuels(text: str) -> tuple[str, ...]:
+    """Fuels of a comma list; `wind` stands for every kind of wind."""
+    wanted = words("fuel", "", Fuel, "").read(text)
+    return tuple(dict.fromkeys(own for word in wanted for own in (_WIND if word == Fuel.WIND else (word,))))
+
+
+def _point(text: str) -> tuple[float, float]:
+    """Longitude and latitude of `lat,lon`."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise ValueError("takes two numbers: latitude,longitude in degrees")
+    lat, lon = (_number(part) for part in parts)
+    if not (abs(lat) <= 90 and abs(lon) <= 180):
+        raise ValueError("takes a latitude from -90 to 90, then a longitude from -180 to 180")
+    return lon, lat
 
 
 def _min_mw(text: str) -> float:
@@ -95,8 +116,26 @@ MIN_MW = Parameter(
     None,
     1000,
 )
-FUEL = words("fuel", "Main fuel, one or several with commas, in the words of generation and capacity.", Fuel, "nuclear")
-ZONE_OF_PLANT = words("zone", "Zone, one or several with commas.", ZONES, "GB")
+FUEL = replace(
+    words(
+        "fuel",
+        "Main fuel, one or several with commas, in the words of generation and capacity. `wind`: onshore and offshore.",
+        Fuel,
+        "nuclear",
+    ),
+    read=_fuels,
+)
+AT = Parameter(
+    "at",
+    "latitude,longitude in degrees (WGS 84): the zone that holds this point, by the boundaries of high detail. "
+    "404 where no zone does.",
+    _point,
+    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    None,
+    [51.5, -0.12],
+    comma=True,
+)
+ZONE = words("zone", "Zone, one or several with commas.", ZONES, "GB")
 ZONE_OF_LINE = words("zone", "Lines with either end in this zone, one or several with commas.", ZONES, "GB")
 
 
@@ -109,9 +148,10 @@ def _format(layer: str) -> Parameter:
 PARAMETERS: dict[str, dict[str, Parameter]] = {
     layer: {parameter.name: parameter for parameter in (*own, BBOX, _format(layer), SAMPLE)}
     for layer, own in {
-        "zones": (DETAIL,),
+        "zones": (DETAIL, AT),
         "interconnectors": (ZONE_OF_LINE,),
-        "plants": (ZONE_OF_PLANT, FUEL, MIN_MW),
+        "plants": (ZONE, FUEL, MIN_MW),
+        "live": (ZONE,),
     }.items()
 }
-"""By layer, then by name. The paths with `.geojson` take no `format`."""
+"""By layer, then by name. The paths with a suffix take no `format`."""

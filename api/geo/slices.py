@@ -5,6 +5,7 @@ All documents of a layer hold its features in one order: positions from `api.geo
 
 from __future__ import annotations
 
+import csv
 import io
 import struct
 from collections.abc import Sequence
@@ -16,7 +17,9 @@ import pyarrow.parquet as pq
 from numpy import intp
 from numpy.typing import NDArray
 
-Places = NDArray[intp]
+from api.geo.filters import GeoLayer
+
+Positions = NDArray[intp]
 Extent = Sequence[float] | None
 
 _ENVELOPE, _COUNT = 1, 8
@@ -37,8 +40,8 @@ class Csv:
         heading, *rows = body.splitlines(keepends=True)
         return cls(heading, tuple(rows))
 
-    def cut(self, places: Places, _extent: Extent) -> bytes:
-        return self.heading + b"".join(self.rows[place] for place in places)
+    def cut(self, positions: Positions, _extent: Extent) -> bytes:
+        return self.heading + b"".join(self.rows[place] for place in positions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,11 @@ class FlatGeobuf:
         vector = reference + struct.unpack_from("<I", header, reference)[0]
         return cls(header, tuple(features), vector + 4, _field(header, _COUNT))
 
-    def cut(self, places: Places, extent: Extent) -> bytes:
+    def cut(self, positions: Positions, extent: Extent) -> bytes:
         header = bytearray(self.header)
         struct.pack_into("<4d", header, self.envelope_at, *(extent or _NO_EXTENT))
-        struct.pack_into("<Q", header, self.count_at, len(places))
-        return bytes(header) + b"".join(self.features[place] for place in places)
+        struct.pack_into("<Q", header, self.count_at, len(positions))
+        return bytes(header) + b"".join(self.features[place] for place in positions)
 
 
 def _field(header: bytes, number: int) -> int:
@@ -93,7 +96,7 @@ class GeoParquet:
     def of(cls, body: bytes) -> GeoParquet:
         return cls(pq.ParquetFile(io.BytesIO(body)).read())  # `read_table` would load pyarrow.dataset, 25 MB
 
-    def cut(self, places: Places, extent: Extent) -> bytes:
+    def cut(self, positions: Positions, extent: Extent) -> bytes:
         metadata = dict(self.table.schema.metadata)
         geo = orjson.loads(metadata[b"geo"])
         column = geo["columns"][geo["primary_column"]]
@@ -101,7 +104,7 @@ class GeoParquet:
         if extent is not None:
             column["bbox"] = list(extent)
         out = io.BytesIO()
-        chosen = self.table.take(places).replace_schema_metadata({**metadata, b"geo": orjson.dumps(geo)})
+        chosen = self.table.take(positions).replace_schema_metadata({**metadata, b"geo": orjson.dumps(geo)})
         pq.write_table(chosen, out, compression="zstd")
         return out.getvalue()
 
@@ -112,3 +115,13 @@ CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
     "parquet": GeoParquet,
 }
 """By `format`; GeoJSON is cut by `api.geo.filters`."""
+
+
+def properties_csv(layer: GeoLayer, positions: Positions) -> bytes:
+    """The properties of the chosen features as CSV (RFC 4180), without their geometry."""
+    rows = [orjson.loads(layer.features[position])["properties"] for position in positions]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(orjson.loads(layer.features[0])["properties"])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue().encode()

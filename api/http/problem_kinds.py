@@ -101,6 +101,12 @@ KINDS: dict[str, ProblemKind] = {
             "This payment was sent for another request and its outcome is not known yet: repeat that request with it.",
         ),
         ProblemKind("body-too-large", 413, "Body too large", "The request's body is larger than this path takes."),
+        ProblemKind(
+            "range-not-satisfiable",
+            416,
+            "Range not satisfiable",
+            "The Range header asks for bytes beyond the end of the body; `Content-Range` says how many there are.",
+        ),
         ProblemKind("url-too-long", 414, "URL too long", "The path and query are longer than 8000 bytes."),
         ProblemKind(
             "unsupported-media-type",

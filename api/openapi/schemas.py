@@ -84,7 +84,27 @@ _FEATURES = record(
     "sample",
 )
 
+_HEAD = {"generated": INSTANT, "valid_until": INSTANT, "rounded": {"const": True}, "simulated": {"type": "boolean"}}
+_STEPS = {"type": "array", "items": or_null({"type": "integer"})}
+_MEANS = record({"start": INSTANT, "step": WHOLE, "values": _STEPS})
+_PARTS = or_null(record({"unit": TEXT, "start": INSTANT, "step": WHOLE, "parts": keyed(_STEPS)}))
+_FLOW = record(
+    {"zone": ZONE, "counterparty": TEXT, "link": or_null(TEXT), "mw": {"type": "integer"}, "ts": INSTANT},
+)
+
 SCHEMAS: dict[str, Schema] = {
+    "Live": {"allOf": [ref("Features"), record({**_HEAD, "flows": listed(_FLOW)})]},
+    "LiveHours": record({**_HEAD, "step": WHOLE, "zones": keyed({"type": "object"}, {"enum": list(ZONES)})}),
+    "LiveZone": record(
+        {
+            "zone": ZONE,
+            **_HEAD,
+            "metrics": keyed(record({"unit": TEXT, "hours": _MEANS, "days": _MEANS})),
+            "mix": _PARTS,
+            "borders": _PARTS,
+            **TERMS,
+        }
+    ),
     "Zone": record(
         {
             "id": ZONE,

@@ -1,4 +1,4 @@
-"""`/v1/geo/zones`, `/interconnectors`, `/plants`: the published layers, whole or cut to the features of a request.
+"""`/v1/geo/zones`, `/interconnectors`, `/plants`, `/live`: the published layers, whole or cut to a request's features.
 
 app.register_blueprint(geo.blueprint(gate, DocumentCache(storage)))
 """
@@ -11,20 +11,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 from flask import Blueprint, Request, Response, request
 from numpy import intp
 from numpy.typing import NDArray
+from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
 from api.access.gate import Gate
 from api.documents.cache import Document, DocumentCache
 from api.geo.filters import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS
-from api.geo.slices import CUTS
+from api.geo.slices import CUTS, properties_csv
 from api.http import parameters, problem_responses, responses
 from api.http.guard import guard
-from api.http.problems import Problem
+from api.http.problems import ParameterFault, Problem
 from api.series.formats import accepted
-from warehouse import layout
+from warehouse import clock, layout
 
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
@@ -41,17 +43,19 @@ class Selection:
 
     layer: str
     format: str
-    detail: str | None
-    words: tuple[tuple[str, tuple[str, ...]], ...]
+    detail: str | None = None
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Filters and their values: (("zone", ("GB", "FR")),)."""
-    min_mw: float | None
-    box: Box | None
-    sample: bool
+    min_mw: float | None = None
+    box: Box | None = None
+    at: tuple[float, float] | None = None
+    """Longitude and latitude of a point."""
+    sample: bool = False
 
     @property
     def whole(self) -> bool:
         """Whether the answer is the document as published."""
-        return not (self.words or self.min_mw is not None or self.box is not None or self.sample)
+        return not (self.words or self.min_mw is not None or self.box or self.at or self.sample)
 
     def document(self, format_: str) -> str:
         """The name of the published document that holds the layer in a format."""
@@ -59,17 +63,17 @@ class Selection:
 
 
 def blueprint(gate: Gate, documents: DocumentCache) -> Blueprint:
-    """The three paths, each also with a `.geojson` suffix, by which QGIS and GDAL know what they get."""
+    """The path of each layer, and the same with the suffix of each format, by which GIS programs know what they get."""
     routes = Blueprint("geo", __name__)
     for layer in PARAMETERS:
-        for suffix in ("", ".geojson"):
-            view = partial(_view, gate, documents, layer, bool(suffix))
-            routes.add_url_rule(f"/v1/geo/{layer}{suffix}", f"{layer}{suffix[1:]}", view)
+        for suffix in (None, *FORMATS[layer]):
+            view = partial(_view, gate, documents, layer, suffix)
+            routes.add_url_rule(f"/v1/geo/{layer}{f'.{suffix}' if suffix else ''}", f"{layer}-{suffix}", view)
     return routes
 
 
-def _view(gate: Gate, documents: DocumentCache, layer: str, suffixed: bool) -> Response:
-    selection = read(layer, suffixed, request)
+def _view(gate: Gate, documents: DocumentCache, layer: str, suffix: str | None) -> Response:
+    selection = read(layer, suffix, request)
     return guard(
         gate,
         request,
@@ -79,14 +83,25 @@ def _view(gate: Gate, documents: DocumentCache, layer: str, suffixed: bool) -> R
     )
 
 
-def read(layer: str, suffixed: bool, request: Request) -> Selection:
+def read(layer: str, suffix: str | None, request: Request) -> Selection:
     """The selection of a request. Raises Problem 400 naming every error, 406 for a format that the layer lacks."""
     known = PARAMETERS[layer]
-    values = parameters.values({k: v for k, v in known.items() if k != "format"} if suffixed else known, request.args)
-    format_ = "geojson" if suffixed else _format(layer, values["format"], request)
+    values = parameters.values({k: v for k, v in known.items() if k != "format"} if suffix else known, request.args)
+    format_ = suffix or _format(layer, values["format"], request)
+    if format_ == "topojson" and (values["bbox"] or values["at"] or values["sample"]):
+        raise parameters.invalid(
+            [ParameterFault("format", "conflict", "topojson holds the whole layer, without bbox, at and sample")]
+        )
     words = tuple((name, values[name]) for name in ("zone", "fuel") if values.get(name) is not None)
     return Selection(
-        layer, format_, values.get("detail"), words, values.get("min_mw"), values["bbox"], values["sample"]
+        layer,
+        format_,
+        values.get("detail"),
+        words,
+        values.get("min_mw"),
+        values["bbox"],
+        values.get("at"),
+        values["sample"],
     )
 
 
@@ -104,46 +119,76 @@ def _format(layer: str, name: str | None, request: Request) -> str:
 
 
 def answer(request: Request, documents: DocumentCache, selection: Selection) -> tuple[Response, int]:
-    """The response, and how many features it holds. Raises Problem 503 where the layer was never published."""
-    source = _held(documents, selection.document("geojson"))
-    index: GeoLayer = source.derive("geo", lambda document: GeoLayer.of(document.body))
-    kept = _held(documents, selection.document(selection.format))
-    headers, media = [*_CACHING, *_disposition(selection)], _CONTENT_TYPE[selection.format]
-    compressible = selection.format != "parquet"
-    if selection.whole and compressible:
-        return responses.document(request, kept, media, headers), len(index.features)
-    tag = kept.derive("tag", lambda document: responses.tag_of(document.body))
-    validator = responses.Validator(request, (tag, selection), compressible)
-    if responses.matches(request, validator.tag):
-        return validator.unchanged(headers), 0
-    if selection.whole:
-        return validator.response(validator.coded(kept.body), media, headers), len(index.features)
-    places = index.select(
-        dict(selection.words), selection.min_mw, selection.box, SAMPLE_FEATURES if selection.sample else None
-    )
-    return validator.response(
-        validator.coded(_cut(documents, selection, kept, source, index, places)), media, headers
-    ), len(places)
+    """The response, and how many features it holds. Raises Problem 404 for a point in no zone, 503 before publication."""
+    source = published(documents, selection.document("geojson"))
+    layer = layer_of(source)
+    headers = [*_caching(selection, layer), *_disposition(selection)]
+    positions = _positions(documents, selection, layer)
+    if selection.whole and selection.layer != "live":
+        source = published(documents, selection.document(selection.format))
+    return ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(positions)
 
 
-def _cut(
+def _response(
+    request: Request,
     documents: DocumentCache,
     selection: Selection,
-    kept: Document,
     source: Document,
-    index: GeoLayer,
-    places: NDArray[intp],
-) -> bytes:
+    layer: GeoLayer,
+    positions: NDArray[intp],
+    headers: list[tuple[str, str]],
+) -> Response:
+    media, compressible = _CONTENT_TYPE[selection.format], selection.format != "parquet"
+    if selection.whole and compressible and selection.format != "csv":
+        return responses.document(request, source, media, headers)
+    tag = source.derive("tag", lambda document: responses.tag_of(document.body))
+    validator = responses.Validator(request, (tag, selection), compressible)
+    if responses.matches(request, validator.tag):
+        return validator.unchanged(headers)
+    if selection.whole and selection.layer != "live":
+        return validator.response(validator.coded(source.body), media, headers)
+    return validator.response(validator.coded(_cut(documents, selection, layer, positions)), media, headers)
+
+
+def layer_of(document: Document) -> GeoLayer:
+    """The index of a GeoJSON document, made once a publication."""
+    index: GeoLayer = document.derive("geo", lambda held: GeoLayer.of(held.body))
+    return index
+
+
+def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) -> NDArray[intp]:
+    most = SAMPLE_FEATURES if selection.sample else None
+    positions = layer.select(dict(selection.words), selection.min_mw, selection.box, most)
+    if selection.at is None:
+        return positions
+    lon, lat = selection.at
+    fine = layer_of(published(documents, layout.geo("zones", "geojson", "high")))
+    there = fine.select({}, None, (lon, lat, lon, lat), 1)
+    if not len(there):
+        raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones.")
+    return np.intersect1d(positions, there)
+
+
+def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positions: NDArray[intp]) -> bytes:
+    """The chosen features. Raises Problem 503 while documents of two publications lie beside each other."""
     if selection.format == "geojson":
-        return index.collection(places, _extra(selection))
-    if not _belong_together(documents, selection.layer, kept, source):
+        return layer.collection(positions, {"sample": True} if selection.sample else {})
+    if selection.layer == "live":
+        return properties_csv(layer, positions)
+    names = [selection.document("geojson"), selection.document(_CUT_FROM.get(selection.format, selection.format))]
+    held = [published(documents, name) for name in names]
+    if not _belong_together(documents, selection.layer, *held):
         detail = (
             "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
         )
         raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
-    pieces = kept.derive("pieces", lambda document: CUTS[selection.format].of(document.body))
-    made: bytes = pieces.cut(places, index.extent(places))
-    return made
+    pieces = held[1].derive("pieces", lambda document: CUTS[selection.format].of(document.body))
+    body: bytes = pieces.cut(positions, layer.extent(positions))
+    return body
+
+
+_CUT_FROM = {"fgb": "rows.fgb"}
+"""Formats whose whole document cannot be cut: FlatGeobuf with an index has an order of its own."""
 
 
 def _belong_together(documents: DocumentCache, layer: str, *parts: Document) -> bool:
@@ -157,17 +202,37 @@ def _sha256(document: Document) -> str:
     return hashlib.sha256(document.body).hexdigest()
 
 
-def _extra(selection: Selection) -> Mapping[str, Any]:
-    return {"sample": True} if selection.sample else {}
-
-
-def _held(documents: DocumentCache, name: str) -> Document:
+def published(documents: DocumentCache, name: str) -> Document:
+    """A document. Raises Problem 503 where it was not published yet."""
     document = documents.get(name)
     if document is None:
         raise Problem(
             "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
         )
     return document
+
+
+def ranged(request: Request, response: Response) -> Response:
+    """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end."""
+    response.headers["Accept-Ranges"] = "bytes"
+    if response.status_code == 200 and "HTTP_RANGE" in request.environ:
+        length = len(response.get_data())
+        try:
+            response.make_conditional(request.environ, accept_ranges=True, complete_length=length)
+        except RequestedRangeNotSatisfiable:
+            raise Problem(
+                "range-not-satisfiable",
+                f"The body has {length} bytes.",
+                headers=[("Content-Range", f"bytes */{length}")],
+            ) from None
+    return response
+
+
+def _caching(selection: Selection, layer: GeoLayer) -> list[tuple[str, str]]:
+    if selection.layer != "live":
+        return _CACHING
+    head: Mapping[str, Any] = layer.head
+    return [*responses.caching("free"), *responses.marks(head["simulated"], clock.now() > head["valid_until"])]
 
 
 def _disposition(selection: Selection) -> list[tuple[str, str]]:

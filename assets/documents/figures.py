@@ -17,6 +17,7 @@ from warehouse.health import Carrier
 from warehouse.market import Metric
 from warehouse.recent import RecentRows, recent
 from warehouse.storage import Storage
+from warehouse.window_stats import SeriesHistory
 
 SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
 """The keys of `metrics`, `current`, `context` and `trend_24h`, in the order of the documents."""
@@ -56,6 +57,8 @@ class ZoneFigures:
     mix: Mix | None
     mix_missing: str
     """Why a zone that publishes a mix has none; else empty."""
+    histories: Mapping[str, SeriesHistory]
+    """The rows around the instant by metric, of which the figures are the newest."""
     unreadable: tuple[str, ...] = ()
     """The files that could not be read, a line each: their metrics are missing."""
 
@@ -121,7 +124,8 @@ def _of_zone(
     mix = _mix(catalogue, zone, read.mix) if read.mix else None
     mix_missing = missing.pop(Metric.GENERATION, "")
     unreadable = tuple(read.unreadable.values())
-    return ZoneFigures(entry, named, missing, mix, "" if mix else mix_missing, unreadable)
+    histories = {metric: read.rows[metric].history for metric in named}
+    return ZoneFigures(entry, named, missing, mix, "" if mix else mix_missing, histories, unreadable)
 
 
 def _figure(rows: RecentRows, reading: Reading, carriers: Collection[Carrier]) -> Figure:

@@ -1,4 +1,4 @@
-"""The geo layers as documents: GeoJSON, CSV, GeoParquet and FlatGeobuf made from the tables of `geo_data`.
+"""The geo layers as documents: GeoJSON, CSV, GeoParquet, FlatGeobuf and TopoJSON made from the tables of `geo_data`.
 
 Properties are flat scalars with the same keys on every feature: nested ones become strings in GDAL, QGIS and geopandas.
 """
@@ -33,7 +33,7 @@ ATTRIBUTION = (
     "No endorsement implied."
 )
 LAYERS = ("zones", "interconnectors", "plants")
-_REVISION = "1"
+_REVISION = "2"
 """Increased when the code writes other bytes from the same tables."""
 
 Feature = dict[str, Any]
@@ -108,11 +108,18 @@ def plant_features() -> list[Feature]:
 
 
 def _feature(properties: dict[str, Any], geometry: dict[str, Any]) -> Feature:
-    box = _bbox(geometry["coordinates"])
+    box = bbox(geometry["coordinates"])
     return {"type": "Feature", "id": properties["id"], "bbox": box, "properties": properties, "geometry": geometry}
 
 
-def _bbox(coordinates: Any) -> list[float]:
+def extent(boxes: Iterable[list[float]]) -> list[float]:
+    """The box around boxes of west, south, east, north."""
+    wests, souths, easts, norths = zip(*boxes, strict=True)
+    return [min(wests), min(souths), max(easts), max(norths)]
+
+
+def bbox(coordinates: Any) -> list[float]:
+    """West, south, east, north of GeoJSON coordinates of any depth."""
     points = list(_points(coordinates))
     lons, lats = [p[0] for p in points], [p[1] for p in points]
     return [min(lons), min(lats), max(lons), max(lats)]
@@ -134,18 +141,25 @@ def geojson(name: str, features: list[Feature]) -> bytes:
             "name": name,
             "license": LICENCE,
             "attribution": ATTRIBUTION,
-            "bbox": _bbox([[f["bbox"][:2], f["bbox"][2:]] for f in features]),
+            "bbox": extent(f["bbox"] for f in features),
             "features": features,
         }
     )
 
 
 def table_csv(features: list[Feature]) -> bytes:
-    """Points as rows, RFC 4180, `lon` and `lat` last."""
+    """Rows by RFC 4180: the properties, the geometry (`lon` and `lat` of points, else `wkt`), licence and attribution."""
+    import shapely
+
+    points = features[0]["geometry"]["type"] == "Point"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([*features[0]["properties"], "lon", "lat"])
-    writer.writerows([*feature["properties"].values(), *feature["geometry"]["coordinates"]] for feature in features)
+    place = ["lon", "lat"] if points else ["wkt"]
+    writer.writerow([*features[0]["properties"], *place, "license", "attribution"])
+    for feature in features:
+        geometry = feature["geometry"]
+        shape = geometry["coordinates"] if points else [shapely.from_geojson(json.dumps(geometry)).wkt]
+        writer.writerow([*feature["properties"].values(), *shape, LICENCE, ATTRIBUTION])
     return text.getvalue().encode()
 
 
@@ -164,38 +178,64 @@ def frame(features: list[Feature]) -> Any:
 
 
 def geoparquet(features: list[Feature]) -> bytes:
-    """GeoParquet 1.1, geometry as WKB."""
+    """GeoParquet 1.1: geometry as WKB, a covering `bbox` column, licence and attribution in the file's metadata."""
+    import pyarrow.parquet as pq
+
     body = io.BytesIO()
-    frame(features).to_parquet(body, index=False, compression="zstd")
-    return body.getvalue()
+    frame(features).to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
+    table = pq.ParquetFile(body).read()
+    terms = {"license": LICENCE, "attribution": ATTRIBUTION}
+    out = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, **terms}), out, compression="zstd")
+    return out.getvalue()
 
 
-def flatgeobuf(name: str, features: list[Feature]) -> bytes:
-    """FlatGeobuf in the order of the layer, without packed index, so that the API can cut it feature by feature."""
+def flatgeobuf(name: str, features: list[Feature], index: bool) -> bytes:
+    """FlatGeobuf with licence and attribution in its header: with its packed index, or in the order of the layer.
+
+    The index sorts features along a Hilbert curve; the API cuts the file without index, feature by feature.
+    """
     import pyogrio
 
     body = io.BytesIO()
     pyogrio.write_dataframe(
-        frame(features), body, layer=name, driver="FlatGeobuf", layer_options={"SPATIAL_INDEX": "NO"}
+        frame(features),
+        body,
+        layer=name,
+        driver="FlatGeobuf",
+        layer_options={
+            "SPATIAL_INDEX": "YES" if index else "NO",
+            "TITLE": name,
+            "DESCRIPTION": f"{ATTRIBUTION} {LICENCE}",
+        },
     )
     return body.getvalue()
 
 
+def topojson(features: list[Feature]) -> bytes:
+    """The zones as TopoJSON: borders shared by two zones are one arc. Object `zones`; quantised to 1e5 steps."""
+    from topojson.core.topology import Topology
+
+    made = Topology({"type": "FeatureCollection", "features": features}, object_name="zones", prequantize=100_000)
+    return orjson.dumps({**made.to_dict(), "license": LICENCE, "attribution": ATTRIBUTION})
+
+
 def documents(layer: str) -> dict[str, bytes]:
-    """A layer's artefacts by name, as `geo/zones.low.geojson`."""
-    if layer == "interconnectors":
-        return {layout.geo(layer, "geojson"): geojson(layer, line_features())}
-    if layer == "plants":
-        plants = plant_features()
-        return {layout.geo(layer, "csv"): table_csv(plants)} | _formats(layer, "", plants)
-    return _formats(layer, "low", zone_features("low")) | _formats(layer, "high", zone_features("high"))
+    """The documents of a layer by name: `geo/zones.low.geojson`."""
+    if layer == "zones":
+        both = {detail: zone_features(detail) for detail in ("low", "high")}
+        shared = {layout.geo(layer, "topojson", detail): topojson(features) for detail, features in both.items()}
+        return shared | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
+    return _formats(layer, "", line_features() if layer == "interconnectors" else plant_features())
 
 
 def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, bytes]:
     return {
         layout.geo(layer, "geojson", detail): geojson(layer, features),
+        layout.geo(layer, "csv", detail): table_csv(features),
         layout.geo(layer, "parquet", detail): geoparquet(features),
-        layout.geo(layer, "fgb", detail): flatgeobuf(layer, features),
+        layout.geo(layer, "fgb", detail): flatgeobuf(layer, features, index=True),
+        layout.geo(layer, "rows.fgb", detail): flatgeobuf(layer, features, index=False),
     }
 
 

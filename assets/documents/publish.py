@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.documents import bodies
+from assets.documents import bodies, live
 from assets.documents.figures import ZoneFigures, figures
 from warehouse import artefact, catalogue, clock, layout
 from warehouse.bookkeeping import logged
@@ -66,7 +66,27 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     for z, zf in kept.items():
         with _noted(done, layout.brief(z)):
             _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
+    _publish_live(storage, described, kept, now, version, done)
     return done
+
+
+def _publish_live(
+    storage: Storage,
+    described: Mapping[str, Any],
+    by_zone: Mapping[str, ZoneFigures],
+    now: int,
+    version: int,
+    done: Published,
+) -> None:
+    """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
+    zones: dict[str, live.ZoneParts] = {}
+    for z, zf in by_zone.items():
+        with _noted(done, layout.live_history(z)):
+            zones[z] = live.parts(storage, described, zf, now)
+    with _noted(done, layout.LIVE), storage.locked([_TURN]):
+        latests = {z: artefact.identity(storage, layout.latest(z)) for z in zones}
+        own = {z: zones[z] for z, latest in latests.items() if latest is None or latest.version <= version}
+        live.publish(storage, described, artefact.load(storage, layout.SNAPSHOT), own)
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import math
 import os
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import geopandas
 import numpy as np
 import orjson
 import pyarrow.parquet as pq
+import pyogrio
 import pytest
 import shapely
 from flask import Flask
@@ -22,7 +25,7 @@ from hypothesis import strategies as st
 from api.access.gate import Gate
 from api.documents.cache import DocumentCache
 from api.geo.filters import GeoLayer
-from api.geo.parameters import FORMATS, PARAMETERS
+from api.geo.parameters import FORMATS
 from api.geo.slices import FlatGeobuf
 from api.http import problem_responses
 from api.settings import Settings
@@ -34,6 +37,9 @@ from warehouse.zones import ZONES
 
 LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
 DOCUMENTS = {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+CUT_FORMATS = [
+    (layer, name) for layer in geo_layers.LAYERS for name in FORMATS[layer] if name not in ("geojson", "topojson")
+]
 INDEX = {name: GeoLayer.of(DOCUMENTS[f"geo/{name}.geojson"]) for name in LAYERS}
 FRAMES = {
     name: geopandas.GeoDataFrame.from_features(orjson.loads(DOCUMENTS[f"geo/{name}.geojson"])["features"])
@@ -109,7 +115,8 @@ def test_filters_equal_a_geopandas_computation(
     if zones:
         frame = frame[frame.zone.isin(zones)]
     if fuels:
-        frame = frame[frame.fuel.isin([str(fuel) for fuel in fuels])]
+        wind = ["wind_onshore", "wind_offshore"] if "wind" in fuels else []
+        frame = frame[frame.fuel.isin([*map(str, fuels), *wind])]
     if least is not None:
         frame = frame[frame.capacity_mw >= least]
     if box is not None:
@@ -158,9 +165,7 @@ def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
         assert ids(client, f"/v1/geo/plants?zone={zone}&fuel={fuel}") == list(group.id)
 
 
-@pytest.mark.parametrize(
-    ("layer", "format_"), [(layer, name) for layer in FORMATS for name in FORMATS[layer] if name != "geojson"]
-)
+@pytest.mark.parametrize(("layer", "format_"), CUT_FORMATS)
 @pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&sample=true", "&bbox=0,0,1,1"])
 def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, format_: str, query: str) -> None:
     expected = ids(client, f"/v1/geo/{layer}?{query[1:]}")
@@ -169,14 +174,26 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
     assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
     match format_:
         case "csv":
-            features = [line.split(",")[0] for line in answer.text.splitlines()[1:]]
+            rows = list(csv.DictReader(io.StringIO(answer.text)))
+            features = [row["id"] for row in rows]
+            assert {row["license"] for row in rows} <= {geo_layers.LICENCE}
+            for row in rows:
+                assert ("lon" in row) is (layer == "plants")
+                assert "wkt" not in row or shapely.from_wkt(row["wkt"]).is_valid
         case "parquet":
             features = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
             read = geopandas.read_parquet(io.BytesIO(answer.data))
             assert len(read) == len(expected)
+            assert pq.read_schema(io.BytesIO(answer.data)).metadata[b"attribution"].decode() == geo_layers.ATTRIBUTION
+            covering = json.loads(pq.read_schema(io.BytesIO(answer.data)).metadata[b"geo"])["columns"]["geometry"]
+            assert covering["covering"]["bbox"]["xmin"] == ["bbox", "xmin"]
         case _:
             read = geopandas.read_file(io.BytesIO(answer.data))
             features = list(read["id"])
+            assert geo_layers.LICENCE.encode() in answer.data
+            if not query:  # the whole file has a spatial index, which orders the features
+                assert pyogrio.read_info(io.BytesIO(answer.data))["capabilities"]["fast_spatial_filter"]
+                features, expected = sorted(features), sorted(expected)
             if expected:
                 extent = orjson.loads(client.get(f"/v1/geo/{layer}?{query[1:]}").data)["bbox"]
                 assert read.total_bounds.tolist() == extent
@@ -200,10 +217,13 @@ def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:
 
 
 def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None:
-    for layer in PARAMETERS:
+    for layer in geo_layers.LAYERS:
         answer = client.get(f"/v1/geo/{layer}.geojson", headers={"Accept": "text/csv"})
         assert (answer.status_code, answer.content_type) == (200, "application/geo+json")
     assert client.get("/v1/geo/plants.geojson?format=csv").status_code == 400
+    for layer, format_ in CUT_FORMATS:
+        answer = client.get(f"/v1/geo/{layer}.{format_}", headers={"Accept": "application/geo+json"})
+        assert answer.data == client.get(f"/v1/geo/{layer}?format={format_}").data
     assert ids(client, "/v1/geo/plants.geojson?zone=AU-TAS") == ["nem-gordon"]
 
 
@@ -231,12 +251,12 @@ def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expe
     ("path", "accept"),
     [
         ("/v1/geo/plants?format=xlsx", "*/*"),
-        ("/v1/geo/interconnectors?format=csv", "*/*"),
-        ("/v1/geo/zones?format=csv", "*/*"),
+        ("/v1/geo/interconnectors?format=topojson", "*/*"),
+        ("/v1/geo/live?format=parquet", "*/*"),
         ("/v1/geo/plants", "text/html"),
         ("/v1/geo/plants", "text/csv;q=nan"),
         ("/v1/geo/plants", ",,,"),
-        ("/v1/geo/interconnectors", "text/csv"),
+        ("/v1/geo/interconnectors", "application/topo+json"),
     ],
 )
 def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, accept: str) -> None:
@@ -262,6 +282,7 @@ def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, 
         ("bbox=-200,0,0,1", "bbox", "-180 to 180"),
         ("bbox=0,-91,0,1", "bbox", "-90 to 90"),
         ("detail=low", "detail", "unknown parameter"),
+        ("at=51.5,-0.1", "at", "unknown parameter"),
         ("sample=maybe", "sample", "true or false"),
         ("zone=GB&zone=FR", "zone", "more than once"),
     ],
@@ -363,3 +384,79 @@ def test_the_features_of_an_answer_are_the_very_bytes_of_the_index() -> None:
     assert math.isclose(
         layer.capacity_mw[places].sum(), FRAMES["plants"][FRAMES["plants"].zone == "GB"].capacity_mw.sum()
     )
+
+
+@pytest.mark.parametrize(
+    ("point", "zone"),
+    [("51.5,-0.12", "GB"), ("48.86,2.35", "FR"), ("-33.9,151.2", "AU-NSW"), ("40.7,-74.0", "US-NYISO")],
+)
+def test_the_zone_of_a_point_is_found(client: FlaskClient, point: str, zone: str) -> None:
+    assert ids(client, f"/v1/geo/zones?at={point}") == [zone]
+    assert ids(client, f"/v1/geo/zones?at={point}&detail=high") == [zone]
+    assert client.get(f"/v1/geo/zones.csv?at={point}").text.splitlines()[1].startswith(zone)
+
+
+def test_a_point_at_sea_is_404_and_a_wrong_one_400(client: FlaskClient) -> None:
+    answer = client.get("/v1/geo/zones?at=45,-30")
+    assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
+    assert "45,-30 lies in none" in answer.json["detail"]
+    for wrong in ("45", "45,x", "91,0", "0,181", "0,0,0", ""):
+        assert client.get(f"/v1/geo/zones?at={wrong}").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/geo/zones.geojson?detail=high",
+        "/v1/geo/plants.fgb",
+        "/v1/geo/plants.parquet",
+        "/v1/geo/plants.csv?zone=GB",
+        "/v1/geo/plants.fgb?zone=GB",
+        "/v1/geo/zones.topojson",
+    ],
+)
+def test_ranges_are_parts_of_the_body(client: FlaskClient, path: str) -> None:
+    whole = client.get(path)
+    assert whole.headers["Accept-Ranges"] == "bytes"
+    length = len(whole.data)
+    for first, last in ((0, 99), (100, 4000), (length - 10, length - 1)):
+        part = client.get(path, headers={"Range": f"bytes={first}-{last}"})
+        assert (part.status_code, part.data) == (206, whole.data[first : last + 1])
+        assert part.headers["Content-Range"] == f"bytes {first}-{last}/{length}"
+        assert part.headers["ETag"] == whole.headers["ETag"]
+    assert client.get(path, headers={"Range": "bytes=-10"}).data == whole.data[-10:]
+    beyond = client.get(path, headers={"Range": f"bytes={length}-"})
+    assert (beyond.status_code, beyond.content_type) == (416, "application/problem+json")
+    assert beyond.headers["Content-Range"] == f"bytes */{length}"
+    changed = client.get(path, headers={"Range": "bytes=0-9", "If-Range": '"another"'})
+    assert (changed.status_code, len(changed.data)) == (200, length)
+
+
+def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> None:
+    collection = client.get("/v1/geo/zones.topojson").json
+    shapes = collection["objects"]["zones"]["geometries"]
+    assert [shape["id"] for shape in shapes] == list(ZONES)
+    assert shapes[0]["properties"]["tz"] == "America/Los_Angeles"
+    assert collection["attribution"] == geo_layers.ATTRIBUTION
+    arcs = [{abs(arc) if arc >= 0 else ~arc for arc in _arcs(shape["arcs"])} for shape in shapes]
+    france, belgium = (arcs[list(ZONES).index(zone)] for zone in ("FR", "BE"))
+    assert france & belgium, "one border, one arc"
+    assert client.get("/v1/geo/zones?format=topojson&bbox=0,0,1,1").status_code == 400
+
+
+def _arcs(nested: list[object]) -> list[int]:
+    return [arc for part in nested for arc in (_arcs(part) if isinstance(part, list) else [part])]
+
+
+def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None:
+    """Which bytes belong together follows from their hash: file times may be equal, or set back."""
+    storage = Folder(tmp_path)
+    geo_layers.publish(storage, ["plants"])
+    gate = Gate.open(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
+    client = app_of(tmp_path, gate).test_client()
+    assert client.get("/v1/geo/plants.csv?zone=GB").status_code == 200
+    lines = DOCUMENTS["geo/plants.csv"].splitlines(keepends=True)
+    (tmp_path / "published" / "geo" / "plants.csv").write_bytes(b"".join(lines[:1] + lines[:0:-1]))
+    answer = client.get("/v1/geo/plants.csv?zone=GB")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    gate.close()

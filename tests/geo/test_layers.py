@@ -91,7 +91,7 @@ def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[st
     for stem in ("plants", "zones.low", "zones.high"):
         properties = orjson.loads(documents[f"geo/{stem}.geojson"])["features"]
         parquet = geopandas.read_parquet(io.BytesIO(documents[f"geo/{stem}.parquet"]))
-        flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.fgb"]))
+        flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.rows.fgb"]))
         for frame in (parquet, flat):
             assert list(frame["id"]) == [f["id"] for f in properties]
             assert frame.crs.to_epsg() == 4326

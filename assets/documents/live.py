@@ -1,0 +1,153 @@
+"""The free, rounded documents behind the map: every zone with its newest figures, and the recent history of each zone.
+
+Figures are rounded to whole currency units, 100 MW and 10 g and marked `rounded: true`; paid paths serve exact ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import orjson
+
+from assets.documents import geo_layers, live_history
+from assets.documents.figures import SCALAR, ZoneFigures
+from assets.documents.live_history import rounded
+from geo_data import records
+from warehouse import artefact, layout
+from warehouse.storage import Storage
+from warehouse.zones import ZONES
+
+Body = dict[str, Any]
+_NO_FIGURE = dict.fromkeys(("value", "unit", "ts", "expected_by", "percentile"))
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneParts:
+    """What one zone adds to the documents; `history` is None where nothing of the zone is known."""
+
+    bands: Mapping[str, str | None]
+    flows: list[Body]
+    hours: Body
+    history: Body | None
+
+
+def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> ZoneParts:
+    """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix."""
+    zone = figures.zone["id"]
+    bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
+    borders = live_history.border_rows(storage, catalogue, zone, now)
+    flows = live_history.newest_flows(zone, borders, now)
+    history = None if figures.empty else live_history.zone_history(storage, catalogue, figures, borders, now)
+    return ZoneParts(bands, flows, live_history.last_hours(figures, now), history)
+
+
+def properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
+    """The flat properties of a zone; `member` is its part of the snapshot. A metric without a figure has nulls."""
+    facts = _facts()[zone["id"]]
+    body: Body = {
+        "id": zone["id"],
+        "name": zone["name"],
+        "country": facts.country,
+        "tz": zone["tz"],
+        "currency": zone["currency"],
+        "label_lon": facts.label_lon,
+        "label_lat": facts.label_lat,
+        "note": facts.note,
+    }
+    for metric in SCALAR:
+        figure: Mapping[str, Any] = member["metrics"].get(metric) or _NO_FIGURE
+        value = figure["value"]
+        body |= {
+            f"{metric}": None if value is None else rounded(value, figure["unit"]),
+            f"{metric}_unit": figure["unit"],
+            f"{metric}_ts": figure["ts"],
+            f"{metric}_expected_by": figure["expected_by"],
+            f"{metric}_percentile": figure["percentile"],
+            f"{metric}_band": bands.get(metric) if value is not None else None,
+        }
+    return body | {"updated": member["updated"], "attribution": member["attribution"], "license": member["license"]}
+
+
+def collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[Body]) -> bytes:
+    """The zones at low detail with these properties as GeoJSON, and `flows`: the newest flow of each border."""
+    features = [
+        {"type": "Feature", "id": zone, "bbox": box, "properties": zones[zone], "geometry": geometry}
+        for zone, (box, geometry) in _shapes().items()
+    ]
+    top = {
+        "type": "FeatureCollection",
+        "name": "live",
+        **head,
+        "license": geo_layers.LICENCE,
+        "attribution": geo_layers.ATTRIBUTION,
+        "bbox": geo_layers.extent(box for box, _ in _shapes().values()),
+    }
+    return orjson.dumps({**top, "flows": flows, "features": features})
+
+
+@cache
+def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
+    """Bounding box and encoded geometry of each zone at low detail."""
+    geometries = records.geometries("low")
+    return {
+        zone: (geo_layers.bbox(geometries[zone]["coordinates"]), orjson.Fragment(orjson.dumps(geometries[zone])))
+        for zone in ZONES
+    }
+
+
+@cache
+def _facts() -> dict[str, records.ZoneRecord]:
+    return {record.id: record for record in records.zones()}
+
+
+def publish(
+    storage: Storage, catalogue: Mapping[str, Any], snapshot: Mapping[str, Any] | None, zones: Mapping[str, ZoneParts]
+) -> None:
+    """Puts the documents of these zones and those of all zones, in which the other zones stay as they are.
+
+    To be called under the publishers' lock, after the snapshot was put.
+    """
+    version = artefact.new_version()
+    if snapshot is None:
+        for name in (layout.LIVE, layout.LIVE_HOURS, *map(layout.live_history, zones)):
+            artefact.withdraw(storage, name, version)
+        return
+    head = {
+        "generated": snapshot["generated"],
+        "valid_until": snapshot["valid_until"],
+        "rounded": True,
+        "simulated": catalogue["mode"] == "simulated",
+    }
+    _put_collection(storage, catalogue, snapshot, head, zones, version)
+    hours = (artefact.load(storage, layout.LIVE_HOURS) or {"zones": {}})["zones"] | {
+        z: own.hours for z, own in zones.items()
+    }
+    ordered = {zone: hours[zone] for zone in ZONES if zone in hours}
+    artefact.put(storage, layout.LIVE_HOURS, artefact.encode({**head, "step": 3600, "zones": ordered}), version)
+    for zone, own in zones.items():
+        if own.history is None:
+            artefact.withdraw(storage, layout.live_history(zone), version)
+            continue
+        stated = catalogue["zones"][zone]
+        body = {"zone": zone, **head, **own.history, **{n: stated[n] for n in ("attribution", "license")}}
+        artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
+
+
+def _put_collection(
+    storage: Storage,
+    catalogue: Mapping[str, Any],
+    snapshot: Mapping[str, Any],
+    head: Mapping[str, Any],
+    zones: Mapping[str, ZoneParts],
+    version: int,
+) -> None:
+    before = artefact.load(storage, layout.LIVE) or {"features": [], "flows": []}
+    bands = {f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]}
+    own_bands = {zone: dict(own.bands) for zone, own in zones.items()}
+    bodies = {z: properties(catalogue["zones"][z], snapshot["zones"][z], (bands | own_bands).get(z, {})) for z in ZONES}
+    flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
+    flows += [flow for own in zones.values() for flow in own.flows]
+    artefact.put(storage, layout.LIVE, collection(head, bodies, flows), version)

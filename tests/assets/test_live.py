@@ -1,0 +1,165 @@
+"""The free, rounded documents of the map: content, rounding, and that a publisher leaves newer ones alone."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from assets.documents import live_history
+from assets.documents.figures import figures
+from assets.documents.publish import Published, _publish_live, publish
+from warehouse import artefact, catalogue, layout
+from warehouse.clock import DAY, HOUR, Window
+from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.schema import Rows, SeriesKey
+from warehouse.series import fold
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+NOW = 1_795_176_600  # 2026-11-20T12:10Z
+LAST = NOW - NOW % HOUR
+
+
+def _feed(name: str, metric: Metric, zones: tuple[str, ...]) -> Feed:
+    return Feed(
+        name, name, zones, (metric,), 1, "1h", "start", "UTC", date(2020, 1, 1),
+        Publication(lag_minutes=10, grace_minutes=120), lambda days, now: [], lambda body, request: Rows(), 60,
+    )  # fmt: skip
+
+
+FEEDS = (
+    _feed("toy.price", Metric.PRICE, ("GB", "FR")),
+    _feed("toy.flows", Metric.INTERCHANGE, ("GB",)),
+    _feed("toy.mix", Metric.GENERATION, ("GB",)),
+)
+SOURCE = Source("toy", "Toy", "https://toy.example", ("toy.example",), 60, "Toy-1.0", "https://toy.example/licence",
+                "Data: Toy.", "yes", FEEDS)  # fmt: skip
+
+
+def _fold(storage: Folder, feed: Feed, key: SeriesKey, stamps: list[int], values: list[float]) -> None:
+    rows = Rows()
+    rows.extend(key, stamps, values)
+    fold(storage, feed.id, rows, {}, {f.id: f.rank for f in FEEDS}, NOW)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Folder:
+    folder = Folder(tmp_path)
+    folder.put(layout.MODE, b"live")
+    stamps = list(range(LAST - 31 * DAY, LAST + DAY, HOUR))
+    for zone in ("GB", "FR"):
+        key = SeriesKey(zone, Metric.PRICE, f"{ZONES[zone].currency}/MWh", "1h")
+        _fold(folder, FEEDS[0], key, stamps, [50.4 + (ts // HOUR % 24) for ts in stamps])
+    known = [ts for ts in stamps if ts <= LAST and ts != LAST - 5 * HOUR]
+    _fold(folder, FEEDS[1], SeriesKey("GB", Metric.INTERCHANGE, "MW", "1h"), known, [-1949.0] * len(known))
+    for link, mw in (("gb-fr-ifa", 951.0), ("gb-fr-ifa2", -449.0)):
+        key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "1h", None, "FR", link)
+        _fold(folder, FEEDS[1], key, known, [mw] * len(known))
+    for fuel, share in (("gas", 30.4), ("wind", 69.6)):
+        _fold(folder, FEEDS[2], SeriesKey("GB", Metric.GENERATION, "%", "1h", fuel), known, [share] * len(known))
+    catalogue.publish(folder, {"toy": SOURCE}, "live", (), ("toy",), NOW)
+    publish(folder, NOW)
+    return folder
+
+
+def document(storage: Folder, name: str) -> dict:
+    held = artefact.load(storage, name)
+    assert held is not None
+    return held
+
+
+def test_every_zone_has_the_same_properties_and_rounded_figures(storage: Folder) -> None:
+    collection = document(storage, layout.LIVE)
+    assert (collection["rounded"], collection["simulated"], collection["generated"]) == (True, False, NOW)
+    zones = {feature["id"]: feature["properties"] for feature in collection["features"]}
+    assert list(zones) == list(ZONES)
+    assert len({tuple(own) for own in zones.values()}) == 1
+    snapshot = document(storage, layout.SNAPSHOT)["zones"]["GB"]["metrics"]
+    gb = zones["GB"]
+    assert (gb["price"], gb["price_unit"]) == (62, "GBP/MWh")
+    assert snapshot["price"]["value"] == 62.4
+    assert (gb["interchange"], gb["demand"], gb["carbon_intensity_band"]) == (-1900, None, None)
+    assert gb["price_percentile"] == snapshot["price"]["percentile"]
+    assert gb["price_band"] == document(storage, layout.brief("GB"))["context"]["price"]["band"]
+    assert (gb["attribution"], zones["DE-LU"]["price"]) == ("Data: Toy.", None)
+
+
+def test_the_newest_flow_of_each_tie_is_there(storage: Folder) -> None:
+    assert document(storage, layout.LIVE)["flows"] == [
+        {"zone": "GB", "counterparty": "FR", "link": "gb-fr-ifa", "mw": 1000, "ts": LAST},
+        {"zone": "GB", "counterparty": "FR", "link": "gb-fr-ifa2", "mw": -400, "ts": LAST},
+    ]
+
+
+def test_a_zones_history_holds_hours_days_mix_and_borders(storage: Folder) -> None:
+    body = document(storage, layout.live_history("GB"))
+    hours = body["metrics"]["price"]["hours"]
+    assert hours["start"] == LAST - 7 * DAY + HOUR
+    assert len(hours["values"]) == 7 * 24 + 23, "seven days, and the hours that the auction has fixed"
+    assert hours["values"][-24] == 62
+    flow = body["metrics"]["interchange"]["hours"]["values"]
+    assert (flow[-1], flow[-6]) == (-1900, None), "a missing hour is null"
+    days = body["metrics"]["price"]["days"]
+    assert days["step"] == 6 * HOUR
+    assert len(days["values"]) == 30 * 4
+    assert body["mix"]["parts"].keys() == {"gas", "wind"}
+    assert body["borders"]["parts"]["FR"][-1] == 600, "1000 - 400: the ties of a border are added"
+    assert body["borders"]["parts"]["FR"][-6] is None
+    assert artefact.load(storage, layout.live_history("DE-LU")) is None
+
+
+def test_hours_of_all_zones_are_48(storage: Folder) -> None:
+    body = document(storage, layout.LIVE_HOURS)
+    assert set(body["zones"]) == set(ZONES)
+    assert len(body["zones"]["FR"]["price"]) == 48
+    assert body["zones"]["FR"]["start"] == LAST - 47 * HOUR
+
+
+def test_publishing_one_zone_leaves_the_others_as_they_are(storage: Folder) -> None:
+    before = document(storage, layout.LIVE)
+    publish(storage, NOW, zones=["FR"])
+    after = document(storage, layout.LIVE)
+    assert after["flows"] == before["flows"]
+    assert [f["properties"] for f in after["features"]] == [f["properties"] for f in before["features"]]
+    assert set(document(storage, layout.LIVE_HOURS)["zones"]) == set(ZONES)
+
+
+def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
+    before = artefact.identity(storage, layout.live_history("GB"))
+    described = catalogue.load(storage)
+    assert described is not None
+    by_zone = figures(storage, described, ["GB"], NOW - HOUR)
+    _publish_live(storage, described, by_zone, NOW - HOUR, 1, Published())
+    assert artefact.identity(storage, layout.live_history("GB")) == before
+    assert document(storage, layout.LIVE)["flows"][0]["ts"] == LAST
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [(62.5, "EUR/MWh", 63), (-62.5, "EUR/MWh", -63), (0.4, "GBP/MWh", 0), (-0.4, "GBP/MWh", 0), (49.0, "MW", 0),
+     (50.0, "MW", 100), (-149.9, "MW", -100), (174.0, "gCO2/kWh", 170), (30.4, "%", 30)],
+)  # fmt: skip
+def test_figures_are_rounded_half_away_from_zero(value: float, unit: str, said: int) -> None:
+    assert live_history.rounded(value, unit) == said
+
+
+def test_means_weigh_by_duration_and_need_half_the_step() -> None:
+    ts = np.array([0, 1800, 3600, 7200, 7500, 9000], np.int64)
+    seconds = np.array([1800, 1800, 900, 300, 1500, 1800], np.int64)
+    values = np.array([10.0, 20.0, 99.0, 60.0, 0.0, 6.0])
+    found = live_history.means(ts, seconds, values, Window(0, 4 * HOUR), HOUR, "EUR/MWh")
+    assert found == {"start": 0, "step": HOUR, "values": [15, None, 8, None]}
+    again = live_history.means(
+        np.append(ts, 0), np.append(seconds, 1800), np.append(values, 30.0), Window(0, HOUR), HOUR, "%"
+    )
+    assert again["values"] == [25], "a later row of an interval corrects the earlier one"
+
+
+def test_the_documents_are_small(storage: Folder) -> None:
+    """They are asked for at every load of the map; figures are left out where nothing is known."""
+    assert len(orjson.dumps(document(storage, layout.LIVE))) < 250_000
+    assert len(orjson.dumps(document(storage, layout.live_history("GB")))) < 20_000
