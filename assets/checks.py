@@ -9,8 +9,8 @@ from assets.ingest.reports import RunReport
 
 CHECKS: dict[str, tuple[tuple[str, ...], str]] = {
     "believed": (
-        ("range", "conflict", "grid"),
-        "Every value is possible for its zone, stated once, on its grid; others are set aside.",
+        ("time", "range", "conflict", "grid"),
+        "Every value is possible for its zone and at its time, stated once, on its grid; others are set aside.",
     ),
     "whole": (("hole", "short"), "Market days of 23, 24 or 25 hours have every interval that must be there by now."),
     "steady": (("frozen", "jump"), "No series repeats one value longer than its metric ever does, none jumps further."),

@@ -57,26 +57,33 @@ class Health:
         return self.last_error.startswith(NOT_CONFIGURED)
 
 
-def note(storage: Storage, source: str, changes: Iterable[Health]) -> None:
-    """Merges what a run learnt into the source's health document; of each instant the later stays."""
+def note(storage: Storage, source: str, changes: Iterable[Health], latest: int = clock.LAST_INSTANT) -> None:
+    """Merges what a run learnt into the source's health document; of each instant the later stays.
+
+    No interval can end after `latest` (Unix seconds): what is known beyond it came from a wrong stamp and is forgotten.
+    """
     key = layout.published(layout.health(source))
     with storage.locked([key]):
         kept = {(h.feed, h.zone): h for h in known(storage, source)}
         for change in changes:
-            kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change)
+            kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change, latest)
         body = artefact.encode({"source": source, "feeds": [asdict(h) for _, h in sorted(kept.items())]})
         storage.put(key, body)
 
 
-def _merged(old: Health | None, new: Health) -> Health:
+def _merged(old: Health | None, new: Health, latest: int) -> Health:
     if old is None:
         return new
+
+    def later(before: int, after: int) -> int:
+        return max(before if before <= latest else 0, after)
+
     return replace(
         new,
         last_ok=max(old.last_ok, new.last_ok),
         last_error_at=max(old.last_error_at, new.last_error_at),
-        data_until=max(old.data_until, new.data_until),
-        reached={metric: max(old.until(metric), new.until(metric)) for metric in new.reached or old.reached},
+        data_until=later(old.data_until, new.data_until),
+        reached={metric: later(old.until(metric), new.until(metric)) for metric in new.reached or old.reached},
     )
 
 

@@ -1,6 +1,6 @@
 """Which rows are believed, before anything is written: `judge(rows) -> kept rows, rows set aside, findings`.
 
-Set aside are values that are not possible (`warehouse.ranges`) and values that contradict each other. Holes, short
+Set aside are values and times that are not possible, and values that contradict each other. Holes, short
 days, frozen series and jumps are only reported: they may be true, and a missing row is never made up. Which spans
 are whole: see `warehouse.coverage`.
 """
@@ -9,20 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
 import numpy as np
 import orjson
 
 from warehouse import coverage
-from warehouse.clock import HOUR, RESOLUTIONS, Window, iso
+from warehouse.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.coverage import Pair
 from warehouse.market import Feed
 from warehouse.monthfile import Flags, Floats, Ints
 from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, largest_step, physical
 from warehouse.schema import Readings, Rows, SeriesKey
 
-Check = Literal["range", "conflict", "grid", "duplicate", "dropped", "hole", "short", "frozen", "jump"]
+ANY_TIME = Window(0, LAST_INSTANT)
+STRAY_DAYS = 35
+"""An answer may hold the whole month of a day that it was asked for, and the days around that month."""
+
+Check = Literal["time", "range", "conflict", "grid", "duplicate", "dropped", "hole", "short", "frozen", "jump"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +60,27 @@ class Judgement:
         return sum(f.count for f in self.findings if f.severity == severity)
 
 
-def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Judgement:
-    """Judges the rows of a feed's answers for the market days `spans` at `now` (Unix seconds); `rows` stays as is."""
+def possible_time(feed: Feed, days: Sequence[date], answered_at: int) -> Window:
+    """Where the rows of an answer can lie: not before the feed began, not a day past what is published by then, and not
+    far from the market days that were asked for. A mutated year lies outside.
+    """
+    stray = (STRAY_DAYS if not feed.yearly else 400) * DAY
+    first, last = (min(days), max(days)) if days else (feed.since, date.max - timedelta(days=1))
+    start = max(MarketDay(max(first, feed.since), feed.tz).start - stray, 0)
+    ahead = (feed.ahead_days + 1) * DAY if not feed.yearly else 366 * DAY
+    end = min(answered_at + ahead, MarketDay(last, feed.tz).end + stray if days else LAST_INSTANT)
+    return Window(start, max(start, end))
+
+
+def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, possible: Window = ANY_TIME) -> Judgement:
+    """Judges the rows of a feed's answers for the market days `spans` at `now` (Unix seconds); `rows` stays as is.
+
+    Rows that start outside `possible` are set aside.
+    """
     kept, aside = Rows(), Rows()
     findings: list[Finding] = []
     for key, readings in rows.strips.items():
-        findings += _part(key, readings, kept, aside)
+        findings += _part(key, readings, possible, kept, aside)
     for key, readings in kept.strips.items():
         findings += _oddities(key, readings)
     cover = coverage.cover(kept, feed, spans, now)
@@ -81,11 +101,11 @@ class _Fault(NamedTuple):
     reason: str
 
 
-def _part(key: SeriesKey, readings: Readings, kept: Rows, aside: Rows) -> list[Finding]:
+def _part(key: SeriesKey, readings: Readings, possible: Window, kept: Rows, aside: Rows) -> list[Finding]:
     """Parts one series into what is kept and what is set aside; of equal readings one stays."""
     ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
     again, conflict = _repeats(ts, values)
-    faults = _faults(key, ts, values, conflict)
+    faults = _faults(key, ts, values, conflict, possible)
     bad = np.any([fault.readings for fault in faults], axis=0)
     for rows, chosen in ((kept, ~(bad | again)), (aside, bad & ~again)):
         if chosen.any():
@@ -102,16 +122,19 @@ def _part(key: SeriesKey, readings: Readings, kept: Rows, aside: Rows) -> list[F
     return findings
 
 
-def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags) -> list[_Fault]:
+def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible: Window) -> list[_Fault]:
     """Each reading that cannot be believed, under the first reason that holds."""
     low, high = physical(key.metric, key.zone, key.unit, key.fuel)
-    outside = (values < low) | (values > high)
+    elsewhen = (ts < possible.start) | (ts >= possible.end)
+    outside = ((values < low) | (values > high)) & ~elsewhen
+    good = ~elsewhen & ~outside
     step = RESOLUTIONS[key.resolution]
     off_grid = (ts % step != 0) if step <= HOUR else np.zeros(len(ts), np.bool_)
     return [
+        _Fault("time", elsewhen, "not at a time that the answer can hold"),
         _Fault("range", outside, f"outside {low:g}..{high:g} {key.unit}"),
-        _Fault("conflict", conflict & ~outside, "two values for one interval"),
-        _Fault("grid", off_grid & ~outside & ~conflict, f"not on the {key.resolution} grid"),
+        _Fault("conflict", conflict & good, "two values for one interval"),
+        _Fault("grid", off_grid & good & ~conflict, f"not on the {key.resolution} grid"),
     ]
 
 

@@ -47,7 +47,7 @@ class _Gathered:
     feed: Feed
     rows: Rows = field(default_factory=Rows)
     prechecked: list[quality.Judgement] = field(default_factory=list)
-    """The judgements of bodies that contradict themselves."""
+    """The judgements of bodies that contradict themselves or stray in time."""
     failures: list[tuple[Request, MarketError]] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
@@ -56,13 +56,15 @@ class _Gathered:
     """When the newest answer came, Unix seconds."""
 
     def read(self, answer: Fetched) -> None:
-        """Adds an answer's rows. What contradicts itself within one body is set aside: another body may correct it."""
+        """Adds an answer's rows. What contradicts itself or strays in time within one body is set aside at once: another
+        body may state it rightly."""
         self.answered_at = max(self.answered_at, answer.fetched_at)
         try:
             with feed_code(self.feed.id, "parse"):
                 rows = self.feed.parse(answer.body, answer.request)
-                if any(_repeats(readings) for readings in rows.strips.values()):
-                    self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at))
+                possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at)
+                if any(_repeats(readings) or _strays(readings, possible) for readings in rows.strips.values()):
+                    self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at, possible))
                     rows = self.prechecked[-1].kept
         except FeedError as error:
             self.failures.append((answer.request, error))
@@ -84,6 +86,10 @@ class _Gathered:
 
 def _repeats(readings: Readings) -> bool:
     return len(set(readings.ts)) < len(readings.ts)
+
+
+def _strays(readings: Readings, possible: Window) -> bool:
+    return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
@@ -334,4 +340,5 @@ def _note(
     outcome = Outcome(days, rows, gathered.failures, quarantined, answered_at, judging)
     changes = feed_health.of_zones(feed, outcome, known)
     if changes:
-        health.note(pipeline.storage, feed.source, changes)
+        last_start = quality.possible_time(feed, (), now).end
+        health.note(pipeline.storage, feed.source, changes, clock.interval_end(last_start, feed.resolution))

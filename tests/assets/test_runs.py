@@ -527,3 +527,41 @@ def test_an_answer_that_cannot_be_kept_fails_its_days_and_no_other(tmp_path: Pat
     report = run(full, yesterday, DAY)
     assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
     assert "No space left on device" in report.failed[0].reason
+
+
+@pytest.mark.usefixtures("at_noon")
+@pytest.mark.parametrize("stray", [100 * 48, 48 * 365 * 36, -48 * 36, -48 * 3650])
+def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, stray: int) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + f" {stray}=30000".encode()})
+    report = run(of)
+    assert (report.days[0].status, report.days[0].rows, report.quarantined) == ("done", 30, 1)
+    assert [(f.check, f.severity, f.count) for f in report.findings] == [("time", "error", 1)]
+    (noted,) = health.load(of.storage, "test")
+    assert noted.data_until == START + 30 * 1800
+    assert [(zone, month) for _, zone, month in series.held(of.storage)] == [("GB", "2026-06")]
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_tomorrows_rows_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 77=30000 78=30000"})
+    report = run(of)
+    assert report.quarantined == 1, "now is 15:00: 24 hours later is the first instant that cannot be"
+    assert max(held(of)) == 77
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_health_that_ends_in_2062_falls_back_to_the_truth(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
+    far = clock.instant("2062-06-10T00:00:00Z")
+    health.note(of.storage, "test", [health.Health("test.demand", "GB", 5, "", 0, far, 0, {"demand": far})])
+    run(of)
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.data_until, noted.reached) == (START + 30 * 1800, {"demand": START + 30 * 1800})
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_kept_bodies_are_judged_by_when_they_were_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + b" 100=30000"})
+    run(of)
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 30 * 86400))
+    assert reparse_days(of, FEED, [MarketDay(DAY, FEED.tz)]).quarantined == 1

@@ -1,0 +1,117 @@
+"""Small bodies of every feed with a digit of a year or a month changed: no row far from what was asked is believed."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.fetch.session import Fetched
+from assets.ingest import runs
+from assets.ingest.context import PipelineContext
+from tests.sources.conftest import Sample, own_samples
+from warehouse.clock import DAY, MarketDay
+from warehouse.market import Feed, Request
+from warehouse.schema import Rows
+from warehouse.storage import Folder
+
+STAMPED = date(2026, 3, 3)
+"""The day of the bodies in `bodies`."""
+YEAR = re.compile(rb"(?:19|20)\d\d")
+MONTH = re.compile(rb"(?<=[-/.])\d\d(?=[-/.])|(?<=20\d\d)\d\d(?=\d\d)|(?<![\d.])\d\d(?=/\d\d/20)")
+
+
+def mutations(body: bytes, digits: bytes, most: int) -> Iterator[bytes]:
+    """The body with one of its first and last years and months changed in one digit, and with all years changed."""
+    for pattern, width in ((YEAR, 4), (MONTH, 2)):
+        spots = [match.start() for match in pattern.finditer(body)]
+        for spot in (*spots[:most], *spots[most:][-most:]):
+            for place in range(width):
+                for digit in digits:
+                    if body[spot + place] != digit:
+                        yield body[: spot + place] + bytes([digit]) + body[spot + place + 1 :]
+    for year in (b"2062", b"1926", b"2027", b"2025"):
+        yield body.replace(b"2026", year)
+
+
+def mutated(sample: Sample, digits: bytes, most: int) -> Iterator[bytes]:
+    """The same inside the members of a zip."""
+    if not sample.body.startswith(b"PK"):
+        yield from mutations(sample.body, digits, most)
+        return
+    with zipfile.ZipFile(io.BytesIO(sample.body)) as archive:
+        (entry,) = archive.infolist()
+        for text in mutations(archive.read(entry), digits, most):
+            out = io.BytesIO()
+            with zipfile.ZipFile(out, "w") as changed:
+                changed.writestr(entry.filename, text)
+            yield out.getvalue()
+
+
+@dataclass
+class Answers:
+    """A session that gives one body."""
+
+    body: bytes
+    at: int
+
+    def ask(self, request: Request) -> Fetched:
+        return Fetched(request, self.body, self.at)
+
+
+@dataclass
+class Believed:
+    """Takes the place of the store: the rows that a run would have folded."""
+
+    rows: Rows = field(default_factory=Rows)
+
+    def fold(self, storage: Any, feed: str, rows: Rows, *_: Any) -> list[Any]:
+        self.rows.merge(rows)
+        return []
+
+
+@pytest.mark.parametrize(
+    ("digits", "most"), [(b"16", 1), pytest.param(b"0123456789", 4, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_no_row_with_a_mutated_stamp_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digits: bytes, most: int
+) -> None:
+    monkeypatch.setattr(runs.raw, "keep", lambda *_: None)
+    monkeypatch.setattr(runs.health, "note", lambda *_: None)
+    bodies = wrong = stray = 0
+    for sample in own_samples():
+        day = min(sample.request.days, default=STAMPED)
+        feed: Feed = sample.feed
+        request = Request(
+            feed.id, "https://example.org", days=sample.request.days or (day,), zone=sample.request.zone, ext="txt"
+        )
+        now = MarketDay(day, feed.tz).end + (180 * DAY if feed.yearly else 0)
+        monkeypatch.setenv("EMDS_NOW", str(now))
+        # Said anew here: a day past what is published by now, and 35 days (of a yearly feed 400) around the day asked for.
+        margin = (400 if feed.yearly else 35) * DAY
+        earliest = MarketDay(min(request.days), feed.tz).start - margin
+        latest = min(
+            now + (366 if feed.yearly else feed.ahead_days + 1) * DAY,
+            MarketDay(max(request.days), feed.tz).end + margin,
+        )
+        for body in mutated(sample, digits, most):
+            believed = Believed()
+            monkeypatch.setattr(runs.series, "fold", believed.fold)
+            context = PipelineContext(
+                Folder(tmp_path), "simulated", {}, (), {}, {feed.source}, Answers(body, now), lambda *_, r=request: [r]
+            )
+            report = runs.ingest_days(context, feed, [MarketDay(request.days[0], feed.tz)])
+            bodies += 1
+            stray += any(finding.check == "time" for finding in report.findings)
+            wrong += any(not earliest <= row.ts < latest for row in believed.rows)
+    assert bodies > 900, bodies
+    assert stray > bodies / 10, "the mutations do reach the rows' stamps"
+    assert wrong == 0
+    print(f"{bodies} bodies, {stray} with stray rows, {wrong} believed")
