@@ -7,11 +7,13 @@ docs/windows.md gives the rules.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from itertools import accumulate
+from typing import Literal, NamedTuple
 
 METHOD = "windows/1"
 ALTERNATIVES = 3
@@ -50,8 +52,8 @@ class Now:
 
     in_best: bool
     """Whether the present lies inside the best block."""
-    rank: int | None
-    """Of the block that starts with the running interval; None where that block is not whole."""
+    rank: int
+    """Of the block that starts with the running interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,24 @@ class Search:
     now: Now
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
+    """One block before it is ranked."""
+
     start: int
     end: int
-    mean: Fraction
-    low: Decimal
-    high: Decimal
+    total: int
+    """The sum of value times seconds, in the horizon's smallest unit: blocks of one length compare by it."""
+    low: int
+    high: int
+
+
+class _Exact(NamedTuple):
+    """A horizon's values as whole numbers of `1 / scale`, and the sums of value times seconds before each interval."""
+
+    starts: list[int]
+    values: list[int]
+    sums: list[int]
+    scale: int
 
 
 def horizon(intervals: Sequence[Interval], now: int, until: int) -> list[Interval]:
@@ -100,58 +113,55 @@ def search(known: Sequence[Interval], now: int, seconds: int, kind: Kind) -> Sea
 
     Blocks start where an interval starts. Among equal means the earliest is the best.
     """
-    candidates = _candidates(known, seconds)
+    if not known:
+        return None
+    exact = _exact(known)
+    start, until = known[0].start, known[-1].end
+    candidates = [
+        _candidate(exact, index, begin, begin + seconds)
+        for index, begin in enumerate(exact.starts)
+        if begin + seconds <= until
+    ]
     if not candidates:
         return None
     sign = 1 if kind == "lowest" else -1
-    order = sorted(candidates, key=lambda block: (sign * block.mean, block.start))
-    total = _integral(known, known[0].start, known[-1].end)
-    mean = total / (known[-1].end - known[0].start)
+    order = sorted(candidates, key=lambda block: (sign * block.total, block.start))
     ranks = _ranks(order)
-    chosen = _apart(order)
-    best, *rest = (_block(block, ranks[block.start], mean) for block in chosen)
-    first = candidates[0]
+    whole = Fraction(exact.sums[-1], exact.scale * (until - start))
+    best, *rest = (_block(block, ranks[block.total], whole, exact.scale) for block in _apart(order))
+    running = candidates[0]
     return Search(
-        known[0].start,
-        known[-1].end,
-        _float(mean),
+        start,
+        until,
+        _rounded(whole, 4),
         len(order),
         best,
         tuple(rest),
-        Now(best.start <= now < best.end, ranks[first.start] if first.start == known[0].start else None),
+        Now(best.start <= now < best.end, ranks[running.total]),
     )
 
 
-def _candidates(known: Sequence[Interval], seconds: int) -> list[_Candidate]:
-    """Every block that starts with an interval and is covered to its end, ascending."""
-    blocks = []
-    for index, interval in enumerate(known):
-        end = interval.start + seconds
-        if end > known[-1].end:
-            break
-        part = [other for other in known[index:] if other.start < end]
-        values = [_decimal(other.value) for other in part]
-        mean = _integral(part, interval.start, end) / seconds
-        blocks.append(_Candidate(interval.start, end, mean, min(values), max(values)))
-    return blocks
+def _exact(known: Sequence[Interval]) -> _Exact:
+    decimals = [Decimal(repr(interval.value)) for interval in known]
+    scale = 10 ** max(0, *(-int(value.as_tuple().exponent) for value in decimals))
+    values = [int(value * scale) for value in decimals]
+    areas = (value * (interval.end - interval.start) for value, interval in zip(values, known, strict=True))
+    return _Exact([interval.start for interval in known], values, list(accumulate(areas, initial=0)), scale)
 
 
-def _integral(known: Sequence[Interval], start: int, end: int) -> Fraction:
-    """The sum of value times seconds over `[start, end)`."""
-    return sum(
-        (Fraction(_decimal(i.value)) * (min(i.end, end) - max(i.start, start)) for i in known if i.start < end),
-        Fraction(0),
-    )
+def _candidate(exact: _Exact, index: int, start: int, end: int) -> _Candidate:
+    """The block from interval `index` to `end`, which may lie inside an interval."""
+    last = bisect_right(exact.starts, end - 1) - 1
+    total = exact.sums[last] + exact.values[last] * (end - exact.starts[last]) - exact.sums[index]
+    touched = exact.values[index : last + 1]
+    return _Candidate(start, end, total, min(touched), max(touched))
 
 
 def _ranks(order: Sequence[_Candidate]) -> dict[int, int]:
-    """By start: 1 + how many stand before the first of equal mean."""
+    """By total: 1 + how many stand before the first that has it."""
     ranks: dict[int, int] = {}
-    rank = 1
     for place, block in enumerate(order, 1):
-        if place > 1 and block.mean != order[place - 2].mean:
-            rank = place
-        ranks[block.start] = rank
+        ranks.setdefault(block.total, place)
     return ranks
 
 
@@ -166,17 +176,12 @@ def _apart(order: Sequence[_Candidate]) -> list[_Candidate]:
     return chosen
 
 
-def _block(block: _Candidate, rank: int, mean: Fraction) -> Block:
-    pct = float(round(100 * (block.mean - mean) / mean, 1)) + 0.0 if mean > 0 else None
-    return Block(block.start, block.end, _float(block.mean), float(block.low), float(block.high), rank, pct)
+def _block(block: _Candidate, rank: int, whole: Fraction, scale: int) -> Block:
+    mean = Fraction(block.total, scale * (block.end - block.start))
+    pct = _rounded(100 * (mean - whole) / whole, 1) if whole > 0 else None
+    return Block(block.start, block.end, _rounded(mean, 4), block.low / scale, block.high / scale, rank, pct)
 
 
-def _decimal(value: float) -> Decimal:
-    """The number that JSON states."""
-    return Decimal(repr(value))
-
-
-def _float(value: Fraction) -> float:
-    """Rounded to 4 decimals, half to even: what is published."""
-    exact = Decimal(value.numerator) / Decimal(value.denominator)
-    return float(exact.quantize(Decimal("0.0001"), ROUND_HALF_EVEN)) + 0.0
+def _rounded(value: Fraction, digits: int) -> float:
+    """Half to even; what is published. Never -0.0."""
+    return float(round(value, digits)) + 0.0
