@@ -43,6 +43,9 @@ PRICES: dict[str, Price] = {
             "One zone's market now, ranked against its last 30 days, with trend and summary",
         ),
         Price("latest", "/v1/latest/{zone}", "0.001", "One zone's latest electricity market values"),
+        Price(
+            "windows", "/v1/windows/{zone}", "0.005", "The cheapest or dearest hours of one zone's known prices ahead"
+        ),
         _series("demand", "Electricity demand of one zone, in MW"),
         _series("generation", "Electricity generation of one zone by fuel"),
         _series("price", "Wholesale electricity price of one zone, in local currency per MWh"),

@@ -12,13 +12,17 @@ from api.endpoints.query_parameters import (
     CURSOR,
     END,
     FORMAT,
+    HOURS,
     INTERVAL,
+    KIND,
     LIMIT,
     MARKET,
     ORDER,
     SAMPLE,
     SNAPSHOT_METRIC,
     START,
+    WINDOW_METRIC,
+    WITHIN,
 )
 from api.geo import parameters as geo_parameters
 from api.series import formats
@@ -173,6 +177,20 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         "Now",
         "Latest",
         named([SAMPLE]),
+        _ALL_ZONES,
+        paid=True,
+        statuses=_PAID,
+    ),
+    Endpoint(
+        "windows",
+        "/v1/windows/{zone}",
+        "Cheapest or dearest hours",
+        "The best contiguous block of hours among prices that are already published (nothing is forecast): its mean, "
+        "rank, the next best blocks, and whether it is now. Method: /docs/windows. Where no prices are known ahead, "
+        "`available` is false and nothing is charged.",
+        "Now",
+        "Windows",
+        named((HOURS, WITHIN, KIND, WINDOW_METRIC, SAMPLE)),
         _ALL_ZONES,
         paid=True,
         statuses=_PAID,

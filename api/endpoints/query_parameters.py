@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from api.documents.catalogue import SERIES
-from api.http.parameters import Parameter, choice, moment, text, whole, yes_no
+from api.http.parameters import Parameter, choice, hours, moment, text, whole, yes_no
 from api.series import formats
+from api.series.horizon import LONGEST_HOURS
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
+from warehouse.clock import HOUR
 from warehouse.market import Metric
 
 SAMPLE = yes_no(
@@ -52,4 +54,17 @@ SNAPSHOT_METRIC = choice(
     "metric",
     "Which metric a sample keeps; only with `sample=true`. Default: price.",
     [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY],
+)
+HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
+WITHIN = hours(
+    "within",
+    "How far ahead to look, in hours from the running interval: `24h`. Default: as far as prices go.",
+    96,
+)
+KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
+WINDOW_METRIC = choice(
+    "metric",
+    "What is compared. Only prices are known ahead.",
+    (Metric.PRICE.value, Metric.CARBON_INTENSITY.value),
+    "price",
 )

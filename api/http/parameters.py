@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from warehouse.clock import LAST_INSTANT, asked_instant
 from warehouse.errors import BadWindow
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
+_HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +135,18 @@ def choice(name: str, description: str, words: Iterable[str], default: str | Non
 def text(name: str, description: str, pattern: str, read: Callable[[str], Any]) -> Parameter:
     """Text of a form of its own, as `read` takes it."""
     return Parameter(name, description, read, {"type": "string", "pattern": pattern})
+
+
+def hours(name: str, description: str, most: int, default: int | None = None) -> Parameter:
+    """A length in hours, in steps of a quarter, `h` behind it or not; its value is seconds."""
+
+    def read(text: str) -> int:
+        number = text.removesuffix("h")
+        if not _HOURS.fullmatch(number) or not 0 < (quarters := float(number) * 4) <= most * 4 or quarters % 1:
+            raise ValueError(f"takes hours in steps of a quarter, above 0 and up to {most}")
+        return int(quarters) * 900
+
+    schema: dict[str, Any] = {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,2})?h?$"}
+    if default is not None:
+        schema["default"] = f"{default / 3600:g}"
+    return Parameter(name, description, read, schema, default, "3")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -172,3 +173,12 @@ def test_every_brief_equals_its_recomputation(home, server):
     assert done.returncode == 1
     assert f"{metric} context.p90: published" in done.stdout
     assert "2 zones checked, 1 differ" in done.stdout
+
+
+@pytest.mark.slow
+def test_windows_equal_a_second_implementation(server):
+    base, key = server
+    script = Path(__file__).with_name("windows.py")
+    done = subprocess.run([sys.executable, script, base, key], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^([1-9][0-9]+) equal, 0 different$", done.stdout, re.MULTILINE), done.stdout

@@ -1,8 +1,8 @@
-"""Recomputes every zone's windows from the prices that the API itself serves, and says where a published figure differs.
+"""Recomputes every zone's windows from the prices that the API itself serves, and says where a figure differs.
 
     python tests/independent/windows.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses the standard library alone and nothing of this project: docs/windows.md is written down here a second time, in exact
+Uses the standard library alone and nothing of this project: docs/windows.md is written down here again, in exact
 fractions and by brute force. Takes some 15 answers of a key's day for each zone. Exit 0: everything equal; 1: not.
 """
 
@@ -96,7 +96,7 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]
     running = known[0][0]
     rank = 1 + sum(sign * other < sign * means[running] for other in means.values()) if running in means else None
     equal("now.rank", answer["now"]["rank"], rank)
-    equal("now.in_best", answer["now"]["in_best"], answer["start"] <= answer["as_of"] < answer["end"])
+    equal("now.in_best", answer["now"]["in_best"], answer["start"] <= running < answer["end"])
     return wrong
 
 

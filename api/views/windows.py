@@ -1,0 +1,40 @@
+"""The view of `/v1/windows/{zone}`: when the next hours are cheapest or dearest, from prices already published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import orjson
+from flask import Response, request
+
+from api.access.values import Grant
+from api.endpoints import ENDPOINTS
+from api.http import parameters, responses
+from api.series import horizon
+from api.series.horizon import WindowQuestion
+from api.service import Service
+from warehouse import clock
+from warehouse.market import Metric
+
+_JSON = "application/json"
+
+
+def views(service: Service) -> dict[str, Callable[..., Response]]:
+    """The view of this file's path, by operationId."""
+
+    def windows(zone: str) -> Response:
+        values = parameters.values(ENDPOINTS["windows"].parameters, request.args)
+        question = WindowQuestion(zone, Metric(values["metric"]), values["hours"], values["within"], values["kind"])
+        answer = horizon.answer(service.reader, service.catalogue, question, clock.now())
+        return service.guarded("windows", partial(_answer, service, answer))
+
+    return {"windows": windows}
+
+
+def _answer(service: Service, answer: horizon.WindowAnswer, grant: Grant) -> tuple[Response, int]:
+    """Nothing is charged where nothing is known."""
+    body = horizon.sample(answer.body) if grant.method == "sample" else answer.body
+    headers = [*responses.caching(grant.method), *responses.marks(service.catalogue.simulated)]
+    response = responses.body(request, orjson.dumps(body), _JSON, headers)
+    return response, int(answer.available and response.status_code == 200)

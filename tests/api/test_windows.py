@@ -1,0 +1,123 @@
+"""`/v1/windows/{zone}`: the best hours ahead from published prices, what is not known, refused, charged."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from warehouse.clock import HOUR, instant
+
+NOW = instant("2026-03-30T12:10:00Z")
+RUNNING = instant("2026-03-30T12:00:00Z")
+HALF = 1800
+
+
+@pytest.fixture
+def ahead(rig: Any) -> Any:
+    """DE-LU's prices to the end of tomorrow, and US-NYISO's auction; GB has none ahead."""
+    start = RUNNING - 12 * HOUR
+    rig.put("north.price", "DE-LU", "price", rig.every(start, HALF, 92, lambda i: 60 - i % 7), "EUR/MWh", "30m")
+    rig.put("north.auction", "US-NYISO", "price_day_ahead", rig.every(start, HOUR, 20, float), "USD/MWh", "1h")
+    rig.put("north.price", "GB", "price", rig.every(start, HALF, 24, float), "GBP/MWh", "30m")
+    rig.publish()
+    return rig
+
+
+@pytest.fixture
+def ask(ahead: Any) -> Any:
+    """`ask(zone, **query)` by key: status and body."""
+    client = ahead.client()
+    key = ahead.key(client)
+
+    def asked(zone: str, **query: Any) -> tuple[int, Any]:
+        answer = client.get(f"/v1/windows/{zone}", query_string=query, headers=key)
+        return answer.status_code, answer.get_json()
+
+    return asked
+
+
+def test_the_best_hours_of_the_known_horizon(ask: Any) -> None:
+    status, body = ask("DE-LU", hours=1)
+    assert status == 200
+    assert body["available"] is True
+    # Row i costs 60 - i % 7: rows 5 and 6 of each seven are the cheapest pair, and row 24 is running.
+    assert (body["start"] - RUNNING, body["end"] - body["start"], body["mean"]) == (2 * HALF, HOUR, 54.5)
+    assert (body["min"], body["max"], body["rank"], body["unit"]) == (54, 55, 1, "EUR/MWh")
+    assert body["horizon"]["from"] == RUNNING
+    assert body["horizon"]["until"] == RUNNING - 12 * HOUR + 92 * HALF
+    assert body["horizon"]["complete"] is True
+    assert body["valid_until"] == RUNNING + HALF
+    assert body["license"]
+
+
+def test_the_next_best_lie_apart(ask: Any) -> None:
+    _, body = ask("DE-LU", hours=2)
+    spans = sorted((b["start"], b["end"]) for b in (body, *body["alternatives"]))
+    assert len(spans) == 4
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+
+
+def test_the_dearest_hours(ask: Any) -> None:
+    assert ask("DE-LU", hours="0.5h", kind="highest")[1]["mean"] == 60
+
+
+def test_within_ends_the_horizon(ask: Any) -> None:
+    _, body = ask("DE-LU", hours=1, within="2h")
+    assert body["horizon"]["until"] == RUNNING + 2 * HOUR
+    assert body["horizon"]["complete"] is True
+    _, body = ask("DE-LU", hours=1, within="96h")
+    assert body["horizon"]["complete"] is False
+
+
+def test_american_zones_answer_from_the_day_ahead_auction(ask: Any) -> None:
+    _, body = ask("US-NYISO", hours=2)
+    assert (body["market"], body["unit"]) == ("day_ahead", "USD/MWh")
+    assert (body["start"], body["now"]) == (RUNNING, {"in_best": True, "rank": 1})
+
+
+@pytest.mark.parametrize(
+    ("zone", "query", "reason"),
+    [
+        ("GB", {}, "nothing_ahead"),
+        ("GB", {"metric": "carbon_intensity"}, "nothing_ahead"),
+        ("AU-NSW", {}, "nothing_ahead"),
+        ("FR", {}, "not_known_yet"),
+        ("US-NYISO", {"hours": 20}, "horizon_too_short"),
+    ],
+)
+def test_what_is_not_known_is_said(ask: Any, zone: str, query: dict[str, Any], reason: str) -> None:
+    status, body = ask(zone, **query)
+    assert (status, body["available"], body["reason"]) == (200, False, reason)
+    assert "mean" not in body
+
+
+def test_what_cannot_be_is_refused(ask: Any) -> None:
+    for query in (
+        {"hours": 0},
+        {"hours": 25},
+        {"hours": "0.3"},
+        {"hours": "three"},
+        {"hours": "1e3"},
+        {"within": "-1h"},
+        {"kind": "best"},
+        {"metric": "demand"},
+        {"start": 5},
+    ):
+        assert ask("DE-LU", **query)[0] == 400, query
+    assert ask("XX")[0] == 404
+    assert ask("FR", metric="carbon_intensity")[0] == 404
+    assert ask("US-PJM")[0] == 404
+
+
+def test_a_sample_keeps_the_best_block_alone(ahead: Any) -> None:
+    body = ahead.client().get("/v1/windows/DE-LU?hours=1&sample=true").get_json()
+    assert body["sample"] is True
+    assert body["mean"] == 54.5
+    assert "alternatives" not in body
+    assert "now" not in body
+
+
+def test_without_credentials_the_price_is_said(ahead: Any) -> None:
+    assert ahead.client().get("/v1/windows/DE-LU").status_code == 402
