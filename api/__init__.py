@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from flask import Flask
@@ -13,6 +14,7 @@ from api.mcp import endpoint
 from api.service import Service
 from api.settings import Settings
 from warehouse import layout
+from warehouse.errors import StorageError
 from warehouse.storage import Folder
 
 
@@ -22,7 +24,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     A newly published document is seen within `ttl_s` seconds.
     """
     storage = Folder(Path(settings.home))
-    mode = (storage.get(layout.MODE) or b"").decode().strip()
+    mode = _mode(storage)
     service = Service.over(settings, storage, gate or Gate.open(settings, mode), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
     app.config["MAX_CONTENT_LENGTH"] = middleware.MOST_BODY_BYTES
@@ -35,3 +37,12 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.extensions["emds"] = service
     app.wsgi_app = middleware.around(app.wsgi_app, settings.base_url)  # type: ignore[assignment, method-assign]
     return app
+
+
+def _mode(storage: Folder) -> str:
+    """The warehouse's mode; empty where it cannot be read: then nothing is sold, and everything else works."""
+    try:
+        return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
+    except StorageError as fault:
+        logging.getLogger("emds.api").error("warehouse: %s", fault)
+        return ""

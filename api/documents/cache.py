@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 
 from api.http.compression import pack_well
-from warehouse import artefact
+from warehouse import artefact, layout
+from warehouse.errors import DamagedFile
 from warehouse.storage import Identity, Storage
 
 
@@ -53,8 +54,18 @@ class Document:
 
     @property
     def json(self) -> Any:
-        """The decoded document; not to be changed."""
-        return self.derive("json", lambda document: orjson.loads(document.body))
+        """The decoded document, a JSON object; not to be changed. Raises DamagedFile."""
+        return self.derive("json", _decoded)
+
+
+def _decoded(document: Document) -> dict[str, Any]:
+    try:
+        members = orjson.loads(document.body)
+    except orjson.JSONDecodeError as error:
+        raise DamagedFile(layout.published(document.name), f"is not JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise DamagedFile(layout.published(document.name), "is no JSON object")
+    return members
 
 
 class DocumentCache:

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.documents.cache import Document, DocumentCache
 from warehouse import layout
-from warehouse.errors import MetricNotAvailable, StorageError, Withheld
+from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zone, zones_with
 
@@ -75,8 +75,14 @@ class Catalogue:
 
 
 def of_document(document: Document) -> Catalogue:
-    """The catalogue that a catalogue document states."""
-    stated = document.json
+    """The catalogue that a document states. Raises DamagedFile."""
+    try:
+        return _read(document, document.json)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(layout.published(document.name), f"is no catalogue ({error!r:.60})") from None
+
+
+def _read(document: Document, stated: Mapping[str, Any]) -> Catalogue:
     feeds = stated["feeds"]
     withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
     return Catalogue(
@@ -92,7 +98,7 @@ def of_document(document: Document) -> Catalogue:
 
 
 def current(documents: DocumentCache) -> Catalogue:
-    """The newest catalogue. Raises NoCatalogue before the first start of the pipeline."""
+    """The newest catalogue. Raises NoCatalogue before the first start of the pipeline, and DamagedFile."""
     document = documents.get(layout.CATALOGUE)
     if document is None:
         raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")

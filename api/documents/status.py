@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +10,11 @@ from typing import Any, NamedTuple
 from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
 from warehouse import health, layout
+from warehouse.errors import DamagedFile
 from warehouse.health import Health, Standing
+
+_LOG = logging.getLogger("emds.api")
+_UNREADABLE = "the record of this source's runs cannot be read; its next run writes it anew"
 
 
 class _Carrier(NamedTuple):
@@ -22,18 +27,36 @@ class _Carrier(NamedTuple):
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
     known: dict[tuple[str, str], Health] = {}
+    unreadable = set[str]()
     for source in catalogue.sources:
-        document = documents.get(layout.health(source))
-        if document is not None:
-            known |= document.derive("health", _healths)
+        try:
+            known |= _known(documents, source)
+        except DamagedFile as fault:
+            _LOG.error("status: %s", fault)
+            unreadable.add(source)
     carriers: dict[tuple[str, str], list[_Carrier]] = defaultdict(list)
     for feed in catalogue.feeds.values():
         for zone in feed["zones"]:
             carriers[feed["source"], zone].append(_Carrier(feed, known.get((feed["id"], zone))))
     return {
         "now": now,
-        "sources": [_entry(source, zone, feeds, now) for (source, zone), feeds in sorted(carriers.items())],
+        "sources": [
+            _entry(source, zone, feeds, now) | ({"last_error": _UNREADABLE} if source in unreadable else {})
+            for (source, zone), feeds in sorted(carriers.items())
+        ],
     }
+
+
+def _known(documents: DocumentCache, source: str) -> dict[tuple[str, str], Health]:
+    """What is known of a source's feeds, by feed and zone; nothing where it never ran. Raises DamagedFile."""
+    document = documents.get(layout.health(source))
+    if document is None:
+        return {}
+    try:
+        known: dict[tuple[str, str], Health] = document.derive("health", _healths)
+    except (KeyError, TypeError) as error:
+        raise DamagedFile(layout.published(document.name), f"is no health document ({error!r:.60})") from None
+    return known
 
 
 def _healths(document: Document) -> dict[tuple[str, str], Health]:

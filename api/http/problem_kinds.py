@@ -181,6 +181,13 @@ KINDS: dict[str, ProblemKind] = {
             "`sample=true` works.",
         ),
         ProblemKind(
+            "damaged-file",
+            503,
+            "A stored file is damaged",
+            "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` names "
+            "the zone and metric; all others are answered. The file is rebuilt from the publishers' own answers.",
+        ),
+        ProblemKind(
             "warehouse-unavailable", 503, "Warehouse unavailable", "The stored figures cannot be read at the moment."
         ),
     )

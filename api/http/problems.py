@@ -10,7 +10,16 @@ from typing import Any
 import orjson
 
 from api.http.problem_kinds import KINDS, ProblemKind
-from warehouse.errors import BadWindow, CallerError, MetricNotAvailable, StorageError, UnknownZone, Withheld
+from warehouse import layout
+from warehouse.errors import (
+    BadWindow,
+    CallerError,
+    DamagedFile,
+    MetricNotAvailable,
+    StorageError,
+    UnknownZone,
+    Withheld,
+)
 
 MEDIA = "application/problem+json"
 _LOG = logging.getLogger("emds.api")
@@ -67,9 +76,28 @@ def of_error(error: CallerError | StorageError) -> Problem:
             return Problem("withheld-by-terms", f"{error}.", members={"sources": list(error.sources)})
         case BadWindow():
             return Problem("invalid-parameters", str(error))
+        case DamagedFile():
+            _LOG.error("warehouse: %s", error)
+            return _damaged(error.key)
         case StorageError():
             _LOG.error("warehouse: %s", error)
             return Problem(
                 "warehouse-unavailable", KINDS["warehouse-unavailable"].meaning, headers=[("Retry-After", "10")]
             )
     return Problem("invalid-request", str(error))
+
+
+def _damaged(key: str) -> Problem:
+    """503 that names what cannot be read: a zone's metric and month, or a published document."""
+    headers = [("Retry-After", "60")]
+    if key.startswith(layout.series_prefix()):
+        metric, zone, month, _ = layout.of_series(key)
+        detail = (
+            f"The {metric} rows of {zone} for {month} cannot be read. Other zones, metrics and months are answered."
+        )
+        return Problem(
+            "damaged-file", detail, members={"zone": zone, "metric": metric, "month": month}, headers=headers
+        )
+    name = key.removeprefix(layout.published("")).removesuffix(".json")
+    detail = f"The document {name} cannot be read; the next publication replaces it. Other documents are answered."
+    return Problem("damaged-file", detail, members={"document": name}, headers=headers)

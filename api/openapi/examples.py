@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ from api.access import api_key
 from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX
 from api.access.values import Call
 from api.documents import published
-from api.documents.catalogue import SERIES, Catalogue, NoCatalogue, zone_list
+from api.documents.catalogue import SERIES, Catalogue, zone_list
 from api.documents.status import status
 from api.endpoints import ENDPOINTS
 from api.endpoints.listing import listing
@@ -22,7 +23,7 @@ from api.series.query import Page, Query
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import DAY
-from warehouse.errors import CallerError
+from warehouse.errors import CallerError, StorageError
 
 _ROWS = 2
 _DAYS = 7
@@ -34,16 +35,26 @@ _FEATURES = '"features":['
 
 def of(service: Service) -> dict[str, Any]:
     """Examples by operationId and media type (`price text/csv`), or by status (`402`), where there is data."""
-    examples = {**_documents(service), **_of_keys(service), "healthz": {"status": "ok"}}
+    json_examples = {
+        **_readable(lambda: _documents(service)),
+        **_of_keys(service),
+        "healthz": {"status": "ok"},
+        **_readable(lambda: _of_catalogue(service, service.catalogue)),
+    }
+    return {
+        **{f"{name} {_JSON}": example for name, example in json_examples.items()},
+        **{f"{name} {MEDIA['geojson']}": example for name, example in _readable(lambda: _layers(service)).items()},
+        **_readable(lambda: _series(service)),
+        "402": _offer(service),
+    }
+
+
+def _readable(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `make` gives; nothing where a file is missing or damaged: a description does not depend on data."""
     try:
-        held = service.catalogue
-    except NoCatalogue:
-        held = None
-    if held is not None:
-        examples |= _of_catalogue(service, held)
-    shown = {f"{name} {_JSON}": example for name, example in examples.items()}
-    shown |= {f"{name} {MEDIA['geojson']}": example for name, example in _layers(service).items()}
-    return shown | (_series(service) if held is not None else {}) | {"402": _offer(service)}
+        return make()
+    except StorageError:
+        return {}
 
 
 def _documents(service: Service) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from api.service import Service
 from api.settings import Settings
 from warehouse import clock
 from warehouse.clock import DAY
+from warehouse.errors import StorageError
+from warehouse.storage import Identity
 from warehouse.zones import ZONES
 
 _TITLE = "Electricity Market Data Service"
@@ -86,13 +88,22 @@ def _kept(
     media: str,
     headers: responses.Headers | None = None,
 ) -> Callable[[], Response]:
-    """A long text, made once for each publication of the catalogue: its examples are of that time."""
+    """A long text, made once for each publication of the catalogue: its examples are of that time.
+
+    Where no catalogue can be read it is made once without them: a description does not depend on data.
+    """
+    without_examples: list[Document] = []
+
+    def written(held: Document) -> Document:
+        return Document(name, make().encode(), held.identity)
 
     def answer(entry: Grant) -> tuple[Response, int]:
-        def written(held: Document) -> Document:
-            return Document(name, make().encode(), held.identity)
-
-        kept = service.catalogue.document.derive(name, written)
+        try:
+            kept = service.catalogue.document.derive(name, written)
+        except StorageError:
+            if not without_examples:
+                without_examples.append(Document(name, make().encode(), Identity(0, 0, 0)))
+            kept = without_examples[0]
         return responses.document(request, kept, media, [*responses.caching(entry.method), *(headers or [])]), 1
 
     return lambda: service.guarded("", answer)
