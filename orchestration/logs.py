@@ -44,10 +44,14 @@ class Logs:
                 shutil.copyfile(path, path.with_suffix(".log.1"))
                 os.truncate(path, 0)
 
+    def end(self, name: str) -> str:
+        """The last lines of one server's log; empty where it logs elsewhere."""
+        path = self.files.get(name)
+        return f"-- {path}\n{_tail(path)}\n" if path is not None and path.exists() else ""
+
     def ends(self) -> str:
         """The last lines of each server's log."""
-        ends = [f"-- {path}\n{_tail(path)}\n" for path in self.files.values() if path.exists()]
-        return "".join(ends)
+        return "".join(map(self.end, self.files))
 
 
 def _tail(path: Path) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import secrets
 import signal
 import socket
-import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Sequence
 from pathlib import Path
 
 from assets.ingest.refresh import refresh_all
@@ -20,6 +18,7 @@ from orchestration import backfill, commands, event_log, serve
 from orchestration.checkpoint import unfinished
 from orchestration.logs import Logs
 from orchestration.resources import open_context
+from orchestration.supervisor import Server, Supervisor
 from warehouse import series
 from warehouse.errors import StorageError
 
@@ -31,39 +30,35 @@ FIRST_FILL = "up"
 
 
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
-    """Runs until a signal (0), or until a server ends by itself (1). `ui_host`: where Dagster's UI listens, which has
-    no log-in."""
-    # As Ctrl-C: from anywhere below, past the `finally` that stops the servers.
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # also where the starting shell has SIGINT ignored, as for jobs in its background
+    """Runs until a signal; then 0. A server that ends is restarted, and the API serves whatever becomes of Dagster.
+
+    `ui_host`: where Dagster's UI listens, which has no log-in. Raises StorageError where a port is taken or the API does
+    not start.
+    """
+    # As Ctrl-C: from anywhere below, past the `finally` that stops the servers. Also where the starting shell has SIGINT
+    # ignored, as for jobs in its background.
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     for needed in (port, ui_port):
         _free(needed)
     _fill(days, recordings)
-    children: list[subprocess.Popen[bytes]] = []
-    logs = Logs.here()
+    supervisor = Supervisor(ROOT, Logs.here())
     try:
-        children.append(_started(serve.command(port), logs.of("api")))
-        _wait_for(f"http://127.0.0.1:{port}/readyz", children)
+        _await_api(supervisor.start("api", serve.command(port)), port)
         _greet(port)
         for name, argv in _dagster_commands(ui_port, ui_host).items():
-            children.append(_started(argv, logs.of(name)))
-        _wait_for(f"http://127.0.0.1:{ui_port}/server_info", children)
-        print(f"{logs.folder_line}Dagster: http://127.0.0.1:{ui_port}   (Ctrl-C stops everything)", flush=True)
-        while all(child.poll() is None for child in children):
+            supervisor.start(name, argv)
+        _await_dagster(supervisor, ui_port)
+        while True:
             time.sleep(0.2)
-            logs.bound()
-        sys.stderr.write(f"{logs.ends()}emds: a server ended by itself; stopping the others\n")
-        return 1
+            supervisor.tend()
     except KeyboardInterrupt:
         return 0
     except StorageError:
-        sys.stderr.write(logs.ends())
+        sys.stderr.write(supervisor.logs.ends())
         raise
     finally:
-        _stop(children)
+        supervisor.stop()
 
 
 def _fill(days: int, recordings: Path | None) -> None:
@@ -112,57 +107,47 @@ def _dagster_commands(ui_port: int, ui_host: str) -> dict[str, list[str]]:
     }
 
 
-def _started(argv: Sequence[str], log: Path | None) -> subprocess.Popen[bytes]:
-    """In a group of its own, so that Ctrl-C reaches us first and each server is stopped whole."""
-    if log is None:
-        return subprocess.Popen(argv, cwd=ROOT, start_new_session=True)
-    with log.open("ab") as stream:
-        return subprocess.Popen(argv, cwd=ROOT, start_new_session=True, stdout=stream, stderr=stream)
+def _await_api(api: Server, port: int) -> None:
+    """Returns once the API is ready. Raises StorageError where it ends before, or takes too long."""
+    url, deadline = f"http://127.0.0.1:{port}/readyz", time.monotonic() + READY_WITHIN_S
+    while not _answers(url):
+        if api.process.poll() is not None:
+            raise StorageError(f"the API ended before {url} answered")
+        if time.monotonic() > deadline:
+            raise StorageError(f"{url} did not answer within {READY_WITHIN_S:.0f} s")
+        time.sleep(0.1)
 
 
-def _wait_for(url: str, children: Sequence[subprocess.Popen[bytes]]) -> None:
-    deadline = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < deadline:
-        if any(child.poll() is not None for child in children):
-            raise StorageError(f"a server ended before {url} answered")
-        try:
-            with urllib.request.urlopen(url, timeout=2):  # noqa: S310
-                return
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            time.sleep(0.1)
-    raise StorageError(f"{url} did not answer within {READY_WITHIN_S:.0f} s")
+def _await_dagster(supervisor: Supervisor, ui_port: int) -> None:
+    """Prints Dagster's address once it answers, or that it does not yet: the API serves meanwhile."""
+    url, deadline = f"http://127.0.0.1:{ui_port}", time.monotonic() + READY_WITHIN_S
+    while not (answers := _answers(f"{url}/server_info")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+        supervisor.tend()
+    state = "" if answers else f"not within {READY_WITHIN_S:.0f} s; "
+    print(f"{supervisor.logs.folder_line}Dagster: {url}   ({state}Ctrl-C stops everything)", flush=True)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2):  # noqa: S310
+            return True
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def _greet(port: int) -> None:
-    """Prints addresses, a new API key, and a first call."""
+    """Prints the API's address and a first call; on a terminal with a new key, which no collected log should hold."""
     base = f"http://127.0.0.1:{port}"
     print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
+    if not sys.stdout.isatty():
+        print(f"try:     curl '{base}/v1/brief/GB?sample=true'   (a key: POST {base}/v1/keys/signup)", flush=True)
+        return
     body = json.dumps({"email": f"owner-{secrets.token_hex(4)}@example.org"}).encode()
     signup = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})  # noqa: S310
     try:
         with urllib.request.urlopen(signup, timeout=10) as answer:  # noqa: S310
             key = json.load(answer)["api_key"]
         print(f"key:     {key}\ntry:     curl -H 'Authorization: Bearer {key}' {base}/v1/brief/GB", flush=True)
-    except OSError as error:
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         print(f"no key minted ({error}); try: curl '{base}/v1/brief/GB?sample=true'", flush=True)
-
-
-def _stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Terminates every child's process group, and kills what is left after a while. A further Ctrl-C is ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    for number, patience in ((signal.SIGTERM, 15.0), (signal.SIGKILL, 5.0)):
-        for child in children:
-            _signal(child, number)
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline and any(child.poll() is None for child in children):
-            time.sleep(0.1)
-    for child in children:
-        _signal(child, signal.SIGKILL)
-
-
-def _signal(child: subprocess.Popen[bytes], number: int) -> None:
-    try:
-        os.killpg(child.pid, number)
-    except ProcessLookupError:
-        return

@@ -1,4 +1,4 @@
-"""Every way to end `emds up` leaves no process behind: signals at any moment, a server that ends by itself. Stand-ins for its servers."""
+"""Every way to end `emds up` leaves no process behind, and a server that ends is restarted. Stand-ins for its servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import logs, up
+from orchestration import logs, supervisor, up
 from warehouse.errors import StorageError
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,8 @@ def _runs(pid: int) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_everything(running: subprocess.Popen[str], tmp_path: Path, number: int) -> None:
     told = until_up(running)
-    assert "curl -H 'Authorization: Bearer emds_test'" in told
+    assert "emds_test" not in told, "no key where standard output is no terminal"
+    assert "/v1/brief/GB?sample=true'" in told
     assert alive(tmp_path, "api", "ui") == ["api", "ui"]
     running.send_signal(number)
     assert running.wait(30) == 0
@@ -102,13 +103,69 @@ def test_a_signal_before_all_is_up_stops_what_was_started(running: subprocess.Po
     assert alive(tmp_path, "api") == []
 
 
-def test_a_server_that_ends_by_itself_takes_the_others_along(running: subprocess.Popen[str], tmp_path: Path) -> None:
+def server_of(folder: Path, name: str) -> int:
+    """The process id of a server: the parent of the child that it wrote down."""
+    return int(Path(f"/proc/{(folder / name).read_text()}/stat").read_text().split()[3])
+
+
+def until_restarted(folder: Path, name: str, before: str) -> None:
+    ends = time.monotonic() + 30
+    while (folder / name).read_text() in ("", before):
+        assert time.monotonic() < ends, f"{name} was not restarted"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("name", ["ui", "api"])
+def test_a_server_that_ends_is_restarted_and_takes_none_along(
+    running: subprocess.Popen[str], tmp_path: Path, name: str
+) -> None:
     until_up(running)
-    child = (tmp_path / "ui").read_text()
-    os.kill(int(Path(f"/proc/{child}/stat").read_text().split()[3]), signal.SIGKILL)
-    assert running.wait(30) == 1
+    other = "api" if name == "ui" else "ui"
+    before, untouched = (tmp_path / name).read_text(), (tmp_path / other).read_text()
+    os.kill(server_of(tmp_path, name), signal.SIGKILL)
+    until_restarted(tmp_path, name, before)
+    assert not _runs(int(before)), "what it had started is ended too"
+    assert (tmp_path / other).read_text() == untouched
+    assert alive(tmp_path, "api", "ui") == ["api", "ui"]
+    running.send_signal(signal.SIGINT)
+    assert running.wait(30) == 0
     assert alive(tmp_path, "api", "ui") == []
-    assert "a server ended by itself" in (running.stderr.read() if running.stderr else "")
+    said = running.stderr.read() if running.stderr else ""
+    server = "webserver" if name == "ui" else "api"
+    assert f"emds: {server} ended (signal SIGKILL); restarted in 1 s, the others go on" in said
+
+
+def test_fast_deaths_back_off(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    supervised = supervisor.Supervisor(tmp_path, logs.Logs(None))
+    server = supervised.start("daemon", [sys.executable, "-c", "raise SystemExit(3)"])
+    waits = []
+    for _ in range(4):
+        server.process.wait(30)
+        before = time.monotonic()
+        supervised.tend()
+        assert server.restart_at is not None
+        waits.append(round(server.restart_at - before))
+        server.restart_at = 0.0
+        supervised.tend()
+    supervised.servers[0].process.wait(30)
+    assert waits == [1, 2, 4, 8]
+    assert capfd.readouterr().err.count("emds: daemon ended (exit code 3); restarted in") == 4
+    server.started_at -= supervisor.STEADY_S
+    supervised.tend()
+    assert server.deaths == 1, "it had run for long"
+
+
+def test_a_server_that_cannot_be_started_again_is_tried_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    supervised = supervisor.Supervisor(tmp_path, logs.Logs(None))
+    server = supervised.start("daemon", [sys.executable, "-c", "raise SystemExit(3)"])
+    server.process.wait(30)
+    supervised.tend()
+    server.restart_at, server.argv = 0.0, ["/no/such/program"]
+    supervised.tend()
+    assert server.restart_at > time.monotonic() + 50
+    assert "start of daemon: FileNotFoundError" in caplog.text
 
 
 def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_path: Path) -> None:
@@ -132,15 +189,13 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
                 assert time.monotonic() < ends
                 time.sleep(0.01)
             assert f"logs:    {tmp_path}/logs" in told
-            os.kill(int((tmp_path / "ui").read_text()), 0)
-            os.kill(int(Path(f"/proc/{(tmp_path / 'ui').read_text()}/stat").read_text().split()[3]), signal.SIGKILL)
-            while "a server ended by itself" not in told:
+            assert "curl -H 'Authorization: Bearer emds_test'" in told
+            os.kill(server_of(tmp_path, "ui"), signal.SIGKILL)
+            while "webserver ended (signal SIGKILL)" not in told:
                 told += os.read(screen, 1000).decode()
-            assert "the daemon" in told.partition("stops everything")[2], (
-                "what the servers said last is told when one ends"
-            )
-            assert "the daemon" not in told.partition("stops everything")[0]
-            assert process.wait(30) == 1
+            assert f"-- {tmp_path}/logs/webserver.log" in told, "what it said last is shown when it ends"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
         finally:
             process.terminate()
             os.close(screen)
