@@ -53,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     _between(rebuild)
     verb("publish", _publish, "publish every document anew")
+    _add_trial(verb("probe", _probe, "ask each feed for a past day and today, report, and write nothing"))
+    record = _add_trial(verb("record", _record, "the same, keeping the answers in a folder that `replay` takes"))
+    record.add_argument("folder", type=Path)
     gaps = _which(verb("gaps", _gaps, "list holes against the feeds' own calendars"))
     gaps.add_argument("--days", type=_count, default=35, help="how far back (35)")
     gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
@@ -82,6 +85,17 @@ def _add_backfill(backfill: argparse.ArgumentParser) -> None:
     backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
 
 
+def _add_trial(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    _which(parser)
+    parser.add_argument(
+        "--day", type=date.fromisoformat, metavar="D", help="the past market day (the newest whole one)"
+    )
+    parser.add_argument(
+        "--requests", type=_requests, default=12, metavar="N", help="at most N a feed and day (12); 0: all of them"
+    )
+    return parser
+
+
 def _between(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", type=date.fromisoformat, metavar="D", help="first market day")
     parser.add_argument("--end", type=date.fromisoformat, metavar="D", help="last market day")
@@ -97,6 +111,13 @@ def _count(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 36600:
         raise argparse.ArgumentTypeError("1..36600")
+    return value
+
+
+def _requests(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 20_000:
+        raise argparse.ArgumentTypeError("0..20000")
     return value
 
 
@@ -177,6 +198,20 @@ def _replay(args: argparse.Namespace) -> int:
     from orchestration import commands
 
     return commands.replayed(args.folder)
+
+
+def _probe(args: argparse.Namespace) -> int:
+    from orchestration import probe
+
+    return probe.probe(_feeds(args), args.day, args.requests)
+
+
+def _record(args: argparse.Namespace) -> int:
+    if (args.folder / "MANIFEST.json").exists():
+        return _wrong(f"{args.folder} already holds recordings: name a new folder")
+    from orchestration import record
+
+    return record.record(args.folder, _feeds(args), args.day, args.requests)
 
 
 def _publish(_: argparse.Namespace) -> int:

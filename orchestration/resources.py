@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assets.fetch.credentials import Credentials
-from assets.fetch.session import Reply, Session
+from assets.fetch.session import Reply, Session, Transport
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.settings import PipelineSettings
@@ -49,6 +49,8 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     Chooses and writes the mode of an empty warehouse. Raises StorageError.
     """
     settings = PipelineSettings.from_environ(environ)
+    if recordings:
+        _require_real(recordings)
     storage = Folder(settings.home)
     mode = mode_of(storage, "recorded" if recordings else settings.feeds)
     known = sources()
@@ -65,6 +67,16 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     )
 
 
+def _require_real(recordings: Path) -> None:
+    """Raises StorageError for recordings of simulated publishers: a recorded warehouse states its sources' licences."""
+    from assets.fetch.recorded import is_simulated
+
+    if is_simulated(recordings):
+        raise StorageError(
+            f"{recordings} holds answers of simulated publishers: a warehouse holds recordings of real ones"
+        )
+
+
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
     """Sources whose credentials are set; all of them where no publisher is asked."""
     return frozenset(
@@ -72,18 +84,23 @@ def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
     )
 
 
-def _session(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None) -> Session:
+def transport_of(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None = None) -> Transport:
+    """What carries requests in a mode: HTTPS, a folder of recordings, or the simulated publishers."""
     if mode == "live":
         from assets.fetch.live import Live
 
-        return Session(Live(contact=contact), environ)
+        return Live(contact=contact)
     if mode == "recorded":
         from assets.fetch.recorded import Recorded
 
-        return Session(Recorded(recordings) if recordings else _nothing_recorded)
+        return Recorded(recordings) if recordings else _nothing_recorded
     from assets.simulated import transport
 
-    return Session(transport(environ))
+    return transport(environ)
+
+
+def _session(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None) -> Session:
+    return Session(transport_of(mode, environ, contact, recordings), environ if mode == "live" else None)
 
 
 def _nothing_recorded(request: Request, credentials: Credentials) -> Reply:

@@ -8,35 +8,51 @@ class MarketError(Exception):
 
 
 class FeedError(MarketError):
-    """A publisher's feed did not give rows."""
+    """A publisher's feed did not give rows. `kind` is the one word by which failures are counted."""
+
+    kind: str = "failed"
 
 
 class FeedUnavailable(FeedError):
-    """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so."""
+    """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so.
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    `kind`: `network` (no whole answer), `limit` (one request too many), `server` (5xx), `refused` (any other status),
+    `resting` (not asked: the host is left alone after failures), else `unavailable`.
+    """
+
+    def __init__(self, reason: str, retry_after: float | None = None, kind: str = "unavailable") -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
+        self.retry_after, self.kind = retry_after, kind
 
 
 class NotPublished(FeedError):
     """The publisher has nothing yet for what was asked: wait; no error before the feed's deadline."""
 
+    kind = "not published"
+
 
 class OutOfReach(FeedError):
     """The day lies before the feed began, or before its reach: nothing to ask, nothing to write."""
+
+    kind = "out of reach"
 
 
 class FeedChanged(FeedError):
     """Unknown column, code, unit or currency, or a truncated body: never retried; a person must look."""
 
+    kind = "changed"
+
 
 class NotLicensed(FeedError):
     """The body itself says that it may not be passed on (Energy-Charts' `license_info`): kept raw, never written."""
 
+    kind = "not licensed"
+
 
 class CredentialsMissing(FeedError):
     """The feed needs environment variables that are not set, or that hold what the publisher refuses (`refused`)."""
+
+    kind = "credentials"
 
     def __init__(self, names: tuple[str, ...], refused: bool = False) -> None:
         listed = ", ".join(names)

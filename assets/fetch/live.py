@@ -66,7 +66,7 @@ class Live:
         except (requests.RequestException, urllib3.exceptions.HTTPError, zlib.error, EOFError) as error:
             reason = _reason(error)
         # Raised out here, so that the library's error with its full address is not even this one's context.
-        raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}")
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}", kind="network")
 
     def _exchange(self, request: Request, credentials: Credentials, terms: Source) -> Reply:
         url = with_query(request.url, (*request.params, *credentials.query))
@@ -77,7 +77,7 @@ class Live:
                     body = b"".join(_bounded(response, terms.feed(request.feed)))
                     return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
             url = _followed(url, target, terms)
-        raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle")
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle", kind="network")
 
     def _send(self, request: Request, credentials: Credentials, url: str, terms: Source) -> requests.Response:
         agent = {"User-Agent": terms.user_agent or self._agent, "Accept-Encoding": "gzip"}
@@ -110,11 +110,11 @@ def _followed(url: str, target: str, terms: Source) -> str:
     """The target of a redirect. Raises FeedUnavailable for another host than the publisher's own, or without TLS."""
     here, there = urlsplit(url), _parts(url, target)
     if there is None:
-        raise FeedUnavailable(f"{here.hostname} redirects to an invalid address")
+        raise FeedUnavailable(f"{here.hostname} redirects to an invalid address", kind="network")
     if there.hostname not in terms.hosts or there.scheme not in ("http", "https"):
-        raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own")
+        raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own", kind="network")
     if here.scheme == "https" and there.scheme != "https":
-        raise FeedUnavailable(f"{here.hostname} redirects to an unencrypted address")
+        raise FeedUnavailable(f"{here.hostname} redirects to an unencrypted address", kind="network")
     return there.geturl()
 
 
@@ -129,7 +129,9 @@ def _bounded(response: requests.Response, feed: Feed) -> Iterator[bytes]:
     """The unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable for an unknown coding."""
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in ("identity", "gzip"):
-        raise FeedUnavailable(f"{feed.id}: an answer in the coding {coding[:20]!r}, which was not asked for")
+        raise FeedUnavailable(
+            f"{feed.id}: an answer in the coding {coding[:20]!r}, which was not asked for", kind="network"
+        )
     arriving = _arriving(response)
     size = 0
     for piece in _unzipped(arriving) if coding == "gzip" else arriving:

@@ -56,7 +56,7 @@ class RateLimiter:
             for breaker in filter(None, (self._breakers.get(host), self._breakers.get(host + path))):
                 if now < breaker.rest_until:
                     left = breaker.rest_until - now
-                    raise FeedUnavailable(f"{breaker.reason}; asked again in {left:.0f} s", retry_after=left)
+                    raise FeedUnavailable(f"{breaker.reason}; asked again in {left:.0f} s", left, "resting")
             turn = max(now, _earliest(turns, *self._pace(host, per_minute, interval)))
             turns.append(turn)
         if turn > now:
@@ -86,7 +86,7 @@ class RateLimiter:
                     self._slowdowns[host] = _Slowdown(max(1.0, slow.factor / 2), 0, self._tick())
 
     def _pace(self, host: str, per_minute: float, interval: float) -> tuple[float, float]:
-        """The requests a minute and seconds between two that hold now. The interval grows too, so that no burst is left."""
+        """Requests a minute and seconds between two that hold now. The interval grows too: no bursts."""
         slow = self._slowdowns.get(host)
         if slow is None or slow.factor == 1.0:
             return per_minute, interval

@@ -68,11 +68,22 @@ class Recording:
 
 def recordings(folder: Path) -> list[Recording]:
     """Every entry that belongs to a feed, in the manifest's order. Raises StorageError."""
+    return [Recording.from_entry(entry) for entry in _entries(folder) if entry.get("feed")]
+
+
+def _entries(folder: Path) -> list[Mapping[str, object]]:
     try:
         entries = json.loads((folder / "MANIFEST.json").read_bytes())
     except (OSError, ValueError) as error:
         raise StorageError(f"no manifest in {folder.name}: {error}") from None
-    return [Recording.from_entry(entry) for entry in entries if entry.get("feed")]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise StorageError(f"the manifest in {folder.name} is no list of entries")
+    return entries
+
+
+def is_simulated(folder: Path) -> bool:
+    """Whether a recording of the folder is of a simulated publisher: `emds record` marks those. Raises StorageError."""
+    return any(entry.get("simulated") for entry in _entries(folder))
 
 
 def recorded_requests(folder: Path) -> list[Request]:

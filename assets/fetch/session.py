@@ -39,7 +39,8 @@ SLOW = 15.0
 """An attempt that failed after this many seconds is not repeated: retries do not help an overloaded host."""
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 """Temporary statuses; 52x are Cloudflare's for an origin that does not answer."""
-THROTTLED_ATTEMPTS = 5
+THROTTLED_ATTEMPTS, THROTTLED_PATIENCE = 5, 90.0
+"""The same for a request that was one too many: longer than the minute over which publishers count."""
 TOO_MANY_PAUSE = 5.0
 """Seconds, doubled at each attempt, before a request that was one too many is repeated.
 
@@ -113,8 +114,8 @@ class Session:
         begun, attempt = self._tick(), 1
         while isinstance(outcome := self._attempt(request, credentials), _Passing):
             pause = self._pause(request, outcome, attempt)
-            most = THROTTLED_ATTEMPTS if outcome.throttled else ATTEMPTS
-            if attempt >= most or outcome.seconds > SLOW or self._tick() - begun + pause > PATIENCE:
+            most, patience = (THROTTLED_ATTEMPTS, THROTTLED_PATIENCE) if outcome.throttled else (ATTEMPTS, PATIENCE)
+            if attempt >= most or outcome.seconds > SLOW or self._tick() - begun + pause > patience:
                 self._gate.failed(
                     *_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after
                 )
@@ -136,7 +137,8 @@ class Session:
             self._gate.throttled(_host(request))
         if throttled or reply.status in LATER:
             text = f"{_host(request)} answers {reply.status}{THROTTLED_403 if reply.status == 403 else ''}"
-            later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")))
+            kind = "limit" if throttled else "server"
+            later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")), kind)
             return _Passing(later, reply.status, self._tick() - begun, throttled)
         self._gate.answered(*_place(request))
         return _good(request, reply)
@@ -220,12 +222,13 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
         return (
             CredentialsMissing(names, refused=True)
             if names
-            else FeedUnavailable(f"{host} answers {reply.status}: access refused")
+            else FeedUnavailable(f"{host} answers {reply.status}: access refused", kind="refused")
         )
     if reply.status in LATER or reply.status >= 500:
-        return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")))
+        kind = "limit" if reply.status == 429 else "server"
+        return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")), kind)
     if 300 <= reply.status < 400:
-        return FeedUnavailable(f"{host} redirects instead of answering")
+        return FeedUnavailable(f"{host} redirects instead of answering", kind="network")
     reason = _reason_of_400(request, reply) if reply.status == 400 else None
     return reason or FeedChanged(f"{host} refuses the request with {reply.status}")
 

@@ -27,7 +27,7 @@ def test_every_verb_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     table = PAGE[PAGE.index("| verb |") : PAGE.index("## Settings")]
     first = " ".join(line.split(" | ")[0] for line in table.splitlines() if line.startswith("|"))
     assert set(re.findall(r"`(\w+)", first)) == verbs(capsys)
-    assert len(verbs(capsys)) == 10
+    assert {"up", "ingest", "probe", "record"} <= verbs(capsys)
 
 
 def test_the_page_holds_the_table_of_settings() -> None:

@@ -1,0 +1,207 @@
+"""`emds probe` against stand-ins of all thirteen publishers over TLS: every feed is met, every failure is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assets.fetch.credentials import Credentials
+from assets.fetch.live import Live
+from assets.fetch.session import Session
+from assets.sources import feed, feeds, source
+from orchestration import cli, probe
+from orchestration.trial import Trials
+from tests.stand_ins import publishers as stand_ins
+from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
+from warehouse.clock import MarketDay, instant
+from warehouse.errors import FeedUnavailable
+from warehouse.market import Request
+
+OPERATING = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
+
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Exit code and output of `emds probe`; no secret is in it, and nothing was written."""
+
+    def ran(*args: str) -> tuple[int, str]:
+        code = cli.main(["probe", *args])
+        printed = capsys.readouterr()
+        assert not any(secret in printed.out + printed.err for secret in KEYS.values())
+        assert not (tmp_path / "none").exists(), "a probe writes nothing to the warehouse"
+        return code, printed.out
+
+    return ran
+
+
+def test_every_feed_of_all_thirteen_publishers_is_met(publishers: Publishers, run: Run) -> None:
+    code, text = run()
+    lines = [line for line in text.splitlines() if " | " in line]
+    verdicts = {tuple(line.split()[:2]): line[38:52].strip() for line in lines}
+    assert {feed_id for feed_id, _ in verdicts} == set(feeds()), text
+    assert code == 0, text
+    assert not {"failed", "not configured"} & set(verdicts.values()), text
+    assert re.search(r"^ok: \d+ ok, ", text, re.MULTILINE)
+    met = {feed_id for (feed_id, _), verdict in verdicts.items() if verdict in ("ok", "part", "short")}
+    assert met == set(feeds()), "each feed gave rows of one of its days"
+    assert not publishers.limited, "no publisher had to refuse a request as one too many"
+
+
+def test_a_feed_line_tells_what_came_and_what_was_due(publishers: Publishers, run: Run) -> None:
+    code, text = run("--feed", "elexon.price")
+    [past, today] = [line for line in text.splitlines() if " | " in line]
+    assert code == 0
+    assert past.startswith("elexon.price               2026-11-19 ok             200         1 request ")
+    assert past.endswith("48 rows | 2026-11-19T00:00:00Z..2026-11-19T23:30:00Z | 48 intervals, 48 due")
+    assert "2026-11-20 ok" in today
+    assert "nothing is written to the warehouse" in text.splitlines()[0]
+
+
+def test_a_day_can_be_named_and_all_its_requests_sent(publishers: Publishers, run: Run) -> None:
+    _, text = run("--feed", "energy_charts.price", "--day", "2026-11-10", "--requests", "0")
+    line = next(line for line in text.splitlines() if "2026-11-10" in line)
+    assert "9 requests" in line
+    assert line.startswith("energy_charts.price        2026-11-10 ok")
+
+
+def test_simulated_publishers_are_probed_too_and_marked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_NOW", NOW)
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    assert cli.main(["probe", "--source", "neso"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("SIMULATED publishers: no network")
+    assert text.rstrip().endswith("(simulated publishers)")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
+    publishers: Publishers, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EIA_API_KEY")
+    code, text = run("--source", "eia")
+    assert code == 0
+    assert "not configured: set EIA_API_KEY" in text
+    assert not publishers.requests["api.eia.gov"]
+
+
+HTML_PAGE = b"<!DOCTYPE html><html><head><style>b {}</style></head><body><h1>Down for maintenance</h1></body></html>"
+RETRY = ("retry-after", "120")
+ELEXON = "data.elexon.co.uk"
+FAILURES: list[tuple[str, str, Failing, str]] = [
+    ("elexon.price", ELEXON, answers(401), f"The publisher refuses: {ELEXON} answers 401: access refused"),
+    ("aemo.dispatch", "nemweb.com.au", answers(403), "too many requests at once, or none from this address"),
+    ("elexon.price", ELEXON, answers(404), f"Nothing is published there: {ELEXON} answers 404: not there"),
+    ("elexon.price", ELEXON, answers(429, b"", RETRY), f"too many requests: {ELEXON} answers 429. Ask again in 120 s."),
+    ("elexon.price", ELEXON, answers(503, HTML_PAGE), 'answers 503. It said: "Down for maintenance"'),
+    ("elexon.price", ELEXON, answers(302, b"", ("location", "https://login.example/")), "which is not its own"),
+    ("elexon.price", ELEXON, stand_ins.truncates, f"No whole answer: {ELEXON}: the answer broke off"),
+    ("elexon.price", ELEXON, answers(200, HTML_PAGE), "The answer is not in the known format: "),
+    ("pjm.lmp_da", "api.pjm.com", answers(401), "refuses the credentials: refused by the publisher: check PJM_API_KEY"),
+    ("eia.demand", "api.eia.gov", answers(403), "check EIA_API_KEY"),
+]
+
+
+@pytest.mark.parametrize(
+    ("feed_id", "host", "failing", "sentence"), FAILURES, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_each_documented_error_is_told_in_a_plain_sentence(
+    publishers: Publishers, run: Run, feed_id: str, host: str, failing: Failing, sentence: str
+) -> None:
+    publishers.break_host(host, failing)
+    code, text = run("--feed", feed_id)
+    assert code == 1
+    failed = [line for line in text.splitlines() if line.startswith("failed: ")]
+    assert sentence in failed[0], text
+    assert text.splitlines()[-2].startswith("FAILED: ")
+    assert "docs/operating.md" in text.splitlines()[-1]
+
+
+def test_an_expired_certificate_is_told(publishers: Publishers, run: Run) -> None:
+    publishers.expire(ELEXON)
+    code, text = run("--feed", "elexon.price")
+    assert code == 1
+    assert f"No whole answer: {ELEXON}: its TLS certificate does not verify" in text
+    assert not publishers.requests[ELEXON]
+
+
+def test_one_publisher_that_fails_leaves_the_others_alone(publishers: Publishers, run: Run) -> None:
+    publishers.break_host(ELEXON, answers(503))
+    code, text = run()
+    assert code == 1
+    failed = {line.split()[0] for line in text.splitlines() if " | " in line and line[38:52].strip() == "failed"}
+    assert failed == {"elexon.price", "elexon.demand", "elexon.interconnectors"}
+
+
+def test_every_beginning_of_a_sentence_is_explained_in_the_operating_page() -> None:
+    page = OPERATING[OPERATING.index("## A first meeting") :]
+    assert [words for words in probe.SENTENCES.values() if words not in page] == []
+
+
+# What stands around the answers
+
+
+def test_old_addresses_lead_to_the_new_ones(publishers: Publishers) -> None:
+    old = Request("ercot.dc_ties", "https://www.ercot.com/api/1/services/read/dashboards/rtsyscond.json")
+    reply = Live()(old, Credentials())
+    assert reply.status == 200
+    assert len(feed("ercot.dc_ties").parse(reply.body, old))
+    assert [path.rpartition("/")[2] for path in publishers.requests["www.ercot.com"]] == [
+        "rtsyscond.json",
+        "dc-tie-flows.json",
+    ]
+
+
+def test_pages_are_followed_to_the_last_row(publishers: Publishers) -> None:
+    whole = feed("eia.interchange")
+    day = MarketDay.at(instant("2026-11-10T12:00:00Z"), whole.tz)
+    session = Session(Live(), KEYS, sleep=lambda seconds: None)
+    queue, rows = whole.requests([day.next(n) for n in range(5)], instant(NOW)), 0
+    while queue:
+        request = queue.pop()
+        answer = session.ask(request)
+        rows += len(whole.parse(answer.body, request))
+        assert KEYS["EIA_API_KEY"].encode() not in answer.body
+        queue += whole.follow(answer.body, request) if whole.follow else []
+    assert len(publishers.requests["api.eia.gov"]) > 1
+    assert rows > 5000
+
+
+def test_a_limit_refuses_what_exceeds_it_and_the_session_waits(publishers: Publishers, clocks: Clocks) -> None:
+    clock = clocks["aemo"]
+    listing = "https://nemweb.com.au/Reports/Current/DispatchIS_Reports/"
+    impatient = Live()
+    statuses = [impatient(Request("aemo.dispatch", listing), Credentials()).status for _ in range(61)]
+    assert statuses == [200] * 60 + [403]
+    session = Session(Live(), {}, tick=clock.tick, sleep=clock.sleep)
+    for _ in range(90):
+        assert session.ask(Request("aemo.dispatch", listing)).body
+
+
+def test_a_keyed_api_sells_its_token_first(publishers: Publishers) -> None:
+    keyed = feed("ercot.spp_da")
+    days = [MarketDay.at(instant("2026-09-01T12:00:00Z"), keyed.tz)]
+    requests = [request for request in keyed.requests(days, instant(NOW)) if request.secrets]
+    assert requests
+    session = Session(Live(), KEYS)
+    assert len(keyed.parse(session.ask(requests[0]).body, requests[0]))
+    with pytest.raises(FeedUnavailable):
+        Session(Live(), KEYS, sleep=lambda seconds: None).ask(Request("ercot.spp_da", requests[0].url))
+    assert len(publishers.requests[stand_ins.B2C]) == 1
+
+
+def test_a_trial_leaves_out_requests_beyond_its_number(publishers: Publishers) -> None:
+    trials = Trials(source("entsoe"), Live(), KEYS, most=3)
+    flows = feed("entsoe.flows")
+    one = trials.ask(flows, MarketDay.at(instant("2026-11-18T12:00:00Z"), flows.tz))
+    assert len(one.exchanges) == 3
+    assert one.skipped == 129
+    assert probe.verdict(one) == "part"

@@ -1,0 +1,119 @@
+"""`emds record` against the stand-ins of all publishers: what it keeps is replayed, parsed and free of secrets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import date
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from assets.fetch.recorded import recorded_requests
+from assets.ingest.runs import ingest_days
+from assets.sources import feed, sources
+from assets.sources.__main__ import main as parse_command
+from orchestration import cli, record, trial
+from orchestration.resources import open_context
+from tests.stand_ins.publishers import KEYS, Publishers, answers
+from warehouse import clock
+from warehouse.errors import StorageError
+
+DAY = "2026-11-18"
+
+
+def served(home: Path) -> set[tuple[object, ...]]:
+    """Every served row of a warehouse, read from its month files."""
+    columns = ["zone", "metric", "fuel", "counterparty", "link", "ts", "value", "unit", "resolution", "feed"]
+    rows: set[tuple[object, ...]] = set()
+    for path in sorted(home.glob("series/**/*.parquet")):
+        if "history" not in path.name:
+            table = pq.ParquetFile(path).read()
+            have = [name for name in columns if name in table.column_names]
+            rows |= {tuple(row[name] for name in have) + path.parts[-3:-1] for row in table.select(have).to_pylist()}
+    return rows
+
+
+@pytest.mark.parametrize("code", ["elexon", "neso", "nyiso", "pjm", "isone"])
+def test_what_is_recorded_replays_to_the_rows_that_an_ingest_gives(
+    publishers: Publishers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    folder, replayed, ingested = tmp_path / "recorded", tmp_path / "replayed", tmp_path / "ingested"
+    assert cli.main(["record", str(folder), "--source", code, "--day", DAY, "--requests", "0"]) == 0
+    monkeypatch.delenv("EMDS_FEEDS")
+    monkeypatch.setenv("EMDS_HOME", str(replayed))
+    monkeypatch.setenv("EMDS_RIGHTS", "pjm")
+    assert cli.main(["replay", str(folder)]) == 0
+    monkeypatch.setenv("EMDS_HOME", str(ingested))
+    monkeypatch.setenv("EMDS_FEEDS", "simulated")
+    pipeline = open_context()
+    for one in sources()[code].feeds:
+        ingest_days(pipeline, one, trial.days_of(one, clock.now(), date.fromisoformat(DAY)))
+    rows = served(replayed)
+    assert rows
+    assert rows == served(ingested)
+
+
+def test_every_recording_is_read_again_as_it_was_and_holds_no_secret(publishers: Publishers, tmp_path: Path) -> None:
+    folder = tmp_path / "recorded"
+    assert cli.main(["record", str(folder), "--requests", "2"]) == 0
+    entries = json.loads((folder / "MANIFEST.json").read_bytes())
+    assert {entry["feed"].split(".")[0] for entry in entries} == set(sources())
+    assert len(recorded_requests(folder)) == len(entries)
+    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert [name for name, secret in KEYS.items() if secret.encode() in kept] == []
+    assert any(entry["fidelity"].startswith("SCRUBBED") for entry in entries if entry["feed"].startswith("eia."))
+    with_rows = [entry for entry in entries if entry["expected"]]
+    assert {entry["feed"].split(".")[0] for entry in with_rows} == set(sources())
+    for entry in with_rows:
+        lines = list(csv.DictReader((folder / entry["expected"]).read_text().splitlines()))
+        assert len(lines) == entry["expected_rows"]
+
+
+def test_the_parsers_command_reads_a_recording_to_its_expected_rows(
+    publishers: Publishers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "recorded"
+    cli.main(["record", str(folder), "--source", "caiso", "--day", DAY])
+    capsys.readouterr()
+    for entry in json.loads((folder / "MANIFEST.json").read_bytes()):
+        if entry["expected"]:
+            words = ["parse", entry["feed"], str(folder / entry["file"])]
+            words += ["--zone", entry["zone"]] if entry["zone"] else []
+            assert parse_command([*words, "--day", entry["day"]]) == 0
+            parsed = [row for row in csv.DictReader(capsys.readouterr().out.splitlines()) if not row["counterparty"]]
+            expected = list(csv.DictReader((folder / entry["expected"]).read_text().splitlines()))
+            assert [{name: row[name] for name in record.COLUMNS} for row in parsed] == expected
+
+
+def test_a_refusal_is_recorded_with_its_status(publishers: Publishers, tmp_path: Path) -> None:
+    publishers.break_host("data.elexon.co.uk", answers(503, b"<html>Down for maintenance</html>"))
+    folder = tmp_path / "recorded"
+    assert cli.main(["record", str(folder), "--feed", "elexon.price"]) == 1
+    entries = json.loads((folder / "MANIFEST.json").read_bytes())
+    assert {entry["http_status"] for entry in entries} == {503}
+    assert all((folder / entry["file"]).read_bytes() == b"<html>Down for maintenance</html>" for entry in entries)
+
+
+def test_simulated_publishers_are_recorded_and_never_replayed_as_real_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, home = tmp_path / "recorded", tmp_path / "home"
+    monkeypatch.setenv("EMDS_HOME", str(home))
+    monkeypatch.setenv("EMDS_FEEDS", "simulated")
+    assert cli.main(["record", str(folder), "--source", "neso"]) == 0
+    assert not home.exists()
+    assert cli.main(["record", str(folder), "--source", "neso"]) == 2, "a folder is recorded once"
+    monkeypatch.delenv("EMDS_FEEDS")
+    assert cli.main(["replay", str(folder)]) == 1
+    assert "simulated publishers" in capsys.readouterr().err
+    assert not home.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EMDS_FEEDS", "simulated")
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="file"):
+        record.record(tmp_path / "file" / "below", [feed("neso.generation")])

@@ -1,0 +1,289 @@
+"""Stand-ins of all thirteen publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
+
+Bodies are those of `assets.simulated`. What stands around them is each publisher's own: which key it asks for and how
+it refuses a wrong one, how many requests it bears and how it says so, which old address leads where. `reach` lets the
+live transport find them: every host resolves to this server, with its own certificate by SNI, under an authority made
+for the test. `break_host` makes one fail in a documented way.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from urllib.parse import parse_qsl, urlsplit
+
+import trustme
+import urllib3.connection
+
+from assets.simulated.answer import Answer
+from assets.sources import sources
+from warehouse import clock
+from warehouse.market import Request
+
+KEYS = {
+    "ENTSOE_API_TOKEN": "token-of-the-test-entsoe",
+    "EIA_API_KEY": "key-of-the-test-at-eia",
+    "PJM_API_KEY": "key-of-the-test-at-pjm",
+    "ISONE_USERNAME": "somebody@example.org",
+    "ISONE_PASSWORD": "password-of-the-test",
+    "ERCOT_API_KEY": "key-of-the-test-at-ercot",
+    "ERCOT_USERNAME": "somebody@example.org",
+    "ERCOT_PASSWORD": "password-of-the-test",
+}
+"""What the stand-ins accept."""
+B2C = "ercotb2c.b2clogin.com"
+BEARER = "bearer-of-the-test-at-ercot"
+HTML = (("content-type", "text/html"),)
+JSON = (("content-type", "application/json"),)
+
+
+NOW = "2026-11-20T18:00:00Z"
+"""An instant at which every simulated feed has rows of today."""
+
+
+class Clock:
+    """A clock that moves only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self._now = 1000.0
+
+    def tick(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+
+
+Clocks = dict[str, Clock]
+"""By source code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `most` requests in `seconds`; further ones get `answer`."""
+
+    most: int
+    seconds: float
+    answer: Answer
+
+
+def _busy(status: int, words: str, *headers: tuple[str, str]) -> Answer:
+    return Answer(status, f"<html><body>{words}</body></html>".encode(), (*HTML, *headers))
+
+
+LIMITS = {
+    # https://github.com/opennem/opennem/issues/474
+    "nemweb.com.au": Limit(60, 60, _busy(403, "403 - Forbidden: Access is denied.")),
+    # Its own words; no Retry-After.
+    "oasis.caiso.com": Limit(
+        1, 5, _busy(429, "CAISO Acceptable Use Policy Violation. Please retry your request after 5 seconds.")
+    ),
+    # https://apiportal.pjm.com: six a minute without membership.
+    "api.pjm.com": Limit(6, 60, Answer(429, b'{"statusCode":429,"message":"Rate limit is exceeded."}', JSON)),
+    "web-api.tp.entsoe.eu": Limit(
+        400, 60, _busy(429, "Max allowed requests per minute from each unique IP is max up to 400 only")
+    ),
+    "api.energy-charts.info": Limit(2, 60, Answer(429, b'{"detail":"Too Many Requests"}', JSON)),
+    "api.ercot.com": Limit(30, 60, Answer(429, b"", (("retry-after", "10"),))),
+}
+REDIRECTS = {
+    ("www.ercot.com", "/api/1/services/read/dashboards/rtsyscond.json"): "dc-tie-flows.json",
+    ("www.ercot.com", "/api/1/services/read/dashboards/systemWidePrices.json"): "system-wide-prices.json",
+    ("www.ercot.com", "/api/1/services/read/dashboards/loadForecastVsActual.json"): "system-wide-demand.json",
+}
+"""Old address -> where it leads, as ERCOT's do."""
+
+Failing = Callable[["Handler"], None]
+
+
+class Publishers:
+    """The server behind every host. `tick(source)` is the clock of a publisher's limits, in seconds."""
+
+    def __init__(self, tick: Callable[[str], float]) -> None:
+        self._tick = tick
+        self._authority = trustme.CA()
+        self._contexts = {host: self._context(host) for host in HOSTS}
+        self._failing: dict[str, Failing] = {}
+        self._times: dict[str, deque[float]] = defaultdict(deque)
+        self._lock = threading.Lock()
+        self.requests: dict[str, list[str]] = defaultdict(list)
+        """Host -> the paths it was asked for."""
+        self.limited: dict[str, int] = defaultdict(int)
+        """Host -> how many requests were too many."""
+        front = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        front.sni_callback = self._choose
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"publishers": self}))
+        self._server.daemon_threads, self._server.block_on_close = True, False
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up
+        self._server.socket = front.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+
+    def _context(self, host: str, expired: bool = False) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        until = {"not_after": datetime.now(UTC) - timedelta(days=1)} if expired else {}
+        since = {"not_before": datetime.now(UTC) - timedelta(days=30)} if expired else {}
+        self._authority.issue_cert(host, **until, **since).configure_cert(context)
+        return context
+
+    def _choose(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
+        context = self._contexts.get(name or "")
+        if context is None:
+            return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        connection.context = context
+        return None
+
+    def expire(self, host: str) -> None:
+        """From now on the host shows a certificate that ended yesterday."""
+        self._contexts[host] = self._context(host, expired=True)
+
+    def break_host(self, host: str, failing: Failing) -> None:
+        """From now on the host answers so to everything."""
+        self._failing[host] = failing
+
+    def failing(self, host: str) -> Failing | None:
+        return self._failing.get(host)
+
+    def too_many(self, host: str) -> Answer | None:
+        """The host's refusal where its limit is reached. Refused requests do not count."""
+        limit = LIMITS.get(host)
+        if limit is None:
+            return None
+        with self._lock:
+            now, times = self._tick(HOSTS[host]), self._times[host]
+            while times and times[0] <= now - limit.seconds:
+                times.popleft()
+            if len(times) >= limit.most:
+                self.limited[host] += 1
+                return limit.answer
+            times.append(now)
+            return None
+
+    @contextmanager
+    def reach(self, folder: Path) -> Iterator[None]:
+        """Serves, and inside the block every publisher's host resolves to this server; no other host resolves."""
+        authority = folder / "authority.pem"
+        self._authority.cert_pem.write_to_path(str(authority))
+        port = self._server.server_address[1]
+        connect = urllib3.connection.connection.create_connection
+
+        def connected(address: tuple[str, int], *args: Any, **kwargs: Any) -> Any:
+            if address[0] not in HOSTS or address[1] != 443:
+                raise OSError(f"{address} is no stand-in")
+            return connect(("127.0.0.1", port), *args, **kwargs)
+
+        proxies = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
+        self._thread.start()
+        try:
+            with (
+                mock.patch.object(urllib3.connection.connection, "create_connection", connected),
+                mock.patch.dict(os.environ, {**proxies, "REQUESTS_CA_BUNDLE": str(authority)}),
+            ):
+                yield
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request to one publisher, chosen by the Host header."""
+
+    publishers: Publishers
+    protocol_version = "HTTP/1.1"
+    timeout = 20
+
+    def do_GET(self) -> None:
+        host, path = self.headers.get("Host", ""), urlsplit(self.path).path
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        self.publishers.requests[host].append(self.path)
+        failing = self.publishers.failing(host)
+        if failing is not None:
+            failing(self)
+        elif (host, path) in REDIRECTS:
+            self.reply(Answer(302, b"", (("location", REDIRECTS[host, path]),)))
+        else:
+            self.reply(self.publishers.too_many(host) or self.refused(host) or self.answer(host))
+
+    do_POST = do_GET
+
+    def reply(self, answer: Answer, length: int | None = None) -> None:
+        """Sends an answer; `length`: a Content-Length that is not its own."""
+        self.send_response(answer.status)
+        for name, value in (*answer.headers, ("content-length", str(len(answer.body) if length is None else length))):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+        if length is not None:
+            self.close_connection = True
+
+    def refused(self, host: str) -> Answer | None:
+        """What the publisher says to a request without the right key; None where the key is right or none is needed."""
+        query = dict(parse_qsl(urlsplit(self.path).query))
+        account = base64.b64encode(f"{KEYS['ISONE_USERNAME']}:{KEYS['ISONE_PASSWORD']}".encode()).decode()
+        right: Mapping[str, tuple[bool, Answer]] = {
+            "web-api.tp.entsoe.eu": (
+                query.get("securityToken") == KEYS["ENTSOE_API_TOKEN"],
+                _busy(401, "Unauthorized"),
+            ),
+            "api.eia.gov": (
+                query.get("api_key") == KEYS["EIA_API_KEY"],
+                Answer(403, b'{"error":{"code":"API_KEY_INVALID","message":"An invalid api_key was supplied."}}', JSON),
+            ),
+            "api.pjm.com": (
+                self.headers.get("Ocp-Apim-Subscription-Key") == KEYS["PJM_API_KEY"],
+                Answer(401, b'{"statusCode":401,"message":"Access denied due to invalid subscription key."}', JSON),
+            ),
+            "webservices.iso-ne.com": (self.headers.get("Authorization") == f"Basic {account}", Answer(401, b"")),
+            "api.ercot.com": (
+                self.headers.get("Authorization") == f"Bearer {BEARER}"
+                and self.headers.get("Ocp-Apim-Subscription-Key") == KEYS["ERCOT_API_KEY"],
+                Answer(401, b'{"statusCode":401,"message":"Access denied."}', JSON),
+            ),
+        }
+        good, refusal = right.get(host, (True, Answer(401, b"")))
+        return None if good else refusal
+
+    def answer(self, host: str) -> Answer:
+        """The simulated publisher's answer to what travelled, and to nothing else."""
+        if host == B2C:
+            known = dict(parse_qsl(self.body)).get("password") == KEYS["ERCOT_PASSWORD"]
+            token = json.dumps({"id_token": BEARER}).encode()
+            return Answer(200, token, JSON) if known else Answer(400, b'{"error":"access_denied"}', JSON)
+        parts = urlsplit(self.path)
+        params = tuple(parse_qsl(parts.query, keep_blank_values=True))
+        request = Request(
+            f"{HOSTS[host]}.any", f"https://{host}{parts.path}", params, method=self.command, body=self.body
+        )
+        found: Answer = import_module(f"assets.simulated.{HOSTS[host]}").answer(request, clock.now())
+        return found
+
+    def log_message(self, format: str, *args: object) -> None:
+        """No log."""
+
+
+HOSTS = {host: source.code for source in sources().values() for host in source.hosts} | {B2C: "ercot"}
+"""Host -> source code."""
+
+
+def answers(status: int, body: bytes = b"", *headers: tuple[str, str]) -> Failing:
+    """A host that always answers this."""
+    return lambda handler: handler.reply(Answer(status, body, headers))
+
+
+def truncates(handler: Handler) -> None:
+    """A host whose answers break off in the middle."""
+    whole = handler.refused(handler.headers["Host"]) or handler.answer(handler.headers["Host"])
+    handler.reply(Answer(whole.status, whole.body[: len(whole.body) // 2], whole.headers), len(whole.body))
