@@ -7,7 +7,9 @@ from dataclasses import replace
 from api.documents.catalogue import SERIES
 from api.endpoints.endpoint import Endpoint, named
 from api.endpoints.query_parameters import (
+    ABOVE,
     AS_OF,
+    BELOW,
     BY,
     CURSOR,
     END,
@@ -21,6 +23,7 @@ from api.endpoints.query_parameters import (
     SAMPLE,
     SNAPSHOT_METRIC,
     START,
+    STATS,
     WINDOW_METRIC,
     WITHIN,
 )
@@ -54,7 +57,7 @@ _ROWS = (
 
 def _series(name: str, metric: Metric) -> Endpoint:
     own = {Metric.PRICE: (MARKET,), Metric.INTERCHANGE: (BY,)}.get(metric, ())
-    interval = () if metric is Metric.CAPACITY else (INTERVAL,)
+    interval = () if metric is Metric.CAPACITY else (INTERVAL, STATS, ABOVE, BELOW)
     title, words = _WORDS[metric]
     return Endpoint(
         name,
@@ -62,7 +65,7 @@ def _series(name: str, metric: Metric) -> Endpoint:
         title,
         words + _ROWS,
         "Series",
-        "Series",
+        "Series" if metric is Metric.CAPACITY else "SeriesAnswer",
         named((START, END, LIMIT, ORDER, *interval, *own, AS_OF, CURSOR, FORMAT, SAMPLE)),
         zones_with(metric),
         paid=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.documents.catalogue import SERIES
-from api.http.parameters import Parameter, choice, hours, moment, text, whole, yes_no
+from api.http.parameters import Parameter, choice, hours, moment, number, text, whole, yes_no
 from api.series import formats
 from api.series.horizon import LONGEST_HOURS
 from api.series.paging import Cursor
@@ -68,3 +68,6 @@ WINDOW_METRIC = choice(
     (Metric.PRICE.value, Metric.CARBON_INTENSITY.value),
     "price",
 )
+STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
+ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
+BELOW = number("below", "With `stats=true`: also the time spent below this value.")

@@ -14,6 +14,7 @@ from warehouse.clock import LAST_INSTANT, asked_instant
 from warehouse.errors import BadWindow
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
 _HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
 
@@ -150,3 +151,14 @@ def hours(name: str, description: str, most: int, default: int | None = None) ->
     if default is not None:
         schema["default"] = f"{default / 3600:g}"
     return Parameter(name, description, read, schema, default, "3")
+
+
+def number(name: str, description: str) -> Parameter:
+    """A finite number, `-12.5`."""
+
+    def read(text: str) -> float:
+        if not _NUMBER.fullmatch(text):
+            raise ValueError("takes a number of at most 12 digits and 6 decimals")
+        return float(text)
+
+    return Parameter(name, description, read, {"type": "number"}, None, 100)

@@ -279,6 +279,50 @@ SCHEMAS: dict[str, Schema] = {
         "valid_until",
         "sample",
     ),
+    "SeriesAnswer": {"oneOf": [ref("Series"), ref("SeriesStatistics")]},
+    "SeriesStatistics": record(
+        {
+            "zone": ZONE,
+            "metric": METRIC,
+            "market": {"const": "day_ahead"},
+            "start": INSTANT,
+            "end": INSTANT,
+            "unit": or_null(TEXT),
+            "statistics": or_null(ref("Statistics")),
+            "fuels": keyed(ref("Statistics"), {"enum": list(Fuel)}),
+            "method": TEXT,
+            "docs": TEXT,
+            "sources": listed(TEXT),
+            **TERMS,
+            "sample": SAMPLED,
+        },
+        "market",
+        "statistics",
+        "fuels",
+        "sample",
+    ),
+    "Statistics": record(
+        {
+            "count": WHOLE,
+            "coverage": FRACTION,
+            **dict.fromkeys(("mean", "std", "min", "max", "p10", "p50", "p90"), NUMBER),
+            "min_ts": INSTANT,
+            "max_ts": INSTANT,
+            "above": ref("TimeBeyond"),
+            "below": ref("TimeBeyond"),
+        },
+        "above",
+        "below",
+    ),
+    "TimeBeyond": record(
+        {
+            "threshold": NUMBER,
+            "hours": NUMBER,
+            "intervals": WHOLE,
+            "spans": WHOLE,
+            "first": listed(record({"start": INSTANT, "end": INSTANT})),
+        }
+    ),
     "CurrentValue": record({"value": NUMBER, "unit": TEXT, "ts": INSTANT}),
     "ContextBlock": record(
         {

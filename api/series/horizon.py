@@ -46,9 +46,14 @@ class WindowAnswer:
     available: bool
 
 
+def check(catalogue: Catalogue, question: WindowQuestion) -> None:
+    """Raises UnknownZone, MetricNotAvailable, Withheld."""
+    day_ahead = question.metric is Metric.PRICE and zone(question.zone).day_ahead_metric is not None
+    stored_metric(catalogue, question.zone, question.metric, day_ahead)
+
+
 def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int) -> WindowAnswer:
-    """The answer at an instant (Unix seconds). Raises UnknownZone, MetricNotAvailable, Withheld, StorageError."""
-    stored_metric(catalogue, question.zone, question.metric, day_ahead=False)
+    """The answer to a checked question at an instant (Unix seconds). Raises StorageError."""
     stated: dict[str, Any] = {
         "zone": question.zone,
         "metric": question.metric.value,

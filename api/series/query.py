@@ -153,6 +153,27 @@ def answer(reader: Reader, catalogue: Catalogue, query: Query) -> Page:
             continue
 
 
+def columns(reader: Reader, catalogue: Catalogue, query: Query) -> tuple[RowColumns, LicenceTerms, tuple[str, ...]]:
+    """All rows of a query's window, ascending, with their terms and the codes of their sources. Raises as `find`."""
+    while True:
+        try:
+            return _columns(reader, find(reader, catalogue, query))
+        except FileReplaced:
+            continue
+
+
+def _columns(reader: Reader, plan: Plan) -> tuple[RowColumns, LicenceTerms, tuple[str, ...]]:
+    window = Window(plan.query.start, plan.query.end)
+    parts = []
+    for rows in _plain(reader, plan, "asc"):
+        first, last = rows.between(window)
+        parts.append(rows.take(slice(first, last)))
+    every = joined(parts)
+    codes = frozenset(_named(every, 0, len(every)))
+    sources = tuple(code for code, source in plan.catalogue.sources.items() if code in codes and not source["withheld"])
+    return every, plan.catalogue.terms(plan.query.zone, plan.stored, frozenset(sources)), sources
+
+
 def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]:
     """The window that the rows given fill: `start` or `end` moves to the first row left out."""
     first = min((int(piece.columns.ts[piece.first]) for piece in made.pieces), default=start)

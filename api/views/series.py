@@ -20,6 +20,7 @@ from api.series import query as reads
 from api.series.paging import Cursor
 from api.series.query import Plan, Query
 from api.service import Service
+from api.views import statistics
 from warehouse import clock
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
@@ -49,6 +50,9 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
                 )
             ]
         )
+    alone = [word for word in ("above", "below") if values.get(word) is not None and not values.get("stats")]
+    if alone:
+        raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in alone])
     query = Query(
         zone,
         SERIES[name],
@@ -70,6 +74,8 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
     """The view of one series path."""
 
     def series(zone: str) -> Response:
+        if "stats" in request.args:
+            return _statistics(service, name, zone)
         shown = request.environ.get
         request_key = (
             name,
@@ -83,6 +89,15 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
         return service.guarded(name, partial(_answer, service, request_key, question))
 
     return series
+
+
+def _statistics(service: Service, name: str, zone: str) -> Response:
+    """Statistics in place of rows."""
+    stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
+    query, _ = query_of(zone, name, request.args, clock.now())
+    limits = parameters.values(ENDPOINTS[name].parameters, request.args)
+    stored_metric(service.catalogue, zone, query.metric, query.day_ahead)
+    return statistics.view(service, name, query, limits["above"], limits["below"])
 
 
 class _Question(NamedTuple):

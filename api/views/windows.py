@@ -26,14 +26,15 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     def windows(zone: str) -> Response:
         values = parameters.values(ENDPOINTS["windows"].parameters, request.args)
         question = WindowQuestion(zone, Metric(values["metric"]), values["hours"], values["within"], values["kind"])
-        answer = horizon.answer(service.reader, service.catalogue, question, clock.now())
-        return service.guarded("windows", partial(_answer, service, answer))
+        horizon.check(service.catalogue, question)
+        return service.guarded("windows", partial(_answer, service, question))
 
     return {"windows": windows}
 
 
-def _answer(service: Service, answer: horizon.WindowAnswer, grant: Grant) -> tuple[Response, int]:
+def _answer(service: Service, question: WindowQuestion, grant: Grant) -> tuple[Response, int]:
     """Nothing is charged where nothing is known."""
+    answer = horizon.answer(service.reader, service.catalogue, question, clock.now())
     body = horizon.sample(answer.body) if grant.method == "sample" else answer.body
     headers = [*responses.caching(grant.method), *responses.marks(service.catalogue.simulated)]
     response = responses.body(request, orjson.dumps(body), _JSON, headers)

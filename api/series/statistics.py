@@ -1,0 +1,92 @@
+"""Statistics of a series over a window, from stored rows to an answer (docs/statistics.md). No Flask here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from api.documents.catalogue import Catalogue
+from api.series import query as reads
+from api.series.query import SAMPLE_ROWS, Query
+from warehouse.clock import DAY, RESOLUTIONS
+from warehouse.reader import Reader, RowColumns
+from warehouse.statistics import Beyond, Statistics, statistics
+
+LONGEST = 3653 * DAY
+"""Ten years."""
+_METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsAnswer:
+    """The body of a series path with `stats=true`, and how many rows it was computed from."""
+
+    body: Mapping[str, Any]
+    rows: int
+
+
+def answer(
+    reader: Reader, catalogue: Catalogue, query: Query, above: float | None, below: float | None
+) -> StatisticsAnswer:
+    """The statistics of a query's window, of a sample's newest rows. Raises what `api.series.query.find` raises."""
+    rows, terms, sources = reads.columns(reader, catalogue, query)
+    start = query.start
+    if query.sample and len(rows) > SAMPLE_ROWS:
+        rows = rows.take(slice(-SAMPLE_ROWS, None))
+        start = int(rows.ts[0])
+    fuels = sorted({label.fuel for label in rows.labels if label.fuel is not None})
+    body: dict[str, Any] = {
+        "zone": query.zone,
+        "metric": query.metric.value,
+        **({"market": "day_ahead"} if query.day_ahead else {}),
+        "start": start,
+        "end": query.end,
+        "unit": rows.labels[0].unit if rows.labels else None,
+    }
+    if fuels:
+        of_fuel = {fuel: _of(_only(rows, fuel), start, query.end, above, below) for fuel in fuels}
+        body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
+    else:
+        body["statistics"] = _of(rows, start, query.end, above, below)
+    body |= _METHOD | {"sources": list(sources), "attribution": terms.attribution, "license": terms.license}
+    return StatisticsAnswer(body, len(rows))
+
+
+def _only(rows: RowColumns, fuel: str) -> RowColumns:
+    return rows.take(np.array([label.fuel == fuel for label in rows.labels])[rows.label])
+
+
+def _of(rows: RowColumns, start: int, end: int, above: float | None, below: float | None) -> dict[str, Any] | None:
+    """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
+    steps = np.array([RESOLUTIONS[label.resolution] for label in rows.labels] or [0], np.int64)
+    result = statistics(rows.ts, steps[rows.label], rows.value, start, end, above, below)
+    return None if result is None else _stated(result)
+
+
+def _stated(result: Statistics) -> dict[str, Any]:
+    stated: dict[str, Any] = {
+        name: _rounded(value) for name, value in asdict(result).items() if name not in ("above", "below")
+    }
+    for name, beyond in (("above", result.above), ("below", result.below)):
+        if beyond is not None:
+            stated[name] = _beyond(beyond)
+    return stated
+
+
+def _beyond(beyond: Beyond) -> dict[str, Any]:
+    spans = [{"start": start, "end": end} for start, end in beyond.first]
+    return {
+        "threshold": beyond.threshold,
+        "hours": _rounded(beyond.hours),
+        "intervals": beyond.intervals,
+        "spans": beyond.spans,
+        "first": spans,
+    }
+
+
+def _rounded(value: float | int) -> float | int:
+    """Six decimals hide float error; never -0.0."""
+    return value if isinstance(value, int) else round(value, 6) + 0.0
