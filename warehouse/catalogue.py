@@ -169,7 +169,7 @@ def _entry(
     held: tuple[int, int | None, int | None],
 ) -> dict[str, Any]:
     every = (f for s in sources.values() for f in s.feeds)
-    carrying = sorted((f for f in every if zone_id in f.zones and metric in f.metrics), key=lambda f: (f.rank, f.id))
+    carrying = sorted((f for f in every if zone_id in f.zones and f.carries(metric)), key=lambda f: (f.rank, f.id))
     open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
     rows, first, last = held
     zone = ZONES[zone_id]

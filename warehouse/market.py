@@ -145,7 +145,7 @@ class Feed:
     """A person's words for it: "NEM dispatch: regional price, demand and flows"."""
     zones: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    """Every metric is carried for every zone of `zones`."""
+    """What it owes: every one of them for every zone of `zones`, in every answer."""
     rank: int
     """Within a (zone, metric): 1 is best, and the lower rank number is served."""
     resolution: str
@@ -177,6 +177,10 @@ class Feed:
     zones_per_answer: Literal["all", "one"] = "all"
     yearly: bool = False
     """Partitions are calendar years (installed capacity)."""
+    optional_metrics: tuple[Metric, ...] = ()
+    """What only some of its files hold too: carried, ranked and catalogued like `metrics`, but never missed or late."""
+    other_resolutions: tuple[str, ...] = ()
+    """The resolutions besides `resolution` that its rows may have: of earlier years, of a second product in its answers."""
     hub: str = ""
     """The node, hub or region of a price, in the publisher's spelling."""
     secrets: tuple[Secret, ...] = ()
@@ -188,6 +192,10 @@ class Feed:
     @property
     def source(self) -> str:
         return self.id.split(".", 1)[0]
+
+    def carries(self, metric: str) -> bool:
+        """Whether its rows may hold a metric, owed or not."""
+        return metric in self.metrics or metric in self.optional_metrics
 
     def out_of_reach(self, day: date, today: date) -> OutOfReach | None:
         """Why the publisher does not answer for `day`; None where it does."""

@@ -66,7 +66,7 @@ def _cells(feed: Feed) -> list[str]:
     return [
         f"`{feed.id}`: {feed.title}",
         ", ".join(feed.zones),
-        ", ".join(feed.metrics) + (f" at {feed.hub}" if feed.hub else ""),
+        _metrics(feed),
         str(feed.rank),
         f"{feed.resolution}, stamps: {feed.stamps}",
         feed.tz,
@@ -75,14 +75,20 @@ def _cells(feed: Feed) -> list[str]:
         _reach(feed),
         str(feed.since),
         _names(names_of(feed.secrets)),
-        "<br>".join(dict.fromkeys(_address(r) for r in _questions(feed))),
+        "<br>".join(dict.fromkeys(_address(r) for r in _requests(feed))),
     ]
 
 
-def _questions(feed: Feed) -> list[Request]:
-    """The first two of one day's requests: a border's or a region's siblings look alike. Some files are of past days only."""
+def _metrics(feed: Feed) -> str:
+    extra = f"; in some files {', '.join(feed.optional_metrics)}" if feed.optional_metrics else ""
+    return ", ".join(feed.metrics) + (f" at {feed.hub}" if feed.hub else "") + extra
+
+
+def _requests(feed: Feed) -> list[Request]:
+    """The first two of one day's requests: those of other borders and regions look alike. Some files are of past days."""
     day = MarketDay(EXAMPLE, feed.tz)
-    return (feed.requests([day], EXAMPLE_NOW) or feed.requests([day.next(-1)], EXAMPLE_NOW))[:2]
+    by_day = (feed.requests([day.next(-days)], EXAMPLE_NOW) for days in range(8))
+    return next(filter(None, by_day))[:2]
 
 
 def _address(request: Request) -> str:

@@ -77,9 +77,19 @@ def _shift(number: int, tz: str) -> int | None:
     return day.start - number * DAY if day.end - day.start == DAY else None
 
 
+def repeated(walls: Sequence[int], tz: str) -> set[int]:
+    """The positions of the wall seconds that lie in an hour which autumn repeats."""
+    changing = {number for number in {wall // DAY for wall in walls} if _shift(number, tz) is None}
+    return {
+        i
+        for i, wall in enumerate(walls)
+        if wall // DAY in changing and is_ambiguous(_EPOCH + timedelta(seconds=wall), tz)
+    }
+
+
 def _passes(walls: Sequence[int], tz: str) -> list[int | None]:
     """Per stamp: 1 in the second pass of a repeated hour, else 0; None where the order does not say."""
-    doubtful = {i for i, wall in enumerate(walls) if is_ambiguous(_EPOCH + timedelta(seconds=wall), tz)}
+    doubtful = repeated(walls, tz)
     passes: list[int | None] = [0] * len(walls)
     if not doubtful:
         return passes

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from assets.parsing.outside_areas import american
 from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.grid.noise import Floats, Ints
@@ -61,15 +62,7 @@ NAMES = {
     "HQT": "Hydro-Quebec TransEnergie",
     "NBSO": "New Brunswick System Operator",
 }
-_AREA_OF = {
-    "CEN": "Mexico (CENACE)",
-    "MHEB": "Manitoba",
-    "IESO": "Ontario",
-    "SPC": "SaskPower",
-    "HQT": "Hydro-Quebec",
-    "NBSO": "New Brunswick",
-}
-CODE_OF_AREA = {_AREA_OF.get(code, RESPONDENTS.get(code, name)): code for code, name in NAMES.items()}
+CODE_OF_AREA = {RESPONDENTS.get(code) or american(code): code for code in NAMES}
 """The grid's name of an area -> EIA's code."""
 TYPES = {"D": "Demand", "TI": "Total interchange"}
 FUELS = {

@@ -26,12 +26,14 @@ ZONE, TZ = "US-SPP", paths.TZ
 FIVE, MINUTE = 300, 60
 OUT_AFTER = 240
 """Seconds after an interval until its file, or its line, is there."""
-DAILY_OUT = 5 * HOUR
+DAILY_OUT = 4 * DAY + 5 * HOUR
 """After the midnight that ends the day."""
 AUCTION_OUT = 13 * HOUR
 """After midnight of the day before."""
 HOURLY_OUT = 600
 AREAS_PARTED = date(2026, 4, 1)
+RUNNING_UNTIL = date(2026, 9, 25)
+"""Since this day a mid-term load file holds no running hour."""
 
 NODES = {
     "AEC": ("SPP", "SOUC", 1.06),
@@ -49,7 +51,7 @@ SPELLINGS = (
 )
 """Header, date and number as one day has them and another does not."""
 COLUMNS = {
-    "AECI": ("Associated Electric Cooperative, Inc.", 1.0),
+    "AECI": ("Associated Electric Cooperative", 1.0),
     "EES": ("US-MISO", 0.4),
     "MEC": ("US-MISO", 0.35),
     "NSP": ("US-MISO", 0.25),
@@ -125,9 +127,11 @@ def _hourly_load(path: str, stamp: str, now: int) -> bytes | None:
     if hour is None or hour % HOUR or hour + HOURLY_OUT > now:
         return None
     ends = np.arange(hour - DAY, hour + 7 * DAY + 1, HOUR)
-    known = ends[ends <= hour + HOUR]
+    running = local(hour, TZ).date() < RUNNING_UNTIL
+    known = ends[ends <= hour + HOUR * running]
     actual = grid.demand(ZONE, known - HOUR, HOUR)
-    actual[-1] *= 0.53  # the hour that has just begun
+    if running:
+        actual[-1] *= 0.53  # the hour that has just begun
     return render_hourly_load(ends.tolist(), actual.tolist(), local(hour, TZ).date() >= AREAS_PARTED)
 
 

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import runs
+from assets.parsing.outside_areas import american
 from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
@@ -117,7 +118,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
         if zone is not None and entry.get("value") is not None:
-            counterparty = RESPONDENTS.get(other) or str(entry.get("toba-name") or other)
+            counterparty = RESPONDENTS.get(other) or american(other)
             ts, values = found[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
             ts.append(_start(entry))
             values.append(0.0 - _megawatts(entry))
@@ -289,6 +290,7 @@ SOURCE = Source(
         ),
         Feed(
             id="eia.interchange",
+            version="2",
             title="Hourly interchange by balancing authority and border",
             zones=tuple(RESPONDENTS.values()),
             metrics=(Metric.INTERCHANGE,),

@@ -1,6 +1,6 @@
 """Elexon Insights for GB: market index price, initial demand outturn, and the flow of every interconnector, half-hourly.
 
-Traps (reference FEEDS-GB-AU-EU section 3):
+Traps:
 - Only `startTime` (UTC) tells the time: settlement periods count from London midnight, 46 to 50 a day. Rows come in any order.
 - The price is APXMIDP's of the Market Index Data; N2EXMIDP is 0 / 0 nowadays, and an APX row without volume is no price.
 - National demand (INDO) is called `demand` on its dataset and `initialDemandOutturn` on /demand/outturn; `demand` of
@@ -19,9 +19,10 @@ from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import runs
+from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
 from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import undisputed
-from warehouse.clock import MarketDay, iso
+from warehouse.clock import DAY, MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
 from warehouse.schema import Rows, SeriesKey
@@ -47,15 +48,15 @@ class Tie:
 
 TIES = {
     "France(IFA)": Tie("FR", "gb-fr-ifa", "1990-01-01T00:00Z"),
-    "Northern Ireland(Moyle)": Tie("Northern Ireland", "INTIRL", "2001-12-01T00:00Z"),
+    "Northern Ireland(Moyle)": Tie(NORTHERN_IRELAND, "INTIRL", "2001-12-01T00:00Z"),
     "Netherlands(BritNed)": Tie("NL", "gb-nl-britned", "2011-03-01T00:00Z"),
-    "Ireland(East-West)": Tie("Ireland", "INTEW", "2012-09-01T00:00Z"),
+    "Ireland(East-West)": Tie(IRELAND, "INTEW", "2012-09-01T00:00Z"),
     "Belgium (Nemolink)": Tie("BE", "gb-be-nemo", "2019-01-01T00:00Z"),
     "IFA2 (INTIFA2)": Tie("FR", "gb-fr-ifa2", "2021-01-01T00:00Z"),
     "North Sea Link (INTNSL)": Tie("NO-2", "gb-no2-nsl", "2021-10-01T00:00Z"),
     "Eleclink (INTELEC)": Tie("FR", "gb-fr-eleclink", "2022-05-01T00:00Z"),
     "Denmark (Viking link)": Tie("DK-1", "gb-dk1-viking", "2023-12-01T00:00Z"),
-    "Ireland (Greenlink)": Tie("Ireland", "INTGRNL", "2025-01-01T00:00Z"),
+    "Ireland (Greenlink)": Tie(IRELAND, "INTGRNL", "2025-01-01T00:00Z"),
 }
 
 
@@ -106,23 +107,32 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def parse_interconnectors(body: bytes, request: Request) -> Rows:
-    """`interchange` of every tie (+ = into GB), and their sum where none is missing. Raises FeedChanged for an unknown tie."""
+    """`interchange` of every tie (+ = into GB), and their sum where none is missing.
+
+    A tie that is not in `TIES` (a new cable) costs its own rows and the net of its half hours. Raises FeedChanged where no
+    tie is known.
+    """
+    rows = Rows()
     flows: dict[Tie, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    without_net: set[int] = set()
     for entry in _entries(body, "INTOUTHH"):
         name, flow = member(entry, "interconnectorName", str), member(entry, "generation")
-        tie = _TIES.get(_spelling(name))
+        tie, start = _TIES.get(_spelling(name)), _start(entry)
         if tie is None:
-            raise FeedChanged(f"unknown interconnector {name[:40]!r}")
-        if flow is not None:
+            rows.dropped[f"unknown interconnector {name[:40]}"] += 1
+            without_net.add(start)
+        elif flow is not None:
             ts, values = flows[tie]
-            ts.append(_start(entry))
+            ts.append(start)
             values.append(number(flow, name))
-    rows = Rows()
+    if rows.dropped and not flows:
+        raise FeedChanged(next(iter(rows.dropped)))
     for tie, columns in flows.items():
         rows.extend(
             SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), *columns
         )
-    net = _net({tie.link: undisputed(*columns) for tie, columns in flows.items()})
+    sums = _net({tie.link: undisputed(*columns) for tie, columns in flows.items()})
+    net = {ts: value for ts, value in sums.items() if ts not in without_net}
     rows.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), list(net), list(net.values()))
     return rows
 
@@ -143,8 +153,8 @@ def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
     if isinstance(answer, dict) and "data" not in answer:
         _refuse(answer)
     entries = answer if isinstance(answer, list) else member(answer, "data", list)
-    told = answer.get("metadata") if isinstance(answer, dict) else None
-    if told is not None and dataset not in member(told, "datasets", list):
+    metadata = answer.get("metadata") if isinstance(answer, dict) else None
+    if metadata is not None and dataset not in member(metadata, "datasets", list):
         raise FeedChanged(f"another dataset than {dataset}")
     if not entries:
         raise NotPublished(f"no row of {dataset} in the answer")
@@ -169,8 +179,8 @@ def _refuse(problem: Mapping[str, Any]) -> NoReturn:
 
 
 def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The market index between two instants: market days of London in UTC."""
-    return [_price(block) for block in runs(days, LONGEST_PRICE)]
+    """The market index between two instants, at most seven times 24 hours apart: a longer span is answered with 400."""
+    return [_price(block) for block in runs(days, LONGEST_PRICE, LONGEST_PRICE * DAY)]
 
 
 def _price(block: Sequence[MarketDay]) -> Request:
@@ -243,6 +253,7 @@ SOURCE = Source(
         ),
         Feed(
             id="elexon.interconnectors",
+            version="2",
             title="GB interconnector flows (INTOUTHH)",
             zones=("GB",),
             metrics=(Metric.INTERCHANGE,),

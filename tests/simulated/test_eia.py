@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import pytest
 
+from assets.parsing.outside_areas import american
 from assets.simulated import eia, grid
 from assets.sources import feed
 from assets.sources.eia import RESPONDENTS
@@ -106,7 +107,7 @@ def members(value):
 
 def test_borders_look_like_the_recorded_ones(recorded):
     body, rows = recorded("eia/interchange-data_CISO_20240101.json")
-    codes = {name: code for code, name in eia.NAMES.items()}
+    codes = eia.CODE_OF_AREA | {american(code): code for code in eia.NAMES}
     made = [eia.border_row("CISO", codes[r.counterparty], r.ts + HOUR, -r.value) for r in rows if r.counterparty]
     there = json.loads(body)
     assert sorted(made, key=str) == sorted(there["response"]["data"], key=str)

@@ -91,15 +91,15 @@ def test_a_running_day_says_what_is_out(ask):
     assert {name: iso(ts) for name, ts in newest.items()} == {
         "spp_rt": "2026-11-20T17:45:00Z",
         "system_wide_prices": "2026-11-20T17:45:00Z",
-        "load": "2026-11-20T18:00:00Z",
+        "load": "2026-11-20T18:05:00Z",
         "load_hourly": "2026-11-20T16:00:00Z",
         "dc_ties": "2026-11-20T18:05:00Z",
     }
 
 
-def test_a_new_day_begins_with_the_last_row_of_the_old_one(ask):
+def test_a_new_day_begins_with_its_midnight(ask):
     rows, _ = ask("ercot.load", [ORDINARY], iso(ORDINARY.start + 130))
-    assert [r.ts for r in rows] == [ORDINARY.start - 300]
+    assert [r.ts for r in rows] == [ORDINARY.start]
     rows, _ = ask("ercot.dc_ties", [ORDINARY], iso(ORDINARY.start + 150))
     assert {r.ts for r in rows} == {ORDINARY.start}
 
@@ -134,20 +134,20 @@ def fetch(number, now):
     )
 
 
-def test_a_listing_keeps_31_days_and_its_documents_their_names_and_numbers():
+def test_a_listing_keeps_5_days_and_its_documents_their_names_and_numbers():
     now = instant("2026-11-20T12:07:30-06:00")
     first, later = documents(now), documents(now + DAY)
     names = {d["DocID"]: d["FriendlyName"] for d in first}
-    assert len(names) == len(first) > 31 * 192
+    assert len(names) == len(first) > 5 * 192
     assert [d["PublishDate"] for d in first] == sorted((d["PublishDate"] for d in first), key=instant, reverse=True)
     oldest, newest = first[-1], first[0]
-    assert (oldest["PublishDate"], newest["PublishDate"]) == ("2026-10-20T00:02:01-05:00", "2026-11-20T12:02:01-06:00")
+    assert (oldest["PublishDate"], newest["PublishDate"]) == ("2026-11-15T00:02:01-06:00", "2026-11-20T12:02:01-06:00")
     assert (oldest["ExpiredDate"], newest["FriendlyName"]) == (
         "2026-11-20T23:59:59-06:00",
         "SPPHLZNP6905_20261120_1200_csv",
     )
     kept = {d["DocID"]: d["FriendlyName"] for d in later if d["DocID"] in names}
-    assert len(kept) > 29 * 192
+    assert len(kept) > 4 * 192
     assert kept.items() <= names.items()
 
 
@@ -218,7 +218,7 @@ def test_a_document_is_there_from_its_hour_until_it_expires():
     now = instant("2026-11-20T12:07:30-06:00")
     (number,) = {d["DocID"] for d in documents(now) if d["FriendlyName"] == "SPPHLZNP6905_20261120_1200_csv"}
     at = instant("2026-11-20T12:02:01-06:00")
-    assert [fetch(number, ts).status for ts in (at - 1, at, at + 31 * DAY, at + 32 * DAY)] == [404, 200, 200, 404]
+    assert [fetch(number, ts).status for ts in (at - 1, at, at + 5 * DAY, at + 6 * DAY)] == [404, 200, 200, 404]
 
 
 def test_other_addresses_are_not_there():

@@ -157,6 +157,31 @@ def test_intervention_runs_are_dropped_and_counted():
     assert rows.dropped == {"intervention run": 1}
 
 
+def test_an_intervention_settles_at_the_pricing_run_and_flows_as_its_own_run_says():
+    later = "2026/11/20 12:05:00"
+    rows = read(
+        DISPATCH,
+        report(
+            REGION,
+            f"D,DISPATCH,REGIONSUM,9,{NOON},1,SA1,0,1500,-100",
+            f"D,DISPATCH,REGIONSUM,9,{NOON},1,SA1,1,1510,-240",
+            f"D,DISPATCH,REGIONSUM,9,{later},1,SA1,0,1520,-90",
+            TIE,
+            tie("V-SA", 100),
+            tie("V-SA", 240).replace(",0,1.5,", ",1,100,"),
+            tie("V-SA", 90, later),
+        ),
+    )
+    assert values(rows) == {
+        ("AU-SA", "demand", START): 1500.0,
+        ("AU-SA", "demand", START + 300): 1520.0,
+        ("AU-SA", "interchange", START): 240.0,
+        ("AU-SA", "interchange", START + 300): 90.0,
+    }
+    assert {(r.ts, r.value) for r in rows if r.counterparty == "AU-VIC"} == {(START, 240.0), (START + 300, 90.0)}
+    assert rows.dropped == {"intervention run": 1, "pricing run of an intervention": 2}
+
+
 def test_an_empty_cell_is_no_row():
     rows = read(DISPATCH, report(REGION, f"D,DISPATCH,REGIONSUM,9,{NOON},1,SA1,0,,12"))
     assert [r.metric for r in rows] == ["interchange"]

@@ -22,12 +22,14 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from assets.parsing.outside_areas import OUTSIDE_AREAS
 from assets.sources import feeds, source
 from warehouse.clock import DAY, MarketDay, Window, days_of, local_midnight
 from warehouse.errors import FeedError
 from warehouse.market import Feed, Request
 from warehouse.quality import judge
 from warehouse.schema import Row, Rows
+from warehouse.zones import ZONES
 
 BODIES = Path(__file__).parent / "bodies"
 CUTS = 60
@@ -245,10 +247,16 @@ def test_a_body_states_its_expected_rows(own: Any) -> None:
 def test_rows_are_the_feeds_own(sample: Any) -> None:
     for row in sample.parse():
         assert row.zone in sample.feed.zones
-        assert row.metric in sample.feed.metrics or row.counterparty is not None
+        assert sample.feed.carries(row.metric)
+        assert row.resolution in (sample.feed.resolution, *sample.feed.other_resolutions)
         assert type(row.ts) is int
         assert type(row.value) is float
         assert (row.fuel is not None) == (row.metric in ("generation", "capacity"))
+
+
+def test_a_border_leads_to_a_zone_or_to_an_area_by_its_one_name(sample: Any) -> None:
+    beyond = {row.counterparty for row in sample.parse() if row.counterparty is not None}
+    assert beyond <= set(ZONES) | OUTSIDE_AREAS
 
 
 def test_nothing_believed_is_set_aside(sample: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
 from warehouse import clock
-from warehouse.clock import MarketDay, market_days
+from warehouse.clock import RESOLUTIONS, MarketDay, market_days
 from warehouse.market import Feed, Metric, Source
 from warehouse.zones import ZONES
 
@@ -73,10 +73,12 @@ def test_a_feed_says_what_it_carries(one: Feed) -> None:
     assert one.zones
     assert set(one.zones) <= set(ZONES)
     for zone in one.zones:
-        for metric in one.metrics:
+        for metric in (*one.metrics, *one.optional_metrics):
             stored = {Metric.PRICE} if metric is Metric.PRICE_DAY_AHEAD else {metric}
             assert stored <= ZONES[zone].metrics, f"{zone} publishes no {metric}"
     assert MarketDay(one.since, one.tz).hours in (23, 24, 25)
+    assert not set(one.optional_metrics) & set(one.metrics)
+    assert set(one.other_resolutions) <= set(RESOLUTIONS) - {one.resolution}
     assert one.hub or not {Metric.PRICE, Metric.PRICE_DAY_AHEAD} & set(one.metrics)
     assert one.every_minutes > 0
 
@@ -85,7 +87,7 @@ def test_every_series_of_the_specification_has_its_feeds_in_a_clear_order() -> N
     carrying: dict[tuple[str, Metric], list[Feed]] = defaultdict(list)
     for one in FEEDS:
         for zone in one.zones:
-            for metric in one.metrics:
+            for metric in (*one.metrics, *one.optional_metrics):
                 carrying[zone, metric].append(one)
     for zone in ZONES.values():
         wanted = set(zone.metrics) | ({zone.day_ahead_metric} if zone.day_ahead_metric else set())

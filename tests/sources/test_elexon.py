@@ -181,10 +181,18 @@ def test_a_tie_under_test_before_its_era_is_needed_where_the_answer_knows_it():
     assert nets(read(TIES_FEED, {"data": missing})) == {instant(early): 70.0}
 
 
-def test_blanks_in_a_name_do_not_matter_and_an_unknown_name_is_a_change():
+def test_blanks_in_a_name_do_not_matter():
     assert len(read(TIES_FEED, {"data": [flow("France (IFA)", 5)]})) == 1
+
+
+def test_an_unknown_tie_costs_its_own_rows_and_the_net_of_its_half_hours():
+    whole = read(TIES_FEED, {"data": ALL})
+    assert any(r.counterparty is None for r in whole)
+    rows = read(TIES_FEED, {"data": [*ALL, flow("Germany (NeuConnect)", 5)]})
+    assert set(rows) == {r for r in whole if r.counterparty is not None}
+    assert rows.dropped == {"unknown interconnector Germany (NeuConnect)": 1}
     with pytest.raises(FeedChanged, match="NeuConnect"):
-        read(TIES_FEED, {"data": [*ALL, flow("Germany (NeuConnect)", 5)]})
+        read(TIES_FEED, {"data": [flow("Germany (NeuConnect)", 5)]})
 
 
 @pytest.mark.parametrize(
@@ -261,6 +269,14 @@ def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(found, count)
     requests = ask(found, date(2026, 10, 1), date(2026, 10, 31))
     assert len(requests) == count
     assert [day for request in requests for day in request.days] == [date(2026, 10, i + 1) for i in range(31)]
+
+
+def test_no_question_of_the_index_spans_more_than_seven_times_24_hours():
+    """October's 31 days hold an hour more; from and to are both included."""
+    requests = ask(PRICE, date(2026, 10, 1), date(2026, 11, 30))
+    spans = [instant(dict(r.params)["to"]) - instant(dict(r.params)["from"]) for r in requests]
+    assert max(spans) == 7 * 24 * 3600
+    assert sum(spans) == (61 * 24 + 1) * 3600
 
 
 def test_ties_carry_the_ids_of_the_geographic_layer_where_it_has_them(recordings):

@@ -421,6 +421,8 @@ def test_the_recorded_refusal_of_a_token_names_the_variable(parsed):
     ("code", "text", "failure"),
     [
         ("999", "No matching data found for Data item ENERGY_PRICES [12.1.D]", NotPublished),
+        ("999", "Authentication failed.", CredentialsMissing),
+        ("999", "The combination of [documentType=A99] is not valid", FeedChanged),
         ("999", "", NotPublished),
         (
             "999",
@@ -576,6 +578,12 @@ def test_a_border_is_not_asked_for_before_its_cable():
     assert "DK-1>GB" in {r.part for r in ask(FLOWS, date(2024, 1, 1)) if r.zone == "DK-1"}
 
 
-def test_belgiums_border_with_germany_is_published_under_amprion():
-    asked = [dict(r.params) for r in ask(FLOWS, date(2026, 11, 20)) if r.zone == "BE" and r.part == "DE-LU>BE"]
-    assert [(q["out_Domain"], q["in_Domain"]) for q in asked] == [("10YDE-RWENET---I", EIC["BE"])]
+def test_borders_are_asked_for_by_the_zones_own_codes_and_ukraines_by_that_of_its_time():
+    for day, zone, way, codes in (
+        (date(2026, 11, 20), "BE", "DE-LU>BE", (EIC["DE-LU"], EIC["BE"])),
+        (date(2026, 11, 20), "PL", "Ukraine>PL", ("10Y1001C--000182", EIC["PL"])),
+        (date(2022, 9, 22), "PL", "Ukraine>PL", ("10Y1001C--000182", EIC["PL"])),
+        (date(2022, 9, 21), "PL", "Ukraine>PL", ("10Y1001C--00003F", EIC["PL"])),
+    ):
+        queries = [dict(r.params) for r in ask(FLOWS, day) if r.zone == zone and r.part == way]
+        assert [(q["out_Domain"], q["in_Domain"]) for q in queries] == [codes]

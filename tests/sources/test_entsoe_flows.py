@@ -247,6 +247,8 @@ def test_two_bodies_make_the_border_of_both_zones_with_opposite_signs():
 def test_a_border_published_under_a_control_area_is_the_zones():
     rows = read(flow("10YDE-RWENET---I", EIC["BE"], [900]))
     assert {(r.zone, r.counterparty) for r in rows} == {("BE", "DE-LU"), ("DE-LU", "BE")}
+    for ukraine in ("10Y1001C--000182", "10Y1001C--00003F"):
+        assert {r.counterparty for r in read(flow(ukraine, EIC["PL"], [300]))} == {"Ukraine"}
     with pytest.raises(FeedChanged):  # Amprion is only a part of Germany's border with the Netherlands
         read(flow("10YDE-RWENET---I", EIC["NL"], [900]))
 

@@ -209,13 +209,44 @@ def test_a_listing_that_we_cannot_read_is_a_changed_feed(body):
 
 
 def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
-    for found, report in ((SPP_RT, "12301"), (SPP_DA, "12331")):
-        (request,) = found.requests(market_days(AUTUMN, date(2026, 11, 20), found.tz), clock.now())
-        assert (request.url, request.params) == (
-            "https://www.ercot.com/misapp/servlets/IceDocListJsonWS",
-            (("reportTypeId", report),),
+    for product, report, listed in ((SPP_RT, "12301", 5), (SPP_DA, "12331", 20)):
+        request, *keyed = product.requests(market_days(AUTUMN, date(2026, 11, 20), product.tz), clock.now())
+        assert request.url == "https://www.ercot.com/misapp/servlets/IceDocListJsonWS"
+        assert request.params == (("reportTypeId", report), ("_", str(clock.now())))
+        assert request.nonce == ("_",)
+        assert (request.kind, len(request.days), request.secrets) == ("listing", listed, ())
+        assert [(len(r.days), bool(r.secrets)) for r in keyed] == ([(15, True)] if listed < 20 else [])
+
+
+def test_days_before_the_keyed_api_are_out_of_reach():
+    today = date(2026, 11, 20)
+    for product in (SPP_RT, SPP_DA):
+        assert "begins on 2023-12-11" in str(product.out_of_reach(date(2023, 12, 10), today))
+        assert product.out_of_reach(date(2023, 12, 11), today) is None
+
+
+def test_a_day_that_a_listing_passed_over_is_asked_of_the_keyed_api():
+    body = listing(
+        *(
+            {"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": f"2026-11-{d}T12:32:39-06:00", "DocID": d}}
+            for d in ("15", "17")
         )
-        assert (request.kind, len(request.days), request.secrets) == ("listing", 20, ())
+    )
+    days = tuple(date(2026, 11, d) for d in (16, 17, 18, 19))
+    requests = SPP_DA.follow(body, Request(SPP_DA.id, "", days=days, kind="listing"))
+    assert [(r.days, bool(r.secrets)) for r in requests] == [
+        ((date(2026, 11, 16),), False),
+        ((date(2026, 11, 18),), False),
+        ((date(2026, 11, 17),), True),
+    ]
+
+
+def test_an_answer_of_no_pages_is_no_fault():
+    (request,) = SPP_RT.requests(market_days(SPRING, SPRING, SPP_RT.tz), clock.now())
+    body = json.dumps({"_meta": {"totalPages": 0, "currentPage": 0}, "fields": [{"name": "x"}], "data": []}).encode()
+    assert SPP_RT.follow(body, request) == []
+    with pytest.raises(NotPublished):
+        SPP_RT.parse(body, request)
 
 
 @pytest.mark.parametrize(
@@ -291,10 +322,9 @@ def test_dashboard_prices_are_labelled_by_their_end():
             read(PRICES, {k: v for k, v in body.items() if k != name})
 
 
-def test_demand_rows_that_are_forecasts_are_left():
+def test_demand_stands_at_its_stamp_and_rows_that_are_forecasts_are_left():
     rows = [
-        {"demand": 50_000 + i, "forecast": int(i > 1), "epoch": (T + 300 * (i + 1)) * 1000, "capacity": 1}
-        for i in range(4)
+        {"demand": 50_000 + i, "forecast": int(i > 1), "epoch": (T + 300 * i) * 1000, "capacity": 1} for i in range(4)
     ]
     assert [(r.ts, r.value, r.resolution) for r in read(LOAD, {"data": rows})] == [
         (T, 50_000.0, "5m"),

@@ -170,6 +170,27 @@ def test_the_load_file_says_which_pass_a_stamp_is_in():
         read(LOAD, pal(["11/01/2026 01:30:00"], clock="PST"))
 
 
+def test_the_wall_clock_decides_where_the_column_of_clocks_is_wrong():
+    """As on 2005-04-03 and 2005-10-30: the column turns at seven, hours after the clock."""
+    late = "04/03/2005 06:00:00"
+    spring = pal(["04/03/2005 01:55:00", "04/03/2005 03:00:00", late])
+    spring += pal(["04/03/2005 07:00:00"], clock="EDT").split("\n", 1)[1]
+    assert sorted(net(read(LOAD, spring))) == [
+        at(f"2005-04-03T{stamp}") for stamp in ("01:55-05:00", "03:00-04:00", "06:00-04:00", "07:00-04:00")
+    ]
+    autumn = pal(["10/30/2005 01:30:00", "10/30/2005 01:30:00", "10/30/2005 02:00:00"], clock="EDT")
+    assert sorted(net(read(LOAD, autumn))) == [
+        at(f"2005-10-30T{stamp}") for stamp in ("01:30-04:00", "01:30-05:00", "02:00-05:00")
+    ]
+
+
+def test_a_zone_at_exactly_zero_is_an_outage_of_its_meter():
+    body = pal(["11/20/2026 00:00:00", "11/20/2026 00:05:00"]).replace("100.25", "0", 1)
+    rows = read(LOAD, body)
+    assert net(rows) == {at("2026-11-20T00:05-05:00"): 1157.75}
+    assert rows.dropped == {"a zone at 0 MW: meter outage": 1}
+
+
 def test_contradicting_loads_give_no_sum():
     twice = pal(["11/20/2026 00:00:00"]) + '"11/20/2026 00:00:00","EST","WEST",61752,999.00\r\n'
     rows = read(LOAD, twice)

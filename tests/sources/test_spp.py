@@ -71,17 +71,20 @@ def test_an_empty_answer_is_not_published(recordings):
 )
 @pytest.mark.parametrize("end", ["04/01/2026 06:00:00", "4/1/2026 6:00", "4/1/2026 06:00"])
 def test_any_spelling_of_header_and_date(header, end):
-    rows = read(DA, prices(header, f"x,{end},AEC,SOUC,1.5,0,0,0", f"x,{end},SPPSOUTH_HUB,SPPSOUTH_H,-19.5534,0,0,0"))
-    assert pairs(rows) == [(instant("2026-04-01T05:00Z"), -19.5534)]
+    hub = f"x,{end},SPPSOUTH_HUB,SPPSOUTH_H,-19.5534,0,0,0"
+    rows = read(DA, prices(header, f"x,{end},AEC,SOUC,1.5,0,0,0", hub, hub.replace("6:00", "7:00")))
+    assert pairs(rows) == [(instant(f"2026-04-01T0{hour}:00Z"), -19.5534) for hour in (5, 6)]
 
 
 def test_only_the_eastern_area_counts():
-    lines = [
-        f"x,4/1/2026 6:00,{area},SPPSOUTH_HUB,H,{price},0,0,0" for area, price in (("SPP", "19.5"), ("SWPW", "27.5"))
-    ]
-    assert pairs(read(DA, prices(NEW, *lines))) == [(instant("2026-04-01T05:00Z"), 19.5)]
-    with pytest.raises(FeedChanged):
-        read(DA, prices(NEW, lines[1]))
+    eastern, western = (
+        [f"x,4/1/2026 {hour}:00,{area},SPPSOUTH_HUB,H,{price},0,0,0" for hour in (6, 7)]
+        for area, price in (("SPP", "19.5"), ("SWPW", "27.5"))
+    )
+    rows = read(DA, prices(NEW, *eastern, *western))
+    assert pairs(rows) == [(instant(f"2026-04-01T0{hour}:00Z"), 19.5) for hour in (5, 6)]
+    with pytest.raises(FeedChanged, match="nothing of what is wanted"):
+        read(DA, prices(NEW, *western))
 
 
 @pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 11, 20), 24)])
@@ -108,6 +111,8 @@ def test_day_ahead_and_real_time_are_not_taken_for_each_other():
         read(RT, prices(OLD, *hourly))
     with pytest.raises(FeedChanged):
         read(DA, prices(OLD, "x,11/20/2026 13:40:00,SPPSOUTH_HUB,H,30.5,0,0,0"))
+    with pytest.raises(FeedChanged, match="single interval"):
+        read(DA, prices(OLD, "x,11/20/2026 14:00:00,SPPSOUTH_HUB,H,30.5,0,0,0"))
 
 
 def test_the_running_hour_of_the_load_file_is_left_out():
@@ -124,6 +129,21 @@ def test_the_running_hour_of_the_load_file_is_left_out():
         assert pairs(rows) == [(instant("2026-07-15T04:00Z"), 41132.0)]
         assert [r.resolution for r in rows] == ["1h"]
         assert rows.dropped == {"hour still running": 1}
+
+
+@pytest.mark.parametrize(
+    ("stamp", "hours"), [("202607150000", 1), ("202607150100", 2), ("202607142300", 0), ("202611010200d", 2)]
+)
+def test_a_load_files_name_says_which_hours_are_over(stamp, hours):
+    text = sheet(
+        "Interval,GMTIntervalEnd,MTLF,Averaged Actual",
+        "x,07/15/2026 06:00:00,38091,20432",
+        "x,07/15/2026 05:00:00,41100,41132",
+    )
+    path = f"/2026/07/15/OP-MTLF-{stamp}.csv"
+    for request in (Request(HOURLY.id, "", (("path", path),)), Request(HOURLY.id, f"file:///kept{path}")):
+        rows = HOURLY.parse(text.encode(), request)
+        assert (len(rows), rows.dropped["hour still running"]) == (hours, 2 - hours)
 
 
 def test_the_chart_gives_five_minutes_of_load():
@@ -226,8 +246,8 @@ def test_four_hours_of_polls_ask_for_the_whole_day_so_far(monkeypatch):
 
 
 def test_a_past_day_of_real_time_prices_is_one_file(noon):
-    requests = DAILY.requests(market_days(date(2026, 11, 19), date(2026, 11, 20), TZ), clock.now())
-    assert paths(requests) == ["/2026/11/By_Day/RTBM-LMP-DAILY-SL-20261119.csv"], "today's is written tomorrow"
+    requests = DAILY.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ), clock.now())
+    assert paths(requests) == ["/2026/11/By_Day/RTBM-LMP-DAILY-SL-20261115.csv"], "it is written five days later"
     assert len(DAILY.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), TZ), clock.now())) == 31
 
 

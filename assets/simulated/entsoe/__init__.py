@@ -29,7 +29,7 @@ from assets.simulated.entsoe.documents import (
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
 from assets.sources.entsoe.requests import CAPACITY_ZONES, HOST, TZ, new_year
-from warehouse.clock import DAY, HOUR, MarketDay, iso, local_date, market_days, zone_of
+from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, iso, local_date, market_days, zone_of
 from warehouse.market import Request
 
 LAG = 70 * 60
@@ -71,8 +71,9 @@ def _ways() -> dict[tuple[str, str], tuple[Border, bool]]:
     """(into, out of) as codes -> the border, and whether that is into its zone."""
     ways = {}
     for border in borders():
-        own, neighbour = border.eics
-        ways[own, neighbour], ways[neighbour, own] = (border, True), (border, False)
+        for ts in (0, LAST_INSTANT):  # a code may have changed
+            own, neighbour = border.eics(ts)
+            ways[own, neighbour], ways[neighbour, own] = (border, True), (border, False)
     return ways
 
 

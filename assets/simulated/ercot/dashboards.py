@@ -100,26 +100,26 @@ def _ending(end: int) -> str:
 def _supply_and_demand(now: int) -> bytes:
     newest = (now - LOAD_AFTER) // FIVE * FIVE
     day = MarketDay.at(newest, TZ)
-    ends = np.arange(day.start, day.end + FIVE, FIVE)
+    stamps = np.arange(day.start, day.end + FIVE, FIVE)
     outlook = np.arange(day.end + HOUR, MarketDay.at(day.end + OUTLOOK_DAYS * DAY, TZ).start + HOUR, HOUR)
-    return render_supply_and_demand(newest, ends.tolist(), _five_minutes(ends), outlook.tolist(), _outlook(outlook))
+    return render_supply_and_demand(newest, stamps.tolist(), _five_minutes(stamps), outlook.tolist(), _outlook(outlook))
 
 
-def _five_minutes(ends: Ints) -> Mapping[str, Sequence[int]]:
+def _five_minutes(stamps: Ints) -> Mapping[str, Sequence[int]]:
     """Whole MW; what is still ahead is foreseen, as `foreseen`."""
-    demand = grid.demand(ZONE, ends - FIVE)
-    capacity = demand * (1.16 + 0.05 * smooth("capacity/ercot", ends, 5 * HOUR))
+    demand = grid.demand(ZONE, stamps)
+    capacity = demand * (1.16 + 0.05 * smooth("capacity/ercot", stamps, 5 * HOUR))
     columns = {
         "demand": demand,
-        "foreseen": _foreseen(demand, ends),
+        "foreseen": _foreseen(demand, stamps),
         "capacity": capacity,
         "available": 1.05 * capacity,
     }
     return {name: column.round().astype(int).tolist() for name, column in columns.items()}
 
 
-def _foreseen(demand: Floats, ends: Ints) -> Floats:
-    forecast: Floats = demand * (1.0 + 0.015 * smooth("foreseen/ercot", ends, 9 * HOUR))
+def _foreseen(demand: Floats, stamps: Ints) -> Floats:
+    forecast: Floats = demand * (1.0 + 0.015 * smooth("foreseen/ercot", stamps, 9 * HOUR))
     return forecast
 
 
@@ -130,17 +130,17 @@ def _outlook(ends: Ints) -> Mapping[str, Sequence[int]]:
 
 def render_supply_and_demand(
     newest: int,
-    ends: Sequence[int],
+    stamps: Sequence[int],
     five: Mapping[str, Sequence[int]],
     hours: Sequence[int],
     outlook: Mapping[str, Sequence[int]],
 ) -> bytes:
-    """`supply-demand.json`: readings up to `newest`, forecasts of the rest of the day, hourly ones of later days."""
-    day = local_date(ends[0], TZ)
+    """`supply-demand.json`: the day's instants, readings up to `newest` and forecasts after it; hours of later days."""
+    day = local_date(stamps[0], TZ)
     return orjson.dumps(
         {
             "lastUpdated": _stamp(newest),
-            "data": [_five_minute_row(i, end, end > newest, day, five) for i, end in enumerate(ends)],
+            "data": [_five_minute_row(i, stamp, stamp > newest, day, five) for i, stamp in enumerate(stamps)],
             "forecast": [
                 _outlook_row(end, outlook["available"][i], outlook["foreseen"][i]) for i, end in enumerate(hours)
             ],
@@ -148,8 +148,8 @@ def render_supply_and_demand(
     )
 
 
-def _five_minute_row(i: int, end: int, ahead: bool, day: date, five: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    moment = local(end, TZ)
+def _five_minute_row(i: int, stamp: int, ahead: bool, day: date, five: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    moment = local(stamp, TZ)
     return {
         "capacity": five["capacity"][i],
         "demand": five["foreseen" if ahead else "demand"][i],
@@ -158,8 +158,8 @@ def _five_minute_row(i: int, end: int, ahead: bool, day: date, five: Mapping[str
         "interval": moment.minute,
         "hourEnding": moment.hour if moment.date() == day else 24,
         **({"available": five["available"][i]} if ahead else {}),
-        "timestamp": _stamp(end),
-        "epoch": 1000 * end,
+        "timestamp": _stamp(stamp),
+        "epoch": 1000 * stamp,
     }
 
 

@@ -1,7 +1,7 @@
 """Simulated ERCOT market information: listed documents, their names and times, and the zip behind each number.
 
 A document's number encodes which one it is, so no list is kept. Quirks that are kept: an XML twin of each (only listed
-here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 31 days.
+here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 5 days (real time) and 31 days.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from assets.simulated.format import choice, local
 from assets.sources.ercot.prices import TZ
 from warehouse.clock import HOUR, MarketDay, local_date, market_days
 
-KEPT_DAYS = 31
+KEPT_DAYS = {REAL_TIME.number: 5, DAY_AHEAD.number: 31}
+"""Days until a document expires, by its report."""
 RETRY_AFTER = 22 * 60
 """Seconds from a quarter's end to the retry of a wrong file."""
 WRONG = 1.07
@@ -55,7 +56,7 @@ class ListedDocument:
 def listing(report: Report, now: int) -> bytes:
     """What has come out and not expired, the newest first."""
     today = local_date(now, TZ)
-    days = market_days(today - timedelta(days=KEPT_DAYS), today, TZ)
+    days = market_days(today - timedelta(days=KEPT_DAYS[report.number]), today, TZ)
     known = [entry for day in days for entry in _entries(report, day.day) if entry[0] <= now]
     known.sort(key=lambda entry: -entry[0])
     return b'{"ListDocsByRptTypeRes":{"DocumentList":[' + b",".join(text for _, text in known) + b"]}}"
@@ -100,7 +101,9 @@ def _twins(
 def render_entry(document: ListedDocument) -> bytes:
     """A document in a listing."""
     moment = local(document.published, TZ)
-    gone = datetime.combine(moment.date() + timedelta(days=KEPT_DAYS), datetime.max.time(), moment.tzinfo)
+    gone = datetime.combine(
+        moment.date() + timedelta(days=KEPT_DAYS[document.report.number]), datetime.max.time(), moment.tzinfo
+    )
     return orjson.dumps(
         {
             "Document": {
@@ -130,7 +133,7 @@ def _constructed(document: ListedDocument, time: str) -> str:
 def download(number: int, now: int) -> bytes:
     """The zip of that number; empty where there is no such csv document at `now`."""
     report, day = _place(number)
-    if not timedelta(0) <= local_date(now, TZ) - day <= timedelta(days=KEPT_DAYS):
+    if not timedelta(0) <= local_date(now, TZ) - day <= timedelta(days=KEPT_DAYS[report.number]):
         return b""
     known = (d for d in documents(report, day) if d.number == number and d.published <= now and d.name.endswith("_csv"))
     return next(map(_zipped, known), b"")

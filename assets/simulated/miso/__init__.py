@@ -27,12 +27,12 @@ FIVE, MINUTE = 300, 60
 PRICE_AFTER, READING_AFTER = 150, 150
 """Seconds from an interval's end until its price is there, and from a reading's stamp until it is."""
 BORDERS = {
-    "AECI": "Associated Electric Cooperative, Inc.",
-    "LGEE": "Louisville Gas and Electric Company and Kentucky Utilities Company",
+    "AECI": "Associated Electric Cooperative",
+    "LGEE": "LG&E and KU",
     "MHEB": "Manitoba",
     "ONT": "Ontario",
     "PJM": "US-PJM",
-    "SOCO": "Southern Company Services, Inc. - Trans",
+    "SOCO": "Southern Company",
     "SWPP": "US-SPP",
     "TVA": "Tennessee Valley Authority",
 }

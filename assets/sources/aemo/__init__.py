@@ -1,12 +1,14 @@
-"""AEMO, the National Electricity Market of Australia: five-minute regional price, demand, net interchange and interconnector flows.
+"""AEMO, the National Electricity Market of Australia: regional price, demand, net interchange, interconnector flows.
 
-Traps (reference FEEDS-GB-AU-EU section 5):
+Traps:
 - Every stamp is the interval's END in market time, UTC+10 all year, in summer too and for all five regions.
 - NETINTERCHANGE > 0 is export: the sign is turned. An interconnector's MWFLOW > 0 runs from its first region to its
   second: each of the two gets a row. The five nets do not add to 0 (losses).
-- INTERVENTION = 1 rows double an interval of a market intervention: the pricing run (0) is kept throughout.
+- INTERVENTION = 1 rows double an interval of a market intervention: price and demand are those of the pricing run (0),
+  interchange and ties those of the other (`assets.sources.aemo.rows`).
 - TRADING was half-hourly until 2021-10-01 00:00, five-minute after, in one file; its prices are rounded to cents.
-- A TRADINGIS report states ties but no net: none is made of them, for a region's net is not their sum (losses).
+- A TRADINGIS report states ties but no net: none is made of them, for a region's net is not their sum (losses). The
+  monthly TRADINGREGIONSUM (until 2021) states demand and net interchange, half-hourly.
 - The dashboard mixes forecasts in (PERIODTYPE), its stamps have no offset. Old monthly csv files write dates otherwise.
 """
 
@@ -166,7 +168,7 @@ SOURCE = Source(
     code="aemo",
     name="Australian Energy Market Operator (AEMO)",
     homepage="https://aemo.com.au",
-    hosts=("nemweb.com.au", "aemo.com.au", "visualisations.aemo.com.au"),
+    hosts=("nemweb.com.au", "aemo.com.au", "visualisations.aemo.com.au", "www.nemweb.com.au", "www.aemo.com.au"),
     requests_per_minute=60,  # NEMWEB answers 403 to bursts: https://github.com/opennem/opennem/issues/474
     min_interval_s=0.5,
     licence="AEMO Copyright Permissions: any purpose, with attribution",
@@ -177,6 +179,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="aemo.dispatch",
+            version="2",
             title="NEM dispatch: regional price, demand, net interchange and interconnector flows",
             zones=ZONES,
             metrics=(Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE),
@@ -199,6 +202,9 @@ SOURCE = Source(
             title="NEM trading intervals: regional price (rounded to cents) and interconnector flows",
             zones=ZONES,
             metrics=(Metric.PRICE,),
+            optional_metrics=(Metric.DEMAND, Metric.INTERCHANGE),
+            other_resolutions=("30m",),
+            version="2",
             rank=2,
             resolution="5m",
             stamps="end",
@@ -232,6 +238,7 @@ SOURCE = Source(
         ),
         Feed(
             id="aemo.price_and_demand",
+            other_resolutions=("30m",),
             title="NEM aggregated price and demand, monthly files since 1998",
             zones=ZONES,
             metrics=(Metric.PRICE, Metric.DEMAND),

@@ -190,6 +190,7 @@ SOURCE = Source(
         ),
         Feed(
             id="caiso.demand",
+            version="2",
             title="CAISO demand, five-minute average",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),
@@ -206,6 +207,7 @@ SOURCE = Source(
         ),
         Feed(
             id="caiso.fuelsource",
+            version="2",
             title="CAISO generation by fuel, and net imports",
             zones=(ZONE,),
             metrics=(Metric.GENERATION, Metric.INTERCHANGE),
@@ -227,6 +229,6 @@ SOURCE = Source(
         "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, biomass "
         "includes biogas.",
         "Interchange is the column Imports (+ = into California); it is no part of the generation.",
-        "On the autumn change of clocks one of the two 01:00 hours is published and nothing says which: both are left out here.",
+        "On the day that sets clocks back only the first of the two 01:00 hours is published; the second comes from EIA-930.",
     ),
 )

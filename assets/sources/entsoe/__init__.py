@@ -216,6 +216,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="entsoe.price",
+            other_resolutions=("1h", "30m"),
             title="Day-ahead prices of European bidding zones (SDAC)",
             zones=ZONES,
             metrics=(Metric.PRICE,),
@@ -235,6 +236,7 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.demand",
+            other_resolutions=("1h", "30m"),
             title="Actual total load of European bidding zones",
             zones=ZONES,
             metrics=(Metric.DEMAND,),
@@ -253,6 +255,8 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.flows",
+            version="2",
+            other_resolutions=("15m", "30m"),
             title="Physical flows over every border of European bidding zones, and their net",
             zones=ZONES,
             metrics=(Metric.INTERCHANGE,),

@@ -1,6 +1,8 @@
 """The areas that ENTSO-E names by EIC: our zones, their neighbours, which borders each zone has, and since when.
 
-Codes and borders as entsoe-py 0.8.1 lists them (reference FEEDS-GB-AU-EU section 1.2).
+Codes and borders as entsoe-py 0.8.1 lists them (https://github.com/EnergieID/entsoe-py, mappings.py), but for Poland's
+border with Ukraine: since 2022-09-22 its flows stand under UA-IPS, and those under the code of before are doubtful zeros
+(https://github.com/electricitymaps/electricitymaps-contrib/pull/6799).
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assets.parsing.outside_areas import EUROPEAN
 from assets.parsing.stamps import utc_stamp
 
 EIC = {
@@ -30,24 +33,8 @@ ZONES = tuple(EIC)
 TWO_AUCTIONS = frozenset({"DE-LU", "AT"})
 """Where EXAA's morning auction is published beside SDAC."""
 
-_OUTSIDE = {
-    "GB": "10YGB----------A",
-    "Czechia": "10YCZ-CEPS-----N",
-    "Denmark DK2": "10YDK-2--------M",
-    "Finland": "10YFI-1--------U",
-    "Hungary": "10YHU-MAVIR----U",
-    "Italy Centre-North": "10Y1001A1001A70O",
-    "Lithuania": "10YLT-1001A0008Q",
-    "Norway NO1": "10YNO-1--------2",
-    "Norway NO5": "10Y1001A1001A48H",
-    "Portugal": "10YPT-REN------W",
-    "Slovakia": "10YSK-SEPS-----K",
-    "Slovenia": "10YSI-ELES-----O",
-    "Sweden SE2": "10Y1001A1001A45N",
-    "Sweden SE4": "10Y1001A1001A47J",
-    "Ukraine": "10Y1001C--00003F",
-}
-"""Areas that no feed of ours covers, by the name that a border row carries; GB's own figures come from Elexon."""
+_OUTSIDE = {"GB": "10YGB----------A", **EUROPEAN}
+"""Areas without a feed of this publisher, by the name that a border row carries; GB's own figures come from Elexon."""
 
 _NEIGHBOURS = {
     "DE-LU": ("AT", "BE", "CH", "Czechia", "DK-1", "Denmark DK2", "FR", "NO-2", "NL", "PL", "Sweden SE4"),
@@ -100,11 +87,12 @@ _LINKS = {
 """Borders that are one line of the geographic layer: their total is that line's flow. The others have several lines."""
 
 _AMPRION, _GERMANY, _ITALY = "10YDE-RWENET---I", "10Y1001A1001A83F", "10YIT-GRTN-----B"
+_UKRAINE_BEFORE, _UKRAINE_CHANGED = "10Y1001C--00003F", utc_stamp("2022-09-21T22:00Z")
 _UNDER_ANOTHER_NAME = {
     ("BE", _AMPRION): "DE-LU",
     **{(name, _ITALY): "IT-NO" for name in _NEIGHBOURS["IT-NO"] if name != "Italy Centre-North"},
     **{(name, _GERMANY): "DE-LU" for name in _NEIGHBOURS["DE-LU"]},
-    ("PL", "10Y1001C--000182"): "Ukraine",
+    ("PL", _UKRAINE_BEFORE): "Ukraine",
     ("PL", "10YUA-WEPS-----0"): "Ukraine",
 }
 """A border published under a control area or a country. Elsewhere Amprion is a part of a border, and no name for it."""
@@ -121,15 +109,14 @@ class Border:
     since: int
     link: str | None
 
-    @property
-    def eics(self) -> tuple[str, str]:
-        """The codes under which this border is published: the zone's, the neighbour's."""
-        return _code(self.zone, self.neighbour), _code(self.neighbour, self.zone)
+    def eics(self, ts: int) -> tuple[str, str]:
+        """The codes under which this border is published at an instant: the zone's, the neighbour's."""
+        return _code(self.zone, ts), _code(self.neighbour, ts)
 
 
-def _code(area: str, other: str) -> str:
-    if (area, other) == ("DE-LU", "BE"):
-        return _AMPRION
+def _code(area: str, ts: int) -> str:
+    if area == "Ukraine" and ts < _UKRAINE_CHANGED:
+        return _UKRAINE_BEFORE
     return EIC.get(area) or _OUTSIDE[area]
 
 
@@ -158,5 +145,5 @@ def pair_of(first: str | None, second: str | None) -> tuple[str, str] | None:
 
 def borders() -> Iterator[Border]:
     """Every border of every zone; one between two of our zones comes twice."""
-    for found in BORDERS.values():
-        yield from found
+    for own in BORDERS.values():
+        yield from own

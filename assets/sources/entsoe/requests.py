@@ -74,7 +74,7 @@ def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _both_ways(block: Sequence[MarketDay], border: Border) -> list[Request]:
-    zone, neighbour = border.eics
+    zone, neighbour = border.eics(block[-1].start)
     return [
         _request(
             "entsoe.flows",

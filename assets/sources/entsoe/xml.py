@@ -25,6 +25,7 @@ RESOLUTIONS = {"PT15M": "15m", "PT30M": "30m", "PT60M": "1h"}
 LONGEST_PERIOD = 40_000
 """Points: a year of quarter hours has 35 136."""
 
+_REFUSED = re.compile(r"authentication failed|invalid (security )?token|unauthori[sz]ed", re.IGNORECASE)
 _NOTHING = re.compile(r"no matching data found", re.IGNORECASE)
 _LATER = re.compile(
     r"max allowed requests|too many requests|service unavailable|temporarily|time-?out|internal error", re.IGNORECASE
@@ -163,6 +164,8 @@ def _refuse(root: Any) -> NoReturn:
     codes = [(reason.findtext("{*}code") or "").strip() for reason in root.iterfind("{*}Reason")]
     text = " ".join(" ".join((reason.findtext("{*}text") or "").split()) for reason in root.iterfind("{*}Reason"))
     reason = f"{'/'.join(codes)}: {text}"[:300]
+    if _REFUSED.search(text):
+        raise CredentialsMissing((TOKEN,), refused=True)
     if _LATER.search(text):
         raise FeedUnavailable(reason, BAN_SECONDS if "max allowed requests" in text.lower() else None)
     if _NOTHING.search(text) or (not text and codes == ["999"]):

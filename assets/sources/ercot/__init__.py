@@ -1,4 +1,14 @@
-"""ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties. Reference: FEEDS-US.md section 2."""
+"""ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties.
+
+What a dashboard's epoch means differs from one to the next:
+- `supply-demand` (five-minute demand): the reading's own instant, which begins its row. Rows run from 00:00 on, and over
+  15 hours of 2026-09-26 they fit the hourly system load of `system-wide-demand` to 51 MW (root mean square) as interval
+  starts, to 64 MW as instants, to 176 MW as interval ends.
+- `system-wide-demand` (hours) and `system-wide-prices`: the interval's end.
+- `dc-tie-flows`: an instant.
+
+The dashboards' former names (loadForecastVsActual, systemWidePrices, rtsyscond) redirect to these; both shapes are read.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +19,11 @@ from functools import partial
 from typing import Any
 
 from assets.parsing.body import json_of, member, number
+from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import epoch_instant
 from assets.sources.ercot import prices
 from assets.sources.ercot.prices import TZ, ZONE
-from warehouse.clock import RESOLUTIONS, MarketDay
+from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
@@ -21,7 +32,7 @@ HUB = "HB_HUBAVG"
 DASHBOARDS = "https://www.ercot.com/api/1/services/read/dashboards"
 SEEN = date(2023, 2, 1)
 """The oldest dashboard that we know of; they hold a day or two and say nothing of their own beginning."""
-MEXICO = "Mexico (CENACE)"
+MEXICO = AMERICAN["CEN"]
 TIES = {
     "dcE": ("US-SPP", "spp-ercot-east"),
     "dcN": ("US-SPP", "spp-ercot-north"),
@@ -35,9 +46,9 @@ ALWAYS = frozenset(TIES) - {"dcS"}
 
 
 def dashboard(feed: str, name: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One question whatever the days: a dashboard holds the running day, some of them yesterday too."""
-    asked = tuple(sorted({d.day for d in days}))
-    return [Request(feed, f"{DASHBOARDS}/{name}.json", days=asked, ext="json")] if asked else []
+    """One request whatever the days: a dashboard holds the running day, some of them yesterday too."""
+    wanted = tuple(sorted({d.day for d in days}))
+    return [Request(feed, f"{DASHBOARDS}/{name}.json", days=wanted, ext="json")] if wanted else []
 
 
 def parse_prices(body: bytes, request: Request) -> Rows:
@@ -45,9 +56,8 @@ def parse_prices(body: bytes, request: Request) -> Rows:
     answer = json_of(body)
     rows = Rows()
     for name, metric, resolution in (("rtSppData", Metric.PRICE, "15m"), ("damSppData", Metric.PRICE_DAY_AHEAD, "1h")):
-        _extend(
-            rows, SeriesKey(ZONE, metric, "USD/MWh", resolution), member(answer, name, list), "interval", "hbHubAvg"
-        )
+        key = SeriesKey(ZONE, metric, "USD/MWh", resolution)
+        _extend(rows, key, member(answer, name, list), "interval", "hbHubAvg", RESOLUTIONS[resolution])
     return rows
 
 
@@ -57,13 +67,8 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
-    _extend(
-        rows,
-        SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"),
-        [r for r in readings if not _is_forecast(r)],
-        "epoch",
-        "demand",
-    )
+    over = [reading for reading in readings if not _is_forecast(reading)]
+    _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), over, "epoch", "demand", 0)
     return rows
 
 
@@ -81,7 +86,7 @@ def parse_load_hourly(body: bytes, request: Request) -> Rows:
     for name in ("previousDay", "currentDay"):
         hours = member(member(answer, name, dict), "data", list)
         over = [hour for hour in hours if not isinstance(hour, dict) or "systemLoad" in hour]
-        _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad")
+        _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad", HOUR)
     if not rows:
         raise FeedChanged("no systemLoad in any hour")
     return rows
@@ -97,21 +102,21 @@ def _members(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _extend(rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: str) -> None:
-    """The readings that are there; stamps are epochs of the interval's end."""
+def _extend(rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: str, after_start: int) -> None:
+    """Adds the readings that are there; a stamp is an epoch so many seconds after the interval's start."""
     step = RESOLUTIONS[key.resolution]
     starts: list[int] = []
     values: list[float] = []
     for reading in readings:
-        found = member(reading, value)
-        if found is None:
+        figure = member(reading, value)
+        if figure is None:
             continue
-        start = epoch_instant(member(reading, stamp)) - step
+        start = epoch_instant(member(reading, stamp)) - after_start
         if start % step:
             rows.dropped["off the grid"] += 1
             continue
         starts.append(start)
-        values.append(number(found, value))
+        values.append(number(figure, value))
     rows.extend(key, starts, values)
 
 
@@ -154,12 +159,12 @@ def _five_minute_flows(readings: list[Any], rows: Rows) -> Iterator[tuple[int, d
 
 def _ties(reading: dict[str, Any]) -> list[str]:
     """The names of the ties in a reading. Raises FeedChanged for one that we do not know, and where there is none."""
-    found = [name for name in reading if name[:2] == "dc"]
-    if unknown := [name for name in found if name not in TIES]:
+    names = [name for name in reading if name[:2] == "dc"]
+    if unknown := [name for name in names if name not in TIES]:
         raise FeedChanged(f"unknown tie {unknown[0][:20]!r}")
-    if not found:
+    if not names:
         raise FeedChanged("a reading without DC ties")
-    return found
+    return names
 
 
 SOURCE = Source(
@@ -182,13 +187,13 @@ SOURCE = Source(
             resolution="15m",
             stamps="end",
             tz=TZ,
-            since=date(2010, 12, 1),
+            since=prices.KEYED_SINCE,
             # Out minutes after each quarter; but a day is a listing and 96 zips, and `system_wide_prices` has today in 35 kB.
             # So whole days are asked for, once a day, and none is late before that has happened.
             publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
             requests=partial(prices.requests, prices.REAL_TIME, HUB),
             parse=partial(prices.parse, prices.REAL_TIME, HUB),
-            follow=partial(prices.follow, prices.REAL_TIME),
+            follow=partial(prices.follow, prices.REAL_TIME, HUB),
             every_minutes=1440,
             revised_days=1,
             hub=HUB,
@@ -202,11 +207,11 @@ SOURCE = Source(
             resolution="1h",
             stamps="end",
             tz=TZ,
-            since=date(2010, 12, 1),
+            since=prices.KEYED_SINCE,
             publication=Publication(daily_at=time(12, 35), day_offset=-1, grace_minutes=120),
             requests=partial(prices.requests, prices.DAY_AHEAD, HUB),
             parse=partial(prices.parse, prices.DAY_AHEAD, HUB),
-            follow=partial(prices.follow, prices.DAY_AHEAD),
+            follow=partial(prices.follow, prices.DAY_AHEAD, HUB),
             every_minutes=60,
             revised_days=0,
             ahead_days=1,
@@ -219,6 +224,7 @@ SOURCE = Source(
             metrics=(Metric.PRICE, Metric.PRICE_DAY_AHEAD),
             rank=2,
             resolution="15m",
+            other_resolutions=("1h",),
             stamps="end",
             tz=TZ,
             since=SEEN,
@@ -232,12 +238,14 @@ SOURCE = Source(
         ),
         Feed(
             id="ercot.load",
+            version="2",
             title="ERCOT demand, five minutes, today",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),
             rank=1,
             resolution="5m",
-            stamps="end",
+            other_resolutions=("1h",),
+            stamps="instant",
             tz=TZ,
             since=SEEN,
             publication=Publication(lag_minutes=5, grace_minutes=30),
@@ -249,6 +257,7 @@ SOURCE = Source(
         ),
         Feed(
             id="ercot.load_hourly",
+            other_resolutions=("5m",),
             title="ERCOT demand, hourly, yesterday and today",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),

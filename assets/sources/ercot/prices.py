@@ -1,6 +1,8 @@
-"""ERCOT settlement point prices: the keyless listings with their zips, and the keyed API for days that the listings no longer hold.
+"""ERCOT settlement point prices: keyless listings with their zips, and the keyed API for days that these no longer hold.
 
-Which hub, and what else ERCOT publishes, is `ercot`'s business. Reference: FEEDS-US.md section 2.1.
+The listings (https://www.ercot.com/mp/data-products/data-product-details?id=NP6-905-CD and ...?id=NP4-190-CD) keep some 5
+days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) answers from its
+activation on 2023-12-11; older prices exist as yearly workbooks (reports 13060 and 13061), which are not read here.
 """
 
 from __future__ import annotations
@@ -36,9 +38,10 @@ TZ = "America/Chicago"
 LISTING = "https://www.ercot.com/misapp/servlets/IceDocListJsonWS"
 DOWNLOAD = "https://www.ercot.com/misdownload/servlets/mirDownload"
 KEYED = "https://api.ercot.com/api/public-reports"
-LISTED_DAYS = 30
-"""How many days back the listings reach: documents expire after 31 days."""
+KEYED_SINCE = date(2023, 12, 11)
+"""The first delivery day that the keyed API answers for."""
 LONGEST = 31
+"""Days a keyed request."""
 SECRETS = (
     Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)),
     Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
@@ -64,6 +67,8 @@ class Product:
     """The columns that name an interval, in the spelling of `_name`."""
     per_day: int
     """Rows of one settlement point on the longest day."""
+    listed_days: int
+    """How many days back the listing holds whole days."""
 
 
 DAY_AHEAD = Product(
@@ -74,6 +79,7 @@ DAY_AHEAD = Product(
     "np4-190-cd/dam_stlmnt_pnt_prices",
     ("hourending",),
     25,
+    30,
 )
 REAL_TIME = Product(
     "ercot.spp_rt",
@@ -83,23 +89,22 @@ REAL_TIME = Product(
     "np6-905-cd/spp_node_zone_hub",
     ("deliveryhour", "deliveryinterval"),
     100,
+    4,
 )
 
 
 def requests(product: Product, hub: str, days: Sequence[MarketDay], now: int) -> list[Request]:
     """One listing for all recent days; for older ones the keyed API, a run of days at a time."""
-    listed = tuple(sorted({d.day for d in days if _is_listed(d, now)}))
-    found = (
-        [Request(product.feed, LISTING, (("reportTypeId", product.report),), listed, kind="listing", ext="json")]
-        if listed
-        else []
-    )
-    older = [d for d in days if not _is_listed(d, now)]
-    return found + [_keyed(product, hub, run) for run in runs(older, LONGEST)]
+    listed = tuple(sorted({d.day for d in days if age(d, now) <= product.listed_days}))
+    older = [d for d in days if d.day not in listed]
+    listing = [_listing(product, listed, now)] if listed else []
+    return listing + [_keyed(product, hub, run) for run in runs(older, LONGEST)]
 
 
-def _is_listed(day: MarketDay, now: int) -> bool:
-    return age(day, now) <= LISTED_DAYS
+def _listing(product: Product, days: tuple[date, ...], now: int) -> Request:
+    """`_` makes the address new: a cache in front of the listings answers with old ones."""
+    params = ("reportTypeId", product.report), ("_", str(now))
+    return Request(product.feed, LISTING, params, days, kind="listing", ext="json", nonce=("_",))
 
 
 def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
@@ -113,10 +118,16 @@ def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
     return Request(product.feed, f"{KEYED}/{product.path}", params, days, secrets=SECRETS, ext="json")
 
 
-def follow(product: Product, body: bytes, request: Request) -> list[Request]:
-    """The documents of the days that a listing was asked for; of a keyed answer, the next page. Raises FeedChanged, NotPublished."""
+def follow(product: Product, hub: str, body: bytes, request: Request) -> list[Request]:
+    """The documents of the days that a listing was asked for; of a keyed answer, the next page.
+
+    A day that the listing has passed over, with documents of a later one, is asked of the keyed API. Raises FeedChanged.
+    """
     if request.kind == "listing":
-        return _documents(product, body, request)
+        documents = _documents(product, body, request)
+        listed = {day for document in documents for day in document.days}
+        passed = [MarketDay(day, TZ) for day in request.days if listed and day < max(listed) and day not in listed]
+        return documents + [_keyed(product, hub, run) for run in runs(passed, LONGEST)]
     return _next_page(body, request) if is_json(body) else []
 
 
@@ -137,7 +148,7 @@ def _documents(product: Product, body: bytes, request: Request) -> list[Request]
         key = f"{day} {name.lower().replace('_retry', '')}"
         if key not in newest or newest[key][0] < published:
             newest[key] = published, Request(product.feed, DOWNLOAD, which, (day,), part=name, ext="zip")
-    return [found for _, found in sorted(newest.values(), key=lambda pair: (pair[1].days, pair[1].part))]
+    return [document for _, document in sorted(newest.values(), key=lambda pair: (pair[1].days, pair[1].part))]
 
 
 def _published(document: dict[str, Any]) -> datetime:
@@ -157,10 +168,10 @@ def _delivery_day(product: Product, name: str, published: datetime) -> date:
     Real time: the end of its quarter hour stands in its name, 0000 ending the day before. Day ahead: published at midday
     for tomorrow; one that is late into the night is still the same tomorrow's, hence the six hours.
     """
-    found = _STAMPED.search(name)
+    stamp = _STAMPED.search(name)
     try:
-        if product is REAL_TIME and found is not None:
-            return (datetime.strptime("".join(found.groups()), "%Y%m%d%H%M") - timedelta(minutes=15)).date()  # noqa: DTZ007
+        if product is REAL_TIME and stamp is not None:
+            return (datetime.strptime("".join(stamp.groups()), "%Y%m%d%H%M") - timedelta(minutes=15)).date()  # noqa: DTZ007
         if product is REAL_TIME:
             return (published - timedelta(minutes=15)).date()
         return (published - timedelta(hours=6)).date() + timedelta(days=1)
@@ -169,11 +180,14 @@ def _delivery_day(product: Product, name: str, published: datetime) -> date:
 
 
 def _next_page(body: bytes, request: Request) -> list[Request]:
+    """The request for the page after this one; none after the last. An answer without rows has page 0 of 0."""
     meta = member(json_of(body), "_meta", dict)
     page, pages = member(meta, "currentPage", int), member(meta, "totalPages", int)
-    asked = dict(request.params).get("page", "1")
-    if str(page) != asked:
-        raise FeedUnavailable(f"page {page} instead of {asked}")
+    if not pages:
+        return []
+    wanted = dict(request.params).get("page", "1")
+    if str(page) != wanted:
+        raise FeedUnavailable(f"page {str(page)[:20]} instead of {wanted}")
     if pages <= page:
         return []
     params = tuple(pair for pair in request.params if pair[0] != "page")
@@ -259,7 +273,7 @@ def _quarter(label: object) -> int:
 
 
 def _is_second_pass(flag: object) -> bool:
-    found = FLAGS.get(str(flag).strip().upper())
-    if found is None:
+    second = FLAGS.get(str(flag).strip().upper())
+    if second is None:
         raise FeedChanged(f"repeated-hour flag {str(flag)[:20]!r}")
-    return found
+    return second

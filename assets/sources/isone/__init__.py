@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from assets.parsing.body import is_json, number
 from assets.parsing.clocks import instants, wall_instant
 from assets.parsing.days import age
+from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import american_date, american_stamp
 from assets.parsing.totals import DIGITS, total
 from assets.sources.isone.bodies import begin, entries, location, report, ties
@@ -32,10 +33,10 @@ PRELIMINARY_DAYS = 3
 
 BORDERS = {"CA-NB": ("4010",), "CA-QC": ("4012", "4013", "4018"), "US-NY": ("4014", "4017", "4011")}
 TIES = {
-    "4010": "New Brunswick",
-    "4012": "Hydro-Quebec",
-    "4013": "Hydro-Quebec",
-    "4018": "Hydro-Quebec",
+    "4010": AMERICAN["NBSO"],
+    "4012": AMERICAN["HQT"],
+    "4013": AMERICAN["HQT"],
+    "4018": AMERICAN["HQT"],
     "4011": "US-NYISO",
     "4014": "US-NYISO",
     "4017": "US-NYISO",
@@ -267,6 +268,7 @@ SOURCE = Source(
         ),
         Feed(
             id="isone.load",
+            other_resolutions=("1h",),
             title="System load, five minutes and hours",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),

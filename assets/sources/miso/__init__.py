@@ -22,6 +22,7 @@ from assets.parsing.body import (
 from assets.parsing.clocks import fixed_instant
 from assets.parsing.days import age
 from assets.parsing.dropped import FIVE_MINUTES, on_grid
+from assets.parsing.outside_areas import AMERICAN, american
 from assets.parsing.stamps import american_date, clock_minutes, iso_instant, named_date
 from assets.sources.miso import workbook
 from warehouse.clock import MarketDay
@@ -45,13 +46,13 @@ RETAINED = date(2023, 1, 1)
 NEIGHBOURS: dict[str, tuple[str, str | None]] = {
     "PJM": ("US-PJM", "pjm-miso-ac"),
     "SWPP": ("US-SPP", "miso-spp-ac"),
-    "AECI": ("Associated Electric Cooperative", None),
-    "LGEE": ("LG&E and KU", None),
-    "MHEB": ("Manitoba Hydro", None),
-    "ONT": ("Ontario (IESO)", None),
-    "SOCO": ("Southern Company", None),
-    "SPA": ("Southwestern Power Administration", None),
-    "TVA": ("Tennessee Valley Authority", None),
+    "AECI": (AMERICAN["AECI"], None),
+    "LGEE": (AMERICAN["LGEE"], None),
+    "MHEB": (AMERICAN["MHEB"], None),
+    "ONT": (AMERICAN["IESO"], None),
+    "SOCO": (AMERICAN["SOCO"], None),
+    "SPA": (AMERICAN["SPA"], None),
+    "TVA": (AMERICAN["TVA"], None),
 }
 """Column -> what lies beyond the border, and the line's id where there is one; a new neighbour is shown under its own code."""
 _HOURS = frozenset(map(str, range(1, 25)))
@@ -224,7 +225,7 @@ def _areas(readings: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _beyond(name: str) -> tuple[str | None, str | None]:
-    return (None, None) if name == "MISO" else NEIGHBOURS.get(name, (name, None))
+    return (None, None) if name == "MISO" else NEIGHBOURS.get(name, (american(name), None))
 
 
 SOURCE = Source(
@@ -241,6 +242,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="miso.lmp_rt",
+            other_resolutions=("1h",),
             title=f"MISO real-time 5-minute ex-post LMP, {HUB}, the newest interval",
             zones=(ZONE,),
             metrics=(Metric.PRICE,),
@@ -260,6 +262,7 @@ SOURCE = Source(
         ),
         Feed(
             id="miso.lmp_rt_daily",
+            other_resolutions=("5m",),
             title=f"MISO real-time hourly ex-post LMP, {HUB}, preliminary and final files",
             zones=(ZONE,),
             metrics=(Metric.PRICE,),
@@ -331,6 +334,7 @@ SOURCE = Source(
         ),
         Feed(
             id="miso.nsi",
+            version="2",
             title="MISO net scheduled interchange, five minutes, today",
             zones=(ZONE,),
             metrics=(Metric.INTERCHANGE,),

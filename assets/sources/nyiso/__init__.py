@@ -1,4 +1,4 @@
-"""New York ISO: zonal prices, load and scheduled ties. Reference: FEEDS-US.md section 5.
+"""New York ISO: zonal prices, load and scheduled ties.
 
 `oasis-postings` holds one file a day. Real-time prices before December 2025 are only on `mis`, as monthly zips, each
 asked for once. Real-time prices are stamped at the interval's end, everything else at its start.
@@ -12,6 +12,7 @@ from datetime import date, time
 
 from assets.parsing.days import months
 from assets.parsing.dropped import FIVE_MINUTES, drop, on_grid
+from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.totals import total
 from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled
 from warehouse.clock import HOUR, MarketDay
@@ -27,12 +28,12 @@ LOAD_ZONES = ("CAPITL", "CENTRL", "DUNWOD", "GENESE", "HUD VL", "LONGIL", "MHK V
 
 SCHEDULED = "SCH - "
 TIES = {
-    "SCH - HQ - NY": ("Hydro-Quebec", "SCH - HQ - NY"),
-    "SCH - HQ_CEDARS": ("Hydro-Quebec", "SCH - HQ_CEDARS"),
+    "SCH - HQ - NY": (AMERICAN["HQT"], "SCH - HQ - NY"),
+    "SCH - HQ_CEDARS": (AMERICAN["HQT"], "SCH - HQ_CEDARS"),
     "SCH - NE - NY": ("US-ISONE", "nyiso-isone-ac"),
     "SCH - NPX_1385": ("US-ISONE", "isone-nyiso-northport"),
     "SCH - NPX_CSC": ("US-ISONE", "isone-nyiso-crosssound"),
-    "SCH - OH - NY": ("Ontario", "SCH - OH - NY"),
+    "SCH - OH - NY": (AMERICAN["IESO"], "SCH - OH - NY"),
     "SCH - PJ - NY": ("US-PJM", "pjm-nyiso-ac"),
     "SCH - PJM_HTP": ("US-PJM", "pjm-nyiso-htp"),
     "SCH - PJM_NEPTUNE": ("US-PJM", "pjm-nyiso-neptune"),
@@ -105,12 +106,27 @@ def parse_lbmp_da(body: bytes, request: Request) -> Rows:
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """`demand` rows: the sum of the eleven zones, where all eleven are there. Raises FeedChanged, NotPublished."""
+    """`demand` rows: the sum of the eleven zones, where all eleven are there. Raises FeedChanged, NotPublished.
+
+    A zone at exactly 0 MW is an outage of its meter: on 331 of 5,514 days of the archive one or all of them are, between
+    ordinary readings. The sum of such an instant is not written.
+    """
     rows = Rows()
     for text in files(body):
-        zones = loads(text, LOAD_ZONES)
-        _extend_total(rows, DEMAND, [_on_grid(rows, zones.get(name, Series([], []))) for name in LOAD_ZONES])
+        zones = loads(rows, text, LOAD_ZONES)
+        parts = [_on_grid(rows, zones.get(name, Series([], []))) for name in LOAD_ZONES]
+        _extend_total(rows, DEMAND, _without_outages(rows, parts))
     return rows
+
+
+def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
+    """The series without the instants at which one of them is 0; those are counted."""
+    dark = {ts for part in parts for ts, value in zip(part.ts, part.values, strict=True) if value == 0.0}
+    if not dark:
+        return list(parts)
+    drop(rows, "a zone at 0 MW: meter outage", len(dark))
+    lit = [[(ts, value) for ts, value in zip(*part, strict=True) if ts not in dark] for part in parts]
+    return [Series([ts for ts, _ in part], [value for _, value in part]) for part in lit]
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
@@ -197,6 +213,7 @@ SOURCE = Source(
         ),
         Feed(
             id="nyiso.load",
+            version="2",
             title="Real-time actual load, sum of the eleven zones",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),

@@ -1,7 +1,9 @@
-"""New York's CSV files: one series of stamps and values for each zone or interface, placed in time. What they mean is `nyiso`'s.
+"""New York's CSV files: stamps and values of each zone or interface, placed in time. What they mean: see `nyiso`.
 
-Local stamps come with and without seconds, quoted or not. Only the load file says EDT or EST; elsewhere the order of the
-lines tells the two passes of the repeated autumn hour apart.
+Local stamps come with and without seconds, quoted or not. The order of the lines tells the two passes of the repeated
+autumn hour apart. The load file also has a column that says EDT or EST. It is wrong on 2005-04-03, 2006-04-02 and 2005-10-30
+(EST until 06:55 of a spring day without 02:xx: 06:00 EST and 07:00 EDT would be one instant), so that the wall clock
+places every stamp, and the column only those of the repeated hour.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from assets.parsing.body import columns, is_zip, table, text_of, unzipped, without_cut_cell
-from assets.parsing.clocks import instants
+from assets.parsing.clocks import instants, repeated
 from assets.parsing.dropped import FIVE_MINUTES as FIVE
 from assets.parsing.dropped import drop, keep
 from assets.parsing.stamps import american_stamp
@@ -52,31 +54,52 @@ def prices(text: str, location: str) -> Series:
     header = _header(text)
     price = next((name for name in header if name.upper().startswith("LBMP ($/MWH")), "LBMP ($/MWHr)")
     columns(header, "Time Stamp", "Name", price)
-    found = _series(text, [line for line in text.splitlines()[1:] if location in line], "Time Stamp", "Name", price)
-    return found.get(location) or _nothing(text)
+    lines = [line for line in text.splitlines()[1:] if location in line]
+    return _series(text, lines, "Time Stamp", "Name", price).get(location) or _nothing(text)
 
 
 def flows(text: str, prefix: str) -> dict[str, Series]:
     """Wall-clock stamps and MW by interface, of those whose name begins so. Raises as `prices`."""
     lines = [line for line in text.splitlines()[1:] if prefix in line]
-    found = _series(text, lines, "Timestamp", "Interface Name", "Flow (MWH)")
-    return {name: series for name, series in found.items() if name.startswith(prefix)} or _nothing(text)
+    interfaces = _series(text, lines, "Timestamp", "Interface Name", "Flow (MWH)")
+    return {name: series for name, series in interfaces.items() if name.startswith(prefix)} or _nothing(text)
 
 
-def loads(text: str, zones: Collection[str]) -> dict[str, Series]:
-    """Instants and MW by load zone. Raises as `prices`, and FeedChanged for a zone that is not among `zones`."""
-    found = _series(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", clock="Time Zone")
-    unknown = found.keys() - set(zones)
+def loads(rows: Rows, text: str, zones: Collection[str]) -> dict[str, Series]:
+    """Instants and MW by load zone; stamps that nothing places are dropped. Raises as `prices`, and for an unknown zone."""
+    by_zone = _clocked(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", "Time Zone")
+    unknown = by_zone.keys() - set(zones)
     if unknown:
         raise FeedChanged(f"unknown load zone {min(unknown)[:40]!r}")
-    return found or _nothing(text)
+    placed = {name: _kept(rows, _by_clock(own.ts, stated), own.values) for name, (own, stated) in by_zone.items()}
+    return placed or _nothing(text)
+
+
+def _by_clock(walls: Sequence[int], stated: Sequence[int]) -> list[int | None]:
+    """Instants of one series' stamps; `stated` are those that the column of the clock's name makes of them.
+
+    In the repeated hour the column decides if it names both passes, or is right in the rest of the file; else the order.
+    """
+    doubtful = repeated(walls, TZ)
+    try:
+        placed = instants(walls, TZ)
+    except FeedChanged:  # a stamp in the hour that spring skips: only the column can mean something by it
+        return list(stated)
+    passes = {stated[i] - walls[i] for i in doubtful}
+    if len(passes) > 1 or all(placed[i] == stated[i] for i in range(len(walls)) if i not in doubtful):
+        return [stated[i] if i in doubtful else placed[i] for i in range(len(walls))]
+    return placed
 
 
 def placed(rows: Rows, walls: Series) -> Series:
     """Instants for wall-clock stamps; readings of a repeated hour that the order does not place are dropped."""
-    found = [(ts, value) for ts, value in zip(instants(walls.ts, TZ), walls.values, strict=True) if ts is not None]
-    drop(rows, "ambiguous stamp", len(walls.ts) - len(found))
-    return Series([ts for ts, _ in found], [value for _, value in found])
+    return _kept(rows, instants(walls.ts, TZ), walls.values)
+
+
+def _kept(rows: Rows, placed: Sequence[int | None], values: Sequence[float]) -> Series:
+    pairs = [(ts, value) for ts, value in zip(placed, values, strict=True) if ts is not None]
+    drop(rows, "ambiguous stamp", len(values) - len(pairs))
+    return Series([ts for ts, _ in pairs], [value for _, value in pairs])
 
 
 def settled(rows: Rows, ends: Series) -> Series:
@@ -102,8 +125,15 @@ def _header(text: str) -> list[str]:
     return table(text.partition("\n")[0])[0]
 
 
-def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str, clock: str = "") -> dict[str, Series]:
-    """Series by name; an empty cell is no reading. `clock`: the column that names the stamp's offset."""
+def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str) -> dict[str, Series]:
+    """Series by name, stamped with wall seconds; an empty cell is no reading."""
+    return {own: series for own, (series, _) in _clocked(text, lines, stamp, name, value, "").items()}
+
+
+def _clocked(
+    text: str, lines: Sequence[str], stamp: str, name: str, value: str, clock: str
+) -> dict[str, tuple[Series, list[int]]]:
+    """The same, each with the instants that the column `clock` (EDT, EST) makes of its stamps; none without that column."""
     header = _header(text)
     texts = [stamp, name, *filter(None, [clock])]
     columns(header, *texts, value)
@@ -111,16 +141,16 @@ def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str, 
         return {}
     read = _read(header, lines, texts, value)
     read = read.filter(read.column(value).is_valid())
-    ts = _mapped(read, stamp, american_stamp)
-    if clock:
-        ts = ts + _mapped(read, clock, _behind)
+    walls = _mapped(read, stamp, american_stamp)
+    stated = walls + _mapped(read, clock, _behind) if clock else np.zeros(0, np.int64)
     names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()
-    codes, found = names.indices.to_numpy(), {}
+    codes, by_name = names.indices.to_numpy(), {}
     for wanted in dict.fromkeys(text.strip() for text in names.dictionary.to_pylist()):
         own = np.isin(codes, [code for code, text in enumerate(names.dictionary.to_pylist()) if text.strip() == wanted])
         if own.any():
-            found[wanted] = Series(ts[own].tolist(), values[own].tolist())
-    return found
+            series = Series(walls[own].tolist(), values[own].tolist())
+            by_name[wanted] = series, stated[own].tolist() if clock else []
+    return by_name
 
 
 def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], value: str) -> pa.Table:
@@ -142,9 +172,9 @@ def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], val
 def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:
     """What each text of a column means: asked once for each that differs."""
     texts = read.column(column).combine_chunks()
-    known: Ints = np.array([meaning(text) for text in texts.dictionary.to_pylist()], np.int64)
-    found: Ints = known[texts.indices.to_numpy()]
-    return found
+    meanings: Ints = np.array([meaning(text) for text in texts.dictionary.to_pylist()], np.int64)
+    mapped: Ints = meanings[texts.indices.to_numpy()]
+    return mapped
 
 
 def _behind(name: str) -> int:

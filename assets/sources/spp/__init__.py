@@ -1,4 +1,4 @@
-"""Southwest Power Pool, eastern balancing area: prices, load and interchange. Reference: FEEDS-US.md section 7.
+"""Southwest Power Pool, eastern balancing area: prices, load and interchange.
 
 Every stamp is read from the GMT columns, which have no repeated hour. Files that are not there yet answer 404 with an
 empty body.
@@ -28,6 +28,8 @@ HOST = "portal.spp.org"
 HUB = "SPPSOUTH_HUB"
 IN_TURN = 6
 """So many older intervals of the running day a poll asks for besides: within four hours, whatever was missed is there."""
+DAILY_AFTER = 5
+"""Days until the file of a day's real-time prices is there (https://github.com/gridstatus/gridstatus/issues/667)."""
 WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
 """The western area's tie flows call their columns SPP as well; its neighbours give it away."""
 
@@ -58,9 +60,11 @@ def _interval_ends(day: MarketDay, now: int) -> list[int]:
 
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file of 40 MB for each day that is over."""
+    """One file of 40 MB for each day that is long enough over."""
     return [
-        _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", paths.daily(d.day), d.day) for d in days if age(d, now) > 0
+        _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", paths.daily(d.day), d.day)
+        for d in days
+        if age(d, now) >= DAILY_AFTER
     ]
 
 
@@ -118,10 +122,15 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """`price_day_ahead` rows of the south hub. Raises FeedChanged, NotPublished."""
+    """`price_day_ahead` rows of the south hub. Raises FeedChanged, NotPublished.
+
+    The real-time file of an interval that ends on the hour has the same columns: a day has more than one interval.
+    """
     starts, values = _prices(body, HOUR)
     if any(start % HOUR for start in starts):
         raise FeedChanged("an interval ends within the hour: not the day-ahead file")
+    if len(set(starts)) < 2:
+        raise FeedChanged("a single interval: not the day-ahead file")
     rows = Rows()
     rows.extend(DAY_AHEAD, starts, values)
     return rows
@@ -144,7 +153,9 @@ def parse_load(body: bytes, request: Request) -> Rows:
     rows = Rows()
     if "averagedactual" in sheet.names:
         sheet.place("mtlf")
-        rows.extend(DEMAND, *_finished(rows, *readings(sheet.eastern(), end, sheet.place("averagedactual"), HOUR)))
+        starts, values = readings(sheet.eastern(), end, sheet.place("averagedactual"), HOUR)
+        written = paths.written_at(dict(request.params).get("path", request.url))
+        rows.extend(DEMAND, *_finished(rows, starts, values, written))
     else:
         sheet.place("stlf")
         starts, values = readings(sheet.eastern(), end, sheet.place("actualload", "actual"), FIVE)
@@ -152,12 +163,16 @@ def parse_load(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def _finished(rows: Rows, starts: list[int], values: list[float]) -> Columns:
-    """Without the newest hour, which still runs when the file is written: its value is the mean of a part of it."""
+def _finished(rows: Rows, starts: list[int], values: list[float], written: int | None) -> Columns:
+    """The hours that were over when the file was written: a later one's value is the mean of a part of it.
+
+    Until 2026-09-24 a file also held the hour that began as it was written; since then it ends with the one before. Where
+    the file's name is not known, the newest hour may be either and is left out.
+    """
     if any(start % HOUR for start in starts):
         raise FeedChanged("a value that ends within the hour")
-    running = max(starts, default=0)
-    return keep(rows, starts, values, lambda start: start != running, "hour still running")
+    over = max(starts, default=0) if written is None else written
+    return keep(rows, starts, values, lambda start: start + HOUR <= over, "hour still running")
 
 
 def parse_interchange(body: bytes, request: Request) -> Rows:
@@ -210,7 +225,7 @@ SOURCE = Source(
             parse=parse_lmp_rt,
             every_minutes=5,
             revised_days=0,
-            reach_days=0,
+            reach_days=DAILY_AFTER,
             hub=HUB,
         ),
         Feed(
@@ -223,11 +238,11 @@ SOURCE = Source(
             stamps="end",
             tz=TZ,
             since=date(2014, 3, 1),
-            publication=Publication(daily_at=time(6), day_offset=1, grace_minutes=720),
+            publication=Publication(daily_at=time(6), day_offset=DAILY_AFTER, grace_minutes=2 * 1440),
             requests=lmp_rt_daily_requests,
             parse=parse_lmp_rt,
             every_minutes=1440,
-            revised_days=1,
+            revised_days=DAILY_AFTER + 1,
             hub=HUB,
             max_bytes=128_000_000,
         ),
@@ -251,6 +266,8 @@ SOURCE = Source(
         ),
         Feed(
             id="spp.load",
+            version="2",
+            other_resolutions=("1h",),
             title="Actual load, five minutes, last day",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),
@@ -268,6 +285,8 @@ SOURCE = Source(
         ),
         Feed(
             id="spp.load_hourly",
+            version="2",
+            other_resolutions=("5m",),
             title="Actual load, hourly means",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),
@@ -303,6 +322,6 @@ SOURCE = Source(
         "US-SPP is the eastern balancing area (SPP in the files, SWPP at EIA); the western one (SWPW, since April 2026) is left out.",
         "The price is the LMP of SPPSOUTH_HUB.",
         "Interchange is net actual interchange (NAI) at every fifth minute of a one-minute series, its sign turned: + is into the area.",
-        "The hour still running in an hourly load file is the mean of a part of it, and left out.",
+        "An hour that still ran as its hourly load file was written is the mean of a part of it, and left out.",
     ),
 )

@@ -6,13 +6,16 @@ the second pass (0105..0200) carry a `d`.
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 
-from warehouse.clock import local_date, zone_of
+from warehouse.clock import local_date, local_instant, zone_of
+from warehouse.errors import BadWindow, FeedChanged
 
 TZ = "America/Chicago"
 AREAS_PARTED = (2026, 3)
 """The first month whose tie flows name their area."""
+_HOURLY = re.compile(r"OP-MTLF-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(d?)\.csv", re.ASCII)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -36,6 +39,19 @@ def hourly(hour: int) -> str:
     """The mid-term load file written as an hour begins."""
     stamp = _stamp(hour)
     return f"/{stamp[:4]}/{stamp[4:6]}/{stamp[6:8]}/OP-MTLF-{stamp}.csv"
+
+
+def written_at(path: str) -> int | None:
+    """The instant that a mid-term load file's name states; None for any other name. Raises FeedChanged for no time."""
+    match = _HOURLY.search(path)
+    if match is None:
+        return None
+    year, month, day, hour, minute = (int(part) for part in match.groups()[:5])
+    try:
+        last = datetime(year, month, day, hour, minute) - timedelta(seconds=1)  # noqa: DTZ001  placed by the next line
+        return local_instant(last, TZ, second_pass=bool(match[6])) + 1
+    except (ValueError, OverflowError, BadWindow):
+        raise FeedChanged(f"{match[0][:40]!r} names no time") from None
 
 
 def monthly(year: int, month: int) -> str:

@@ -1,0 +1,75 @@
+"""Areas beyond our zones, one name each: what the border rows of every feed call them.
+
+A border row's `counterparty` is a zone id where the area is one of our zones, else a name of this table, so that one border
+reads alike whichever feed it comes from.
+"""
+
+from __future__ import annotations
+
+AMERICAN = {
+    "AECI": "Associated Electric Cooperative",
+    "AZPS": "Arizona Public Service Company",
+    "BANC": "Balancing Authority of Northern California",
+    "BHBA": "Black Hills Power",
+    "BPAT": "Bonneville Power Administration",
+    "CEN": "Mexico (CENACE)",
+    "CFE": "Mexico (CENACE)",
+    "CPLE": "Duke Energy Progress East",
+    "CPLW": "Duke Energy Progress West",
+    "DUK": "Duke Energy Carolinas",
+    "EEI": "Electric Energy Inc",
+    "EPE": "El Paso Electric Company",
+    "GLHB": "GridLiance Heartland",
+    "HQT": "Hydro-Quebec",
+    "IESO": "Ontario",
+    "IID": "Imperial Irrigation District",
+    "LDWP": "Los Angeles Department of Water and Power",
+    "LGEE": "LG&E and KU",
+    "MHEB": "Manitoba",
+    "NBSO": "New Brunswick",
+    "NEVP": "Nevada Power Company",
+    "OVEC": "Ohio Valley Electric Corporation",
+    "PACE": "PacifiCorp East",
+    "PACW": "PacifiCorp West",
+    "PNM": "Public Service Company of New Mexico",
+    "PSCO": "Public Service Company of Colorado",
+    "SOCO": "Southern Company",
+    "SPA": "Southwestern Power Administration",
+    "SPC": "SaskPower",
+    "SRP": "Salt River Project Agricultural Improvement and Power District",
+    "SWPW": "Southwest Power Pool West",
+    "TIDC": "Turlock Irrigation District",
+    "TVA": "Tennessee Valley Authority",
+    "WACM": "Western Area Power Administration - Rocky Mountain Region",
+    "WALC": "Western Area Power Administration - Desert Southwest Region",
+    "WAUW": "Western Area Power Administration - Upper Great Plains West",
+}
+"""By the code that Form EIA-930 gives a balancing authority (https://www.eia.gov/electricity/gridmonitor/about)."""
+
+EUROPEAN = {
+    "Czechia": "10YCZ-CEPS-----N",
+    "Denmark DK2": "10YDK-2--------M",
+    "Finland": "10YFI-1--------U",
+    "Hungary": "10YHU-MAVIR----U",
+    "Italy Centre-North": "10Y1001A1001A70O",
+    "Lithuania": "10YLT-1001A0008Q",
+    "Norway NO1": "10YNO-1--------2",
+    "Norway NO5": "10Y1001A1001A48H",
+    "Portugal": "10YPT-REN------W",
+    "Slovakia": "10YSK-SEPS-----K",
+    "Slovenia": "10YSI-ELES-----O",
+    "Sweden SE2": "10Y1001A1001A45N",
+    "Sweden SE4": "10Y1001A1001A47J",
+    "Ukraine": "10Y1001C--000182",
+}
+"""Name -> the code under which ENTSO-E publishes its flows
+(https://www.entsoe.eu/data/energy-identification-codes-eic/)."""
+
+IRELAND, NORTHERN_IRELAND = "Ireland", "Northern Ireland"
+
+OUTSIDE_AREAS = frozenset({*AMERICAN.values(), *EUROPEAN, IRELAND, NORTHERN_IRELAND})
+
+
+def american(code: str) -> str:
+    """The name of a balancing authority that is none of our zones; one that the table does not have keeps its code."""
+    return AMERICAN.get(code, code)
