@@ -13,18 +13,15 @@ from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.http import problem_responses
 from api.http.guard import guard
-from api.series.rows import JsonRows
 from api.settings import Settings
 from warehouse.caches import LruCache, TtlCache
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 
-READER_BYTES = 8_000_000
+READER_BYTES = 16_000_000
 """Decoded columns: a month of 5-minute rows is 180 kB."""
-ENCODED_BYTES = 8_000_000
-"""Rows as JSON text: a month of 5-minute rows is 600 kB."""
 ANSWERS_BYTES = 6_000_000
-"""Series answers as they were sent. The three caches keep a worker below 150 MB."""
+"""Series answers as they were sent. Both caches keep a worker below 150 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,6 @@ class Service:
     settings: Settings
     storage: Storage
     reader: Reader
-    rows: JsonRows
     answers: LruCache
     """By validator."""
     questions: TtlCache
@@ -45,13 +41,11 @@ class Service:
     @classmethod
     def over(cls, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> Service:
         """A service over a warehouse's storage; `ttl_s`: how late it may see a new document."""
-        rows, answers = JsonRows(ENCODED_BYTES), LruCache(ANSWERS_BYTES)
         return cls(
             settings,
             storage,
             Reader(storage, READER_BYTES, ttl_s),
-            rows,
-            answers,
+            LruCache(ANSWERS_BYTES),
             TtlCache(ttl_s),
             DocumentCache(storage, ttl_s),
             gate,

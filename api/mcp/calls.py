@@ -25,6 +25,7 @@ from api.mcp.tools import COLUMNAR_ABOVE
 from api.series import formats
 from api.series import query as reads
 from api.series.query import Page, Query
+from api.series.rows import json_rows
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.errors import BadWindow, CallerError, StorageError
@@ -234,7 +235,7 @@ def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     if page.count > COLUMNAR_ABOVE:
         stated |= _columns(page)
     else:
-        stated["data"] = orjson.Fragment(b"[%b]" % service.rows.text(page))
+        stated["data"] = orjson.Fragment(b"[%b]" % json_rows(page))
     return ToolAnswer(said, orjson.dumps(stated), page.count)
 
 

@@ -134,8 +134,8 @@ def _series(service: Service) -> dict[str, Any]:
     for name in SERIES:
         page = _page(service, name)
         if page is not None:
-            examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page, service.rows).body)
-            examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page, service.rows).body.decode()
+            examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page).body)
+            examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page).body.decode()
     return examples
 
 

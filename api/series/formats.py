@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from api.http.problems import Problem
 from api.series.query import Page, Query
-from api.series.rows import JsonRows, Shape
+from api.series.rows import Shape, json_rows
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -202,12 +202,12 @@ def _disposition(query: Query, extension: str) -> tuple[str, str]:
 _OTHERS: dict[str, Callable[[Page], Encoded]] = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}
 
 
-def encode(format_: str, page: Page, rows: JsonRows) -> Encoded:
+def encode(format_: str, page: Page) -> Encoded:
     """A page in one of `MEDIA`."""
     if format_ != "json":
         return _OTHERS[format_](page)
     head = orjson.dumps(envelope(page))
-    return Encoded(b"".join((head[:-1], b',"data":[', rows.text(page), b"]}")), ())
+    return Encoded(b"".join((head[:-1], b',"data":[', json_rows(page), b"]}")), ())
 
 
 def content_type(format_: str) -> str:

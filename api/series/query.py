@@ -93,12 +93,15 @@ class Page:
     terms: LicenceTerms
 
     @property
+    def parts(self) -> list[RowColumns]:
+        """The rows of each file that the page touches, in the query's order."""
+        parts = [piece.columns.take(slice(piece.first, piece.last)) for piece in self.pieces]
+        return [part.take(slice(None, None, -1)) for part in parts] if self.query.order == "desc" else parts
+
+    @property
     def rows(self) -> RowColumns:
         """All rows as one `RowColumns`, in the query's order."""
-        parts = [piece.columns.take(slice(piece.first, piece.last)) for piece in self.pieces]
-        if self.query.order == "desc":
-            parts = [part.take(slice(None, None, -1)) for part in parts]
-        return joined(parts)
+        return joined(self.parts)
 
 
 def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:

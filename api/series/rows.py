@@ -1,23 +1,18 @@
-"""A page of rows as JSON text, written from columns in blocks that are kept; no row becomes a dict."""
+"""A page of rows as JSON text, written straight from columns; no row becomes a dict."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
-from api.series.paging import RowSlice
 from api.series.query import Page
-from warehouse.caches import LruCache
 from warehouse.market import Metric
 from warehouse.monthfile import RowLabels
 from warehouse.reader import RowColumns
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
-_BLOCK = 1024
-"""Rows encoded together: a day of 5-minute rows touches one or two blocks, 5,000 rows six."""
 
 
 class Shape(NamedTuple):
@@ -32,68 +27,28 @@ class Shape(NamedTuple):
         return cls(page.query.metric in _WITH_FUEL, page.query.borders, len(page.sources) > 1)
 
 
-class _Block(NamedTuple):
-    """Encoded rows of part of a month file, each with a comma after it, and where each begins."""
-
-    text: bytes
-    starts: list[int]
+def json_rows(page: Page) -> bytes:
+    """The rows of a page as JSON objects with commas between them."""
+    return b",".join(_objects(part, Shape.of(page)) for part in page.parts if len(part))
 
 
-class JsonRows:
-    """Blocks of month files are kept within a bound of bytes; other rows are written anew."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._memory = LruCache(limit_bytes)
-
-    def text(self, page: Page) -> bytes:
-        """The rows of a page as JSON objects with commas between them."""
-        return b"".join([text for piece in page.pieces for text in self._piece(page, piece)])[:-1]
-
-    def _piece(self, page: Page, piece: RowSlice) -> list[bytes]:
-        shape = Shape.of(page)
-        backwards = page.query.order == "desc"
-        if piece.columns.origin is None:
-            made = _written(piece.columns.take(slice(piece.first, piece.last)), shape)
-            return [_reversed(made, 0, len(piece))] if backwards else [made.text]
-        texts = []
-        for number in range(piece.first // _BLOCK, (piece.last - 1) // _BLOCK + 1):
-            begin = number * _BLOCK
-            block = self._memory.get(
-                (piece.columns.origin, shape, number), partial(_block, piece.columns, shape, begin)
-            )
-            first, last = max(piece.first - begin, 0), min(piece.last - begin, len(block.starts) - 1)
-            texts.append(
-                _reversed(block, first, last) if backwards else block.text[block.starts[first] : block.starts[last]]
-            )
-        return texts[::-1] if backwards else texts
-
-
-def _reversed(block: _Block, first: int, last: int) -> bytes:
-    starts = block.starts
-    return b"".join([block.text[starts[row] : starts[row + 1]] for row in range(last - 1, first - 1, -1)])
-
-
-def _block(rows: RowColumns, shape: Shape, begin: int) -> tuple[_Block, int]:
-    made = _written(rows.take(slice(begin, begin + _BLOCK)), shape)
-    return made, len(made.text) + 36 * len(made.starts) + 200
-
-
-def _written(rows: RowColumns, shape: Shape) -> _Block:
-    """Rows as JSON objects, each with a comma after it."""
+def _objects(rows: RowColumns, shape: Shape) -> bytes:
+    """Row by row: what stands before `ts`, `ts`, what stands between, `value`, what stands behind."""
     frames = [_frame(label, shape) for label in rows.labels]
-    numbers = [_numbers(rows.ts), _numbers(rows.value)]
-    ends = [b""] * len(rows)
-    if rows.samples is not None and rows.coverage is not None:
-        ends = [
-            b',"samples":%b,"coverage":%b' % pair
-            for pair in zip(_numbers(rows.samples), _numbers(rows.coverage), strict=True)
-        ]
-    parts = zip(rows.label.tolist(), *numbers, ends, strict=True)
-    texts = [
-        b'%b%b,"value":%b%b%b},' % (frames[code][0], ts, value, frames[code][1], end) for code, ts, value, end in parts
-    ]
-    starts = np.cumsum([0, *map(len, texts)]).tolist()
-    return _Block(b"".join(texts), starts)
+    codes = rows.label.tolist() if len(frames) > 1 else [0] * len(rows)
+    parts: list[bytes] = [b',"value":'] * (5 * len(rows))
+    parts[0::5] = [frames[code][0] for code in codes]
+    parts[1::5] = _numbers(rows.ts)
+    parts[3::5] = _numbers(rows.value)
+    tails = [frames[code][1] + b"}," for code in codes] if rows.samples is None else _tails(rows, frames, codes)
+    parts[4::5] = tails
+    return b"".join(parts)[:-1]
+
+
+def _tails(rows: RowColumns, frames: list[tuple[bytes, bytes]], codes: list[int]) -> list[bytes]:
+    """What stands behind the values of means."""
+    pairs = zip(codes, _numbers(rows.samples), _numbers(rows.coverage), strict=True)
+    return [b'%b,"samples":%b,"coverage":%b},' % (frames[code][1], samples, part) for code, samples, part in pairs]
 
 
 def _numbers(column: Any) -> list[bytes]:

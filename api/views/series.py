@@ -150,7 +150,7 @@ class _Made(NamedTuple):
 
 def _made(service: Service, question: _Question) -> tuple[_Made, int]:
     page = reads.page(service.reader, question.plan)
-    encoded = formats.encode(question.format, page, service.rows)
+    encoded = formats.encode(question.format, page)
     sent = question.validator.coded(encoded.body)
     return _Made(sent, encoded.headers, page.count, page.following), len(sent) + 1000
 
