@@ -32,7 +32,13 @@ def _us(
     )
 
 
-def _eu(zone: str, name: str, tz: str, extra: frozenset[Metric] = _CAPACITY) -> Zone:
+def _eu(
+    zone: str,
+    name: str,
+    tz: str,
+    extra: frozenset[Metric] = _CAPACITY,
+    auction: str = "day-ahead auction (SDAC)",
+) -> Zone:
     return Zone(
         zone,
         name,
@@ -40,8 +46,8 @@ def _eu(zone: str, name: str, tz: str, extra: frozenset[Metric] = _CAPACITY) -> 
         "Europe/Brussels",
         "EUR",
         _ALL | extra,
-        "day-ahead auction (SDAC)",
-        "day-ahead auction (SDAC)",
+        auction,
+        auction,
         Metric.PRICE,
     )
 
@@ -98,7 +104,7 @@ ZONES: dict[str, Zone] = {
         _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo"),
         _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen"),
         _eu("AT", "Austria", "Europe/Vienna"),
-        _eu("CH", "Switzerland", "Europe/Zurich"),
+        _eu("CH", "Switzerland", "Europe/Zurich", auction="day-ahead auction (EPEX SPOT, not coupled)"),
     )
 }
 """In the specification's order."""
