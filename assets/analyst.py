@@ -13,6 +13,7 @@ from dagster_duckdb import DuckDBResource
 
 from assets.feeds import OWNER, asset_key
 from assets.ingest.context import PipelineContext
+from warehouse import layout
 from warehouse.market import Metric, Source
 
 NAME = "warehouse.duckdb"
@@ -20,14 +21,18 @@ _COLUMNS = "zone, metric, fuel, counterparty, link, ts, to_timestamp(ts) AS star
 
 
 def statements(home: Path) -> list[str]:
-    """The SQL that makes the views: one a metric that has files, all of them as `series`, and every version as `versions`."""
-    metrics = [metric for metric in Metric if any((home / "series" / metric).glob("*/????-??.parquet"))]
+    """The SQL of the views: one a metric that has files, `series` over all of them, and `versions` over every version."""
+    metrics = [metric for metric in Metric if _holds(home, layout.series_prefix(metric))]
     words = "What is served of {}: one row an interval; ts: its start, Unix seconds UTC"
-    views = {metric.value: (_served(home, metric), words.format(metric)) for metric in metrics}
+    views = {
+        metric.value: (f"SELECT {_COLUMNS} FROM {_files(home, layout.series_prefix(metric))}", words.format(metric))
+        for metric in metrics
+    }
     if metrics:
-        views["series"] = _served(home, "*"), "Every metric that is served"
+        roots = [root for root in (layout.series_prefix(), layout.history_prefix()) if _holds(home, root)]
+        views["series"] = f"SELECT {_COLUMNS} FROM {_files(home, roots[0])}", "Every metric that is served"
         views["versions"] = (
-            f"SELECT {_COLUMNS}, superseded_at FROM {_files(home, '*')}",
+            f"SELECT {_COLUMNS}, superseded_at FROM {_files(home, *roots)}",
             "Served rows, rows of lower rank, and superseded values with the span in which they stood",
         )
     made = [
@@ -37,14 +42,14 @@ def statements(home: Path) -> list[str]:
     return [statement for pair in made for statement in pair]
 
 
-def _served(home: Path, metric: str) -> str:
-    return f"SELECT {_COLUMNS} FROM {_files(home, metric, 'filename=true')} WHERE NOT contains(filename, '.history.')"
+def _holds(home: Path, prefix: str) -> bool:
+    return any((home / prefix).glob("**/????-??.parquet"))
 
 
-def _files(home: Path, metric: str, *options: str) -> str:
-    return (
-        f"read_parquet({', '.join((_quoted(f'{home}/series/{metric}/*/*.parquet'), 'union_by_name=true', *options))})"
-    )
+def _files(home: Path, *prefixes: str) -> str:
+    """The month files below some prefixes as a table; zone and metric come from their paths."""
+    globs = ", ".join(_quoted(f"{home}/{prefix}**/*.parquet") for prefix in prefixes)
+    return f"read_parquet([{globs}], hive_partitioning=true, hive_types_autocast=false, union_by_name=true)"
 
 
 def _quoted(text: str) -> str:

@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     serve = verb("serve", _serve, "run the API alone")
     serve.add_argument("--port", type=int, default=8000)
     verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
+    verb("upgrade", _upgrade, "bring a warehouse of an older release to this one")
     verb("verify", _verify, "read every file of the warehouse and tell what is broken")
     return parser
 
@@ -256,6 +257,12 @@ def _verify(_: argparse.Namespace) -> int:
         print(line)
     print(f"{len(broken)} broken")
     return 1 if broken else 0
+
+
+def _upgrade(_: argparse.Namespace) -> int:
+    from orchestration import upgrade
+
+    return upgrade.main()
 
 
 def _wrong(text: str) -> int:

@@ -16,8 +16,8 @@ from warehouse import clock, coverage, vintages
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
-from warehouse.monthfile import LIVE
 from warehouse.schema import Rows, SeriesKey
+from warehouse.versions import LIVE
 
 
 @dataclass(frozen=True, slots=True)

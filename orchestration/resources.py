@@ -11,9 +11,9 @@ from assets.fetch.session import Reply, Session, Transport
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.settings import PipelineSettings
-from warehouse import catalogue, clock, layout
+from warehouse import catalogue, clock, modes, release
 from warehouse.clock import MarketDay
-from warehouse.errors import NotPublished, StorageError
+from warehouse.errors import NotPublished
 from warehouse.market import Feed, Request
 from warehouse.storage import Folder
 
@@ -25,22 +25,9 @@ def home(environ: Mapping[str, str]) -> Path:
     return PipelineSettings.from_environ(environ).home
 
 
-def mode_of(storage: Folder, wanted: str | None) -> str:
-    """The warehouse's own mode; an empty one takes `wanted`, else simulated. Raises StorageError on a mismatch."""
-    with storage.locked([layout.MODE]):
-        mode = kept_mode(storage)
-        if mode is None:
-            mode = wanted or "simulated"
-            storage.put(layout.MODE, mode.encode())
-    if wanted and wanted != mode:
-        raise StorageError(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
-    return mode
-
-
 def kept_mode(storage: Folder) -> str | None:
-    """The mode that a warehouse has taken; None for an empty one. Writes nothing."""
-    kept = storage.get(layout.MODE)
-    return None if kept is None else kept.decode().strip()
+    """The mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
+    return modes.kept(storage)
 
 
 def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
@@ -52,7 +39,8 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     if recordings:
         _require_real(recordings)
     storage = Folder(settings.home)
-    mode = mode_of(storage, "recorded" if recordings else settings.feeds)
+    release.mark(storage)
+    mode = modes.claim(storage, "recorded" if recordings else settings.feeds)
     known = sources()
     return PipelineContext(
         storage,

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from assets.sources import sources
 from warehouse import settings
 from warehouse.errors import StorageError
-
-MODES = ("simulated", "live", "recorded")
+from warehouse.modes import MODES
 
 
 @dataclass(frozen=True, slots=True)

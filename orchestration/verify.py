@@ -13,6 +13,7 @@ from warehouse.clock import RESOLUTIONS, month_window
 from warehouse.errors import StorageError
 from warehouse.market import Metric
 from warehouse.storage import Folder
+from warehouse.versions import Versions
 
 
 def broken(storage: Folder) -> list[str]:
@@ -40,7 +41,7 @@ def _series(storage: Folder) -> Iterator[str]:
             yield f"{key}: {count} rows overlap the one before"
 
 
-def _overlaps(versions: monthfile.Versions) -> int:
+def _overlaps(versions: Versions) -> int:
     """Served rows of one fuel, border and link that begin before the last one ended."""
     lanes: dict[tuple[str | None, ...], int] = {}
     lane = np.array([lanes.setdefault(s[:3], len(lanes)) for s in versions.labels] or [0])[versions.label]

@@ -1,19 +1,23 @@
 """Precomputed documents: put whole, get, version. What stands in them is computed elsewhere.
 
 A document's version is the instant (ns) at which its maker began to read the series: it is put only over an older one,
-so that of two concurrent publishers the one that saw less never wins (DESIGN.md section 7). One that was withdrawn leaves
-an empty file of that version, so that no older publisher puts it back; to readers it is not there.
+so that of two concurrent publishers the one that saw less never wins. One that was withdrawn leaves a note of that
+version, so that no older publisher puts it back; to readers it is not there.
+
+A JSON object is kept with a last member `emds`: the schema's version and a checksum over the file (`warehouse.seal`).
+Other bodies have theirs in a document beside them. Readers get the body as it was put.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from typing import Any, NamedTuple
 
 import orjson
 
-from warehouse import layout
-from warehouse.errors import DamagedFile
+from warehouse import layout, seal
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.storage import Identity, Storage
 
 
@@ -30,7 +34,9 @@ def new_version() -> int:
     return time.time_ns()
 
 
-_WITHDRAWN = b""
+_HEAD = f',"emds":{{"schema":{seal.SCHEMA_VERSION},"sha256":"'.encode()
+_TAIL = b'"}}'
+_SEAL_BYTES = len(_HEAD) + seal.DIGITS + len(_TAIL)
 
 
 def encode(document: Any) -> bytes:
@@ -38,18 +44,87 @@ def encode(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS)
 
 
+def sealed(body: bytes) -> bytes:
+    """A JSON object with its checksum as the last member."""
+    stored = body[:-1] + _HEAD + seal.BLANK.encode() + _TAIL
+    return seal.stamped(stored, len(stored) - len(_TAIL) - seal.DIGITS)
+
+
+def unsealed(stored: bytes, key: str) -> bytes:
+    """The JSON object that was sealed. Raises DamagedFile, and StorageError for one of another release."""
+    if not (stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)):
+        raise _no_seal(stored, key)
+    seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
+    return stored[:-_SEAL_BYTES] + b"}"
+
+
+def _no_seal(stored: bytes, key: str) -> StorageError:
+    """The error of a document without this release's seal: of another release, or damaged."""
+    try:
+        seal.check_version(orjson.loads(stored)["emds"]["schema"], key)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        pass
+    except StorageError as error:
+        return error
+    return DamagedFile(key, "has no checksum")
+
+
+_WITHDRAWN = sealed(b'{"withdrawn":true}')
+
+
+def _sealable(body: bytes) -> bool:
+    """Whether a body is a JSON object with members: those carry their seal."""
+    return body.startswith(b'{"') and body.endswith(b"}")
+
+
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
-    """Publishes `body` under `name` unless what lies there is as new; whether it did."""
+    """Publishes `body` under `name` unless what lies there is as new; whether it did. Raises StorageError."""
     key = layout.published(name)
     with storage.locked([key]):
         if stands(storage, name, version):
             return False
-        there = storage.stat(key)
-        if there is not None and there.size == len(body) and storage.get(key) == body:
-            storage.touch(key, version)
-        else:
-            storage.put(key, body, version)
+        _write(storage, key, body, version)
     return True
+
+
+def replace(storage: Storage, name: str, body: bytes) -> None:
+    """Puts `body` under `name` whatever lies there. The caller holds the key's lock. Raises StorageError."""
+    _write(storage, layout.published(name), body, None)
+
+
+def _write(storage: Storage, key: str, body: bytes, version: int | None) -> None:
+    stored = sealed(body) if _sealable(body) else body
+    there = storage.stat(key)
+    if there is not None and there.size == len(stored) and version is not None and _kept(storage, key) == stored:
+        storage.touch(key, version)
+        return
+    if stored is body:
+        # Its checksum first, and the last one's with it: whichever body a reader or a kill finds is known.
+        known = [*_checksums(storage, key)[-1:], hashlib.sha256(body).hexdigest()]
+        storage.put(layout.checksum(key), sealed(encode({"sha256": list(dict.fromkeys(known))})))
+    storage.put(key, stored, version)
+
+
+def _kept(storage: Storage, key: str) -> bytes | None:
+    """The stored bytes; None where there are none, or none that can be read."""
+    try:
+        return storage.get(key)
+    except StorageError:
+        return None
+
+
+def is_checksum(key: str) -> bool:
+    """Whether a key is that of a checksum beside a document."""
+    return key.endswith(layout.checksum(""))
+
+
+def _checksums(storage: Storage, key: str) -> list[str]:
+    """The checksums of the body that lies under a key and of the one that may be replacing it; none that is damaged."""
+    stored = _kept(storage, layout.checksum(key))
+    try:
+        return [] if stored is None else list(orjson.loads(unsealed(stored, key))["sha256"])
+    except StorageError:
+        return []
 
 
 def withdraw(storage: Storage, name: str, version: int) -> bool:
@@ -58,10 +133,11 @@ def withdraw(storage: Storage, name: str, version: int) -> bool:
     with storage.locked([key]):
         if stands(storage, name, version):
             return False
-        there = storage.stat(key)
-        if there is not None and not there.size:
+        stored = _kept(storage, key)
+        if stored == _WITHDRAWN:
             storage.touch(key, version)
             return False
+        there = storage.stat(key)
         storage.put(key, _WITHDRAWN, version)
         return there is not None
 
@@ -76,27 +152,45 @@ def stands(storage: Storage, name: str, version: int) -> bool:
 
 
 def get(storage: Storage, name: str) -> Artefact | None:
-    """The document, or None. Body and identity belong together even while it is being replaced."""
+    """The document, or None. Body and identity belong together even while it is being replaced.
+
+    Raises DamagedFile for one that cannot be read or is not what was put, StorageError for one of another release.
+    """
     key = layout.published(name)
     while True:
         before = storage.stat(key)
-        if before is None or not before.size:
+        if before is None:
             return None
-        body = storage.get(key)
-        if body is not None and storage.stat(key) == before:
-            return Artefact(name, body, before)
+        try:
+            stored = storage.get(key)
+            body = b"" if stored is None else checked(storage, key, stored)
+        except DamagedFile:
+            if storage.stat(key) == before:
+                raise
+            continue  # replaced while it was read, or while its checksum was
+        if stored is not None and storage.stat(key) == before:
+            return None if stored == _WITHDRAWN else Artefact(name, body, before)
+
+
+def checked(storage: Storage, key: str, stored: bytes) -> bytes:
+    """The body that was put, of the bytes that lie under a key. Raises as `get` does."""
+    sums = [] if stored.startswith(b'{"') else _checksums(storage, key)
+    if not sums:
+        return unsealed(stored, key)
+    if hashlib.sha256(stored).hexdigest() not in sums:
+        raise DamagedFile(key, "its bytes are not those that were written")
+    return stored
 
 
 def identity(storage: Storage, name: str) -> Identity | None:
-    """What a cache compares before it reads again; None where there is no document."""
-    found = storage.stat(layout.published(name))
-    return found if found is not None and found.size else None
+    """What a cache compares before it reads again; None where there is no document. Raises DamagedFile."""
+    key = layout.published(name)
+    there = storage.stat(key)
+    withdrawn = there is not None and there.size == len(_WITHDRAWN) and storage.get(key) == _WITHDRAWN
+    return None if withdrawn else there
 
 
 def load(storage: Storage, name: str) -> Any:
-    """The decoded JSON document, or None. Raises DamagedFile for one that does not decode."""
+    """The decoded JSON document, or None. Raises as `get` does."""
     document = get(storage, name)
-    try:
-        return None if document is None else orjson.loads(document.body)
-    except orjson.JSONDecodeError as error:
-        raise DamagedFile(layout.published(name), f"is not JSON: {error}") from None
+    return None if document is None else orjson.loads(document.body)

@@ -41,7 +41,7 @@ def spans(storage: Storage, known: Mapping[str, Any]) -> dict[str, Any]:
     """
     counted: dict[str, Any] = {}
     for key in storage.keys(layout.series_prefix()):
-        if not key.endswith(".parquet") or key.endswith(".history.parquet"):
+        if not layout.is_month_file(key):
             continue
         before = known.get(key)
         try:

@@ -11,8 +11,8 @@ import numpy as np
 
 from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end
 from warehouse.market import Feed
-from warehouse.monthfile import Ints
 from warehouse.schema import Rows
+from warehouse.versions import Ints
 
 Pair = tuple[str, str]
 """Zone and metric."""

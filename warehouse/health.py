@@ -6,19 +6,20 @@ times are kept; states are computed when somebody asks, so that a dead daemon sh
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import time, timedelta
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-import orjson
-
 from warehouse import artefact, clock, layout
 from warehouse.clock import MarketDay
 from warehouse.errors import NOT_CONFIGURED, DamagedFile
 from warehouse.market import Publication
 from warehouse.storage import Storage
+
+_LOG = logging.getLogger("emds.warehouse")
 
 State = Literal["ok", "late", "down", "unknown"]
 _WORST: tuple[State, ...] = ("ok", "late", "unknown", "down")
@@ -68,7 +69,7 @@ def note(storage: Storage, source: str, changes: Iterable[Health], latest: int =
         for change in changes:
             kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change, latest)
         body = artefact.encode({"source": source, "feeds": [asdict(h) for _, h in sorted(kept.items())]})
-        storage.put(key, body)
+        artefact.replace(storage, layout.health(source), body)
 
 
 def _merged(old: Health | None, new: Health, latest: int) -> Health:
@@ -89,21 +90,19 @@ def _merged(old: Health | None, new: Health, latest: int) -> Health:
 
 def load(storage: Storage, source: str) -> list[Health]:
     """What is known of a source's feeds; empty where it never ran. Raises DamagedFile."""
-    key = layout.published(layout.health(source))
-    body = storage.get(key)
-    if body is None:
-        return []
+    document = artefact.load(storage, layout.health(source))
     try:
-        return [Health(**member) for member in orjson.loads(body)["feeds"]]
-    except (ValueError, TypeError, KeyError) as error:
-        raise DamagedFile(key, f"no health document ({type(error).__name__})") from None
+        return [] if document is None else [Health(**member) for member in document["feeds"]]
+    except (TypeError, KeyError) as error:
+        raise DamagedFile(layout.published(layout.health(source)), f"no health document ({error})") from None
 
 
 def known(storage: Storage, source: str) -> list[Health]:
     """As `load`, but nothing where the document is damaged: it is begun anew, and each run notes its zones again."""
     try:
         return load(storage, source)
-    except DamagedFile:
+    except DamagedFile as error:
+        _LOG.error("health starts anew: %s", error)
         return []
 
 

@@ -1,86 +1,135 @@
-"""Where each thing lies: the only file that builds a key or spells the name of a published document."""
+"""Where each thing lies below EMDS_HOME: the only file that builds a key or spells the name of a published document."""
 
 from __future__ import annotations
 
 CATALOGUE = "catalogue.json"
-"""Zones, sources, feeds and what is held of each."""
 SPANS = "spans.json"
-"""The row counts from which the catalogue was counted."""
+"""Names of published documents: what is held, and the row counts that it was counted from."""
 SNAPSHOT = "snapshot.json"
-"""Every zone's latest values."""
+"""Name of the published document of all zones' latest values."""
 GEO_BUILT_FROM = "geo/built_from.json"
-"""Which tables the published geo layers were built from."""
+"""Name of the document that says which tables the published geo layers were built from."""
 PRUNED = "pruned"
-"""The key of the instant (Unix seconds) up to which old answers have been pruned."""
+"""Key of the instant (Unix seconds) up to which old answers have been pruned."""
 MODE = "mode"
-"""The key of the warehouse's mode: simulated, live or recorded."""
+"""Key of the warehouse's mode: simulated, live or recorded."""
+SCHEMA = "schema"
+"""Key of the version of the warehouse's layout."""
+RAW = "raw/"
+QUARANTINE = "quarantine/"
+JOURNALS = "backfill/"
+DAMAGED = "damaged/"
+"""Prefixes: publishers' bytes, rows not believed, what backfills still have to do, files set aside."""
+ACCOUNTS = "accounts.sqlite"
+"""Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
+_SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
 
 
 def series(metric: str, zone: str, month: str) -> str:
-    """What is served of one UTC month."""
-    return f"series/{metric}/{zone}/{month}.parquet"
+    """The rows of one UTC month (`2026-11`) that are served."""
+    return f"{series_prefix(metric, zone)}{month}.parquet"
 
 
 def history(metric: str, zone: str, month: str) -> str:
-    """Rows of lower rank and superseded values of one UTC month."""
-    return f"series/{metric}/{zone}/{month}.history.parquet"
+    """The rows of lower rank and the superseded values of one UTC month."""
+    return f"{history_prefix(metric, zone)}{month}.parquet"
 
 
 def series_prefix(metric: str = "", zone: str = "") -> str:
-    """Below this all months of a zone's metric lie, or of all zones, or all metrics."""
-    return "/".join(["series", *filter(None, (metric, zone))]) + "/"
+    """Prefix of the served months of a zone's metric, of all zones of a metric, or of everything: Hive partitions."""
+    return _SERIES + _partitions(metric, zone)
+
+
+def history_prefix(metric: str = "", zone: str = "") -> str:
+    """The same of the months' histories."""
+    return _HISTORY + _partitions(metric, zone)
+
+
+def _partitions(metric: str, zone: str) -> str:
+    return (f"metric={metric}/" if metric else "") + (f"zone={zone}/" if zone else "")
 
 
 def of_series(key: str) -> tuple[str, str, str, bool]:
-    """Metric, zone, month and whether it is history, of a series key."""
-    _, metric, zone, name = key.split("/")
-    return metric, zone, name[:7], name.endswith(".history.parquet")
+    """Metric, zone, month, and whether it is history, of the key of a month file. Raises ValueError for any other key."""
+    root, metric, zone, name = key.split("/")
+    if not (metric.startswith("metric=") and zone.startswith("zone=") and name.endswith(".parquet")):
+        raise ValueError(f"{key} is no month file")
+    return metric[7:], zone[5:], name[:-8], f"{root}/" == _HISTORY
+
+
+def is_month_file(key: str) -> bool:
+    """Whether a key is that of a month file, served or history."""
+    try:
+        of_series(key)
+    except ValueError:
+        return False
+    return key.startswith((_SERIES, _HISTORY))
 
 
 def raw_prefix(feed: str, day: str = "") -> str:
-    """Below this the kept bodies of a feed lie (of one market day)."""
+    """Prefix of the kept bodies of a feed, or of one of its market days."""
     source, product = feed.split(".", 1)
-    return f"raw/{source}/{product}/" + (f"{day}/" if day else "")
+    return f"{RAW}{source}/{product}/" + (f"{day}/" if day else "")
 
 
 def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
-    """One kept body."""
+    """One kept body; `sha8` is `warehouse.raw.digest` of question and answer."""
     return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
 
 
 def quarantine(feed: str, day: str, sha8: str) -> str:
     """Rows set aside by `warehouse.quality`, as JSON, under the first market day asked for."""
     source, product = feed.split(".", 1)
-    return f"quarantine/{source}/{product}/{day}-{sha8}.json"
+    return f"{QUARANTINE}{source}/{product}/{day}-{sha8}.json"
 
 
 def journal(name: str) -> str:
     """What a backfill still has to do, until it has run to its end."""
-    return f"backfill/{name}.json"
+    return f"{JOURNALS}{name}.json"
 
 
-def published(name: str) -> str:
-    """A precomputed document: `latest/GB.json`, `geo/zones.low.geojson`."""
-    return f"published/{name}"
+def damaged(name: str, key: str) -> str:
+    """A damaged file after it was set aside under a name."""
+    return f"{DAMAGED}{name}/{key}"
 
 
-def health(source: str) -> str:
-    """The name of the published health of one source."""
-    return f"health/{source}.json"
+def damage_note(name: str) -> str:
+    """What was damaged, and why."""
+    return f"{DAMAGED}{name}.json"
+
+
+def is_damage_note(key: str) -> bool:
+    """Whether a key below `damaged/` is a note."""
+    return key.startswith(DAMAGED) and key.count("/") == 1 and key.endswith(".json")
+
+
+def published(name: str = "") -> str:
+    """A precomputed document: `latest/GB.json`, `geo/zones.low.geojson`; without a name, the prefix of all."""
+    return f"{_PUBLISHED}{name}"
+
+
+def checksum(key: str) -> str:
+    """Where the checksum of a published document lies that has no room for one: CSV, GeoParquet, FlatGeobuf."""
+    return f"{key}.sha256.json"
 
 
 def latest(zone: str) -> str:
-    """The name of a zone's latest values."""
+    """Name of the published document of a zone's latest values."""
     return f"latest/{zone}.json"
 
 
 def brief(zone: str) -> str:
-    """The name of a zone's brief."""
+    """Name of the published brief of a zone."""
     return f"brief/{zone}.json"
 
 
+def health(source: str) -> str:
+    """Name of the published health of one source."""
+    return f"health/{source}.json"
+
+
 def geo(layer: str, format_: str, detail: str = "") -> str:
-    """The name of a geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
+    """Name of a published geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
     return f"geo/{layer}{f'.{detail}' if detail else ''}.{format_}"
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 
 from warehouse.clock import DAY, HOUR, zone_of
-from warehouse.monthfile import Ints
+from warehouse.versions import Ints
 
 
 def hours(ts: Ints, tz: str) -> Ints:

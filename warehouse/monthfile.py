@@ -1,110 +1,79 @@
-"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: see `warehouse.resolve`."""
+"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: see `warehouse.resolve`.
+
+Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the schema's
+version, the warehouse's mode, the file's own key and its checksum (`warehouse.seal`); pages have checksums of their own,
+for other readers.
+"""
 
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from warehouse import layout, modes, seal
 from warehouse.errors import DamagedFile
 from warehouse.schema import SCHEMA
 from warehouse.storage import Storage
+from warehouse.versions import LIVE, RowLabels, Versions, empty
 
-LIVE = np.int64(-1)
-"""`superseded_at` of a version that nothing has replaced; null in the file."""
-
+_MARK = b'"sha256":"'
+"""In the footer, before the checksum's digits."""
+_PARTITIONS = ("zone", "metric")
+_COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
 _TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed")
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
-
-class RowLabels(NamedTuple):
-    """What many versions share: the text columns of a row, zone and metric aside."""
-
-    fuel: str | None
-    counterparty: str | None
-    link: str | None
-    unit: str
-    resolution: str
-    source: str
-    feed: str
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """Parallel columns of the versions of one (zone, metric, month); `label` indexes `labels`."""
-
-    labels: tuple[RowLabels, ...]
-    label: Ints
-    ts: Ints
-    value: Floats
-    known_at: Ints
-    superseded_at: Ints
-
-    def __len__(self) -> int:
-        return len(self.ts)
-
-    def take(self, chosen: Flags | Ints) -> Versions:
-        """The chosen versions, with the same slots."""
-        return Versions(
-            self.labels,
-            self.label[chosen],
-            self.ts[chosen],
-            self.value[chosen],
-            self.known_at[chosen],
-            self.superseded_at[chosen],
-        )
-
-    def column(self, name: str) -> NDArray[np.object_]:
-        """A text column of `RowLabels` per slot (not per row)."""
-        return np.array([getattr(s, name) for s in self.labels] or [None], dtype=object)
-
-    def order(self) -> Ints:
-        """The canonical order: ts, fuel, counterparty, link, then known_at."""
-        ranked = sorted(range(len(self.labels)), key=lambda i: tuple(part or "" for part in self.labels[i]))
-        place = np.empty(max(len(self.labels), 1), np.int64)
-        place[ranked] = np.arange(len(ranked))
-        return np.lexsort((self.known_at, place[self.label], self.ts))
-
-
-def empty() -> Versions:
-    """No versions."""
-    none = np.empty(0, np.int64)
-    return Versions((), none, none, np.empty(0, np.float64), none, none)
-
-
-def concat(parts: list[Versions]) -> Versions:
-    """All versions of several tables under one list of slots."""
-    labels: dict[RowLabels, int] = {}
-    codes = []
-    for part in parts:
-        own = np.array([labels.setdefault(s, len(labels)) for s in part.labels], np.int64)
-        codes.append(own[part.label] if len(own) else part.label)
-    return Versions(
-        tuple(labels),
-        np.concatenate(codes),
-        np.concatenate([p.ts for p in parts]),
-        np.concatenate([p.value for p in parts]),
-        np.concatenate([p.known_at for p in parts]),
-        np.concatenate([p.superseded_at for p in parts]),
+def encode(versions: Versions, key: str, mode: str) -> bytes:
+    """Parquet bytes in SCHEMA's columns but those of the key, in canonical order; equal versions give equal bytes."""
+    table = _columns(versions)
+    out = io.BytesIO()
+    writer = pq.ParquetWriter(
+        out,
+        table.schema,
+        compression="zstd",
+        compression_level=3,
+        store_schema=False,
+        write_statistics=True,
+        write_page_checksum=True,
+        use_dictionary=[*_TEXT],
+        column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED"},
     )
+    with writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"emds": _footer(key, mode)})
+    body = out.getvalue()
+    return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
 
 
-def encode(versions: Versions, zone: str, metric: str) -> bytes:
-    """Parquet bytes in SCHEMA's columns, in canonical order; equal versions give equal bytes."""
-    rows = _compact(versions.take(versions.order()))
-    count = len(rows)
+def _footer(key: str, mode: str) -> str:
+    return orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "sha256": seal.BLANK}).decode()
+
+
+def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
+    """The versions as an Arrow table of SCHEMA's columns, in canonical order, text columns dictionary-encoded."""
+    return _partitioned(_columns(versions), zone, metric, SCHEMA.names)
+
+
+def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> pa.Table:
+    """The table with the columns that its key states, in the order of `names`."""
+    words = {"zone": zone, "metric": metric}
+    index = np.zeros(table.num_rows, np.int32)
     columns = {
-        "zone": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([zone])),
-        "metric": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([metric])),
+        name: pa.DictionaryArray.from_arrays(index, pa.array([words[name]])) if name in words else table.column(name)
+        for name in names
+    }
+    return pa.table(columns)
+
+
+def _columns(versions: Versions) -> pa.Table:
+    rows = versions.take(versions.order()).compact()
+    columns = {
         "ts": pa.array(rows.ts),
         "value": pa.array(rows.value),
         "known_at": pa.array(rows.known_at),
@@ -113,63 +82,69 @@ def encode(versions: Versions, zone: str, metric: str) -> bytes:
     for name in _TEXT:
         per_slot = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
         columns[name] = per_slot.take(pa.array(rows.label))
-    table = pa.table({name: columns[name] for name in SCHEMA.names})
-    out = io.BytesIO()
-    pq.write_table(
-        table,
-        out,
-        compression="zstd",
-        compression_level=3,
-        store_schema=False,
-        write_statistics=True,
-        use_dictionary=["zone", "metric", *_TEXT],
-        column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED"},
-    )
-    return out.getvalue()
-
-
-def _compact(versions: Versions) -> Versions:
-    """The same versions with only their own slots, in order: words of rows that lie elsewhere must not change a file's bytes."""
-    used, code = np.unique(versions.label, return_inverse=True)
-    labels = [versions.labels[number] for number in used]
-    ranked = sorted(range(len(labels)), key=lambda i: tuple(part or "" for part in labels[i]))
-    place = np.empty(len(labels), np.int64)
-    place[ranked] = np.arange(len(labels))
-    return replace(versions, labels=tuple(labels[i] for i in ranked), label=place[code])
+    return pa.table({name: columns[name] for name in _COLUMNS})
 
 
 def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Table | None:
     """The Arrow table of a kept month file, text columns dictionary-encoded; None where there is no file.
 
-    Raises DamagedFile for one that cannot be read or does not decode.
+    Raises DamagedFile for one that cannot be read or is not what was written, WrongMode for rows of another mode,
+    StorageError for a file of another release.
     """
-    body = storage.get(key)
-    return None if body is None else decode(body, key, columns)
+    names = SCHEMA.names if columns is None else columns
+    table = _read(storage, key, [name for name in names if name not in _PARTITIONS])
+    if table is None or not set(names) & set(_PARTITIONS):
+        return table
+    metric, zone, _, _ = layout.of_series(key)
+    return _partitioned(table, zone, metric, names)
 
 
 def versions(storage: Storage, key: str) -> Versions:
-    """The versions of a kept month file; none where there is no file. Raises DamagedFile."""
-    table = read(storage, key)
+    """The versions of a kept month file; none where there is no file. Raises as `read` does."""
+    table = _read(storage, key, _COLUMNS)
     return empty() if table is None else of_table(table)
 
 
-def decode(body: bytes, key: str, columns: list[str] | None = None) -> pa.Table:
-    """The Arrow table of a month file's bytes. Raises DamagedFile, which names the key, for bytes that do not decode."""
+def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
+    body = storage.get(key)
+    if body is None:
+        return None
     try:
-        # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
-        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=["zone", "metric", *_TEXT])
-        if not set(SCHEMA.names) <= set(file.schema_arrow.names):
-            raise DamagedFile(
-                key, f"lacks columns: {', '.join(sorted(set(SCHEMA.names) - set(file.schema_arrow.names)))}"
-            )
-        table = file.read(columns=columns, use_threads=False)
+        file = _opened(body, key)
+        stated = _stated(file, key)
+        modes.check(storage, stated.get("mode"), key)
+        return file.read(columns=columns, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
-    return table.combine_chunks()
+
+
+def _opened(body: bytes, key: str) -> pq.ParquetFile:
+    """The file behind checked bytes. Raises DamagedFile."""
+    at = body.rfind(_MARK) + len(_MARK)
+    if at < len(_MARK):
+        raise DamagedFile(key, "has no checksum")
+    seal.check(body, at, key)
+    # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
+    return pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT], page_checksum_verification=True)
+
+
+def _stated(file: pq.ParquetFile, key: str) -> dict[str, object]:
+    """What a file's footer says of itself. Raises DamagedFile for one that was written elsewhere, and StorageError."""
+    stated: dict[str, object] = orjson.loads((file.metadata.metadata or {}).get(b"emds", b"{}"))
+    seal.check_version(stated.get("schema"), key)
+    if stated.get("key") != key:
+        raise DamagedFile(key, f"is a copy of {stated.get('key')}")
+    return stated
+
+
+def stated_mode(storage: Storage, key: str) -> object:
+    """The mode that a kept month file states. Raises DamagedFile and StorageError."""
+    body = storage.get(key)
+    return None if body is None else _stated(_opened(body, key), key).get("mode")
 
 
 def of_table(table: pa.Table) -> Versions:
-    """The versions that an Arrow table of SCHEMA's columns states."""
+    """The versions that the columns of a month file state."""
     if table.num_rows == 0:
         return empty()
     code = np.zeros(table.num_rows, np.int64)

@@ -19,9 +19,9 @@ from warehouse import coverage
 from warehouse.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.coverage import Pair
 from warehouse.market import Feed
-from warehouse.monthfile import Flags, Floats, Ints
 from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, largest_step, physical
 from warehouse.schema import Readings, Rows, SeriesKey
+from warehouse.versions import Flags, Floats, Ints
 
 ANY_TIME = Window(0, LAST_INSTANT)
 STRAY_DAYS = 35

@@ -1,12 +1,14 @@
 """Publishers' own bytes: kept before they are parsed, so that every later stage can be run again without the network.
 
-A kept body is a zstd file that any zstd reader opens; a skippable frame before it (RFC 8878 section 3.1.2) holds the
-question that was asked, so that `parse(body, request)` can be called again.
+A kept body is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) holds the head
+as JSON: the question, so that `parse(body, request)` can be called again, the warehouse's mode, the schema's version, and
+a checksum over the whole file. A file that is damaged is set aside as soon as it is noticed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -17,22 +19,24 @@ from typing import Any
 import orjson
 import zstandard
 
-from warehouse import clock, layout
-from warehouse.errors import StorageError
+from warehouse import clock, damaged, layout, modes, seal
+from warehouse.errors import DamagedFile
 from warehouse.market import Request
 from warehouse.storage import Storage
 
 _SKIPPABLE = 0x184D2A50
-LEVEL = 6
+_CLOSING = b'"}'
+"""What follows the checksum's digits in the head."""
+_LEVEL = 6
 """Of zstd: a tenth larger than level 9 on these bodies, in a third of the time."""
 _LONGEST = timedelta(days=366)
-_MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 30
 """No kept body unfolds beyond this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One kept body with the question that it answers."""
+    """One kept body with the question that it answers; `fetched_at` in Unix seconds."""
 
     key: str
     fetched_at: int
@@ -40,16 +44,30 @@ class Kept:
     body: bytes
 
 
-def keep(storage: Storage, request: Request, body: bytes, fetched_at: int) -> str | None:
-    """Keeps a body under its first market day; None if the newest answer to the same question was equal."""
+def keep(storage: Storage, request: Request, body: bytes, fetched_at: int, mode: str) -> str | None:
+    """Keeps a body under its first market day; returns its key, None if the newest answer to the question was equal.
+
+    `mode` is that of the transport. The bytes are on the disk only after `Storage.sync` of the key. Raises WrongMode
+    where it is not the warehouse's, and StorageError.
+    """
+    modes.claim(storage, mode)
     day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
     sha8 = digest(request, body)
     # No lock: two that keep one answer at once write the same name, or one body twice, which changes nothing that is read.
     if _is_newest(storage, request, day, sha8):
         return None
     key = layout.raw(request.feed, day, fetched_at, sha8, request.ext)
-    storage.put(key, _frame(request) + zstandard.ZstdCompressor(level=LEVEL).compress(body), durable=False)
+    storage.put(key, encode(request, body, mode), durable=False)
     return key
+
+
+def encode(request: Request, body: bytes, mode: str) -> bytes:
+    """The bytes of the file that keeps a body."""
+    packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
+    head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "request": request, "sha256": seal.BLANK}
+    frame = orjson.dumps(head)
+    stored = struct.pack("<II", _SKIPPABLE, len(frame)) + frame + packed
+    return seal.stamped(stored, 8 + len(frame) - len(_CLOSING) - seal.DIGITS)
 
 
 def digest(request: Request, body: bytes) -> str:
@@ -58,33 +76,41 @@ def digest(request: Request, body: bytes) -> str:
 
 
 def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Kept]:
-    """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came."""
+    """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came.
+
+    Raises WrongMode for a body of another mode.
+    """
     for _, key in sorted((_stamp(key), key) for key in _keys(storage, feed, first, last)):
-        stored = storage.get(key)
-        if stored is None:
-            continue
-        request, rest = _unframe(stored, key)
-        if _covers(request, first, last):
-            yield Kept(key, _stamp(key), request, _unpacked(rest, key))
+        question = _question_of(storage, key)
+        if question is not None and _covers(question[0], first, last):
+            yield Kept(key, _stamp(key), question[0], _unpacked(question[1], key))
 
 
 def opened(storage: Storage, key: str) -> Kept | None:
-    """One kept body, or None where it is gone. Raises StorageError for one that does not decode."""
+    """One kept body, or None where it is gone. Raises DamagedFile for one that is not what was written, and WrongMode."""
     stored = storage.get(key)
     if stored is None:
         return None
-    request, rest = _unframe(stored, key)
-    return Kept(key, _stamp(key), request, _unpacked(rest, key))
+    request, packed = _unframed(storage, stored, key)
+    return Kept(key, _stamp(key), request, _unpacked(packed, key))
 
 
 def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
-    """What was asked, of each kept body of rows; the bodies are not unpacked."""
+    """The question of each kept body of rows; the bodies are not unpacked. Raises WrongMode."""
     for key in _keys(storage, feed, first, last):
+        question = _question_of(storage, key)
+        if question is not None and question[0].kind == "rows" and _covers(question[0], first, last):
+            yield question[0]
+
+
+def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:
+    """The question of a kept body and its packed bytes; None where it is gone, or damaged and therefore set aside."""
+    try:
         stored = storage.get(key)
-        if stored is not None:
-            request, _ = _unframe(stored, key)
-            if request.kind == "rows" and _covers(request, first, last):
-                yield request
+        return None if stored is None else _unframed(storage, stored, key)
+    except DamagedFile as error:
+        damaged.set_aside(storage, error.key, error.reason)
+        return None
 
 
 def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
@@ -93,7 +119,7 @@ def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
     Opened are only days with a body that has become old since the instant of the last time, `pruned`.
     """
     days: dict[str, list[str]] = defaultdict(list)
-    for key in storage.keys(layout.raw_prefix(feed)):
+    for key in _bodies(storage, layout.raw_prefix(feed)):
         days[key.rsplit("/", 1)[0]].append(key)
     newly_old = [
         keys for keys in days.values() if len(keys) > 1 and any(pruned <= _stamp(key) < before for key in keys)
@@ -105,10 +131,10 @@ def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
     newest: dict[bytes, str] = {}
     removed = 0
     for key in sorted(keys, key=_stamp):
-        stored = storage.get(key)
-        if stored is None:
+        kept = _question_of(storage, key)
+        if kept is None:
             continue
-        question = _question(_unframe(stored, key)[0])
+        question = _question(kept[0])
         older = newest.get(question)
         newest[question] = key
         if older is not None and _stamp(older) < before:
@@ -117,27 +143,36 @@ def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
     return removed
 
 
+_NAME = re.compile(r"\d+-[0-9a-f]{8}\.[^/]*zst")
+
+
+def _bodies(storage: Storage, prefix: str) -> list[str]:
+    """The keys of kept bodies below a prefix; other files are nobody's answer."""
+    return [key for key in storage.keys(prefix) if _NAME.fullmatch(key.rsplit("/", 1)[1])]
+
+
 def _keys(storage: Storage, feed: str, first: date | None, last: date | None) -> Iterator[str]:
-    """The keys whose questions may cover a day of `first..last`: a question lies under its first day and covers a year at most."""
+    """The keys whose questions may cover a day of `first..last`.
+
+    A question lies under its first day and covers a year at most.
+    """
     if first is None or last is None:
-        yield from storage.keys(layout.raw_prefix(feed))
+        yield from _bodies(storage, layout.raw_prefix(feed))
         return
     for number in range((first - _LONGEST).toordinal(), last.toordinal() + 1):
-        yield from storage.keys(layout.raw_prefix(feed, str(date.fromordinal(number))))
+        yield from _bodies(storage, layout.raw_prefix(feed, str(date.fromordinal(number))))
 
 
 def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:
-    """Whether the newest kept answer to this question carries that hash. Only bodies newer than the equal one are opened."""
-    keys = storage.keys(layout.raw_prefix(request.feed, day))
+    """Whether the newest kept answer to this question is equal. Only bodies no older than the equal one are opened."""
+    keys = _bodies(storage, layout.raw_prefix(request.feed, day))
     if not any(f"-{sha8}." in key for key in keys):
         return False
     question = _question(request)
     for key in sorted(keys, key=_stamp, reverse=True):
-        if f"-{sha8}." in key:
-            return True
-        stored = storage.get(key)  # None where it was pruned meanwhile
-        if stored is not None and _question(_unframe(stored, key)[0]) == question:
-            return False
+        kept = _question_of(storage, key)
+        if kept is not None and _question(kept[0]) == question:
+            return f"-{sha8}." in key
     return False
 
 
@@ -147,22 +182,24 @@ def _question(request: Request) -> bytes:
     return orjson.dumps([request.url, params, request.zone, request.part, request.body])
 
 
-def _frame(request: Request) -> bytes:
-    head = orjson.dumps(request)
-    return struct.pack("<II", _SKIPPABLE, len(head)) + head
-
-
-def _unframe(stored: bytes, key: str) -> tuple[Request, bytes]:
+def _unframed(storage: Storage, stored: bytes, key: str) -> tuple[Request, bytes]:
+    """The question and the packed body of a kept file. Raises DamagedFile, WrongMode and StorageError."""
     try:
         magic, size = struct.unpack_from("<II", stored)
-        if magic != _SKIPPABLE:
-            raise StorageError(f"{key} does not say what was asked")
-        return _request(orjson.loads(stored[8 : 8 + size])), stored[8 + size :]
+        head = stored[8 : 8 + size]
+        if magic != _SKIPPABLE or not head.endswith(_CLOSING):
+            raise DamagedFile(key, "does not say what was asked")
+        seal.check(stored, 8 + size - len(_CLOSING) - seal.DIGITS, key)
+        stated = orjson.loads(head)
+        seal.check_version(stated["schema"], key)
+        modes.check(storage, stated["mode"], key)
+        return request_of(stated["request"]), stored[8 + size :]
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise StorageError(f"{key} does not decode: {error}") from None
+        raise DamagedFile(key, f"does not say what was asked: {error}") from None
 
 
-def _request(member: dict[str, Any]) -> Request:
+def request_of(member: dict[str, Any]) -> Request:
+    """The request that a head states. Raises KeyError and TypeError."""
     pairs = {name: tuple((a, b) for a, b in member[name]) for name in ("params", "headers")}
     days = tuple(date.fromisoformat(day) for day in member["days"])
     return Request(**{**member, **pairs, "days": days, "nonce": tuple(member["nonce"]), "secrets": ()})
@@ -170,9 +207,9 @@ def _request(member: dict[str, Any]) -> Request:
 
 def _unpacked(rest: bytes, key: str) -> bytes:
     try:
-        return zstandard.ZstdDecompressor().decompress(rest, max_output_size=_MOST_BYTES)
+        return zstandard.ZstdDecompressor().decompress(rest, max_output_size=MOST_BYTES)
     except zstandard.ZstdError as error:
-        raise StorageError(f"{key} does not decode: {error}") from None
+        raise DamagedFile(key, f"does not decode: {error}") from None
 
 
 def _stamp(key: str) -> int:

@@ -1,7 +1,7 @@
 """Served rows as columns: month files found by arithmetic, decoded once, kept by file identity within a bound of bytes.
 
-`warehouse.series.read` answers the same question as an Arrow table and keeps nothing; this is for a process that answers
-thousands a second.
+For a process that answers thousands of questions a second; `warehouse.series.read` answers the same as an Arrow table
+and keeps nothing.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from warehouse import layout, monthfile, resolve, series, vintages
 from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
-from warehouse.monthfile import Floats, Ints, RowLabels, Versions
 from warehouse.storage import Identity, Storage
+from warehouse.versions import Floats, Ints, RowLabels, Versions
 from warehouse.vintages import Month
 
 MonthFileSide = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
 
 _FEW_SECONDS = 100 * DAY
-"""In a shorter window the name of each month is tried; else the folder is listed: 8,000 years hold more months than files."""
+"""In a shorter window the name of each month is tried; else the folder is listed: 8,000 years have more months than files."""
 
 
 class FileReplaced(StorageError):
@@ -61,7 +61,7 @@ class RowColumns:
         return len(self.ts)
 
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
-        """Some of the rows, with the same slots."""
+        """Some of the rows, under the same labels."""
         return replace(
             self,
             label=self.label[chosen],
@@ -93,10 +93,8 @@ class Reader:
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
         """Every file that a window touches, in order of time."""
-        found = ((month, layout.series(metric, zone, month)) for month in self._months(zone, metric, window))
-        return [
-            MonthFile(month, key, identity) for month, key in found if (identity := self._identity(key)) is not None
-        ]
+        keys = ((month, layout.series(metric, zone, month)) for month in self._months(zone, metric, window))
+        return [MonthFile(month, key, identity) for month, key in keys if (identity := self._identity(key)) is not None]
 
     def _identity(self, key: str) -> Identity | None:
         return self._seen.get(key, lambda: self.storage.stat(key))
@@ -108,12 +106,12 @@ class Reader:
         return [month for _, _, month in series.held(self.storage, metric, zone) if first <= month <= last]
 
     def histories(self, files: Iterable[MonthFile]) -> tuple[Identity | None, ...]:
-        """What lies beside month files as their history."""
+        """The identities of the histories of month files."""
         keys = (layout.of_series(file.key) for file in files)
         return tuple(self.storage.stat(layout.history(metric, zone, month)) for metric, zone, month, _ in keys)
 
     def rows(self, file: MonthFile, side: MonthFileSide) -> RowColumns:
-        """The rows of one side of a month file. Raises Moved, and StorageError for a file that does not decode."""
+        """The rows of one side of a month file. Raises FileReplaced, and as `monthfile.read` does."""
         return self._memory.get(file, partial(self._decode, file))[side]
 
     def _decode(self, file: MonthFile) -> tuple[dict[MonthFileSide, RowColumns], int]:
@@ -121,11 +119,11 @@ class Reader:
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
-        both = {side: replace(stretch, origin=(file, side)) for side, stretch in _sides(versions).items()}
-        return both, sum(stretch.nbytes for stretch in both.values())
+        sides = {side: replace(columns, origin=(file, side)) for side, columns in _sides(versions).items()}
+        return sides, sum(columns.nbytes for columns in sides.values())
 
     def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
-        """Whose rows each side of a month file holds, without decoding the others of its columns."""
+        """The sources of the rows on each side of a month file; decodes only the columns that say so."""
         return self._memory.get((file, "sources"), partial(self._read_sources, file))
 
     def _read_sources(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[str]], int]:
@@ -149,7 +147,10 @@ class Reader:
         return self._memory.get((*both, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
 
     def _known_since(self, place: Month) -> tuple[int, int]:
-        """The instant at which the first of a month's values was known: a look at one column spares most questions the others."""
+        """The instant at which the first of a month's values was known, and the entry's bytes in memory.
+
+        One column spares most questions the others.
+        """
         keys = layout.series(*place), layout.history(*place)
         tables = [monthfile.read(self.storage, key, ["known_at"]) for key in keys]
         columns = [table.column(0).to_numpy() for table in tables if table is not None]
@@ -159,23 +160,22 @@ class Reader:
         then = resolve.known(vintages.witnessed(self.storage, place), at)
         chosen = then.take(resolve.served(then, ranks))
         sides = _sides(chosen.take(chosen.order()))
-        return sides, sum(stretch.nbytes for stretch in sides.values())
+        return sides, sum(columns.nbytes for columns in sides.values())
 
 
 @lru_cache(maxsize=256)
 def _named_months(first: int, last: int) -> tuple[str, ...]:
-    """The months of these days since 1970, both included; most questions ask for the same few."""
+    """The months of these days since 1970, both included; most questions ask for the same few months."""
     return tuple(months(Window(first * DAY, (last + 1) * DAY)))
 
 
 def _sides(versions: Versions) -> dict[MonthFileSide, RowColumns]:
-    per_slot = np.array([s.counterparty is not None or s.link is not None for s in versions.labels] or [False])
-    border = per_slot[versions.label]
-    return {"net": _stretch(versions, ~border), "borders": _stretch(versions, border)}
+    border = versions.where(lambda labels: labels.border)
+    return {"net": _columns(versions, ~border), "borders": _columns(versions, border)}
 
 
-def _stretch(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
-    """Columns of their own, so that what is kept does not hold the versions' other columns in memory."""
+def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
+    """Copies of the columns, so that what is kept does not hold the versions' other columns in memory."""
     label = versions.label[chosen]
     used, code = np.unique(label, return_inverse=True)
     return RowColumns(
@@ -184,19 +184,22 @@ def _stretch(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
 
 
 def joined(parts: Iterable[RowColumns]) -> RowColumns:
-    """Several stretches, one after the other, under one list of slots."""
-    found = [part for part in parts if len(part)]
-    if len(found) == 1:
-        return found[0]
+    """The rows of several parts, one after the other, under one list of labels."""
+    filled = [part for part in parts if len(part)]
+    if len(filled) == 1:
+        return filled[0]
     labels: dict[RowLabels, int] = {}
-    codes = [np.array([labels.setdefault(s, len(labels)) for s in part.labels], np.int32)[part.label] for part in found]
+    codes = [
+        np.array([labels.setdefault(each, len(labels)) for each in part.labels], np.int32)[part.label]
+        for part in filled
+    ]
     return RowColumns(
         tuple(labels),
         np.concatenate([np.empty(0, np.int32), *codes]),
-        np.concatenate([np.empty(0, np.int64), *(part.ts for part in found)]),
-        np.concatenate([np.empty(0, np.float64), *(part.value for part in found)]),
-        _column([part.samples for part in found]),
-        _column([part.coverage for part in found]),
+        np.concatenate([np.empty(0, np.int64), *(part.ts for part in filled)]),
+        np.concatenate([np.empty(0, np.float64), *(part.value for part in filled)]),
+        _column([part.samples for part in filled]),
+        _column([part.coverage for part in filled]),
     )
 
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from warehouse import layout, monthfile, series
 from warehouse.clock import DAY, RESOLUTIONS, Window, month_window, months
-from warehouse.monthfile import Ints
 from warehouse.storage import Storage
+from warehouse.versions import Ints
 from warehouse.window_stats import WINDOW_S, SeriesHistory
 
 _AHEAD_S = 2 * DAY

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from warehouse import clock
 from warehouse.clock import HOUR, RESOLUTIONS, Window
-from warehouse.monthfile import Ints, RowLabels
 from warehouse.reader import RowColumns
+from warehouse.versions import Ints, RowLabels
 
 Interval = Literal["1h", "1d"]
 LEAST_COVERAGE = 0.5

@@ -1,6 +1,6 @@
 """The series store: `fold` rows into month files, `read` a window back.
 
-Ranks and finest intervals are `warehouse.resolve`'s business, the two files of a month `warehouse.vintages`'.
+Ranks and finest intervals: see `warehouse.resolve`. The two files of a month: see `warehouse.vintages`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse import layout, monthfile, resolve, vintages
+from warehouse import layout, modes, monthfile, resolve, vintages
 from warehouse.clock import DAY, SPREAD, Window, month_window, months
-from warehouse.monthfile import LIVE, Flags, Ints, RowLabels, Versions
+from warehouse.errors import StorageError
 from warehouse.schema import SCHEMA, Readings, Rows, SeriesKey
 from warehouse.storage import Storage
+from warehouse.versions import LIVE, Flags, Ints, RowLabels, Versions, concat, empty
 from warehouse.vintages import Month
 
 
@@ -34,10 +35,12 @@ class Folded:
     unchanged: int
     healed: bool = False
     """Whether a killed fold had left the month half written."""
+    damaged: bool = False
+    """Whether a file of the month was damaged and set aside: `assets.ingest.repair` builds it again from kept bytes."""
 
     @property
     def wrote(self) -> bool:
-        return bool(self.added or self.changed or self.evicted or self.healed)
+        return bool(self.added or self.changed or self.evicted or self.healed or self.damaged)
 
 
 def fold(
@@ -47,32 +50,41 @@ def fold(
     covered: Mapping[tuple[str, str], Sequence[Window]],
     ranks: Mapping[str, int],
     known_at: int,
+    mode: str,
 ) -> list[Folded]:
     """Puts a feed's rows into the month files; returns what it did, month by month.
 
     `covered` names, per (zone, metric), the spans that the answers cover whole: there the feed's own rows that are no
     longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
-    whose rows are all known already is not written. Raises StorageError when a lock is not had.
+    whose rows are all known already is not written. A damaged month file is set aside. `mode` is that of the rows:
+    raises WrongMode where it is not the warehouse's. Raises StorageError where a month
+    could not be folded, after the others were.
     """
+    modes.claim(storage, mode)
     work: dict[tuple[str, str, str], list[tuple[SeriesKey, Ints, np.ndarray]]] = defaultdict(list)
-    for key, strip in rows.strips.items():
-        for month, ts, values in _by_month(strip):
+    for key, stated in rows.strips.items():
+        for month, ts, values in _by_month(stated):
             work[key.metric, key.zone, month].append((key, ts, values))
     for (zone, metric), spans in covered.items():
         for span in spans:
             for month in months(span):
                 work.setdefault((metric, zone, month), [])
-    done = []
-    for (metric, zone, month), strips in sorted(work.items()):
-        new = _versions(feed, strips, known_at)
-        place = Month(metric, zone, month)
-        done.append(_fold_month(storage, feed, place, new, covered.get((zone, metric), ()), ranks, known_at))
+    done, failed = [], []
+    for (metric, zone, month), readings in sorted(work.items()):
+        new = _versions(feed, readings, known_at)
+        place, spans = Month(metric, zone, month), covered.get((zone, metric), ())
+        try:
+            done.append(_fold_month(storage, feed, place, new, spans, ranks, known_at, mode))
+        except StorageError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
     return done
 
 
-def _by_month(strip: Readings) -> Iterable[tuple[str, Ints, np.ndarray]]:
-    ts = np.asarray(strip.ts, np.int64)
-    values = np.asarray(strip.values, np.float64)
+def _by_month(readings: Readings) -> Iterable[tuple[str, Ints, np.ndarray]]:
+    ts = np.asarray(readings.ts, np.int64)
+    values = np.asarray(readings.values, np.float64)
     if not len(ts):
         return
     for month in months(Window(int(ts.min()), int(ts.max()) + 1)):
@@ -82,28 +94,34 @@ def _by_month(strip: Readings) -> Iterable[tuple[str, Ints, np.ndarray]]:
             yield month, ts[inside], values[inside]
 
 
-def _versions(feed: str, strips: Sequence[tuple[SeriesKey, Ints, np.ndarray]], known_at: int) -> Versions:
-    """The strips as live versions; of two readings of one slot and instant the later stated stays."""
-    if not strips:
-        return monthfile.empty()
+_SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
+"""What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
+
+
+def _versions(feed: str, readings: Sequence[tuple[SeriesKey, Ints, np.ndarray]], known_at: int) -> Versions:
+    """Readings as live versions; of two of one series and instant the later stated stays."""
+    if not readings:
+        return empty()
     source = feed.split(".", 1)[0]
-    labels = tuple(RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed) for k, _, _ in strips)
-    label = np.repeat(np.arange(len(strips)), [len(ts) for _, ts, _ in strips])
-    ts = np.concatenate([ts for _, ts, _ in strips])
-    value = np.concatenate([values for _, _, values in strips])
-    lanes = _lanes(labels)[label] * SPREAD + ts
-    _, last = np.unique(lanes[::-1], return_index=True)
-    chosen = np.sort(len(ts) - 1 - last)
-    count = len(chosen)
-    return Versions(labels, label[chosen], ts[chosen], value[chosen], np.full(count, known_at), np.full(count, LIVE))
-
-
-def _lanes(labels: Sequence[RowLabels]) -> Ints:
-    """A number per slot, equal where only the unit differs: a new currency replaces the old value."""
-    found: dict[tuple[str | None, ...], int] = {}
-    return np.array(
-        [found.setdefault((s.fuel, s.counterparty, s.link, s.resolution, s.feed), len(found)) for s in labels], np.int64
+    labels = tuple(
+        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed) for k, _, _ in readings
     )
+    ts = np.concatenate([ts for _, ts, _ in readings])
+    stated = Versions(
+        labels,
+        np.repeat(np.arange(len(readings)), [len(ts) for _, ts, _ in readings]),
+        ts,
+        np.concatenate([values for _, _, values in readings]),
+        np.full(len(ts), known_at),
+        np.full(len(ts), LIVE),
+    )
+    _, last = np.unique(_identities(stated)[::-1], return_index=True)
+    return stated.take(np.sort(len(ts) - 1 - last))
+
+
+def _identities(versions: Versions) -> Ints:
+    """A number per version, equal for versions of one reading: of one series and instant."""
+    return versions.codes(*_SERIES) * SPREAD + versions.ts
 
 
 def _fold_month(
@@ -114,49 +132,49 @@ def _fold_month(
     spans: Sequence[Window],
     ranks: Mapping[str, int],
     known_at: int,
+    mode: str,
 ) -> Folded:
     with storage.locked([layout.series(*place)]):
-        old, torn = vintages.all_of(storage, place)
+        old, torn, lost = vintages.mended(storage, place)
         merged, counts = _merge(old, new, feed, spans, known_at)
-        if torn or any(counts[:3]):
-            vintages.store(storage, place, merged, ranks)
-    return Folded(place.zone, place.metric, place.month, *counts, healed=torn)
+        if torn or lost or any(counts[:3]):
+            vintages.store(storage, place, merged, ranks, mode)
+    return Folded(place.zone, place.metric, place.month, *counts, healed=torn, damaged=lost)
 
 
 def _merge(
     old: Versions, new: Versions, feed: str, spans: Sequence[Window], known_at: int
 ) -> tuple[Versions, tuple[int, int, int, int]]:
     """Old and new versions together, and how many were added, changed, evicted and unchanged."""
-    both = monthfile.concat([old, new])
+    both = concat([old, new])
     count = len(old)
-    lane = _lanes(both.labels)[both.label] * SPREAD + both.ts
-    own = np.array([s.feed == feed for s in both.labels] or [False])[both.label[:count]]
-    live = np.flatnonzero(own & (old.superseded_at == LIVE))
-    match = _matches(lane, live, count)
-    found = match >= 0
-    same = found.copy()
-    same[found] = (both.value[match[found]] == new.value[found]) & (
-        both.label[match[found]] == both.label[count:][found]
+    identity = _identities(both)
+    live = np.flatnonzero(both.where(lambda labels: labels.feed == feed)[:count] & (old.superseded_at == LIVE))
+    match = _matches(identity, live, count)
+    known = match >= 0
+    same = known.copy()
+    same[known] = (both.value[match[known]] == new.value[known]) & (
+        both.label[match[known]] == both.label[count:][known]
     )
     gone = live[~np.isin(live, match) & _within(both.ts[live], spans)]
     superseded = both.superseded_at.copy()
-    superseded[match[found & ~same]] = known_at
+    superseded[match[known & ~same]] = known_at
     superseded[gone] = known_at
-    # A version replaced within the second in which it came was never anybody's answer.
+    # A version replaced within the second in which it came was never visible to a reader.
     seen = (superseded == LIVE) | (superseded > both.known_at)
     chosen = seen & np.concatenate([np.ones(count, np.bool_), ~same])
     merged = Versions(both.labels, both.label, both.ts, both.value, both.known_at, superseded).take(chosen)
-    return merged, (int((~found).sum()), int((found & ~same).sum()), len(gone), int(same.sum()))
+    return merged, (int((~known).sum()), int((known & ~same).sum()), len(gone), int(same.sum()))
 
 
-def _matches(lane: Ints, live: Ints, count: int) -> Ints:
-    """Per new version (those from `count` on), the index of the live old version of its lane and instant, or -1."""
-    live = live[np.argsort(lane[live], kind="stable")]
-    match = np.full(len(lane) - count, -1)
+def _matches(identity: Ints, live: Ints, count: int) -> Ints:
+    """Per new version (those from `count` on), the index of the live old version of its identity, or -1."""
+    live = live[np.argsort(identity[live], kind="stable")]
+    match = np.full(len(identity) - count, -1)
     if len(live):
-        place = np.minimum(np.searchsorted(lane[live], lane[count:]), len(live) - 1)
-        hit = lane[live[place]] == lane[count:]
-        match[hit] = live[place[hit]]
+        at = np.minimum(np.searchsorted(identity[live], identity[count:]), len(live) - 1)
+        hit = identity[live[at]] == identity[count:]
+        match[hit] = live[at[hit]]
     return match
 
 
@@ -168,19 +186,23 @@ def _within(ts: Ints, spans: Sequence[Window]) -> Flags:
 
 
 def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: Mapping[str, int]) -> bool:
-    """Resolves a month anew, after ranks or rights changed; whether what is served changed."""
+    """Resolves a month again, after ranks or rights changed; whether what is served changed.
+
+    A damaged file of the month is set aside. Raises WrongMode and StorageError.
+    """
     key = layout.series(metric, zone, month)
     with storage.locked([key]):
         before = storage.stat(key)
         place = Month(metric, zone, month)
-        vintages.store(storage, place, vintages.all_of(storage, place)[0], ranks)
+        vintages.store(storage, place, vintages.mended(storage, place)[0], ranks, modes.of(storage))
         return storage.stat(key) != before
 
 
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
     """The rows served in `[start, end)` by `ts`, in SCHEMA's columns, ascending by ts, fuel, counterparty, link.
 
-    Opens only the month files that the window touches. Net and border rows both; `net` and `borders` part them.
+    Opens only the month files that the window touches. Net and border rows both; `net` and `borders` separate them. Raises
+    as `monthfile.read` does.
     """
     tables = (monthfile.read(storage, layout.series(metric, zone, month)) for month in months(window))
     return cut(_joined([table for table in tables if table is not None]), window)
@@ -193,7 +215,7 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
         then = resolve.known(vintages.witnessed(storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         if len(chosen):
-            parts.append(monthfile.decode(monthfile.encode(chosen, zone, metric), layout.series(metric, zone, month)))
+            parts.append(monthfile.to_table(chosen, zone, metric))
     return cut(_joined(parts), window)
 
 
@@ -222,7 +244,10 @@ def borders(table: pa.Table) -> pa.Table:
 
 
 def newest(storage: Storage, zone: str, metric: str, at: int, back_days: int = 62) -> pa.Table:
-    """The net rows of the last interval that has begun at an instant (one row; all fuels of a mix); empty where none in `back_days`."""
+    """The net rows of the last interval that has begun at an instant: one row, or all fuels of a mix.
+
+    Empty where none has begun within `back_days`.
+    """
     for month in reversed(months(Window(max(0, at - back_days * DAY), at + 1))):
         table = monthfile.read(storage, layout.series(metric, zone, month))
         if table is None:
@@ -236,5 +261,5 @@ def newest(storage: Storage, zone: str, metric: str, at: int, back_days: int = 6
 
 def held(storage: Storage, metric: str = "", zone: str = "") -> list[tuple[str, str, str]]:
     """Every (metric, zone, month) that has a file, served or history."""
-    keys = storage.keys(layout.series_prefix(metric, zone))
-    return sorted({layout.of_series(key)[:3] for key in keys if key.endswith(".parquet")})
+    keys = storage.keys(layout.series_prefix(metric, zone)) + storage.keys(layout.history_prefix(metric, zone))
+    return sorted({layout.of_series(key)[:3] for key in keys if layout.is_month_file(key)})

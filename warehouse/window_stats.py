@@ -13,7 +13,7 @@ import numpy as np
 
 from warehouse import local_hours
 from warehouse.clock import DAY, SPREAD
-from warehouse.monthfile import Flags, Floats, Ints
+from warehouse.versions import Flags, Floats, Ints
 
 WINDOW_S = 30 * DAY
 _TENTHS = (1, 5, 9)

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import orjson
 
 from warehouse.clock import LAST_INSTANT, Window
-from warehouse.monthfile import RowLabels
 from warehouse.reader import RowColumns
+from warehouse.versions import RowLabels
 
 Order = Literal["asc", "desc"]
 

@@ -9,8 +9,8 @@ import orjson
 
 from api.series.query import Page
 from warehouse.market import Metric
-from warehouse.monthfile import RowLabels
 from warehouse.reader import RowColumns
+from warehouse.versions import RowLabels
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 

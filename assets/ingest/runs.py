@@ -51,7 +51,8 @@ class _Gathered:
     failures: list[tuple[Request, MarketError]] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
-    kept: int = 0
+    kept: list[str] = field(default_factory=list)
+    """Keys of the bodies that were not known before."""
     answered_at: int = 0
     """When the newest answer came, Unix seconds."""
 
@@ -169,7 +170,8 @@ def _ask(
         answer = pipeline.session.ask(request)
     gathered.bytes += len(answer.body)
     if request.kind == "rows":
-        gathered.kept += raw.keep(pipeline.storage, request, answer.body, answer.fetched_at) is not None
+        key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode)
+        gathered.kept += [] if key is None else [key]
         gathered.read(answer)
     if feed.follow is None or pipeline.mode == "recorded":
         return []
@@ -193,6 +195,8 @@ def _digest(
 ) -> RunReport:
     """Judges and folds what was gathered, and notes the feed's health; `again`: from kept bytes."""
     now, feed = clock.now(), gathered.feed
+    with logged(f"kept bodies of {feed.id}"):
+        pipeline.storage.sync(gathered.kept)  # before any row that was parsed from them
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, again, now)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
@@ -208,7 +212,7 @@ def _digest(
         day_reports,
         gathered.requests,
         gathered.bytes,
-        gathered.kept,
+        len(gathered.kept),
         dict(rows.dropped),
         aside,
         (
@@ -259,7 +263,7 @@ def _fold(
         rows = by_pair.get(pair, Rows())
         spans = {pair: whole[pair]} if pair in whole else {}
         try:
-            folded += series.fold(pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, now)
+            folded += series.fold(pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, now, pipeline.mode)
         except (StorageError, OSError) as error:
             gathered.failed(as_storage_error(error), zone=pair[0])
         else:

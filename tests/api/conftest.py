@@ -131,7 +131,7 @@ class Rig:
         heap.extend(
             SeriesKey(zone, metric, unit, resolution, **lane), [ts for ts, _ in pairs], [value for _, value in pairs]
         )
-        fold(self.storage, feed_id, heap, {}, catalogue.ranks(self.sources, (), self.mode), known_at)
+        fold(self.storage, feed_id, heap, {}, catalogue.ranks(self.sources, (), self.mode), known_at, self.mode)
 
     def publish(self, rights: tuple[str, ...] = ()) -> dict[str, Any]:
         """Publishes the catalogue."""

@@ -13,6 +13,7 @@ import pytest
 
 from api.documents.cache import Document, DocumentCache
 from assets.documents.publish import publish
+from warehouse import artefact
 from warehouse.storage import Identity
 
 
@@ -33,7 +34,7 @@ def published(market: Any) -> Any:
 def test_answers_are_the_published_bytes(published: Any, path: str, name: str) -> None:
     client = published.client()
     answer = client.get(path, headers=published.key(client))
-    assert answer.data == (published.home / "published" / name).read_bytes()
+    assert answer.data == artefact.get(published.storage, name).body
     assert answer.content_type == "application/json"
 
 
@@ -103,7 +104,7 @@ def test_a_sample_of_latest_is_whole_and_marked(published: Any) -> None:
     answer = published.client().get("/v1/latest/GB?sample=true")
     assert answer.headers["X-Sample"] == "true"
     assert answer.get_json() == {
-        **orjson.loads((published.home / "published/latest/GB.json").read_bytes()),
+        **artefact.load(published.storage, "latest/GB.json"),
         "sample": True,
     }
 

@@ -56,14 +56,14 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
             for fuel in ("gas", "solar", "wind"):
                 if (step + len(fuel)) % 7:
                     fine.add("GB", "generation", edge + step * 1800, 1.5 * step, "%", "30m", fuel=fuel)
-    fold(storage, "hourly.all", coarse, {}, ranks, 1)
-    fold(storage, "fine.all", fine, {}, ranks, 1)
+    fold(storage, "hourly.all", coarse, {}, ranks, 1, "live")
+    fold(storage, "fine.all", fine, {}, ranks, 1, "live")
     revised = Rows()
     for edge in EDGES:
         for step in range(-20, 100):
             revised.add("GB", "demand", edge - 6 * HOUR + step * 300, 0.5, "MW", "5m")
             revised.add("GB", "interchange", edge + step * 300, 0.25, "MW", "5m", counterparty="FR", link="a")
-    fold(storage, "fine.all", revised, {}, ranks, 2)
+    fold(storage, "fine.all", revised, {}, ranks, 2, "live")
     sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
     catalogue = Catalogue(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
     return Reader(storage, 10_000_000), catalogue
@@ -165,7 +165,7 @@ def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> Non
     storage = Folder(tmp_path)
     heap = Rows()
     heap.extend(SeriesKey("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
-    fold(storage, "fine.all", heap, {}, {"fine.all": 1}, 1)
+    fold(storage, "fine.all", heap, {}, {"fine.all": 1}, 1, "live")
     reader = Reader(storage, 1_000_000)
     columns = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
     for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api.http.problem_kinds import KINDS
+from warehouse import layout
 
 
 @pytest.fixture
@@ -190,7 +191,7 @@ def test_a_failure_of_ours_is_a_problem_without_a_stack_trace(
 
 
 def test_a_broken_month_file_is_503(market: Any, client: Any) -> None:
-    for path in (market.home / "series/price/GB").glob("*.parquet"):
+    for path in (market.home / layout.series_prefix("price", "GB")).glob("*.parquet"):
         path.write_bytes(b"PAR1 not really")
     answer = client.get("/v1/price/GB?sample=true")
     assert problem(answer)["type"].endswith("/warehouse-unavailable")

@@ -272,13 +272,22 @@ def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any
     assert client.get("/v1/demand/GB?sample=true&limit=5").get_json()["data"] == found["data"][:5]
 
 
-def test_simulated_figures_are_marked(market: Any) -> None:
-    market.mode = "simulated"
-    market.publish()
-    answer = market.client().get("/v1/price/GB?sample=true")
+def test_simulated_figures_are_marked(rig: Any) -> None:
+    rig.mode = "simulated"
+    rig.put("north.price", "GB", "price", [(rig.now - rig.now % 1800 - 1800, 50.5)], "GBP/MWh", "30m")
+    rig.publish()
+    answer = rig.client().get("/v1/price/GB?sample=true")
     assert answer.headers["X-EMDS-Data"] == "simulated"
     assert answer.get_json()["license"] == "none: simulated data"
     assert answer.get_json()["attribution"] == "SIMULATED, not market data"
+
+
+def test_rows_of_another_mode_are_not_served(market: Any) -> None:
+    """A live warehouse whose mode file says simulated, or nothing at all."""
+    for word in (b"simulated", b"liv", b""):
+        market.storage.put("mode", word)
+        answer = market.client().get("/v1/price/GB?sample=true")
+        assert answer.status_code == 503
 
 
 def test_an_empty_warehouse_answers_with_no_rows(rig: Any) -> None:

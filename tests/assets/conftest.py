@@ -93,7 +93,7 @@ class World:
         carrier = feed or next(f.id for f in self.source.feeds if zone in f.zones and metric in f.metrics)
         rows = Rows()
         rows.extend(SeriesKey(zone, metric, unit, resolution, **key), [t for t, _ in told], [float(v) for _, v in told])
-        series.fold(self.storage, carrier, rows, {}, {f.id: f.rank for f in self.source.feeds}, known_at)
+        series.fold(self.storage, carrier, rows, {}, {f.id: f.rank for f in self.source.feeds}, known_at, "live")
 
     def catalogue(self, mode: str = "live", rights=(), now: int = 0) -> None:
         catalogue.publish(self.storage, {"toy": self.source}, mode, rights, ("toy",), now)

@@ -18,7 +18,7 @@ RANKS = {"a.best": 1, "b.other": 2}
 def fold(storage: Folder, feed: str, values: list[float], known_at: int) -> None:
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [i * HOUR for i in range(len(values))], values)
-    series.fold(storage, feed, rows, {}, RANKS, known_at)
+    series.fold(storage, feed, rows, {}, RANKS, known_at, "live")
 
 
 def ask(home: Path, question: str) -> list[tuple[object, ...]]:

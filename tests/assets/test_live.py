@@ -43,7 +43,7 @@ SOURCE = Source("toy", "Toy", "https://toy.example", ("toy.example",), 60, "Toy-
 def _fold(storage: Folder, feed: Feed, key: SeriesKey, stamps: list[int], values: list[float]) -> None:
     rows = Rows()
     rows.extend(key, stamps, values)
-    fold(storage, feed.id, rows, {}, {f.id: f.rank for f in FEEDS}, NOW)
+    fold(storage, feed.id, rows, {}, {f.id: f.rank for f in FEEDS}, NOW, "live")
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def fill(home: Path) -> None:
         rows = Rows()
         stamps = list(range(NOW - 2 * DAY, NOW, 1800))
         rows.extend(SeriesKey("GB", metric.value, unit, "30m"), stamps, [50.5 + i for i in range(len(stamps))])
-        fold(storage, f"bench.{metric.value}", rows, {}, {f.id: 1 for f in feeds}, 1)
+        fold(storage, f"bench.{metric.value}", rows, {}, {f.id: 1 for f in feeds}, 1, "live")
     storage.put(layout.MODE, b"live")
     catalogue.publish(storage, {"bench": source}, "live", (), ("bench",), NOW)
     publish(storage, NOW)

@@ -92,7 +92,7 @@ def fill(storage: Folder, zone: Zone, shape: Shape, random: np.random.Generator)
     for fuel, border in lanes:
         values = np.round(random.normal(100, 40, len(ts)).cumsum() / 10, 2).tolist()
         rows.extend(SeriesKey(zone.id, shape.metric.value, unit, shape.resolution, fuel, border), ts, values)
-    series.fold(storage, f"bench.{shape.metric.value}", rows, {}, {f"bench.{m.value}": 1 for m in Metric}, NOW)
+    series.fold(storage, f"bench.{shape.metric.value}", rows, {}, {f"bench.{m.value}": 1 for m in Metric}, NOW, "live")
 
 
 def main() -> int:

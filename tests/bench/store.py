@@ -28,7 +28,7 @@ from assets.ingest.runs import ingest_days
 from assets.simulated import Simulated
 from assets.sources import feed as feed_of
 from assets.sources import sources
-from warehouse import clock, monthfile, series
+from warehouse import clock, layout, monthfile, series
 from warehouse.clock import DAY, MarketDay, Window, local_date
 from warehouse.errors import FeedError
 from warehouse.market import Feed, Request
@@ -54,7 +54,7 @@ def reading() -> tuple[float, float]:
                 ts.tolist(),
                 np.random.default_rng(1).uniform(2e4, 4e4, len(ts)).tolist(),
             )
-            series.fold(storage, "caiso.demand", rows, {}, {"caiso.demand": 1}, NOW)
+            series.fold(storage, "caiso.demand", rows, {}, {"caiso.demand": 1}, NOW, "simulated")
             window = Window(NOW - DAY, NOW)
             read = partial(series.read, storage, "US-CAISO", "demand", window)
             medians.append(median(_timed(read) for _ in range(200)) * 1000)
@@ -127,7 +127,9 @@ def _bare(feed: Feed, documents: Shelf, folder: Path) -> None:
     for number, (key, strip) in enumerate(rows.strips.items()):
         for month, ts, values in series._by_month(strip):
             versions = series._versions(feed.id, [(key, ts, values)], NOW)
-            (folder / f"{number}-{month}.parquet").write_bytes(monthfile.encode(versions, key.zone, key.metric))
+            (folder / f"{number}-{month}.parquet").write_bytes(
+                monthfile.encode(versions, layout.series(key.metric, key.zone, month), "simulated")
+            )
 
 
 def refresh() -> tuple[float, float]:

@@ -70,4 +70,4 @@ def _put(
     unit = f"{ZONES[zone].currency}/MWh" if metric is Metric.PRICE else "MW"
     rows = Rows()
     rows.extend(SeriesKey(zone, metric.value, unit, "5m" if coarser == 1 else "1h"), ts.tolist(), values.tolist())
-    series.fold(storage, f"bench.{metric.value}", rows, {}, ranks, 1)
+    series.fold(storage, f"bench.{metric.value}", rows, {}, ranks, 1, "live")

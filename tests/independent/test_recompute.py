@@ -83,7 +83,7 @@ def fold(storage, random, zone, metric, product, resolution, days, **lane):
     unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
     rows = Rows()
     rows.extend(SeriesKey(zone, metric, unit, resolution, **lane), [ts for ts, _ in kept], [v for _, v in kept])
-    series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100)
+    series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100, "live")
 
 
 @pytest.fixture

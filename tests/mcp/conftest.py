@@ -23,7 +23,7 @@ from api import create_app
 from api.settings import Settings
 from assets.documents.publish import publish
 from tests.stand_ins.served import Served
-from warehouse import catalogue, layout
+from warehouse import catalogue, modes
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source
 from warehouse.schema import Rows, SeriesKey
@@ -115,12 +115,13 @@ def _put(
     rows.extend(
         SeriesKey(zone, metric, unit, found.resolution, **lane), stamps, [float(value(i)) for i in range(count)]
     )
-    fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1)
+    fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1, modes.of(storage))
 
 
 def _filled(home: Path, mode: str) -> Path:
     """Forty days of three zones that publish everything between them."""
     storage = Folder(home)
+    modes.claim(storage, mode)
     start = NOW - NOW % HOUR - 40 * DAY
     for zone, currency in (("GB", "GBP"), ("DE-LU", "EUR"), ("AU-NSW", "AUD")):
         _put(storage, "north.price", zone, "price", start, 40 * 48 + 1, lambda i: 50 + (i % 48) / 4, f"{currency}/MWh")
@@ -132,7 +133,6 @@ def _filled(home: Path, mode: str) -> Path:
     year = instant("2025-12-31T23:00:00Z")
     for fuel, built in (("solar", 99000.0), ("gas", 31000.5)):
         _put(storage, "north.plants", "DE-LU", "capacity", year, 1, lambda i, built=built: built, "MW", fuel=fuel)
-    storage.put(layout.MODE, mode.encode())
     catalogue.publish(storage, SOURCES, mode, (), tuple(SOURCES), NOW)
     publish(storage, NOW)
     return home

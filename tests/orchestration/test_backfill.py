@@ -15,7 +15,7 @@ from orchestration import backfill
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint, unfinished
 from orchestration.progress import end_report
-from warehouse import clock
+from warehouse import clock, layout
 from warehouse.errors import StorageError
 from warehouse.storage import Folder
 
@@ -121,7 +121,7 @@ def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeyp
     real = Folder.put
 
     def put(self: Folder, key: str, *args: object, **named: object) -> None:
-        if key.startswith("series/generation"):
+        if key.startswith(layout.series_prefix("generation")):
             raise StorageError("another writer has held it for 120 s")
         real(self, key, *args, **named)  # type: ignore[arg-type]
 

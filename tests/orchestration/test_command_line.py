@@ -15,7 +15,7 @@ from assets.feeds import asset_key
 from assets.sources import feeds
 from orchestration import event_log, serve
 from orchestration.cli import main
-from warehouse import catalogue, series
+from warehouse import catalogue, layout, series
 from warehouse.clock import Window
 from warehouse.storage import Folder
 
@@ -107,11 +107,12 @@ def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pyte
     main(["replay", str(recordings)])
     assert main(["verify"]) == 0
     storage = Folder(os.environ["EMDS_HOME"])
-    storage.put("series/generation/GB/2026-10.parquet", b"PAR1 and no more")
+    month = layout.series("generation", "GB", "2026-10")
+    storage.put(month, b"PAR1 and no more")
     assert main(["verify"]) == 1
-    assert "series/generation/GB/2026-10.parquet" in capsys.readouterr().out
-    storage.delete("series/generation/GB/2026-10.parquet")
-    storage.put("series/generation/GB/notes.txt", b"mine")
+    assert month in capsys.readouterr().out
+    storage.delete(month)
+    storage.put(f"{layout.series_prefix()}notes.txt", b"mine")
     for name in ("1-aaaaaaaa", "2-bbbbbbbb"):
         storage.put(f"raw/neso/generation/2026-10-25/{name}.json.zst", b"no frame")
     assert main(["verify"]) == 1

@@ -30,7 +30,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
         stamps = [ts for ts in range(day.start, day.end, 1800) if fuel != "wind" or ts != day.start + 7200]
         rows.extend(SeriesKey("GB", "generation", "%", "30m", fuel), stamps, [11.1] * len(stamps))
     storage = Folder(tmp_path)
-    series.fold(storage, FEED.id, rows, {}, {FEED.id: 1}, 1000)
+    series.fold(storage, FEED.id, rows, {}, {FEED.id: 1}, 1000, "simulated")
 
     class Nobody:
         def ask(self, request):  # type: ignore[no-untyped-def]

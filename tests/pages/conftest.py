@@ -150,7 +150,7 @@ def build(home: Path, mode: str = "live") -> None:
         rows = Rows()
         for zone in feed.zones:
             _fill(rows, zone, metric, last)
-        fold(storage, feed.id, rows, {}, {f.id: f.rank for f in feeds}, now)
+        fold(storage, feed.id, rows, {}, {f.id: f.rank for f in feeds}, now, mode)
         health.note(storage, feed.source, [_health(feed.id, zone, now, last) for zone in feed.zones])
     catalogue.publish(storage, known, mode, (), tuple(known), now)
     publish(storage, now)

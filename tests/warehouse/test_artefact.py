@@ -40,7 +40,6 @@ def test_withdrawn_unless_a_newer_one_lies_there(folder):
     assert not artefact.withdraw(folder, "x.json", 12)
     assert artefact.get(folder, "x.json") is None
     assert artefact.load(folder, "x.json") is None
-    assert artefact.identity(folder, "x.json") is None
 
 
 def test_what_was_withdrawn_no_older_publisher_puts_back(folder):

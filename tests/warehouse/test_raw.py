@@ -11,8 +11,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse import raw
-from warehouse.errors import StorageError
+from warehouse import damaged, layout, raw
+from warehouse.errors import DamagedFile, WrongMode
 from warehouse.market import Request
 from warehouse.storage import Folder
 
@@ -27,7 +27,7 @@ def question(url: str = "https://example.org/a", *days: date) -> Request:
 @settings(max_examples=30)
 def test_a_kept_body_is_a_zstd_file_with_its_question(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
     storage = Folder(tmp_path_factory.mktemp("raw"))
-    key = raw.keep(storage, question(), body, 1000)
+    key = raw.keep(storage, question(), body, 1000, "live")
     assert key is not None
     assert key.startswith("raw/aemo/dispatch/2026-10-25/1000-")
     found = list(raw.find(storage, "aemo.dispatch"))
@@ -40,7 +40,8 @@ def test_a_kept_body_is_a_zstd_file_with_its_question(tmp_path_factory: pytest.T
 def test_an_equal_answer_is_not_kept_again_but_a_changed_back_one_is(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     kept = [
-        raw.keep(storage, question(), body, ts) is not None for ts, body in enumerate([b"A", b"A", b"B", b"A", b"A"])
+        raw.keep(storage, question(), body, ts, "live") is not None
+        for ts, body in enumerate([b"A", b"A", b"B", b"A", b"A"])
     ]
     assert kept == [True, False, True, True, False]
     assert [k.body for k in raw.find(storage, "aemo.dispatch")] == [b"A", b"B", b"A"]
@@ -49,22 +50,22 @@ def test_an_equal_answer_is_not_kept_again_but_a_changed_back_one_is(tmp_path: P
 def test_answers_to_other_questions_do_not_count(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     other = question("https://example.org/b")
-    assert raw.keep(storage, question(), b"A", 1)
-    assert raw.keep(storage, other, b"A", 2)
-    assert raw.keep(storage, question(), b"A", 3) is None
+    assert raw.keep(storage, question(), b"A", 1, "live")
+    assert raw.keep(storage, other, b"A", 2, "live")
+    assert raw.keep(storage, question(), b"A", 3, "live") is None
 
 
 def test_what_only_defeats_caches_makes_no_other_question(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     asked = [replace(question(), params=(("_", str(ts)), ("a", "1")), nonce=("_",)) for ts in (1, 2, 3)]
-    assert [raw.keep(storage, r, b"A", ts) is not None for ts, r in enumerate(asked)] == [True, False, False]
+    assert [raw.keep(storage, r, b"A", ts, "live") is not None for ts, r in enumerate(asked)] == [True, False, False]
     assert next(raw.find(storage, "aemo.dispatch")).request == asked[0]
 
 
 def test_find_takes_bodies_whose_days_touch_the_asked_ones(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    raw.keep(storage, question("https://example.org/a", date(2026, 10, 1), date(2026, 10, 31)), b"month", 1)
-    raw.keep(storage, question("https://example.org/b", date(2026, 11, 2)), b"later", 2)
+    raw.keep(storage, question("https://example.org/a", date(2026, 10, 1), date(2026, 10, 31)), b"month", 1, "live")
+    raw.keep(storage, question("https://example.org/b", date(2026, 11, 2)), b"later", 2, "live")
     assert [k.body for k in raw.find(storage, "aemo.dispatch", DAY, DAY)] == [b"month"]
     assert [k.body for k in raw.find(storage, "aemo.dispatch", date(2026, 11, 1))] == [b"later"]
 
@@ -72,8 +73,8 @@ def test_find_takes_bodies_whose_days_touch_the_asked_ones(tmp_path: Path) -> No
 def test_prune_keeps_the_last_answer_to_each_question_and_the_recent_ones(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     for ts, body in [(1, b"A"), (2, b"B"), (50, b"C"), (60, b"D")]:
-        raw.keep(storage, question(), body, ts)
-    raw.keep(storage, question("https://example.org/b"), b"other", 1)
+        raw.keep(storage, question(), body, ts, "live")
+    raw.keep(storage, question("https://example.org/b"), b"other", 1, "live")
     assert raw.prune(storage, "aemo.dispatch", before=50) == 2
     assert sorted(k.body for k in raw.find(storage, "aemo.dispatch")) == [b"C", b"D", b"other"]
 
@@ -83,19 +84,53 @@ def test_prune_opens_only_days_with_newly_old_bodies(tmp_path: Path, monkeypatch
     days = [date(2026, 10, day) for day in (1, 2, 3)]
     for ts, day in zip((10, 30, 60), days, strict=True):
         for step, body in enumerate((b"A", b"B")):
-            raw.keep(storage, question("https://example.org/a", day), body, ts + step)
+            raw.keep(storage, question("https://example.org/a", day), body, ts + step, "live")
     opened = []
     real = Folder.get
-    monkeypatch.setattr(Folder, "get", lambda self, key: opened.append(key.split("/")[3]) or real(self, key))
+    monkeypatch.setattr(Folder, "get", lambda self, key: opened.append(key) or real(self, key))
     assert raw.prune(storage, "aemo.dispatch", before=50, pruned=20) == 1
-    assert set(opened) == {"2026-10-02"}
+    assert {key.split("/")[3] for key in opened if key != layout.MODE} == {"2026-10-02"}
 
 
-def test_a_file_that_says_nothing_of_its_question_is_a_storage_error(tmp_path: Path) -> None:
+def test_a_body_that_was_torn_is_set_aside_and_kept_again(tmp_path: Path) -> None:
+    """The hash in a file's name says nothing of its bytes."""
     storage = Folder(tmp_path)
-    storage.put("raw/aemo/dispatch/2026-10-25/1-deadbeef.csv.zst", b"no frame")
-    with pytest.raises(StorageError):
+    key = raw.keep(storage, question(), b"whole" * 100, 1, "live")
+    assert key is not None
+    storage.put(key, (storage.get(key) or b"")[:-9])
+    with pytest.raises(DamagedFile, match="1-"):
+        raw.opened(storage, key)
+    again = raw.keep(storage, question(), b"whole" * 100, 2, "live")
+    assert again is not None
+    assert [kept.body for kept in raw.find(storage, "aemo.dispatch")] == [b"whole" * 100]
+    [damage] = damaged.pending(storage)
+    assert damage.key == key
+    assert storage.stat(layout.damaged(damage.name, key)) is not None
+
+
+def test_damaged_bodies_and_strange_files_stop_neither_search_nor_pruning(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    for ts, body in ((10, b"A"), (20, b"B"), (30, b"C")):
+        raw.keep(storage, question(), body, ts, "live")
+    folder = layout.raw_prefix("aemo.dispatch", str(DAY))
+    storage.put(f"{folder}15-deadbeef.csv.zst", b"no frame")
+    storage.put(f"{folder}notes.txt", b"mine")
+    assert len(list(raw.questions(storage, "aemo.dispatch"))) == 3
+    storage.put(f"{folder}16-deadbeef.csv.zst", b"")
+    assert raw.prune(storage, "aemo.dispatch", before=100) == 2
+    assert [kept.body for kept in raw.find(storage, "aemo.dispatch")] == [b"C"]
+    assert len(damaged.pending(storage)) == 2
+
+
+def test_bodies_of_another_mode_are_neither_kept_nor_found(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    raw.keep(storage, question(), b"A", 1, "live")
+    with pytest.raises(WrongMode):
+        raw.keep(storage, question(), b"B", 2, "simulated")
+    storage.put(layout.MODE, b"simulated")
+    with pytest.raises(WrongMode, match="holds live rows"):
         list(raw.find(storage, "aemo.dispatch"))
+    assert not damaged.pending(storage)
 
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
@@ -105,15 +140,15 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     asked = Request(
         "eia.demand", "https://example.org", days=(DAY,), secrets=(Secret("query", "api_key", ("EIA_API_KEY",)),)
     )
-    raw.keep(storage, asked, b"x", 1)
+    raw.keep(storage, asked, b"x", 1, "live")
     assert next(raw.find(storage, "eia.demand")).request.secrets == ()
 
 
 def test_a_body_pruned_while_another_is_kept_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = Folder(tmp_path)
-    raw.keep(storage, question(), b"A", 1)
-    gone = raw.keep(storage, question("https://example.org/b"), b"B", 2)
+    raw.keep(storage, question(), b"A", 1, "live")
+    gone = raw.keep(storage, question("https://example.org/b"), b"B", 2, "live")
     listed = storage.keys("raw/aemo/dispatch/2026-10-25/")
     monkeypatch.setattr(Folder, "keys", lambda self, prefix: listed)
     storage.delete(str(gone))
-    assert raw.keep(storage, question(), b"A", 3) is None
+    assert raw.keep(storage, question(), b"A", 3, "live") is None

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, instant
-from warehouse.monthfile import RowLabels
 from warehouse.reader import RowColumns
 from warehouse.resample import chunks, means
+from warehouse.versions import RowLabels
 
 AT = instant("2026-05-04T00:00:00Z")
 

@@ -1,0 +1,61 @@
+"""Damaged files set aside: each is moved below `damaged/`, with a note that names it and says why, until it is rebuilt."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+import orjson
+
+from warehouse import layout
+from warehouse.storage import Storage
+
+_LOG = logging.getLogger("emds.warehouse")
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One damaged file. `at`: Unix seconds; `settled`: how it was made good, empty while that is still to do."""
+
+    name: str
+    key: str
+    reason: str
+    at: int
+    settled: str = ""
+
+
+def set_aside(storage: Storage, key: str, reason: str) -> Damage:
+    """Moves a file to `damaged/<name>/<key>`. The caller holds the file's lock. Raises StorageError."""
+    at = datetime.now(UTC)
+    damage = Damage(f"{at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key, reason, int(at.timestamp()))
+    # The note first: a kill in between leaves the file where it is, to be found again.
+    storage.put(layout.damage_note(damage.name), orjson.dumps(asdict(damage)))
+    storage.move(key, layout.damaged(damage.name, key))
+    _LOG.error("%s is damaged and was moved to %s: %s", key, layout.damaged(damage.name, key), reason)
+    return damage
+
+
+def settle(storage: Storage, damage: Damage, how: str) -> None:
+    """Notes how a damaged file was made good; the file itself stays for whoever wants to look."""
+    storage.put(
+        layout.damage_note(damage.name),
+        orjson.dumps(asdict(damage) | {"settled": how}),
+    )
+
+
+def pending(storage: Storage) -> list[Damage]:
+    """The damaged files that have not been made good, the oldest first. A note that cannot be read is logged."""
+    return [damage for damage in _all(storage) if not damage.settled]
+
+
+def _all(storage: Storage) -> list[Damage]:
+    notes = []
+    for key in storage.keys(layout.DAMAGED):
+        if layout.is_damage_note(key):
+            try:
+                notes.append(Damage(**orjson.loads(storage.get(key) or b"")))
+            except (orjson.JSONDecodeError, TypeError) as error:
+                _LOG.error("%s does not say what was damaged: %s", key, error)
+    return notes

@@ -1,0 +1,58 @@
+"""The warehouse's mode: simulated, live or recorded. It keeps one; rows of another are neither folded in nor served.
+
+It stands in the file `mode`, and in every month file and kept body, so that a file of another warehouse is noticed.
+"""
+
+from __future__ import annotations
+
+from warehouse import layout
+from warehouse.errors import WrongMode
+from warehouse.storage import Storage
+
+MODES = ("simulated", "live", "recorded")
+
+
+def of(storage: Storage) -> str:
+    """The mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word."""
+    kept = storage.get(layout.MODE)
+    word = "" if kept is None else kept.decode("utf-8", "replace").strip()
+    if word in MODES:
+        return word
+    state = "is missing" if kept is None else f"holds {word[:20]!r}"
+    raise WrongMode(
+        f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds repair` reads it "
+        f"from the month files, or write the warehouse's own word into it ({', '.join(MODES)})"
+    )
+
+
+def kept(storage: Storage) -> str | None:
+    """The same; None where neither a mode nor rows lie."""
+    return of(storage) if storage.stat(layout.MODE) is not None or _holds_rows(storage) else None
+
+
+def claim(storage: Storage, wanted: str | None) -> str:
+    """The mode that the warehouse keeps; one without rows takes `wanted`, else simulated.
+
+    Raises WrongMode where it keeps another one, and where rows lie but no mode.
+    """
+    if wanted and wanted not in MODES:
+        raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
+    if storage.stat(layout.MODE) is None and not _holds_rows(storage):
+        with storage.locked([layout.MODE]):
+            if storage.stat(layout.MODE) is None:
+                storage.put(layout.MODE, (wanted or "simulated").encode())
+    mode = of(storage)
+    if wanted and wanted != mode:
+        raise WrongMode(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
+    return mode
+
+
+def check(storage: Storage, stated: object, key: str) -> None:
+    """Raises WrongMode for a file whose mode is not the warehouse's."""
+    mode = of(storage)
+    if stated != mode:
+        raise WrongMode(f"{key} holds {stated} rows, but this warehouse is {mode}: neither folded in nor served")
+
+
+def _holds_rows(storage: Storage) -> bool:
+    return any(storage.keys(prefix) for prefix in (layout.series_prefix(), layout.history_prefix(), layout.RAW))

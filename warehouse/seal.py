@@ -1,0 +1,49 @@
+"""The checksum inside every kept file: SHA-256 over its bytes, taken with the checksum's own digits as zeros.
+
+A month file carries it in the Parquet footer, a kept body in its head, a JSON document as its last member; so each stays
+a file that any Parquet, zstd or JSON reader opens, travels through copies, and is replaced in one step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from warehouse.errors import DamagedFile, StorageError
+
+SCHEMA_VERSION = 2
+"""Of the layout and of every file that this release writes. 1: files without a checksum, before `emds upgrade`."""
+
+DIGITS = 64
+BLANK = "0" * DIGITS
+"""Stands where the checksum will."""
+
+
+def stamped(body: bytes, at: int) -> bytes:
+    """The bytes with their checksum in place of the blank at an offset."""
+    return body[:at] + _digest(body, at) + body[at + DIGITS :]
+
+
+def check(body: bytes, at: int, key: str) -> None:
+    """Raises DamagedFile where the checksum at an offset is not that of the bytes."""
+    if body[at : at + DIGITS] != _digest(body, at):
+        raise DamagedFile(key, "its bytes are not those that were written")
+
+
+def check_version(stated: object, key: str) -> None:
+    """Raises StorageError for a file of another release, with the way out; nothing is wrong with the file."""
+    if not isinstance(stated, int):
+        raise DamagedFile(key, "does not say its schema's version")
+    if stated > SCHEMA_VERSION:
+        raise StorageError(
+            f"{key} was written by a newer release (schema {stated}, this one knows {SCHEMA_VERSION}): use that release"
+        )
+    if stated < SCHEMA_VERSION:
+        raise StorageError(f"{key} was written by an older release (schema {stated}): run `emds upgrade`")
+
+
+def _digest(body: bytes, at: int) -> bytes:
+    rest = memoryview(body)
+    digest = hashlib.sha256(rest[:at])
+    digest.update(BLANK.encode())
+    digest.update(rest[at + DIGITS :])
+    return digest.hexdigest().encode()
