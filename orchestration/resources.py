@@ -13,7 +13,7 @@ from assets.sources import sources
 from orchestration.settings import PipelineSettings
 from warehouse import catalogue, clock, modes, release
 from warehouse.clock import MarketDay
-from warehouse.errors import NotPublished
+from warehouse.errors import NotPublished, StorageError
 from warehouse.market import Feed, Request
 from warehouse.storage import Folder
 

@@ -168,7 +168,7 @@ def test_every_brief_equals_its_recomputation(home, server):
     brief = artefact.load(storage, "brief/FR.json")
     metric = next(iter(brief["context"]))
     brief["context"][metric]["p90"] += 0.01
-    storage.put(layout.published("brief/FR.json"), orjson.dumps(brief))
+    artefact.replace(storage, layout.brief("FR"), orjson.dumps(brief))
     done = recompute(server, "FR", "GB")
     assert done.returncode == 1
     assert f"{metric} context.p90: published" in done.stdout
