@@ -56,9 +56,11 @@ class Service:
         """The newest catalogue. Raises NoCatalogue."""
         return current(self.documents)
 
-    def guarded(self, price: str, make: Callable[[Grant], tuple[Response, int]]) -> Response:
+    def guarded(
+        self, price: str, make: Callable[[Grant], tuple[Response, int]], answer_format: str = "json"
+    ) -> Response:
         """The answer of `make` if the gate lets the request at hand in; `price` "" is a free path."""
-        return guard(self.gate, request, price, make, self._refuse)
+        return guard(self.gate, request, price, make, self._refuse, answer_format)
 
     def _refuse(self, refusal: Refusal) -> Response:
         return problem_responses.refused(self.settings.base_url, refusal)

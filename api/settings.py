@@ -6,12 +6,12 @@ Names, defaults and meanings of all variables are in `warehouse.settings`; the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from api.ethereum_address import is_address
 from warehouse import clock, settings
@@ -40,6 +40,23 @@ class Facilitator:
 
 
 @dataclass(frozen=True, slots=True)
+class MailServer:
+    """An SMTP server, and the sender of what goes out by it."""
+
+    host: str
+    port: int
+    sender: str
+    tls: bool = False
+    """TLS from the first byte (`smtps`); otherwise STARTTLS, which only loopback may lack."""
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @property
+    def loopback(self) -> bool:
+        return is_loopback(f"smtp://{self.host}")
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that `create_app` needs to know; `Settings()` are the defaults of a machine of one's own."""
 
@@ -59,6 +76,10 @@ class Settings:
     sample_calls_per_day: int = 500
     signups_per_hour: int = 5
     """For one client address each; 0 is unlimited."""
+    key_calls_per_second: int = 20
+    """EMDS_KEY_CALLS_PER_SECOND: for one key; 0 is unlimited."""
+    mail: MailServer | None = None
+    """EMDS_MAIL: where confirmations of new keys are sent; None: keys open at once."""
     trusted_proxies: tuple[Network, ...] = ()
     """EMDS_TRUSTED_PROXIES: whose X-Forwarded-For is believed."""
     allowed_origins: tuple[str, ...] = ()
@@ -83,6 +104,8 @@ class Settings:
             free_calls_per_minute=reader.count("EMDS_FREE_CALLS_PER_MINUTE"),
             sample_calls_per_day=reader.count("EMDS_SAMPLE_CALLS_PER_DAY"),
             signups_per_hour=reader.count("EMDS_SIGNUPS_PER_HOUR"),
+            key_calls_per_second=reader.count("EMDS_KEY_CALLS_PER_SECOND"),
+            mail=_mail_server(reader),
             trusted_proxies=_networks(reader),
             allowed_origins=tuple(reader.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
             contact=reader.text("EMDS_CONTACT"),
@@ -92,6 +115,10 @@ class Settings:
         if reader.faults:
             raise SettingsError("; ".join(reader.faults))
         return read
+
+    def lacks_node(self, facilitators: Sequence[Facilitator]) -> bool:
+        """Whether real money would be taken with no node to ask about its fate: a far facilitator, no EMDS_RPC_URL."""
+        return not self.rpc_url and not all(each.loopback for each in facilitators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +235,25 @@ def _facilitators(reader: _Reader) -> tuple[Facilitator, ...]:
                 "EMDS_FACILITATOR_AUTH takes none, bearer:TOKEN or cdp:KEY_ID:SECRET for each facilitator, in order"
             )
     return tuple(facilitators)
+
+
+def _mail_server(reader: _Reader) -> MailServer | None:
+    """EMDS_MAIL: smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://."""
+    given = reader.text("EMDS_MAIL")
+    if not given:
+        return None
+    try:
+        parts = urlsplit(given)
+        sender = dict(parse_qsl(parts.query)).get("from", "")
+        port = parts.port or (465 if parts.scheme == "smtps" else 587)
+        good = parts.scheme in ("smtp", "smtps") and parts.hostname and "@" in sender and not parts.path.strip("/")
+    except ValueError:
+        good = False
+    if not good:
+        reader.faults.append("EMDS_MAIL is not smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://")
+        return None
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return MailServer(str(parts.hostname), port, sender, parts.scheme == "smtps", user, password)
 
 
 def _networks(reader: _Reader) -> tuple[Network, ...]:

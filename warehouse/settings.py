@@ -62,10 +62,19 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "EMDS_FACILITATOR_AUTH", "", "x402: per facilitator `none`, `bearer:TOKEN` or `cdp:KEY_ID:SECRET`", secret=True
     ),
-    Setting("EMDS_RPC_URL", "", "x402: a Base node that settles unknown outcomes", secret=True),
+    Setting(
+        "EMDS_RPC_URL", "", "x402: a Base node that decides unknown outcomes; required for real money", secret=True
+    ),
     Setting("EMDS_FREE_CALLS_PER_MINUTE", "120", "free and sample calls for one client address; 0 = unlimited"),
     Setting("EMDS_SAMPLE_CALLS_PER_DAY", "500", "sample calls for one client address; 0 = unlimited"),
     Setting("EMDS_SIGNUPS_PER_HOUR", "5", "new keys for one client address; 0 = unlimited"),
+    Setting("EMDS_KEY_CALLS_PER_SECOND", "20", "calls with one key; 0 = unlimited"),
+    Setting(
+        "EMDS_MAIL",
+        "",
+        "confirms new keys by mail: `smtp://user:password@host:587?from=keys@example.org`, or `smtps://`",
+        secret=True,
+    ),
     Setting("EMDS_TRUSTED_PROXIES", "", "networks whose `X-Forwarded-For` counts: `10.0.0.0/8`"),
     Setting("EMDS_ALLOWED_ORIGINS", "", "Origins that may call `/mcp` besides the service's own and loopback"),
     Setting("EMDS_CONTACT", "", "an address for the User-Agent towards publishers and for security.txt"),

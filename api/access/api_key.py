@@ -1,46 +1,54 @@
-"""The door for holders of a free key: 500 answers a UTC day, counted before the work and given back where it failed."""
+"""Access by a free key: 500 answers a UTC day, counted before the work and given back where it failed."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
-import re
 
-from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX, Accounts, Reserved, digest_of
-from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.engine import AccountsUnavailable
+from api.access.accounts.key_format import KEY_PREFIX, digest_of, is_well_formed
+from api.access.accounts.store import Accounts, Reserved
+from api.access.rate_limits import RateLimits
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from warehouse.clock import DAY
 
 _LOG = logging.getLogger("emds.keys")
-_KEY = re.compile(re.escape(KEY_PREFIX) + "[0-9A-Za-z]{43}")
-_POLICY = ("RateLimit-Policy", f'"day";q={CALLS_PER_DAY};w={DAY}')
-"""Syntax of draft-ietf-httpapi-ratelimit-headers-11."""
+_NO_STORE = ("Cache-Control", "no-store")
 
 
 def shown(call: Call) -> str | None:
-    """The key that a call shows, None where it shows none. Any Authorization but a bearer's shows a wrong one."""
+    """The key that a call carries, None for none. Credentials of another kind are a key that opens nothing."""
     if call.api_key:
         return call.api_key
     if not call.authorization:
         return None
-    scheme, _, key = call.authorization.partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else ""
+    scheme, _, credentials = call.authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    return _user_name(credentials) if scheme.lower() == "basic" else ""
 
 
 def digest(key: str) -> bytes | None:
     """What the database knows a key by; None for what cannot be a key, without asking it."""
-    return digest_of(key) if _KEY.fullmatch(key) else None
+    return digest_of(key) if is_well_formed(key) else None
 
 
-def admit(key: str, accounts: Accounts, now: int) -> Grant | Refusal:
-    """A pass that holds one call of the key's day, or 401 (unknown, revoked) or 429 (used up)."""
+def admit(key: str, accounts: Accounts, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal:
+    """A grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up)."""
     known = digest(key)
-    reserved = accounts.reserve(known, now) if known else None
+    if known is None:
+        return invalid(key)
+    if limits.take("key", known.hex(), per_second, 1, now):
+        return _too_fast(per_second)
+    reserved = accounts.reserve(known, now)
     if reserved is None:
-        return used_up(now) if known and accounts.usage(known, now) else invalid()
+        usage = accounts.usage(known, now)
+        return used_up(usage.limit, now) if usage else invalid(key, accounts.is_unconfirmed(known))
 
     def settle(made: Answer) -> Receipt:
         used = reserved.used if 200 <= made.status < 300 else _given_back(accounts, reserved)
-        return Receipt(rate_limit(used, now))
+        return Receipt(rate_limit(used, reserved.limit, now))
 
     def release() -> None:
         _given_back(accounts, reserved)
@@ -48,10 +56,10 @@ def admit(key: str, accounts: Accounts, now: int) -> Grant | Refusal:
     return Grant("key", settle, release)
 
 
-def rate_limit(used: int, now: int) -> Headers:
-    """How much of the day is left."""
-    left = max(0, CALLS_PER_DAY - used)
-    return (_POLICY, ("RateLimit", f'"day";r={left};t={resets_at(now) - now}'))
+def rate_limit(used: int, limit: int, now: int) -> Headers:
+    """How much of the day is left, in the syntax of draft-ietf-httpapi-ratelimit-headers-11."""
+    policy = ("RateLimit-Policy", f'"day";q={limit};w={DAY}')
+    return (policy, ("RateLimit", f'"day";r={max(0, limit - used)};t={resets_at(now) - now}'))
 
 
 def resets_at(now: int) -> int:
@@ -59,28 +67,55 @@ def resets_at(now: int) -> int:
     return (now // DAY + 1) * DAY
 
 
-def invalid() -> Refusal:
-    """401: no such key, or revoked."""
-    headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), ("Cache-Control", "no-store"))
+def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
+    """401: no such key, revoked, mistyped, or not confirmed yet."""
+    headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), _NO_STORE)
     detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs none."
+    if unconfirmed:
+        detail = "This API key opens once the link in its mail was opened. sample=true needs no key."
+    elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
+        detail = "This API key is mistyped or cut: its length or checksum is wrong. sample=true needs no key."
     return Refusal(401, "invalid-key", "Invalid API key", detail, headers)
 
 
-def used_up(now: int) -> Refusal:
+def used_up(limit: int, now: int) -> Refusal:
     """429: the day's calls are used up."""
     wait = resets_at(now) - now
-    headers = (*rate_limit(CALLS_PER_DAY, now), ("Retry-After", str(wait)), ("Cache-Control", "no-store"))
-    detail = f"The {CALLS_PER_DAY} calls of this key's UTC day are used up; the next day begins in {wait} s."
+    headers = (*rate_limit(limit, limit, now), ("Retry-After", str(wait)), _NO_STORE)
+    detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
     return Refusal(429, "quota-exceeded", "Quota exceeded", detail, headers, (("retry_after", wait),))
 
 
 def unavailable() -> Refusal:
     """503: nothing can be counted or charged at the moment."""
-    headers = (("Retry-After", "5"), ("Cache-Control", "no-store"))
-    detail = "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; sample=true works."
-    return Refusal(
-        503, "accounts-unavailable", "Accounts unavailable", detail, headers, (("charged", False), ("retry_after", 5))
+    detail = (
+        "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
+        "sample=true works."
     )
+    members = (("charged", False), ("retry_after", 5))
+    headers = (("Retry-After", "5"), _NO_STORE)
+    return Refusal(503, "accounts-unavailable", "Accounts unavailable", detail, headers, members)
+
+
+def _too_fast(per_second: int) -> Refusal:
+    """429: more calls within one second than a key may make."""
+    headers = (
+        ("RateLimit-Policy", f'"second";q={per_second};w=1'),
+        ("RateLimit", '"second";r=0;t=1'),
+        ("Retry-After", "1"),
+        _NO_STORE,
+    )
+    detail = f"At most {per_second} calls a second with one key. This call was not counted."
+    return Refusal(429, "too-many-calls", "Too many calls", detail, headers, (("retry_after", 1),))
+
+
+def _user_name(credentials: str) -> str:
+    """The user name of HTTP Basic, where spreadsheets and `https://KEY@host/` put a key; the password is ignored."""
+    try:
+        pair = base64.b64decode(credentials.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+    return pair.partition(":")[0]
 
 
 def _given_back(accounts: Accounts, reserved: Reserved) -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from api.settings import Network
 
+_WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?")
+"""`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write them (RFC 7239 section 6)."""
+
 
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
-    """The nearest address that is no trusted proxy, read from the right: what lies left of it anyone can have written.
+    """The nearest address that is no trusted proxy, read from the right: anyone can have written what lies left of it.
 
     `peer` is the socket's other end, empty on a Unix socket, which only a local proxy can reach.
     """
@@ -18,10 +22,16 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
     for hop in reversed(forwarded_for.split(",")):
         if not trusted or not _is_trusted(address, trusted):
             break
-        if not _is_address(hop.strip()):
+        name = _without_port(hop.strip())
+        if not _is_address(name):
             break
-        address = hop.strip()
+        address = name
     return address
+
+
+def comes_by_unknown_proxy(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> bool:
+    """Whether a call names a client that is not believed: behind a proxy that is not listed, all clients look alike."""
+    return bool(forwarded_for) and not (trusted and _is_trusted(peer, trusted))
 
 
 @lru_cache(maxsize=4096)
@@ -33,6 +43,11 @@ def client_unit(address: str) -> str:
     if isinstance(ip, IPv6Address):
         return str(ip.ipv4_mapped or IPv6Address(int(ip) >> 64 << 64))
     return str(ip)
+
+
+def _without_port(hop: str) -> str:
+    match = _WITH_PORT.fullmatch(hop)
+    return (match["v6"] or match["v4"]) if match else hop
 
 
 def _is_address(text: str) -> bool:

@@ -1,6 +1,6 @@
 """What a call costs: the one price table, from which offers, `/catalog`, OpenAPI and both `.well-known` documents come.
 
-Not here: how a payment is asked for and taken (`api.access.x402.resource_server`), what a key's calls cost (nothing, up to its quota).
+How a payment is asked for and taken: `api.access.x402.resource_server`. A key's calls cost nothing up to its quota.
 """
 
 from __future__ import annotations

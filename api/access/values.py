@@ -1,11 +1,11 @@
-"""What passes between an endpoint, the gate and its doors: a call, a pass, an answer, a receipt, a refusal. Values only.
+"""What passes between an endpoint and the gate: a call, a grant, an answer, a receipt, a refusal. Values only.
 
 The life of a call, whoever makes it (a REST endpoint or an MCP tool):
 
     entry = gate.admit(call)            # after paths and parameters were found good: an error costs nothing
     if isinstance(entry, Refusal): ...  # 401, 402, 429 ...: give it out
     if isinstance(entry, Answer): ...   # an answer that was paid for and lost on its way: give it out again
-    made = ...                          # else it is a Pass: do the work that `entry.method` calls for, whole, in memory
+    made = ...                          # else it is a Grant: do the work that `entry.method` calls for, in memory
     receipt = entry.settle(made)        # counts or charges; a Refusal here means that the answer must not go out
     ...                                 # add receipt.headers and send. Where the work raises: entry.release()
 """
@@ -21,7 +21,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question, and what its asker showed at the gate."""
+    """One call, and the credentials that came with it."""
 
     path: str
     """`/v1/latest/GB`, or `/mcp`: what an offer to pay names."""
@@ -34,7 +34,7 @@ class Call:
     authorization: str = ""
     """The Authorization header, whole."""
     api_key: str = ""
-    """A key by other ways: MCP's tool argument `api_key`. Goes before the header."""
+    """A key by other ways: X-API-Key, or MCP's tool argument `api_key`. Goes before Authorization."""
     payment: str = ""
     """PAYMENT-SIGNATURE or X-PAYMENT, still in base64; MCP's `_meta["x402/payment"]` in the same form."""
     fingerprint: str = ""
@@ -43,11 +43,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer whole, before it is sent."""
+    """A whole answer, before it is sent."""
 
     status: int
     rows: int
-    """How many rows, metrics or features it holds, 0 too for HEAD and 304: nobody pays for nothing."""
+    """Rows, metrics or features to be paid for: 0 also for HEAD, 304 and figures that are overdue."""
     body: bytes = b""
     headers: Headers = ()
 
@@ -61,7 +61,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer that the caller gets instead: a problem of this service, or for 402 the offer (`body`, JSON)."""
+    """What the caller gets instead of an answer: a problem, or for 402 the offer (`body`, JSON)."""
 
     status: int
     kind: str
@@ -76,7 +76,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Let in. `settle` or `release` is called exactly once, within the same thread of work."""
+    """Permission to answer. `settle` or `release` is called exactly once, in the same thread."""
 
     method: Literal["free", "sample", "key", "payment"]
     settle: Callable[[Answer], Receipt | Refusal]

@@ -27,8 +27,10 @@ def document(documents: DocumentCache, name: str) -> Document:
 
 
 def sample_latest(stated: dict[str, Any]) -> dict[str, Any]:
-    """Latest values are short: a sample holds them all."""
-    return {**stated, "sample": True}
+    """The price alone, the zone's attribution and licence with it."""
+    metrics = {metric: value for metric, value in stated["metrics"].items() if metric == Metric.PRICE}
+    left = {name: member for name, member in stated.items() if not name.startswith("generation_mix")}
+    return {**left, "metrics": metrics, "sample": True}
 
 
 def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
@@ -57,13 +59,11 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def sample_snapshot(metric: str, stated: dict[str, Any]) -> dict[str, Any]:
-    """One metric of every zone; the mix is generation's."""
-    zones = {
-        zone: {name: part for name, part in member.items() if name != "generation_mix" or metric == Metric.GENERATION}
-        | {"metrics": {m: value for m, value in member["metrics"].items() if m == metric}}
-        for zone, member in stated["zones"].items()
-    }
+def sample_snapshot(stated: dict[str, Any]) -> dict[str, Any]:
+    """The price of every zone that has one."""
+    zones = {zone: sample_latest(member) for zone, member in stated["zones"].items()}
+    for member in zones.values():
+        del member["sample"]
     return {**stated, "sample": True, "zones": zones}
 
 

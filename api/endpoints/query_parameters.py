@@ -71,3 +71,4 @@ WINDOW_METRIC = choice(
 STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")
+CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str)

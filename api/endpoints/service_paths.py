@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.query_parameters import CONFIRMATION
 
 SERVICE_PATHS: tuple[Endpoint, ...] = (
     Endpoint(
         "sign-up",
         "/v1/keys/signup",
         "Sign up for a free key",
-        "A key for 500 answers of the paid paths a UTC day, shown once. At most three live keys an address.",
+        "A key for 500 answers of the paid paths a UTC day, shown once. At most three live keys an address. Where the "
+        "owner asks for it, `confirmed` is false and the key works once the link in the mail was opened.",
         "Keys",
         "Key",
         method="POST",
         body="SignUp",
-        statuses=(400, 409, 413, 415, 422),
+        statuses=(400, 409, 413, 415),
         code=201,
+    ),
+    Endpoint(
+        "confirm",
+        "/v1/keys/confirm",
+        "Confirm a key",
+        "Where the link of the confirmation mail leads: from then on the key works.",
+        "Keys",
+        "Confirmed",
+        {"token": CONFIRMATION},
+        statuses=(400, 404, 409),
+    ),
+    Endpoint(
+        "rotate",
+        "/v1/keys/rotate",
+        "Rotate a key",
+        "A new key in place of the one that is shown, with the same quota and count; the old one works for 24 hours more.",
+        "Keys",
+        "Rotated",
+        method="POST",
+        statuses=(401, 409),
+        code=201,
+        keyed=True,
     ),
     Endpoint(
         "usage",

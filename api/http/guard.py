@@ -4,9 +4,10 @@ An endpoint looks at its path and parameters first (400 and 404 cost nothing), t
 
     return guard(gate, request, "latest", make, refuse)       # "" as price: a free path
 
-where `make(entry)` does the work for `entry.method` ("free", "sample", "key", "payment") and returns the response and how
-many rows, metrics or features it holds (0: nothing was found, nobody pays); it may return a 304. `refuse(refusal)` makes
-a response of a `Refusal`: its `body` as it is where it has one (the 402's JSON), else a problem; either with its headers.
+where `make(entry)` does the work for `entry.method` ("free", "sample", "key", "payment") and returns the response and
+how many rows, metrics or features are to be paid for (0: nothing was found, or it is overdue); it may return a 304.
+`refuse(refusal)` makes a response of a `Refusal`: its `body` as it is where it has one (the 402's JSON), else a
+problem; either with its headers. An endpoint of several formats says which one the answer has.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from urllib.parse import parse_qsl, urlencode
 import brotli
 import zstandard
 from flask import Request, Response
+from werkzeug.datastructures import MultiDict
 
-from api.access.client_address import client_address
+from api.access.client_address import client_address, comes_by_unknown_proxy
 from api.access.gate import Gate
 from api.access.values import Answer, Call, Grant, Refusal
 from api.http.compression import choose
@@ -38,9 +40,23 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 Make = Callable[[Grant], tuple[Response, int]]
 
 
-def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable[[Refusal], Response]) -> Response:
+def guard(
+    gate: Gate,
+    request: Request,
+    price: str,
+    make: Make,
+    refuse: Callable[[Refusal], Response],
+    answer_format: str = "json",
+) -> Response:
     """The response to give out: the answer made by `make` with the gate's headers, a stored one, or a refusal."""
-    entry = gate.admit(call_of(request, price, gate.settings.trusted_proxies))
+    call = call_of(request, price, gate.settings.trusted_proxies, answer_format)
+    if comes_by_unknown_proxy(
+        request.environ.get("REMOTE_ADDR", ""),
+        request.environ.get("HTTP_X_FORWARDED_FOR", ""),
+        gate.settings.trusted_proxies,
+    ):
+        gate.note_unknown_proxy()
+    entry = gate.admit(call)
     if isinstance(entry, Refusal):
         return refuse(entry)
     if isinstance(entry, Answer):
@@ -56,31 +72,56 @@ def guard(gate: Gate, request: Request, price: str, make: Make, refuse: Callable
     if isinstance(outcome, Refusal):
         return refuse(outcome)
     if entry.method == "payment":
-        response.headers.remove("Cache-Control")  # the receipt brings its own
+        response.headers.remove("Cache-Control")  # the gate brings its own
     response.headers.extend(outcome.headers)
     return response
 
 
-def call_of(request: Request, price: str, trusted: Sequence[Network]) -> Call:
-    """What a Flask request shows at the gate. Read from the environ itself: this runs for every call of every path."""
+def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
+    """The credentials of a Flask request. Read from the environ itself: this runs for every call of every path."""
     shown = request.environ.get
     payment = shown("HTTP_PAYMENT_SIGNATURE") or shown("HTTP_X_PAYMENT", "")
+    query = shown("QUERY_STRING", "")
     return Call(
         path=request.path,
         price=price,
         client=client_address(shown("REMOTE_ADDR", ""), shown("HTTP_X_FORWARDED_FOR", ""), trusted),
-        sample="sample" in shown("QUERY_STRING", "") and request.args.get("sample", "").lower() in TRUE,
+        # `%73ample=true` says the same.
+        sample=("sample" in query or "%" in query) and request.args.get("sample", "").lower() in TRUE,
         authorization=shown("HTTP_AUTHORIZATION", ""),
+        api_key=shown("HTTP_X_API_KEY", "").strip(),
         payment=payment,
-        fingerprint=_fingerprint(request) if payment else "",
+        fingerprint=_fingerprint(request, answer_format) if payment else "",
     )
 
 
-def _fingerprint(request: Request) -> str:
-    """Method, path, query in any order, wanted format. Not the encoding: a retry may come by another way."""
-    query = urlencode(sorted(parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)))
-    parts = (request.method, request.path, query, request.headers.get("Accept", ""))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def stated(request: Request) -> MultiDict[str, str]:
+    """The query of a request as its endpoint is to read it.
+
+    Catalogues of x402 probe a path without credentials and with empty parameters, and expect its offer: there an empty
+    parameter is left out. Everywhere else it is a mistake that is told.
+    """
+    if not is_probe(request):
+        return request.args
+    return MultiDict((name, value) for name, value in request.args.items(multi=True) if value)
+
+
+def is_probe(request: Request) -> bool:
+    """Whether a request without credentials has a parameter that is empty."""
+    query: str = request.environ.get("QUERY_STRING", "")
+    return (query.endswith("=") or "=&" in query) and request.method == "GET" and not _has_credentials(request)
+
+
+def _has_credentials(request: Request) -> bool:
+    names = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
+    return any(request.environ.get(name) for name in names)
+
+
+def _fingerprint(request: Request, answer_format: str) -> str:
+    """Method, path, query in any order, and format, however it was asked for. A retry may come by another coding."""
+    pairs = parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)
+    query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
+    return hashlib.sha256("\n".join((request.method, request.path, query, answer_format)).encode()).hexdigest()
 
 
 def given_again(stored: Answer, request: Request) -> Response:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MOST_URL_BYTES = 8000
 MOST_BODY_BYTES = 1_048_576
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID = re.compile(r"(?!.*emds_)[A-Za-z0-9._-]{1,64}", re.IGNORECASE)
+"""A request id that a caller may choose; one that holds a key would be logged."""
 _TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 EXPOSED = (

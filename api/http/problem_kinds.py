@@ -89,6 +89,18 @@ KINDS: dict[str, ProblemKind] = {
             "one.",
         ),
         ProblemKind(
+            "key-rotated",
+            409,
+            "Key rotated",
+            "The key was rotated before and opens for a day more. Only the key that took its place can be rotated.",
+        ),
+        ProblemKind(
+            "unknown-confirmation",
+            404,
+            "Unknown confirmation",
+            "The link of the mail is unknown or older than a day. Sign up again for another one.",
+        ),
+        ProblemKind(
             "payment-in-progress",
             409,
             "Payment in progress",
@@ -113,12 +125,6 @@ KINDS: dict[str, ProblemKind] = {
             415,
             "Unsupported media type",
             "The request's body is not of the type that this path takes.",
-        ),
-        ProblemKind(
-            "idempotency-key-reused",
-            422,
-            "Idempotency-Key reused",
-            "This Idempotency-Key came with another body before.",
         ),
         ProblemKind(
             "too-many-calls",
@@ -172,6 +178,12 @@ KINDS: dict[str, ProblemKind] = {
             "Settlement not known yet",
             "It is not known yet whether this payment was charged. Send the same payment header again: it is never "
             "charged twice.",
+        ),
+        ProblemKind(
+            "mail-unavailable",
+            503,
+            "Mail unavailable",
+            "The mail that confirms a new key could not be sent, and no key was made. Try again later.",
         ),
         ProblemKind(
             "accounts-unavailable",

@@ -99,7 +99,8 @@ def _passed(service: Service, question: ToolQuery, tool: str, given: Mapping[str
     finally:
         if not ended:
             entry.release()
-    settled = entry.settle(results.kept(made, answer.rows) if entry.method == "payment" else Answer(200, answer.rows))
+    due = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
+    settled = entry.settle(results.kept(made, due) if entry.method == "payment" else Answer(200, due))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
     if entry.method == "sample" and question.price and service.gate.x402.open:
@@ -178,7 +179,7 @@ def _get_latest(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone = given["zone"]
     document = published.document(service.documents, layout.latest(zone))
     work = partial(_published, document, "sample", published.sample_latest, text.latest)
-    return ToolQuery("latest", f"/v1/latest/{zone}", work, "all latest values")
+    return ToolQuery("latest", f"/v1/latest/{zone}", work, "the price")
 
 
 def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> ToolQuery:
@@ -190,7 +191,7 @@ def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> ToolQuery:
 
 def _get_map_snapshot(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
     document = published.document(service.documents, layout.SNAPSHOT)
-    work = partial(_published, document, "sample-price", partial(published.sample_snapshot, "price"), text.snapshot)
+    work = partial(_published, document, "sample", published.sample_snapshot, text.snapshot)
     return ToolQuery("snapshot", "/v1/map/snapshot", work, "the price of each zone")
 
 

@@ -236,7 +236,8 @@ def _caller(environ: dict[str, Any], settings: Settings) -> Caller:
     client = client_address(
         request.remote_addr or "", environ.get("HTTP_X_FORWARDED_FOR", ""), settings.trusted_proxies
     )
-    return Caller(client, environ.get("HTTP_AUTHORIZATION", ""))
+    key = environ.get("HTTP_X_API_KEY", "").strip()
+    return Caller(client, f"Bearer {key}" if key else environ.get("HTTP_AUTHORIZATION", ""))
 
 
 def _header(environ: dict[str, Any], name: str) -> str | None:

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 
 from api.access import api_key
-from api.access.accounts.store import CALLS_PER_DAY, KEY_PREFIX
+from api.access.accounts.key_format import spell
+from api.access.accounts.store import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import published
 from api.documents.catalogue import SERIES, Catalogue, zone_list
@@ -67,7 +68,7 @@ def _documents(service: Service) -> dict[str, Any]:
             examples[name] = _SAMPLES[name](document.json)
     snapshot = service.documents.get(layout.SNAPSHOT)
     if snapshot is not None:
-        whole = published.sample_snapshot("price", snapshot.json)
+        whole = published.sample_snapshot(snapshot.json)
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
     return examples
 
@@ -97,11 +98,13 @@ def _of_keys(service: Service) -> dict[str, Any]:
     quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)}
     return {
         "sign-up": {
-            "api_key": KEY_PREFIX + "0" * 43,
+            "api_key": spell(bytes(32)),
             "email": "someone@example.org",
             "quota": quota,
             "docs": f"{service.settings.base_url}/docs",
         },
+        "confirm": {"confirmed": True, "email": "someone@example.org", "docs": f"{service.settings.base_url}/docs"},
+        "rotate": {"api_key": spell(bytes(32)), "previous_valid_until": now + DAY},
         "usage": {"quota": {**quota, "used": 0, "remaining": CALLS_PER_DAY}, "created": now},
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from api.access.accounts.key_format import KEY_PATTERN
 from warehouse.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market import Fuel, Metric
 from warehouse.zones import ZONES
@@ -62,6 +63,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 _MIX = record({"unit": TEXT, "ts": INSTANT, "fuels": keyed(NUMBER, {"enum": list(Fuel)})})
+_KEY = {"type": "string", "pattern": KEY_PATTERN}
 _QUOTA = {"limit": WHOLE, "window": {"const": "day"}, "resets_at": INSTANT}
 _FEATURES = record(
     {
@@ -390,12 +392,16 @@ SCHEMAS: dict[str, Schema] = {
     "SignUp": record({"email": {"type": "string", "format": "email", "maxLength": 254}}),
     "Key": record(
         {
-            "api_key": {"type": "string", "pattern": "^emds_[0-9A-Za-z]{43}$"},
+            "api_key": _KEY,
             "email": TEXT,
             "quota": record(_QUOTA),
             "docs": TEXT,
-        }
+            "confirmed": {"const": False},
+        },
+        "confirmed",
     ),
+    "Confirmed": record({"confirmed": {"const": True}, "email": TEXT, "docs": TEXT}),
+    "Rotated": record({"api_key": _KEY, "previous_valid_until": INSTANT}),
     "Usage": record({"quota": record({**_QUOTA, "used": WHOLE, "remaining": WHOLE}), "created": INSTANT}),
     "Alive": record({"status": {"const": "ok"}}),
     "Ready": record({"status": {"const": "ready"}, "catalogue": INSTANT}),

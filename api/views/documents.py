@@ -12,6 +12,7 @@ from api.access.values import Grant
 from api.documents import published
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
+from api.http.guard import stated
 from api.http.problems import ParameterFault
 from api.service import Service
 from warehouse import clock, layout
@@ -29,27 +30,25 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
         return _zone_view(service, "brief", layout.brief(zone), published.sample_brief)
 
     def snapshot() -> Response:
-        query = parameters.values(ENDPOINTS["snapshot"].parameters, request.args)
+        query = parameters.values(ENDPOINTS["snapshot"].parameters, stated(request))
         if query["metric"] and not query["sample"]:
             raise parameters.invalid([ParameterFault("metric", "conflict", "only with sample=true")])
-        metric = query["metric"] or "price"
-        return service.guarded(
-            "snapshot",
-            partial(_answer, service, layout.SNAPSHOT, f"sample-{metric}", partial(published.sample_snapshot, metric)),
-        )
+        if query["metric"] not in (None, "price"):
+            raise parameters.invalid([ParameterFault("metric", "conflict", "a sample keeps the price alone")])
+        answer = partial(_answer, service, layout.SNAPSHOT, published.sample_snapshot)
+        return service.guarded("snapshot", answer)
 
     return {"latest": latest, "brief": brief, "snapshot": snapshot}
 
 
 def _zone_view(service: Service, price: str, name: str, sample: Callable[[dict[str, Any]], dict[str, Any]]) -> Response:
-    parameters.values(ENDPOINTS[price].parameters, request.args)
-    return service.guarded(price, partial(_answer, service, name, "sample", sample))
+    parameters.values(ENDPOINTS[price].parameters, stated(request))
+    return service.guarded(price, partial(_answer, service, name, sample))
 
 
 def _answer(
     service: Service,
     name: str,
-    key: str,
     sample: Callable[[dict[str, Any]], dict[str, Any]],
     entry: Grant,
 ) -> tuple[Response, int]:
@@ -57,6 +56,6 @@ def _answer(
     stale = clock.now() > document.derive("stale_after", published.stale_after)
     headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
     response = responses.document(
-        request, published.sampled(document, key, sample) if entry.method == "sample" else document, _JSON, headers
+        request, published.sampled(document, "sample", sample) if entry.method == "sample" else document, _JSON, headers
     )
-    return response, 0 if response.status_code == 304 else 1
+    return response, 0 if stale or response.status_code == 304 else 1  # nobody pays for overdue figures

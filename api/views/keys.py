@@ -1,43 +1,57 @@
-"""The endpoints of a key's life: sign up, look at its day, end it. What a key opens is in `api.access.api_key`."""
+"""The endpoints of a key's life: sign up, confirm, look at its day, rotate, end it.
+
+What a key opens: `api.access.api_key`.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import partial
+from typing import Any
 
 import orjson
 from flask import Blueprint, Request, Response, request
 
 from api.access import api_key
-from api.access.accounts.store import CALLS_PER_DAY, SignUp, TokenReused, TooManyKeys, TooManySignUps, Usage
-from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.email_address import is_address
+from api.access.accounts.engine import AccountsUnavailable
+from api.access.accounts.sign_ups import SignUp, TooManyKeys, TooManySignUps
+from api.access.accounts.store import CALLS_PER_DAY, OVERLAP_S, Usage
 from api.access.client_address import client_address, client_unit
+from api.access.confirmation_mail import MailUnavailable, send
 from api.access.gate import Gate
 from api.access.values import Call
-from api.endpoints.query_parameters import SAMPLE
+from api.endpoints.query_parameters import CONFIRMATION, SAMPLE
 from api.http import parameters, problem_responses, request_body
 from api.http.guard import guard
 from api.http.problems import ParameterFault, Problem
 
 _MOST_BYTES = 4096
-_LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
-_LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)")
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
 def blueprint(gate: Gate) -> Blueprint:
-    """`POST /v1/keys/signup`, `GET /v1/usage`, `DELETE /v1/keys/current`."""
+    """`/v1/keys/signup`, `/v1/keys/confirm`, `/v1/keys/rotate`, `/v1/keys/current`, `/v1/usage`."""
     routes = Blueprint("keys", __name__)
     refuse = partial(problem_responses.refused, gate.settings.base_url)
 
     @routes.before_request
     def known() -> None:
-        parameters.values({"sample": SAMPLE}, request.args)
+        own = {"token": CONFIRMATION} if request.path == "/v1/keys/confirm" else {}
+        parameters.values({"sample": SAMPLE, **own}, request.args)
 
     @routes.post("/v1/keys/signup")
     def sign_up() -> Response:
         return _signed_up(gate, request)
+
+    @routes.get("/v1/keys/confirm")
+    def confirm() -> Response:
+        return guard(gate, request, "", lambda _entry: (_confirmed(gate, request), 1), refuse)
+
+    @routes.post("/v1/keys/rotate")
+    def rotate() -> Response:
+        return guard(gate, request, "", lambda _entry: (_rotated(gate, request), 1), refuse)
 
     @routes.get("/v1/usage")
     def usage() -> Response:
@@ -54,74 +68,128 @@ def blueprint(gate: Gate) -> Blueprint:
     return routes
 
 
-def _signed_up(gate: Gate, asked: Request) -> Response:
-    email, token = _email(asked), _token(asked)
-    now = gate.now
-    peer = client_address(
-        asked.remote_addr or "", asked.headers.get("X-Forwarded-For", ""), gate.settings.trusted_proxies
-    )
+def _signed_up(gate: Gate, call: Request) -> Response:
+    settings, now = gate.settings, gate.now
+    sign_up = SignUp(_email(call), client_unit(_client(gate, call)), _idempotency_key(call))
     try:
-        key = gate.accounts.sign_up(SignUp(email, client_unit(peer), token), gate.settings.signups_per_hour, now)
+        if settings.mail is None:
+            key, confirmed = gate.accounts.sign_up(sign_up, settings.signups_per_hour, now), True
+        else:
+            key, confirmed = _unconfirmed(gate, sign_up), False
     except TooManySignUps as full:
         raise Problem(
             "too-many-sign-ups",
-            f"At most {gate.settings.signups_per_hour} sign-ups an hour from one address.",
+            f"At most {settings.signups_per_hour} sign-ups an hour from one address.",
             members={"retry_after": full.wait},
             headers=[("Retry-After", str(full.wait))],
         ) from None
     except TooManyKeys as full:
         raise Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.") from None
-    except TokenReused as reused:
-        raise Problem("idempotency-key-reused", str(reused)) from None
-    body = {
+    body: dict[str, Any] = {
         "api_key": key,
-        "email": email,
+        "email": sign_up.email,
         "quota": {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)},
-        "docs": gate.settings.base_url + "/docs",
+        "docs": settings.base_url + "/docs",
     }
-    return Response(orjson.dumps(body), 201, _NO_STORE, content_type="application/json")
+    return _json(body if confirmed else {**body, "confirmed": False}, 201)
 
 
-def _usage(gate: Gate, asked: Request) -> Response:
+def _unconfirmed(gate: Gate, sign_up: SignUp) -> str:
+    """A key that opens once its mail's link was opened. Raises Problem 503 where the mail could not be sent."""
+    settings = gate.settings
+    assert settings.mail is not None
+    new = gate.accounts.sign_up_unconfirmed(sign_up, settings.signups_per_hour, gate.now)
+    if new.confirmation:
+        try:
+            send(settings.mail, settings.base_url, sign_up.email, new.confirmation)
+        except MailUnavailable:
+            gate.accounts.withdraw(new.key)
+            raise Problem(
+                "mail-unavailable",
+                "The confirmation could not be sent; no key was made.",
+                members={"retry_after": 60},
+                headers=[("Retry-After", "60")],
+            ) from None
+    return new.key
+
+
+def _confirmed(gate: Gate, call: Request) -> Response:
+    token = parameters.values({"sample": SAMPLE, "token": CONFIRMATION}, call.args)["token"]
+    if token is None:
+        fault = ParameterFault("token", "missing", "the token of the mail's link")
+        raise Problem("invalid-parameters", "token is missing.", [fault])
+    if call.method == "HEAD":  # a mail scanner's look must not confirm
+        return Response(status=200, headers=_NO_STORE)
+    try:
+        email = gate.accounts.confirm(token, gate.now)
+    except TooManyKeys as full:
+        raise Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.") from None
+    if email is None:
+        raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
+    return _json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"})
+
+
+def _usage(gate: Gate, call: Request) -> Response:
     now = gate.now
-    mine = _mine(gate, asked, now)
+    _, usage = _own(gate, call, now)
     quota = {
-        "limit": CALLS_PER_DAY,
+        "limit": usage.limit,
         "window": "day",
-        "used": mine.used,
-        "remaining": CALLS_PER_DAY - mine.used,
+        "used": usage.used,
+        "remaining": max(0, usage.limit - usage.used),
         "resets_at": api_key.resets_at(now),
     }
-    headers = _NO_STORE | dict(api_key.rate_limit(mine.used, now))
-    return Response(
-        orjson.dumps({"quota": quota, "created": mine.created}), 200, headers, content_type="application/json"
-    )
+    response = _json({"quota": quota, "created": usage.created})
+    response.headers.extend(api_key.rate_limit(usage.used, usage.limit, now))
+    return response
 
 
-def _revoked(gate: Gate, asked: Request) -> Response:
-    gate.accounts.revoke(_mine(gate, asked, gate.now).key, gate.now)
+def _rotated(gate: Gate, call: Request) -> Response:
+    now = gate.now
+    _, usage = _own(gate, call, now)
+    if not usage.current:
+        raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
+    key = gate.accounts.rotate(usage.key, now)
+    return _json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201)
+
+
+def _revoked(gate: Gate, call: Request) -> Response:
+    digest, usage = _own(gate, call, gate.now)
+    if usage.current:
+        gate.accounts.revoke(usage.key, gate.now)
+    else:
+        gate.accounts.forget_previous(digest)
     return Response(status=204, headers=_NO_STORE)
 
 
-def _mine(gate: Gate, asked: Request, now: int) -> Usage:
-    """The live key that the request shows, and its day. Raises Problem 401."""
-    key = api_key.shown(Call(asked.path, "", "", authorization=asked.headers.get("Authorization", "")))
-    known = api_key.digest(key) if key else None
-    found = gate.accounts.usage(known, now) if known else None
-    if found is None:
-        refusal = api_key.invalid()
+def _own(gate: Gate, call: Request, now: int) -> tuple[bytes, Usage]:
+    """The digest of the live key that a request shows, and its day. Raises Problem 401."""
+    headers = call.headers
+    credentials = Call(
+        call.path, "", "", authorization=headers.get("Authorization", ""), api_key=headers.get("X-API-Key", "").strip()
+    )
+    key = api_key.shown(credentials) or ""
+    digest = api_key.digest(key)
+    usage = gate.accounts.usage(digest, now) if digest else None
+    if digest is None or usage is None:
+        refusal = api_key.invalid(key, digest is not None and gate.accounts.is_unconfirmed(digest))
         raise Problem(refusal.kind, refusal.detail, headers=refusal.headers)
-    return found
+    return digest, usage
 
 
-def _email(asked: Request) -> str:
-    """The address in the body, in lower case: one person's three keys. Raises Problem 400, 413 or 415."""
-    if asked.mimetype != "application/json":
+def _client(gate: Gate, call: Request) -> str:
+    forwarded = call.headers.get("X-Forwarded-For", "")
+    return client_address(call.remote_addr or "", forwarded, gate.settings.trusted_proxies)
+
+
+def _email(call: Request) -> str:
+    """The address in the body, in lower case. Raises Problem 400, 413 or 415."""
+    if call.mimetype != "application/json":
         raise Problem(
             "unsupported-media-type", 'The body is JSON, {"email": "..."}, with Content-Type: application/json.'
         )
     try:
-        document = orjson.loads(request_body.read(asked, _MOST_BYTES))
+        document = orjson.loads(request_body.read(call, _MOST_BYTES))
     except ValueError:
         raise Problem("invalid-request", 'The body is not JSON; send {"email": "..."}.') from None
     email = document.get("email") if isinstance(document, dict) else None
@@ -131,20 +199,12 @@ def _email(asked: Request) -> str:
     return email.strip().lower()
 
 
-def is_address(text: str) -> bool:
-    """Whether a text has the form of an e-mail address (RFC 5321 lengths; no quoted local parts, no address literals)."""
-    local, _, domain = text.rpartition("@")
-    try:
-        labels = domain.encode("idna").decode("ascii").split(".")
-    except UnicodeError:
-        return False
-    if len(text) > 254 or not _LOCAL.fullmatch(local) or local.startswith(".") or local.endswith(".") or ".." in local:
-        return False
-    return len(labels) > 1 and not labels[-1].isdigit() and all(_LABEL.fullmatch(label) for label in labels)
-
-
-def _token(asked: Request) -> str:
-    token = asked.headers.get("Idempotency-Key", "")
+def _idempotency_key(call: Request) -> str:
+    token = call.headers.get("Idempotency-Key", "")
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
     return token
+
+
+def _json(document: dict[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(document), status, _NO_STORE, content_type="application/json")

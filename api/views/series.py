@@ -14,6 +14,7 @@ from api.access.values import Grant
 from api.documents.catalogue import SERIES, stored_metric
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
+from api.http.guard import is_probe, stated
 from api.http.problems import ParameterFault
 from api.series import formats
 from api.series import query as reads
@@ -74,7 +75,7 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
     """The view of one series path."""
 
     def series(zone: str) -> Response:
-        if "stats" in request.args:
+        if "stats" in stated(request):
             return _statistics(service, name, zone)
         shown = request.environ.get
         request_key = (
@@ -85,8 +86,9 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
             shown("HTTP_ACCEPT_ENCODING", ""),
         )
         find = partial(_understood, service, name, zone)
-        question = service.questions.get(request_key, find) if sum(map(len, request_key)) < _SHORT else find()
-        return service.guarded(name, partial(_answer, service, request_key, question))
+        keeps = sum(map(len, request_key)) < _SHORT and not is_probe(request)
+        question = service.questions.get(request_key, find) if keeps else find()
+        return service.guarded(name, partial(_answer, service, request_key, question), question.format)
 
     return series
 
@@ -94,8 +96,8 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
 def _statistics(service: Service, name: str, zone: str) -> Response:
     """Statistics in place of rows."""
     stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
-    query, _ = query_of(zone, name, request.args, clock.now())
-    limits = parameters.values(ENDPOINTS[name].parameters, request.args)
+    query, _ = query_of(zone, name, stated(request), clock.now())
+    limits = parameters.values(ENDPOINTS[name].parameters, stated(request))
     stored_metric(service.catalogue, zone, query.metric, query.day_ahead)
     return statistics.view(service, name, query, limits["above"], limits["below"])
 
@@ -112,7 +114,7 @@ def _understood(service: Service, name: str, zone: str) -> _Question:
     stored_metric(
         service.catalogue, zone, SERIES[name], day_ahead=False
     )  # a path that leads nowhere comes before its parameters
-    query, wanted = query_of(zone, name, request.args, clock.now())
+    query, wanted = query_of(zone, name, stated(request), clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
     return _question(service, reads.find(service.reader, service.catalogue, query), format_)
 

@@ -11,6 +11,7 @@ from flask import Response, request
 from api.access.values import Grant
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
+from api.http.guard import stated
 from api.series import horizon
 from api.series.horizon import WindowQuestion
 from api.service import Service
@@ -24,7 +25,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     """The view of this file's path, by operationId."""
 
     def windows(zone: str) -> Response:
-        values = parameters.values(ENDPOINTS["windows"].parameters, request.args)
+        values = parameters.values(ENDPOINTS["windows"].parameters, stated(request))
         question = WindowQuestion(zone, Metric(values["metric"]), values["hours"], values["within"], values["kind"])
         horizon.check(service.catalogue, question)
         return service.guarded("windows", partial(_answer, service, question))

@@ -23,6 +23,7 @@ from api import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from assets.documents.publish import publish
+from tests.stand_ins.trade import Trade, open_trade
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import HOUR, instant
 from warehouse.market import Feed, Metric, Publication, Source
@@ -152,6 +153,7 @@ class Rig:
             "free_calls_per_minute": 0,
             "sample_calls_per_day": 0,
             "signups_per_hour": 0,
+            "key_calls_per_second": 0,
             **changes,
         }
         return Settings(**given)
@@ -261,6 +263,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
             "EMDS_FREE_CALLS_PER_MINUTE": "0",
             "EMDS_SAMPLE_CALLS_PER_DAY": "0",
             "EMDS_SIGNUPS_PER_HOUR": "0",
+            "EMDS_KEY_CALLS_PER_SECOND": "0",
             "WEB_CONCURRENCY": "1",
             **environ,
         }
@@ -319,3 +322,10 @@ def everywhere(rig: Rig) -> Rig:
     """A warehouse with every document and layer, and figures for every zone."""
     fill_everywhere(rig)
     return rig
+
+
+@pytest.fixture
+def trade(tmp_path: Path) -> Iterator[Trade]:
+    """A service that sells, with facilitators, a node and a buyer."""
+    with open_trade(tmp_path) as built:
+        yield built

@@ -15,8 +15,10 @@ import pytest
 from eth_utils import keccak
 from flask.testing import FlaskClient
 
-from api.access.accounts.store import CALLS_PER_DAY, SignUp, digest_of
-from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.engine import AccountsUnavailable
+from api.access.accounts.key_format import digest_of
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import CALLS_PER_DAY
 from api.access.client_address import client_address, client_unit
 from api.access.gate import Gate
 from api.access.prices import PRICES
@@ -389,7 +391,7 @@ def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(
         raise AccountsUnavailable("database is locked")
 
     for statement in ("count", "look"):
-        monkeypatch.setattr(client.gate.accounts._hot, statement, locked)
+        monkeypatch.setattr(client.gate.accounts._counter, statement, locked)
     refused = client.http.get(PATH, headers=bearer(key))
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert refused.json["type"].endswith("/problems/accounts-unavailable")

@@ -45,7 +45,6 @@ def problem(answer: Any) -> Any:
         ("limit=5001", "limit"),
         ("limit=-5", "limit"),
         ("limit=ten", "limit"),
-        ("limit=", "limit"),
         ("limit=1_0", "limit"),
         ("order=up", "order"),
         ("by=border", "by"),
@@ -65,6 +64,17 @@ def test_a_wrong_parameter_is_400_that_names_it_before_any_payment(client: Any, 
     found = problem(client.get(f"/v1/price/GB?{query}"))
     assert (found["status"], found["type"]) == (400, "http://emds.example/problems/invalid-parameters")
     assert [fault["parameter"] for fault in found["errors"]] == [parameter]
+
+
+def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_its_mistake(market: Any) -> None:
+    """x402 catalogues call a path without credentials and with every known parameter empty."""
+    client = market.client()
+    key = market.key(client)
+    for path in ("/v1/price/GB?start=&end=&limit=", "/v1/price/GB?order=", "/v1/price/GB?sample="):
+        assert client.get(path).status_code == 402, path
+        assert client.get(path, headers=key).status_code == 400, path
+        assert client.get(path, headers={"X-PAYMENT": "junk"}).status_code == 400, path
+    assert client.get("/v1/price/GB?unknown=").status_code == 402
 
 
 def test_every_fault_is_told_at_once(client: Any) -> None:

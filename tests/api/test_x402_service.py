@@ -1,4 +1,4 @@
-"""The service itself sells: its own endpoints under its own gunicorn, paid by the official client on a chain like Base."""
+"""The service itself sells: its own endpoints under its own gunicorn, paid by the official client on a chain."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ import shutil
 import sys
 import tempfile
 
-from api.access.accounts.store import Accounts, SignUp
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import Accounts
 from tests.bench.wrk import Speed, run
 from tests.stand_ins import postgres
 from tests.stand_ins.served import Served

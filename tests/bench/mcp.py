@@ -18,7 +18,8 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-from api.access.accounts.store import Accounts, SignUp
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import Accounts
 from assets.documents.publish import publish
 from tests.stand_ins.served import Served
 from warehouse import catalogue, layout

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from api.access.accounts.store import Accounts, SignUp
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import Accounts
 from tests.bench.warehouse import NOW
 from warehouse.clock import iso
 

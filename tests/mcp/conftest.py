@@ -226,6 +226,7 @@ def _settings(home: Path, folder: Path, **changes: Any) -> Settings:
         "free_calls_per_minute": 0,
         "sample_calls_per_day": 0,
         "signups_per_hour": 0,
+        "key_calls_per_second": 0,
         **changes,
     }
     return Settings(**given)
@@ -341,6 +342,7 @@ def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         "EMDS_FREE_CALLS_PER_MINUTE": "0",
         "EMDS_SAMPLE_CALLS_PER_DAY": "0",
         "EMDS_SIGNUPS_PER_HOUR": "0",
+        "EMDS_KEY_CALLS_PER_SECOND": "0",
     }
     running = Served(environ, workers=2, threads=8, more=["-c", "api/gunicorn.conf.py"], app="api.wsgi:app")
     yield Service(running.url, database)

@@ -21,7 +21,8 @@ def main() -> None:
     chain.mint(BUYER, 1_000_000_000)
     print("# a service that takes payments here:")
     print(
-        f"export EMDS_PAY_TO={PAY_TO} EMDS_FACILITATOR_URLS={','.join(f.url for f in facilitators)} EMDS_RPC_URL={chain.url}"
+        f"export EMDS_PAY_TO={PAY_TO} EMDS_FACILITATOR_URLS={','.join(f.url for f in facilitators)} "
+        f"EMDS_RPC_URL={chain.url}"
     )
     print(f"# a buyer with 1000 USDC, {BUYER}:")
     print(f"export BUYER_KEY={KEYS[2]}", flush=True)

@@ -18,6 +18,8 @@ class Book:
     balances: dict[str, int] = field(default_factory=dict)
     spent: dict[str, str] = field(default_factory=dict)
     """Nonces, with the hash of what spent them."""
+    transfers: list[dict[str, Any]] = field(default_factory=list)
+    """Every transfer: `from`, `to`, `value`, `nonce` (empty for one without authorization), `tx`, `at`."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def verify(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -28,14 +30,23 @@ class Book:
         network = "base" if question["x402Version"] == 1 else "eip155:8453"
         with self.lock:
             signed, reason = self._judged(question)
-            told = {"success": not reason, "payer": signed["from"], "network": network, "transaction": ""}
+            answer = {"success": not reason, "payer": signed["from"], "network": network, "transaction": ""}
             if reason:
-                return told | {"errorReason": reason, "errorMessage": "revert at 10.0.0.7"}
-            value, payee = int(signed["value"]), signed["to"].lower()
-            self.balances[signed["from"].lower()] -= value
-            self.balances[payee] = self.balances.get(payee, 0) + value
-            tx = self.spent[signed["nonce"]] = "0x" + hashlib.sha256(signed["nonce"].encode()).hexdigest()
-        return told | {"transaction": tx}
+                return answer | {"errorReason": reason, "errorMessage": "revert at 10.0.0.7"}
+            tx = "0x" + hashlib.sha256(signed["nonce"].encode()).hexdigest()
+            self.move(signed, tx)
+        return answer | {"transaction": tx}
+
+    def move(self, signed: dict[str, str], tx: str) -> None:
+        """What the token does with an authorization, whatever was checked; under the lock, or before anybody asks."""
+        payer, payee, value = signed["from"].lower(), signed["to"].lower(), int(signed["value"])
+        self.balances[payer] = self.balances.get(payer, 0) - value
+        self.balances[payee] = self.balances.get(payee, 0) + value
+        nonce = signed.get("nonce", "")
+        if nonce:
+            self.spent[nonce] = tx
+        at = int(time.time())
+        self.transfers.append({"from": payer, "to": payee, "value": value, "nonce": nonce, "tx": tx, "at": at})
 
     def _judged(self, question: dict[str, Any]) -> tuple[dict[str, str], str]:
         payload = question["paymentPayload"]["payload"]

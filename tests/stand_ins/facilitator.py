@@ -1,7 +1,7 @@
 """A facilitator on loopback whose transport can be made to fail in every way that a hosted one can.
 
-What it says about payments comes from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in memory
-(`tests.stand_ins.book`). What goes wrong round it is said here.
+What it says about payments comes from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in
+memory (`tests.stand_ins.book`). What goes wrong round it is said here.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ class Facilitator:
         self._gone.wait(seconds)
 
     def answer(self, verb: str, question: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
-        """Status and body; None for a body that is no JSON. Raises ConnectionAbortedError where nothing is to be answered."""
+        """Status and body; None for a body that is no JSON.
+
+        Raises ConnectionAbortedError where nothing is to be answered.
+        """
         with self._lock:
             self.seen[verb] += 1
             fault = self.faults[verb]

@@ -74,7 +74,7 @@ _SIZE = 700
 
 
 def served() -> Flask:
-    """The application of the environment: settings, SHOP_MODE, SHOP_LEASE, and SHOP_CLOCK, a shift of the true time in seconds."""
+    """The application of the environment: settings, SHOP_MODE, SHOP_LEASE, and SHOP_CLOCK (seconds to shift time)."""
     shift = float(os.environ.get("SHOP_CLOCK", "0"))
     clock: Callable[[], float] = time.time if not shift else lambda: time.time() + shift
     settings = Settings.from_environ(os.environ)

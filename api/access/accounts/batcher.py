@@ -26,8 +26,8 @@ class Batcher(Generic[Question, Result]):
     """Combines the questions of threads that wait at the same moment into one call of `answer`.
 
     The first thread to find nobody at work answers everything that waits by then, its own question included. A thread
-    that asks alone waits for nobody. `answer` gets at least one question and returns one result for each, in order; what
-    it raises reaches every thread of that call.
+    that asks alone waits for nobody. `answer` gets at least one question and returns one result for each, in order;
+    what it raises reaches every thread of that call.
     """
 
     def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Result]]) -> None:

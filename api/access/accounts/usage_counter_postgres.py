@@ -11,20 +11,24 @@ from typing import Any
 from sqlalchemy import URL
 
 from api.access.accounts.batcher import Batcher
-from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.usage_counter import LOOK, TAKE_BACK, CountedCall, UsageRow, numbered
 
-# The comparison and the count are one act: no row changes where a key has not room for all its calls. Two that count the
-# same keys take their locks in one order.
+# The comparison and the count are one act: no row changes where a key has not room for all its calls. Two statements
+# that count the same keys take their locks in one order.
 _COUNT_ALL = """
-WITH asked AS (
-    SELECT id, digest, calls FROM keys JOIN unnest(%s::bytea[], %s::bigint[]) AS shown (digest, calls) USING (digest) WHERE revoked IS NULL
+WITH shown AS (
+    SELECT id, digest, calls, coalesce(quota, %s) AS most
+    FROM keys JOIN unnest(%s::bytea[], %s::bigint[]) AS calls (digest, calls) USING (digest)
+    WHERE revoked IS NULL AND confirmed IS NOT NULL
 ), counted AS (
-    INSERT INTO usage (key_id, day, calls) SELECT id, %s, calls FROM asked ORDER BY id
-    ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + excluded.calls WHERE usage.calls + excluded.calls <= %s
+    INSERT INTO usage (key_id, day, calls) SELECT id, %s, calls FROM shown WHERE calls <= most ORDER BY id
+    ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + excluded.calls
+    WHERE usage.calls + excluded.calls <= coalesce((SELECT quota FROM keys WHERE id = usage.key_id), %s)
     RETURNING key_id, calls
 )
-SELECT asked.digest, counted.key_id, counted.calls - asked.calls FROM counted JOIN asked ON asked.id = counted.key_id
+SELECT shown.digest, counted.key_id, counted.calls - shown.calls, shown.most
+FROM counted JOIN shown ON shown.id = counted.key_id
 """
 
 
@@ -59,23 +63,23 @@ class PostgresUsageCounter:
             self._idle.pop().connection.close()
 
     def _count_all(self, calls: Sequence[CountedCall]) -> Sequence[UsageRow | None]:
-        """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
+        """Counts calls one by one where they cannot be counted at once: at midnight, and at a key's limit."""
         days = {(call.day, call.limit) for call in calls}
         if len(days) > 1:
             return [self._count_at_once([call.digest], call.day, call.limit)[0] for call in calls]
         day, limit = days.pop()
         digests = [call.digest for call in calls]
-        told, wanted = self._count_at_once(digests, day, limit), Counter(digests)
+        rows, wanted = self._count_at_once(digests, day, limit), Counter(digests)
         return [
             self._count_at_once([digest], day, limit)[0] if row is None and wanted[digest] > 1 else row
-            for digest, row in zip(digests, told, strict=True)
+            for digest, row in zip(digests, rows, strict=True)
         ]
 
     def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None]:
         """None, and nothing counted, for each call of a key that has not room for all of its calls."""
         wanted = Counter(digests)
-        rows = self._all(_COUNT_ALL, (list(wanted), list(wanted.values()), day, limit))
-        return numbered(digests, {digest: (key, before) for digest, key, before in rows})
+        rows = self._all(_COUNT_ALL, (limit, list(wanted), list(wanted.values()), day, limit))
+        return numbered(digests, {digest: (key, before, most) for digest, key, before, most in rows})
 
     def _all(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
         if self._pid != os.getpid():  # forked: the parent's connections are the parent's

@@ -10,24 +10,25 @@ import os
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from sqlalchemy import URL
 
 from api.access.accounts.batcher import Batcher
-from api.access.accounts.tables import AccountsUnavailable
+from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.usage_counter import LOOK, TAKE_BACK, CountedCall, UsageRow, numbered
 
 _LOOK_AT_ALL = """
-SELECT keys.digest, keys.id, coalesce(usage.calls, 0) FROM keys
+SELECT keys.digest, keys.id, coalesce(usage.calls, 0), coalesce(keys.quota, ?) FROM keys
 LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = ?
-WHERE keys.digest IN ({}) AND keys.revoked IS NULL
+WHERE keys.digest IN ({}) AND keys.revoked IS NULL AND keys.confirmed IS NOT NULL
 """
 # The comparison and the count are one act. A key that has not room for all its calls makes its count NULL, which the
 # column refuses and which undoes the statement whole: then each call is counted by itself.
 _COUNT_ALL = """
 INSERT INTO usage (key_id, day, calls) VALUES {}
-ON CONFLICT (key_id, day)
-DO UPDATE SET calls = CASE WHEN usage.calls + excluded.calls <= ? THEN usage.calls + excluded.calls END
+ON CONFLICT (key_id, day) DO UPDATE SET calls = CASE WHEN usage.calls + excluded.calls
+<= coalesce((SELECT quota FROM keys WHERE id = usage.key_id), ?) THEN usage.calls + excluded.calls END
 """
 _CALLS = "SELECT calls FROM usage WHERE key_id = ? AND day = ?"
 
@@ -36,12 +37,12 @@ class SqliteUsageCounter:
     """SQLite holds its write lock until a statement has given its last row.
 
     A statement that returns rows is not over before Python has its global lock again, which under load takes
-    milliseconds, and all workers would wait for it. So what writes returns nothing. The day is looked at before, without
-    a lock: who shows a wrong key or one that is used up takes none.
+    milliseconds, and all workers would wait for it. So a statement that writes returns nothing. The day is read before,
+    without a lock: a call with a wrong or used-up key takes none.
     """
 
     def __init__(self, url: URL) -> None:
-        self._path = url.database or ""
+        self._path = f"file:{quote(url.database or '')}?mode=rw"  # a missing file is an error, not a new database
         self._begin()
 
     def count(self, digest: bytes, day: int, limit: int) -> UsageRow | None:
@@ -63,28 +64,28 @@ class SqliteUsageCounter:
             self._idle.pop().close()
 
     def _count_all(self, calls: Sequence[CountedCall]) -> Sequence[UsageRow | None]:
-        """One after the other where they cannot be counted at once: at midnight, and where a key comes to its limit."""
+        """Counts calls one by one where they cannot be counted at once: at midnight, and at a key's limit."""
         days = {(call.day, call.limit) for call in calls}
-        told = self._count_at_once([call.digest for call in calls], *days.pop()) if len(days) == 1 else None
-        return [self._count_alone(call) for call in calls] if told is None else told
+        rows = self._count_at_once([call.digest for call in calls], *days.pop()) if len(days) == 1 else None
+        return [self._count_alone(call) for call in calls] if rows is None else rows
 
     def _count_alone(self, call: CountedCall) -> UsageRow | None:
-        told = self._count_at_once([call.digest], call.day, call.limit)
-        return told[0] if told else None
+        rows = self._count_at_once([call.digest], call.day, call.limit)
+        return rows[0] if rows else None
 
     def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None] | None:
         """None, and nothing counted, where a key has not room for its calls."""
         wanted = Counter(digests)
-        found = self._run(_LOOK_AT_ALL.format(_places(len(wanted), "?")), (day, *wanted))
-        if any(used + wanted[digest] > limit for digest, _, used in found):
+        keys = self._run(_LOOK_AT_ALL.format(_places(len(wanted), "?")), (limit, day, *wanted))
+        if any(used + wanted[digest] > most for digest, _, used, most in keys):
             return None
-        if found:
-            rows = [value for digest, key, _ in found for value in (key, day, wanted[digest])]
+        if keys:
+            values = [value for digest, key, _, _ in keys for value in (key, day, wanted[digest])]
             try:
-                self._run(_COUNT_ALL.format(_places(len(found), "(?,?,?)")), (*rows, limit))
+                self._run(_COUNT_ALL.format(_places(len(keys), "(?,?,?)")), (*values, limit))
             except sqlite3.IntegrityError:  # another worker took the room meanwhile
                 return None
-        return numbered(digests, {digest: (key, used) for digest, key, used in found})
+        return numbered(digests, {digest: (key, used, most) for digest, key, used, most in keys})
 
     def _run(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
         connection = self._connection()
@@ -93,7 +94,7 @@ class SqliteUsageCounter:
         except sqlite3.IntegrityError:
             self._idle.append(connection)
             raise
-        except sqlite3.OperationalError as fault:
+        except sqlite3.DatabaseError as fault:
             connection.close()
             raise AccountsUnavailable(str(fault)) from fault
         self._idle.append(connection)
@@ -114,9 +115,11 @@ class SqliteUsageCounter:
     def _connected(self) -> sqlite3.Connection:
         """Each commit outlives the process, not the power: that may take a moment's counts along, never a payment."""
         try:
-            connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                self._path, timeout=10, isolation_level=None, check_same_thread=False, uri=True
+            )
             connection.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.OperationalError as fault:
+        except sqlite3.DatabaseError as fault:
             raise AccountsUnavailable(str(fault)) from fault
         return connection
 

@@ -1,6 +1,7 @@
-"""The bearer token of Coinbase's facilitator: a JWT for one address, signed with the owner's Ed25519 key, two minutes long.
+"""The bearer token of Coinbase's facilitator: a JWT for one address, signed with the owner's Ed25519 key.
 
-docs.cdp.coinbase.com/get-started/authentication: header `kid` and `nonce`; claims `sub`, `iss` "cdp", `nbf`, `exp`, `uris`.
+docs.cdp.coinbase.com/get-started/authentication: header `kid` and `nonce`; claims `sub`, `iss` "cdp", `nbf`, `exp`,
+`uris`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""What the chain itself says of an authorization, by JSON-RPC to the owner's node: the last word on a doubtful payment.
+"""What the chain says of an authorization and of transfers to the owner, by JSON-RPC to the owner's Base node.
 
-EIP-3009: `authorizationState(address,bytes32)` tells whether it is spent; the event beside it tells by what.
+EIP-3009: `authorizationState(address,bytes32)` tells whether an authorization is used; the event AuthorizationUsed
+names the transaction, and the log right after it is the Transfer that the authorization made. A batch may hold many of
+both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +19,12 @@ _STATE = "0xe94a0102"
 _USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 _CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-_MOST_BLOCKS = 9000
+SPAN_BLOCKS = 9000
 """Five hours of Base, and what public nodes still search at once."""
+_BLOCK_S = 2
 _SLACK_BLOCKS = 150
+_MOST_SPANS = 12
+"""Two and a half days of Base: an authorization that was seen longer ago stays undecided."""
 
 
 class ChainUnavailable(Exception):
@@ -27,9 +33,11 @@ class ChainUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The transfer to us is in a block; `tx` is empty where it lies too far back to be found."""
+    """The authorization's own Transfer to us: log `log_index` of `tx`, in a block of the time `at` (Unix seconds)."""
 
     tx: str
+    log_index: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,48 +48,108 @@ class Unspent:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
-    """The payer used it up without paying us."""
+class SpentElsewhere:
+    """Cancelled, or used for a transfer that is not this payment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Used, but in no block that was searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """USDC that came to the owner."""
+
+    tx: str
+    log_index: int
+    payer: str
+    amount: int
+    block: int
+
+
+Sighting = Paid | Unspent | SpentElsewhere | Undecided
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A node that answers for Base."""
+    """A node that answers for Base. Every method raises ChainUnavailable."""
 
     url: str
     timeout_s: float = 3.0
 
-    def look(self, terms: PaymentTerms, since: int) -> Paid | Unspent | Cancelled:
-        """What became of an authorization that was first seen at `since`. Raises ChainUnavailable."""
-        block = self._call("eth_getBlockByNumber", ["latest", False])
-        number, at = _number(_field(block, "number")), _number(_field(block, "timestamp"))
-        spent = self._call(
-            "eth_call", [{"to": USDC, "data": _STATE + _word(terms.payer) + terms.nonce[2:]}, hex(number)]
-        )
-        if not _number(spent):
+    def look(self, terms: PaymentTerms, since: int) -> Sighting:
+        """What became of an authorization that this service first saw at `since` (Unix seconds)."""
+        number, at = self.newest()
+        data = _STATE + _word(terms.payer) + terms.nonce[2:]
+        if not _number(self._call("eth_call", [{"to": USDC, "data": data}, hex(number)])):
             return Unspent(at)
-        back = min(max(0, at - since) // 2 + _SLACK_BLOCKS, _MOST_BLOCKS)  # a block every two seconds
         topics = [[_USED, _CANCELED], "0x" + _word(terms.payer), terms.nonce]
-        span = {"fromBlock": hex(max(0, number - back)), "toBlock": hex(number)}
-        logs = self._call("eth_getLogs", [{"address": USDC, "topics": topics, **span}])
-        if not isinstance(logs, list) or not logs:
-            return Paid("")
-        tx = str(_field(logs[0], "transactionHash"))
-        return Paid(tx) if self._paid_us(tx, terms) else Cancelled()
+        first = max(0, number - max(0, at - since) // _BLOCK_S - _SLACK_BLOCKS)
+        for start, end in _spans(first, number):
+            logs = [log for log in self._logs(topics, start, end) if not log.get("removed")]
+            if logs:
+                return self._own_transfer(logs[0], terms)
+        return Undecided()
 
     def reverted(self, tx: str) -> bool:
-        """Whether a transaction is in a block and did nothing. Raises ChainUnavailable, also where it is in none."""
+        """Whether a transaction is in a block and did nothing; ChainUnavailable also where it is in none."""
         return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
 
-    def _paid_us(self, tx: str, terms: PaymentTerms) -> bool:
-        receipt = self._call("eth_getTransactionReceipt", [tx])
+    def is_contract(self, address: str) -> bool:
+        """Whether code lies at an address: its owner may sign otherwise than a plain account (ERC-1271)."""
+        return str(self._call("eth_getCode", [address, "latest"])) not in ("0x", "0x0")
+
+    def newest(self) -> tuple[int, int]:
+        """Number and time (Unix seconds) of the newest block."""
+        block = self._call("eth_getBlockByNumber", ["latest", False])
+        return _number(_field(block, "number")), _number(_field(block, "timestamp"))
+
+    def transfers(self, pay_to: str, first: int, last: int) -> Iterator[Transfer]:
+        """Every transfer of USDC to an address in the blocks `first` to `last`, both inclusive."""
+        for start, end in _spans(first, last, most=1 << 30):
+            for log in self._logs([_TRANSFER, None, "0x" + _word(pay_to)], start, end):
+                yield Transfer(
+                    str(_field(log, "transactionHash")).lower(),
+                    _number(_field(log, "logIndex")),
+                    _address(_field(log, "topics")[1]),
+                    _number(_field(log, "data")),
+                    _number(_field(log, "blockNumber")),
+                )
+
+    def authorization(self, tx: str, log_index: int) -> tuple[str, str] | None:
+        """Payer and nonce of the authorization that made a Transfer; None for a transfer of another kind."""
+        log = self._log_at(tx, log_index - 1)
+        if log is None or not _is_usdc(log) or _field(log, "topics")[0] != _USED:
+            return None
+        _, payer, nonce = _field(log, "topics")
+        return _address(payer), str(nonce).lower()
+
+    def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Paid | SpentElsewhere:
+        """Whether the log after AuthorizationUsed is the Transfer of these terms."""
+        if _field(log, "topics")[0] != _USED:
+            return SpentElsewhere()
+        tx, index = str(_field(log, "transactionHash")).lower(), _number(_field(log, "logIndex")) + 1
+        moved = self._log_at(tx, index)
         wanted = [_TRANSFER, "0x" + _word(terms.payer), "0x" + _word(terms.pay_to)]
-        return any(
-            str(_field(log, "address")).lower() == USDC.lower()
-            and _field(log, "topics") == wanted
-            and _number(_field(log, "data")) == terms.amount
-            for log in _field(receipt, "logs")
-        )
+        if moved is None or not _is_usdc(moved) or [str(t).lower() for t in _field(moved, "topics")] != wanted:
+            return SpentElsewhere()
+        if _number(_field(moved, "data")) != terms.amount:
+            return SpentElsewhere()
+        block = self._call("eth_getBlockByNumber", [_field(log, "blockNumber"), False])
+        return Paid(tx, index, _number(_field(block, "timestamp")))
+
+    def _log_at(self, tx: str, index: int) -> dict[str, Any] | None:
+        """The log of a transaction with an index, which counts through the whole block."""
+        logs = _field(self._call("eth_getTransactionReceipt", [tx]), "logs")
+        return next((log for log in logs if _number(_field(log, "logIndex")) == index), None)
+
+    def _logs(self, topics: list[Any], start: int, end: int) -> list[dict[str, Any]]:
+        span = {"fromBlock": hex(start), "toBlock": hex(end)}
+        logs = self._call("eth_getLogs", [{"address": USDC, "topics": topics, **span}])
+        if not isinstance(logs, list):
+            raise ChainUnavailable("eth_getLogs: no list")
+        return logs
 
     def _call(self, method: str, params: list[Any]) -> Any:
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -92,6 +160,19 @@ class Chain:
         if reply.document is None or reply.document.get("result") is None:
             raise ChainUnavailable(f"{method}: status {reply.status}")
         return reply.document["result"]
+
+
+def _spans(first: int, last: int, most: int = _MOST_SPANS) -> Iterator[tuple[int, int]]:
+    """Blocks in spans that a node searches at once, the newest first."""
+    for _ in range(most):
+        if last < first:
+            return
+        yield max(first, last - SPAN_BLOCKS + 1), last
+        last -= SPAN_BLOCKS
+
+
+def _is_usdc(log: dict[str, Any]) -> bool:
+    return str(_field(log, "address")).lower() == USDC.lower()
 
 
 def _field(document: Any, name: str) -> Any:
@@ -109,3 +190,7 @@ def _number(text: Any) -> int:
 
 def _word(address: str) -> str:
     return address[2:].lower().rjust(64, "0")
+
+
+def _address(word: Any) -> str:
+    return "0x" + str(word)[-40:].lower()

@@ -17,6 +17,8 @@ from warehouse.errors import CallerError
 MAX_HEADER = 16384
 SETTLE_MARGIN_S = 6
 """A signature that ends sooner cannot be settled in time."""
+LAST_VALID_BEFORE = (1 << 63) - 1
+"""The contract takes 256 bits; the ledger's column holds 63."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _NONCE = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -49,6 +51,7 @@ class Payment:
     valid_after: int
     valid_before: int
     nonce: str
+    signature: str
 
 
 def decode(header: str) -> Payment:
@@ -60,7 +63,6 @@ def decode(header: str) -> Payment:
     terms = document if version == 1 else _part(document, "accepted")
     payload = _part(document, "payload")
     signed = _part(payload, "authorization")
-    _matching(payload, "signature", _SIGNATURE)
     return Payment(
         version,
         document,
@@ -73,11 +75,15 @@ def decode(header: str) -> Payment:
         valid_after=int(_matching(signed, "validAfter", _NUMBER)),
         valid_before=int(_matching(signed, "validBefore", _NUMBER)),
         nonce=_matching(signed, "nonce", _NONCE).lower(),
+        signature=_matching(payload, "signature", _SIGNATURE),
     )
 
 
 def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
-    """The code of what does not fit our own offer, None where all does. What the payload says of the offer proves nothing."""
+    """The code of what does not fit our own offer, None where all does.
+
+    What the payload says of the offer proves nothing.
+    """
     tests = (
         (payment.scheme == "exact", "unsupported_scheme"),
         (payment.network == (NETWORK if payment.version == 2 else NETWORK_V1), "invalid_network"),
@@ -88,7 +94,10 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
         (payment.to == pay_to.lower(), "invalid_exact_evm_payload_recipient_mismatch"),
         (payment.value == units, "invalid_exact_evm_payload_authorization_value_mismatch"),
         (payment.valid_after <= now, "invalid_exact_evm_payload_authorization_valid_after"),
-        (payment.valid_before >= now + SETTLE_MARGIN_S, "invalid_exact_evm_payload_authorization_valid_before"),
+        (
+            now + SETTLE_MARGIN_S <= payment.valid_before <= LAST_VALID_BEFORE,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
     )
     return next((code for fits, code in tests if not fits), None)
 
@@ -102,11 +111,10 @@ def _document(header: str) -> dict[str, Any]:
     if len(header) > MAX_HEADER:
         raise MalformedPayment("invalid_payload", f"the payment header is longer than {MAX_HEADER} characters")
     try:
-        plain = (
-            header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
-        )  # some wallets send the URL-safe alphabet
+        # Some wallets send the URL-safe alphabet, or no padding.
+        plain = header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
         document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
-        orjson.dumps(document)  # what is nested too deep to be sent on is refused here, not after a verification
+        orjson.dumps(document)  # what is nested too deep to be sent on is refused here
     except (binascii.Error, ValueError, orjson.JSONEncodeError):
         raise MalformedPayment("invalid_payload", "the payment header is not base64 of JSON") from None
     if not isinstance(document, dict):

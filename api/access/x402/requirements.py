@@ -1,7 +1,8 @@
 """What a buyer is told: the offer to pay in both protocol versions, receipts, and why a payment was not taken.
 
-One 402 serves both: v1 reads the JSON body, v2 the base64 JSON in PAYMENT-REQUIRED (reference: x402 specification, 2.1, 2.2).
-No text of a facilitator is passed on, only its reason's code.
+One 402 serves both: version 1 reads the JSON body, version 2 the base64 JSON in PAYMENT-REQUIRED
+(https://github.com/x402-foundation/x402/tree/main/specs). A facilitator's own text is never passed on, only its
+reason's code.
 """
 
 from __future__ import annotations
@@ -14,21 +15,24 @@ import orjson
 
 from api.access.prices import PRICES
 from api.access.values import Headers, Refusal
+from api.access.x402 import bazaar
 
-NETWORK = "eip155:8453"
+CHAIN_ID = 8453
+"""Base."""
+NETWORK = f"eip155:{CHAIN_ID}"
 NETWORK_V1 = "base"
 """v1 clients know networks by name only and reject others before they look at anything else."""
 USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 DOMAIN = {"name": "USD Coin", "version": "2"}
 """The EIP-712 domain of USDC on Base; on Base Sepolia the same token is named USDC."""
 MAX_TIMEOUT_S = 120
-"""How long a client's signature shall hold: longer than a settlement and one retry take."""
+"""How long a client's signature is to hold: longer than a settlement and one retry take."""
 
 UNPAID = "payment_required: pay with x402, or send a free API key (POST /v1/keys/signup), or add sample=true"
 CLOSED = "payments are not taken here: send a free API key (POST /v1/keys/signup), or add sample=true"
 NONCE_USED = "invalid_exact_evm_nonce_already_used"
 
-_SERIES = {"start": "Unix seconds", "end": "Unix seconds", "limit": "1..5000"}
+BAD_SIGNATURE = "invalid_exact_evm_payload_signature"
 _NO_STORE = ("Cache-Control", "no-store")
 
 
@@ -45,7 +49,7 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
         "resource": base_url + path,
         "description": PRICES[price].title,
         "mimeType": "application/json",
-        "outputSchema": {"input": _input(price), "output": {"type": "object"}},
+        "outputSchema": {"input": bazaar.request_of(price, path), "output": bazaar.output_of(price)},
     }
 
 
@@ -54,13 +58,19 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
     """The 402; without `pay_to` its `accepts` are empty."""
     accepts = [1, 2] if pay_to else []
     v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if version in accepts else [] for version in (1, 2))
-    resource = {"url": base_url + path, "description": PRICES[price].title, "mimeType": "application/json"}
+    resource = {
+        "url": base_url + path,
+        "description": PRICES[price].title,
+        "mimeType": "application/json",
+        "serviceName": bazaar.SERVICE_NAME,
+        "tags": bazaar.TAGS,
+    }
     second = {
         "x402Version": 2,
         "error": error,
         "resource": resource,
         "accepts": v2,
-        "extensions": _bazaar(price) if pay_to else {},
+        "extensions": bazaar.extension(price, path) if pay_to else {},
     }
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
     headers = (("PAYMENT-REQUIRED", encode(second)), _NO_STORE)
@@ -91,8 +101,14 @@ def malformed(code: str, detail: str) -> Refusal:
 
 def busy() -> Refusal:
     """409: another call with the same payment is under way."""
-    detail = "A call with this payment is under way. Send the same payment header again after it; it is charged once."
+    detail = "A call with this payment is under way. Send the same payment header again later; it is charged once."
     return _later(409, 2, "payment-in-progress", "Payment in progress", detail)
+
+
+def crowded() -> Refusal:
+    """503: as many payments are being settled as may be at once."""
+    detail = "Too many payments are being settled. Nothing was charged; the same payment header can be sent again."
+    return _later(503, 2, "facilitator-unavailable", "Payments cannot be taken now", detail, ("charged", False))
 
 
 def bound() -> Refusal:
@@ -109,37 +125,13 @@ def unreachable() -> Refusal:
 
 def doubtful() -> Refusal:
     """503: the payment may have been charged. Never a 402, at which a client would sign a second one."""
-    detail = "It is not known yet whether this payment was charged. Send the SAME payment header again: it is never charged twice."
+    detail = (
+        "It is not known yet whether this payment was charged. Send the SAME payment header again: it is never charged "
+        "twice."
+    )
     return _later(503, 5, "settlement-unknown", "Settlement not known yet", detail)
 
 
 def _later(status: int, wait: int, kind: str, title: str, detail: str, *members: tuple[str, bool]) -> Refusal:
     headers = (("Retry-After", str(wait)), _NO_STORE)
     return Refusal(status, kind, title, detail, headers, (*members, ("retry_after", wait)))
-
-
-def _input(price: str) -> dict[str, Any]:
-    asked = {"queryParams": _SERIES} if PRICES[price].usd == "0.01" else {}
-    return {"type": "http", "method": "GET", **asked}
-
-
-def _bazaar(price: str) -> dict[str, Any]:
-    """The discovery extension. Clients echo all of it in their payment's header, so it is as small as it can be valid."""
-    schema = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "properties": {
-            "input": {
-                "type": "object",
-                "properties": {
-                    "type": {"const": "http"},
-                    "method": {"enum": ["GET"]},
-                    "queryParams": {"type": "object"},
-                },
-                "required": ["type", "method"],
-            },
-            "output": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
-        },
-        "required": ["input"],
-    }
-    return {"bazaar": {"info": {"input": _input(price), "output": {"type": "json"}}, "schema": schema}}

@@ -1,7 +1,8 @@
-"""The door for who pays by the call (x402, versions 1 and 2): verify, make the answer, settle, and only then let it go.
+"""Access by payment (x402, versions 1 and 2): make the answer, verify, settle, and only then send it.
 
-What became of every signed authorization stands in the ledger, so that a payment is taken once and an answer that was
-paid for is given out again. Nothing is charged for an error, a 304 or an empty answer.
+What became of every signed authorization stands in the ledger, so that a payment is taken once, and an answer that was
+paid for is given out again. An error, a HEAD, a 304, an empty answer and overdue figures cost nothing and reach no
+facilitator. Before any answer that is not a success after a facilitator saw the payment, the chain is asked.
 """
 
 from __future__ import annotations
@@ -13,35 +14,47 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import orjson
-
+from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.ledger import Ledger, LedgerEntry, PaymentTerms
-from api.access.accounts.tables import AccountsUnavailable
 from api.access.prices import PRICES
-from api.access.values import Answer, Call, Grant, Receipt, Refusal
-from api.access.x402 import requirements as say
-from api.access.x402.chain import Cancelled, Chain, ChainUnavailable, Paid, Unspent
-from api.access.x402.facilitators import Doubtful, Facilitators, Patience, Refused, Settled, Unreachable
+from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
+from api.access.x402 import requirements
+from api.access.x402.chain import Chain, ChainUnavailable
+from api.access.x402.confirmation import confirmed
+from api.access.x402.facilitators import (
+    Doubtful,
+    Facilitators,
+    Outcome,
+    Patience,
+    Refused,
+    Settled,
+    Unreachable,
+)
 from api.access.x402.payload import MalformedPayment, Payment, decode, mismatch
+from api.access.x402.payment_log import note
+from api.access.x402.reconciler import Reconciler
+from api.access.x402.signature import is_by_undeployed_wallet, is_plain, is_signed_by_payer
 from api.settings import Facilitator, Settings
 
 _LOG = logging.getLogger("emds.payments")
 _TEND_EVERY_S = 30
-
-Outcome = Settled | Refused | Unreachable | Doubtful
+_CLOCKS_DIFFER_S = 5
+_PRIVATE: Headers = (("Cache-Control", "private, no-store"),)
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """How long this service keeps its word, in seconds."""
+    """How long this service keeps its word, in seconds, and how many payments a worker settles at once."""
 
-    lease: int = 60
-    """A call that holds a payment longer is dead: two settlements and their checks take 50."""
+    lease: int = 90
+    """A call that holds a payment longer is dead: a verification, two settlements and their checks take 70."""
     replay: int = 300
     """So long a settled answer is given again to its own payment: then the signature is public on the chain."""
     replays: int = 3
     confirm: float = 6.0
     """So long the owner's node may lag behind the facilitator's."""
+    at_once: int = 16
+    """Of a worker's 64 threads: however slow the facilitators, the others serve."""
     patience: Patience = field(default_factory=Patience)
 
 
@@ -54,18 +67,22 @@ class X402ResourceServer:
         self._settings, self._ledger, self._clock = settings, ledger, clock
         self._spans = spans or Spans()
         listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or each.loopback]
-        self.open = bool(settings.pay_to and listed)
-        """Whether payments are taken: a receiver and a facilitator are set, and on simulated figures one on loopback."""
+        self.open = bool(settings.pay_to and listed) and not settings.lacks_node(listed)
+        """Whether payments are taken: a receiver, a facilitator (for simulated figures one on loopback), and for real
+        money a node of the chain."""
         self._facilitators = Facilitators(listed, self._spans.patience)
         self._chain = Chain(settings.rpc_url) if settings.rpc_url else None
+        self._reconciler = Reconciler(ledger, self._chain, clock)
+        self._waits = threading.BoundedSemaphore(self._spans.at_once)
         self._tended = 0.0
 
     def offer(self, call: Call, error: str = "") -> Refusal:
         """The 402 of a call; where payments are not taken it names the other ways in."""
         if not self.open:
-            return say.offer(self._settings.base_url, "", call.price, call.path, say.CLOSED)
+            return requirements.offer(self._settings.base_url, "", call.price, call.path, requirements.CLOSED)
         self._tend()
-        return say.offer(self._settings.base_url, self._settings.pay_to, call.price, call.path, error or say.UNPAID)
+        error = error or requirements.UNPAID
+        return requirements.offer(self._settings.base_url, self._settings.pay_to, call.price, call.path, error)
 
     def offer_beside(self, refusal: Refusal, call: Call) -> Refusal:
         """Another refusal that also carries the offer for version 2, where payments are taken."""
@@ -76,166 +93,185 @@ class X402ResourceServer:
         return replace(refusal, detail=detail, headers=(*refusal.headers, *offered))
 
     def admit(self, call: Call) -> Grant | Answer | Refusal:
-        """A pass for a payment that a facilitator found good, or what became of it when it came before."""
+        """A grant for a payment that fits the offer and is signed by its payer, or what became of it before."""
         self._tend()
         try:
             payment = decode(call.payment)
         except MalformedPayment as fault:
-            return say.malformed(fault.code, str(fault))
-        asked = self._asked(payment, call)
-        held = self._ledger.find(asked)
-        if held and self._lapsed(held):
+            return requirements.malformed(fault.code, str(fault))
+        terms = self._terms(payment, call)
+        entry = self._ledger.find(terms)
+        if entry and self._lapsed(entry):
             self._ledger.expire(self._now, self._spans.lease, self._spans.replay)
-            held = self._ledger.find(asked)
-        if held and held.state != "released":
-            return self._again(held, payment, asked, call)
-        return self._fresh(payment, asked, call)
+            entry = self._ledger.find(terms)
+        if entry and entry.state != "released":
+            return self._again(entry, payment, terms, call)
+        return self._first(payment, terms, call)
 
     def reconcile(self) -> None:
-        """Frees what dead workers held and asks the chain about payments in doubt; an answer then waits for its payer."""
+        """Frees what dead workers held and asks the chain about payments in doubt."""
         self._ledger.expire(self._now, self._spans.lease, self._spans.replay)
-        for held in self._ledger.in_doubt() if self._chain else []:
-            self._resolve(held)
+        self._reconciler.decide_open()
 
     # A payment's first time
 
-    def _fresh(self, payment: Payment, asked: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
-        if code := mismatch(payment, asked.pay_to, PRICES[call.price].units, self._now):
+    def _first(self, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
+        if code := mismatch(payment, terms.pay_to, PRICES[call.price].units, self._now):
             return self.offer(call, code)
-        verdict = self._facilitators.verify(payment, self._requirement(payment.version, call))
-        if isinstance(verdict, Refused):
-            return self.offer(call, verdict.code)
-        if isinstance(verdict, Unreachable):
-            return say.unreachable()
-        entry = self._ledger.claim(asked, verdict.by, self._now)
+        if not is_signed_by_payer(payment) and not self._may_be_by_wallet(payment):
+            return self.offer(call, requirements.BAD_SIGNATURE)
+        entry = self._ledger.claim(terms, self._now)
         if entry is None:  # another call with the same payment was faster
-            held = self._ledger.find(asked)
-            return self._again(held, payment, asked, call) if held else say.busy()
-        self._note(entry)
-        return Grant("payment", lambda made: self._settle(entry, payment, call, made), lambda: self._release(entry))
+            held = self._ledger.find(terms)
+            return self._again(held, payment, terms, call) if held else requirements.busy()
+        note(entry)
+        return Grant("payment", lambda made: self._charge(entry, payment, call, made), lambda: self._release(entry))
 
-    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
+    def _charge(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
         if made.status != 200 or not made.rows:
             self._release(entry)
-            return Receipt()
-        claimed = self._ledger.settling(entry, self._now, made)
+            return Receipt(_PRIVATE)
+        if not self._waits.acquire(blocking=False):
+            self._release(entry)
+            return requirements.crowded()
+        try:
+            return self._settle(entry, payment, call, made)
+        except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
+            _LOG.error("the ledger does not answer during a settlement: %s", fault)
+            return requirements.doubtful()
+        finally:
+            self._waits.release()
+
+    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
+        requirement = self._requirement(payment.version, call)
+        verdict = self._facilitators.verify(payment, requirement)
+        if isinstance(verdict, Refused | Unreachable):
+            return self._not_verified(entry, verdict, payment, call, made)
+        claimed = self._ledger.settling(entry, self._now, verdict.by, made)
         if claimed is None:
-            return say.busy()
-        return self._conclude(claimed, payment, call, moved=False)
+            return requirements.busy()
+        outcome = self._facilitators.settle(payment, requirement, verdict.by)
+        return self._conclude(claimed, self._confirmed(claimed, outcome), payment, call)
+
+    def _not_verified(
+        self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, made: Answer
+    ) -> Receipt | Refusal:
+        """No facilitator would settle it; one may have done so nevertheless, now or when the payment came before."""
+        seen = self._confirmed(entry, verdict)
+        if isinstance(seen, Settled) and self._is_own(entry, seen):
+            claimed = self._ledger.settling(entry, self._now, "", made)
+            return self._conclude(claimed, seen, payment, call) if claimed else requirements.busy()
+        self._release(entry)
+        return self.offer(call, verdict.code) if isinstance(verdict, Refused) else requirements.unreachable()
+
+    def _conclude(
+        self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, owed: bool = False
+    ) -> Receipt | Refusal:
+        """Writes down how a settlement ended, and answers so. `owed`: an earlier call made the answer."""
+        if isinstance(outcome, Settled):
+            return self._taken(claimed, outcome, payment, call, owed)
+        if isinstance(outcome, Refused) and not owed:
+            note(self._ledger.failed(claimed, self._now, outcome.code, final=self._chain is None))
+            refusal = self.offer(call, outcome.code)
+            receipt = requirements.receipt(payment.version, payment.payer, "", outcome.code)
+            return replace(refusal, headers=(*refusal.headers, *receipt))
+        if isinstance(outcome, Unreachable) and not owed:
+            self._release(claimed)
+            return requirements.unreachable()
+        note(self._ledger.unknown(claimed, self._now, outcome.tx if isinstance(outcome, Doubtful) else ""))
+        return requirements.doubtful()
+
+    def _taken(
+        self, claimed: LedgerEntry, outcome: Settled, payment: Payment, call: Call, owed: bool
+    ) -> Receipt | Refusal:
+        settled = self._reconciler.write_settled(claimed, outcome, answered=not owed)
+        if settled is None or settled.state != "settled":
+            return requirements.busy() if settled is None else self.offer(call, settled.error)
+        return Receipt((*requirements.receipt(payment.version, payment.payer, outcome.tx), *_PRIVATE))
 
     def _release(self, entry: LedgerEntry) -> None:
-        self._note(self._ledger.released(entry, self._now))
-
-    def _conclude(self, claimed: LedgerEntry, payment: Payment, call: Call, moved: bool) -> Receipt | Refusal:
-        """Settles what this call holds in state settling, and writes down how that ended."""
-        outcome = self._by_chain(claimed, self._outcome(claimed, payment, call, moved))
-        try:
-            return self._ended(claimed, outcome, payment, call, moved)
-        except AccountsUnavailable as fault:  # the row stays in settling, and is in doubt when its lease is over
-            _LOG.error("the ledger does not answer after a settlement: %s", fault)
-            return say.doubtful()
-
-    def _ended(
-        self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, moved: bool
-    ) -> Receipt | Refusal:
-        if isinstance(outcome, Settled):
-            self._note(self._ledger.settled(claimed, self._now, outcome.tx, answered=not moved))
-            return Receipt(
-                (*say.receipt(payment.version, payment.payer, outcome.tx), ("Cache-Control", "private, no-store"))
-            )
-        if isinstance(outcome, Refused) and not moved:
-            self._note(self._ledger.failed(claimed, self._now, outcome.code))
-            refusal = self.offer(call, outcome.code)
-            return replace(
-                refusal, headers=(*refusal.headers, *say.receipt(payment.version, payment.payer, "", outcome.code))
-            )
-        if isinstance(outcome, Unreachable) and not moved:
-            self._release(claimed)
-            return say.unreachable()
-        self._note(self._ledger.unknown(claimed, self._now, outcome.tx if isinstance(outcome, Doubtful) else ""))
-        return say.doubtful()
-
-    def _outcome(self, claimed: LedgerEntry, payment: Payment, call: Call, moved: bool) -> Outcome:
-        if moved and self._facilitators.spent(payment, self._requirement(2, call)):
-            return Settled(claimed.tx)
-        return self._facilitators.settle(payment, self._requirement(payment.version, call), claimed.facilitator, moved)
-
-    def _by_chain(self, claimed: LedgerEntry, outcome: Outcome) -> Outcome:
-        """The outcome as the chain shows it, where a node is set: neither a doubt nor a claim of success is final before it."""
-        doubt = isinstance(outcome, Settled | Doubtful) or outcome == Refused(say.NONCE_USED)
-        if self._chain is None or not doubt:
-            return outcome
-        tx = "" if isinstance(outcome, Refused | Unreachable) else outcome.tx
-        until = time.monotonic() + self._spans.confirm
-        while True:
-            try:
-                seen = self._chain.look(claimed.terms, claimed.created)
-                if isinstance(outcome, Doubtful) and tx and isinstance(seen, Unspent) and self._chain.reverted(tx):
-                    return Refused("transaction_failed")
-            except ChainUnavailable:
-                return outcome
-            if isinstance(seen, Paid):
-                return Settled(seen.tx or tx)
-            if isinstance(seen, Cancelled):
-                return Refused(say.NONCE_USED)
-            if time.monotonic() > until:
-                return outcome if isinstance(outcome, Refused) else Doubtful(tx)
-            time.sleep(0.25)
+        note(self._ledger.released(entry, self._now))
 
     # The same authorization again
 
-    def _again(self, held: LedgerEntry, payment: Payment, asked: PaymentTerms, call: Call) -> Answer | Refusal:
-        if held.state in ("verified", "settling"):
-            return say.busy()
-        if held.state == "failed":
-            return self.offer(call, held.error)
-        if held.state == "unknown":
-            return self._retry(held, payment, call) if held.same(asked) else say.bound()
-        return self._replay(held, payment, call) if held.same(asked) else self.offer(call, say.NONCE_USED)
+    def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
+        if entry.state in ("claimed", "settling"):
+            return requirements.busy()
+        if entry.state == "failed" and entry.has_answer and entry.same(terms):
+            entry = self._reconciler.decide(entry) or entry  # the money may have moved after the refusal
+        if entry.state == "failed":
+            return self.offer(call, entry.error)
+        if not entry.same(terms):
+            return requirements.bound() if entry.state == "unknown" else self.offer(call, requirements.NONCE_USED)
+        return self._retry(entry, payment, call) if entry.state == "unknown" else self._replay(entry, payment, call)
 
-    def _retry(self, held: LedgerEntry, payment: Payment, call: Call) -> Answer | Refusal:
+    def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Refusal:
         """A payment in doubt: as the chain knows it, else settled once more, which moves nothing that moved before."""
-        seen = self._resolve(held) or self._ledger.find(held.terms) or held  # another worker may have been faster
-        if seen.state != "unknown":
-            return self._again(seen, payment, seen.terms, call)
-        claimed = self._ledger.settling(seen, self._now)
-        if claimed is None:
-            return say.busy()
-        outcome = self._conclude(claimed, payment, call, moved=True)
+        if not self._waits.acquire(blocking=False):
+            return requirements.doubtful()
+        try:
+            seen = (
+                self._reconciler.decide(entry) or self._ledger.find(entry.terms) or entry
+            )  # another worker may be faster
+            if seen.state != "unknown":
+                return self._again(seen, payment, seen.terms, call)
+            claimed = self._ledger.settling(seen, self._now)
+            if claimed is None:
+                return requirements.busy()
+            requirement = self._requirement(payment.version, call)
+            outcome = self._facilitators.settle(payment, requirement, claimed.facilitator)
+            result = self._conclude(claimed, self._confirmed(claimed, outcome), payment, call, owed=True)
+        finally:
+            self._waits.release()
         settled = self._ledger.find(claimed.terms)
-        if isinstance(outcome, Refusal) or settled is None:
-            return outcome if isinstance(outcome, Refusal) else say.busy()
+        if isinstance(result, Refusal) or settled is None:
+            return result if isinstance(result, Refusal) else requirements.busy()
         return self._replay(settled, payment, call)
 
-    def _replay(self, held: LedgerEntry, payment: Payment, call: Call) -> Answer | Refusal:
-        answer = self._ledger.replay(held, self._now, self._spans.replay, self._spans.replays)
+    def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Refusal:
+        """The kept answer of a settled payment; where none was kept and none went out, it is made again."""
+        answer = self._ledger.replay(entry, self._now, self._spans.replay, self._spans.replays)
+        receipt = requirements.receipt(payment.version, payment.payer, entry.tx)
+        if answer is None and entry.owed(self._now):
+            return Grant("payment", lambda made: self._deliver(entry, receipt, made), _nothing_to_release)
         if answer is None:
-            return self.offer(call, say.NONCE_USED)
+            return self.offer(call, requirements.NONCE_USED)
         replaced = {"cache-control", "content-length", "date"}
         kept = tuple(header for header in answer.headers if header[0].lower() not in replaced)
-        receipt = say.receipt(payment.version, payment.payer, held.tx)
-        again = (("X-Idempotent-Replay", "true"), ("Cache-Control", "private, no-store"))
-        return replace(answer, headers=(*kept, *receipt, *again))
+        return replace(answer, headers=(*kept, *receipt, ("X-Idempotent-Replay", "true"), *_PRIVATE))
+
+    def _deliver(self, entry: LedgerEntry, receipt: Headers, made: Answer) -> Receipt | Refusal:
+        """An owed answer goes out: it was paid for already."""
+        if made.status != 200 or not made.rows:
+            return Receipt(_PRIVATE)
+        delivered = note(self._ledger.delivered(entry, self._now, made))
+        return Receipt((*receipt, *_PRIVATE)) if delivered else requirements.busy()
 
     # Time and the chain
 
-    def _resolve(self, held: LedgerEntry) -> LedgerEntry | None:
-        """A row in doubt as the chain shows it; None where it moved on meanwhile, unchanged where the chain cannot tell."""
-        if self._chain is None:
-            return held
+    def _confirmed(self, entry: LedgerEntry, outcome: Outcome) -> Outcome:
+        """The outcome as the chain shows it, where a node is set. A facilitator whose claim it denies is left alone."""
+        seen = confirmed(self._chain, entry, outcome, self._spans.confirm)
+        if isinstance(outcome, Settled) and not isinstance(seen, Settled):
+            self._facilitators.rest(entry.facilitator)
+        return seen
+
+    def _is_own(self, entry: LedgerEntry, seen: Settled) -> bool:
+        """Whether a transfer was made for this service: after it first saw the payment, not for another one before."""
+        return entry.attempt > 1 or seen.at is None or seen.at >= entry.created - _CLOCKS_DIFFER_S
+
+    def _may_be_by_wallet(self, payment: Payment) -> bool:
+        """Whether a contract wallet may have signed, which only facilitators and the chain can judge."""
+        if self._chain is None or is_by_undeployed_wallet(payment):
+            return not is_plain(payment)
+        if not self._waits.acquire(blocking=False):
+            return False
         try:
-            seen = self._chain.look(held.terms, held.created)
+            return self._chain.is_contract(payment.payer)
         except ChainUnavailable:
-            return held
-        if isinstance(seen, Paid):
-            return self._note(self._ledger.settled(held, self._now, seen.tx or held.tx, answered=False))
-        if isinstance(seen, Cancelled):
-            return self._note(self._ledger.failed(held, self._now, say.NONCE_USED))
-        if isinstance(seen, Unspent) and seen.at > held.terms.valid_before:
-            return self._note(
-                self._ledger.failed(held, self._now, "invalid_exact_evm_payload_authorization_valid_before")
-            )
-        return held
+            return False
+        finally:
+            self._waits.release()
 
     def _tend(self) -> None:
         """Reconciles now and then, beside the call that happens to come."""
@@ -250,23 +286,24 @@ class X402ResourceServer:
         except AccountsUnavailable as fault:
             _LOG.warning("reconciling failed: %s", fault)
 
-    def _lapsed(self, held: LedgerEntry) -> bool:
-        return held.state in ("verified", "settling") and held.updated <= self._now - self._spans.lease
+    def _lapsed(self, entry: LedgerEntry) -> bool:
+        return entry.state in ("claimed", "settling") and entry.updated <= self._now - self._spans.lease
 
     @property
     def _now(self) -> int:
         return int(self._clock())
 
     def _requirement(self, version: int, call: Call) -> dict[str, Any]:
-        return say.requirement(version, self._settings.base_url, self._settings.pay_to, call.price, call.path)
+        settings = self._settings
+        return requirements.requirement(version, settings.base_url, settings.pay_to, call.price, call.path)
 
-    def _asked(self, payment: Payment, call: Call) -> PaymentTerms:
+    def _terms(self, payment: Payment, call: Call) -> PaymentTerms:
         return PaymentTerms(
-            say.NETWORK,
+            requirements.NETWORK,
             payment.payer,
             payment.nonce,
             payment.version,
-            say.USDC,
+            requirements.USDC,
             self._settings.pay_to.lower(),
             payment.value,
             payment.valid_before,
@@ -275,25 +312,6 @@ class X402ResourceServer:
             payment.hash,
         )
 
-    @staticmethod
-    def _note(entry: LedgerEntry | None) -> LedgerEntry | None:
-        """One line a change of state; neither signature nor header, which are a bearer's cheque until settled."""
-        if entry is not None:
-            terms = entry.terms
-            _LOG.info(
-                "%s",
-                orjson.dumps(
-                    {
-                        "payment": entry.state,
-                        "payer": terms.payer,
-                        "nonce": terms.nonce,
-                        "path": terms.path,
-                        "amount": terms.amount,
-                        "version": terms.version,
-                        "facilitator": entry.facilitator,
-                        "tx": entry.tx,
-                        "error": entry.error,
-                    }
-                ).decode(),
-            )
-        return entry
+
+def _nothing_to_release() -> None:
+    """Nothing was reserved."""

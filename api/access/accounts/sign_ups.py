@@ -1,0 +1,178 @@
+"""How a key comes to be: sign-up, its limits, its repetition by Idempotency-Key, and its confirmation by mail.
+
+Unconfirmed keys open nothing and count for nothing: nobody is locked out by sign-ups that others made in his name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from api.access.accounts.database import Database
+from api.access.accounts.email_address import identity
+from api.access.accounts.key_format import digest_of, spell
+from api.access.accounts.tables import KEYS, REPEATS, SIGN_UPS, USAGE
+from warehouse.clock import DAY, HOUR
+from warehouse.errors import CallerError
+
+KEYS_PER_ADDRESS = 3
+IDLE_DAYS = 7
+"""Unused this long, the key that was unused longest makes room for a fourth."""
+CONFIRM_S = DAY
+"""So long a confirmation token is good."""
+_SIGN_UP_LOCK = 0x7369676E
+
+
+class SignUpRefused(CallerError):
+    """No key for this sign-up."""
+
+
+class TooManySignUps(SignUpRefused):
+    """The client address signed up too often; the next is taken in `wait` seconds."""
+
+    def __init__(self, wait: int) -> None:
+        super().__init__("too many sign-ups from this address")
+        self.wait = wait
+
+
+class TooManyKeys(SignUpRefused):
+    """The e-mail address holds its three keys, and all are in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """Who asks for a key: `token` is the Idempotency-Key, empty for none."""
+
+    email: str
+    client: str
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key, and the token that confirms it; empty where it needs none, or was sent before."""
+
+    key: str
+    confirmation: str = ""
+
+
+def new_secret() -> str:
+    """A key of 32 random bytes."""
+    return spell(secrets.token_bytes(32))
+
+
+def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confirmed: bool) -> NewKey:
+    """A new key, or the same one again within a day for the same address, client and Idempotency-Key."""
+    with database.begin() as connection:
+        _one_at_a_time(connection)
+        salt = _repeated(connection, request, now)
+        if salt is not None:
+            return NewKey(_key(salt, request.token))
+        _count_sign_up(connection, request.client, per_hour, now)
+        full = _make_room(connection, identity(request.email), now, retire=confirmed)
+        if full is None:
+            return _new_key(connection, request, now, confirmed)
+    raise full  # after the commit: a refused attempt counts too
+
+
+def confirm(database: Database, token: str, now: int) -> str | None:
+    """Opens the key of a confirmation token, as often as it comes; its address."""
+    with database.begin() as connection:
+        _one_at_a_time(connection)
+        mine = (KEYS.c.confirmation == _sha256(token), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
+        row = connection.execute(
+            select(KEYS.c.id, KEYS.c.email, KEYS.c.identity, KEYS.c.confirmed).where(*mine)
+        ).first()
+        if row is None:
+            return None
+        if row.confirmed is None:
+            full = _make_room(connection, row.identity, now)
+            if full is not None:
+                raise full
+            connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))
+        email: str = row.email
+        return email
+
+
+def withdraw(database: Database, key: str) -> None:
+    """Removes an unconfirmed key and what could repeat it."""
+    with database.begin() as connection:
+        mine = (KEYS.c.digest == digest_of(key), KEYS.c.confirmed.is_(None))
+        row = connection.execute(select(KEYS.c.id, KEYS.c.identity, KEYS.c.created).where(*mine)).first()
+        if row is not None:
+            connection.execute(delete(REPEATS).where(REPEATS.c.email == row.identity, REPEATS.c.at == row.created))
+            connection.execute(delete(KEYS).where(KEYS.c.id == row.id))
+
+
+def _key(salt: bytes, token: str) -> str:
+    """The key of a sign-up. Whoever shows the Idempotency-Key gets it again; it cannot be read from the salt alone."""
+    return spell(hmac.digest(salt, token.encode(), "sha256") if token else salt)
+
+
+def _one_at_a_time(connection: Connection) -> None:
+    """Sign-ups are rare: they queue, so that their counts are exact. SQLite's writers queue anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_SIGN_UP_LOCK)))
+
+
+def _repeated(connection: Connection, request: SignUp, now: int) -> bytes | None:
+    """The salt of the same sign-up before. From elsewhere, or for another address, it is another one."""
+    connection.execute(delete(REPEATS).where(REPEATS.c.at <= now - DAY))
+    if not request.token:
+        return None
+    mine = (REPEATS.c.client == request.client, REPEATS.c.token == _sha256(request.token))
+    query = select(REPEATS.c.salt).where(*mine, REPEATS.c.email == identity(request.email))
+    salt: bytes | None = connection.execute(query).scalar()
+    return salt
+
+
+def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int) -> None:
+    """Counts an attempt. Raises TooManySignUps where the last hour holds `per_hour` already (0: unlimited)."""
+    connection.execute(delete(SIGN_UPS).where(SIGN_UPS.c.at <= now - HOUR))
+    mine = SIGN_UPS.c.client == client
+    count, oldest = connection.execute(select(func.count(), func.min(SIGN_UPS.c.at)).where(mine)).one()
+    if per_hour and count >= per_hour:
+        raise TooManySignUps(oldest + HOUR - now)
+    connection.execute(insert(SIGN_UPS).values(client=client, at=now))
+
+
+def _new_key(connection: Connection, request: SignUp, now: int, confirmed: bool) -> NewKey:
+    stale = (KEYS.c.confirmed.is_(None), KEYS.c.created <= now - CONFIRM_S)
+    connection.execute(delete(KEYS).where(*stale))
+    salt, confirmation = secrets.token_bytes(32), "" if confirmed else secrets.token_urlsafe(32)
+    key, person = _key(salt, request.token), identity(request.email)
+    values = {"digest": digest_of(key), "email": request.email, "identity": person, "created": now}
+    values |= {"confirmed": now} if confirmed else {"confirmation": _sha256(confirmation)}
+    connection.execute(insert(KEYS).values(values))
+    if request.token:
+        repeat = {"client": request.client, "token": _sha256(request.token), "email": person, "salt": salt, "at": now}
+        connection.execute(insert(REPEATS).values(repeat))
+    return NewKey(key, confirmation)
+
+
+def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> TooManyKeys | None:
+    """Retires the key of a person that was unused longest, if there are three and that one idled for seven days."""
+    last = func.max(USAGE.c.day).filter(USAGE.c.calls > 0)
+    live = connection.execute(
+        select(KEYS.c.id, KEYS.c.created, last)
+        .outerjoin(USAGE, USAGE.c.key_id == KEYS.c.id)
+        .where(KEYS.c.identity == person, KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_not(None))
+        .group_by(KEYS.c.id, KEYS.c.created)
+    ).all()
+    if len(live) < KEYS_PER_ADDRESS:
+        return None
+    # Of its last day only the date is known: it counts as used until that day's end.
+    used, key = min((max(created, 0 if day is None else (day + 1) * DAY), key) for key, created, day in live)
+    if used > now - IDLE_DAYS * DAY:
+        return TooManyKeys(f"this address has {len(live)} live keys, all used within {IDLE_DAYS} days")
+    if retire:
+        connection.execute(update(KEYS).where(KEYS.c.id == key).values(revoked=now))
+    return None
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

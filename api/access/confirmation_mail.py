@@ -1,0 +1,63 @@
+"""The mail that confirms a new key: one link, plain text.
+
+Sent within the sign-up, so that its failure is told there.
+"""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+import threading
+from email.message import EmailMessage
+
+from api.settings import MailServer
+
+_TIMEOUT_S = 10
+_AT_ONCE = threading.BoundedSemaphore(4)
+"""Of a worker's 64 threads: a slow mail server must not hold more."""
+
+
+class MailUnavailable(Exception):
+    """The mail could not be handed to the server."""
+
+
+def send(server: MailServer, base_url: str, to: str, token: str) -> None:
+    """Sends the link that confirms a key. Raises MailUnavailable; a server's own words stay out of it."""
+    if not _AT_ONCE.acquire(blocking=False):
+        raise MailUnavailable("busy")
+    try:
+        _hand_over(server, _message(server.sender, base_url, to, token))
+    except (OSError, smtplib.SMTPException, UnicodeError) as fault:
+        raise MailUnavailable(type(fault).__name__) from None
+    finally:
+        _AT_ONCE.release()
+
+
+def _message(sender: str, base_url: str, to: str, token: str) -> EmailMessage:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = sender, to, "Confirm your API key"
+    message.set_content(
+        f"Somebody asked for an API key of {base_url} with this address.\n\n"
+        f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
+        "If it was not you, do nothing: the key never opens anything.\n"
+    )
+    return message
+
+
+def _hand_over(server: MailServer, message: EmailMessage) -> None:
+    context = ssl.create_default_context()
+    if server.tls:
+        with smtplib.SMTP_SSL(server.host, server.port, timeout=_TIMEOUT_S, context=context) as session:
+            _submit(session, server, message)
+        return
+    with smtplib.SMTP(server.host, server.port, timeout=_TIMEOUT_S) as session:
+        session.ehlo()
+        if not server.loopback or session.has_extn("starttls"):
+            session.starttls(context=context)
+        _submit(session, server, message)
+
+
+def _submit(session: smtplib.SMTP, server: MailServer, message: EmailMessage) -> None:
+    if server.user:
+        session.login(server.user, server.password)
+    session.send_message(message)

@@ -1,0 +1,117 @@
+"""The discovery extension of an offer: how a machine calls the path, with an example that works as it stands.
+
+https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md: `queryParams` and `pathParams` hold
+example values, `routeTemplate` is the catalogue's key. Clients echo all of it in their payment's header, so it is kept
+short.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from api.access.prices import PRICES
+
+SERVICE_NAME = "Electricity Market Data Service"
+TAGS = ("electricity", "energy", "prices", "carbon intensity", "grid")
+"""At most five, of at most 32 characters, as the service's name."""
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_MOMENT = {"type": "string", "description": "Unix seconds or RFC 3339"}
+_QUERY_SCHEMA: dict[str, Any] = {
+    "start": _MOMENT,
+    "end": _MOMENT,
+    "limit": {"type": "string", "description": "1 to 5000 rows"},
+    "order": {"type": "string", "enum": ["asc", "desc"]},
+    "format": {"type": "string", "enum": ["json", "csv", "parquet", "arrow"]},
+}
+_SERIES_QUERY = {"limit": "48", "order": "desc"}
+_WINDOWS_QUERY = {"hours": "3", "kind": "lowest"}
+_WINDOWS_SCHEMA: dict[str, Any] = {
+    "hours": {"type": "string", "description": "length of the block, `3` or `1.5`"},
+    "within": {"type": "string", "description": "hours ahead, `24h`"},
+    "kind": {"type": "string", "enum": ["lowest", "highest"]},
+}
+_OF = {"attribution": "Elexon Limited", "license": "BMRS data licence"}
+
+
+def _series(metric: str, unit: str, value: float, **more: str) -> dict[str, Any]:
+    row = {**more, "ts": 1767225600, "value": value, "unit": unit, "resolution": "30m"}
+    window = {"start": 1767225600, "end": 1767227400, "count": 1, "truncated": False}
+    return {"zone": "GB", "metric": metric, **window, **_OF, "data": [row]}
+
+
+_VALUE = {"value": 71.5, "unit": "GBP/MWh", "ts": 1767225600, "resolution": "30m"}
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "snapshot": {"zones": {"GB": {"metrics": {"price": _VALUE}, **_OF}}},
+    "brief": {
+        "zone": "GB",
+        "current": {"price": _VALUE},
+        "context": {"price": {"percentile": 62}},
+        "summary": "Price 71.5 GBP/MWh.",
+        **_OF,
+    },
+    "latest": {"zone": "GB", "metrics": {"price": _VALUE}, **_OF},
+    "demand": _series("demand", "MW", 28450.0),
+    "generation": _series("generation", "%", 31.4, fuel="wind"),
+    "price": _series("price", "GBP/MWh", 71.5),
+    "carbon-intensity": _series("carbon_intensity", "gCO2/kWh", 142.0),
+    "interchange": _series("interchange", "MW", 2310.0),
+    "windows": {"zone": "FR", "metric": "price", "kind": "lowest", "available": True},
+    "capacity": {**_series("capacity", "MW", 9800.0, fuel="nuclear"), "zone": "FR"},
+}
+"""The shape of each answer, cut to a row: members and types are the answer's own, figures and attribution vary."""
+
+
+def request_of(price: str, path: str) -> dict[str, Any]:
+    """How to call a path, as a request that can be sent: `input` of the extension and of version 1's `outputSchema`."""
+    described: dict[str, Any] = {"type": "http", "method": "GET"}
+    example, _ = _query(price)
+    if example:
+        described["queryParams"] = example
+    if "{zone}" in PRICES[price].path:
+        described["pathParams"] = {"zone": path.rpartition("/")[2]}
+    return described
+
+
+def output_of(price: str) -> dict[str, Any]:
+    """What comes back."""
+    example = EXAMPLES.get(price)
+    return {"type": "json", "example": example} if example else {"type": "json"}
+
+
+def _query(price: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Example values of the query, and the properties of their schema."""
+    if price == "windows":
+        return _WINDOWS_QUERY, _WINDOWS_SCHEMA
+    return (_SERIES_QUERY, _QUERY_SCHEMA) if "data" in EXAMPLES.get(price, {}) else ({}, {})
+
+
+def extension(price: str, path: str) -> dict[str, Any]:
+    """`extensions` of an offer."""
+    info = {"input": request_of(price, path), "output": output_of(price)}
+    declared: dict[str, Any] = {"info": info, "schema": _schema(price)}
+    template = PRICES[price].path
+    if "{zone}" in template:
+        declared["routeTemplate"] = template.replace("{zone}", ":zone")
+    return {"bazaar": declared}
+
+
+def _schema(price: str) -> dict[str, Any]:
+    """The JSON Schema of `info`."""
+    fields: dict[str, Any] = {
+        "type": {"type": "string", "const": "http"},
+        "method": {"type": "string", "enum": ["GET"]},
+    }
+    _, properties = _query(price)
+    if properties:
+        fields["queryParams"] = {"type": "object", "properties": properties}
+    if "{zone}" in PRICES[price].path:
+        zone = {"type": "string", "description": "a zone of /v1/zones"}
+        fields["pathParams"] = {"type": "object", "properties": {"zone": zone}, "required": ["zone"]}
+    given = {"type": "object", "properties": fields, "required": ["type", "method"], "additionalProperties": False}
+    output = {
+        "type": "object",
+        "properties": {"type": {"type": "string"}, "example": {"type": "object"}},
+        "required": ["type"],
+    }
+    parts = {"input": given, "output": output}
+    return {"$schema": _DIALECT, "type": "object", "properties": parts, "required": ["input"]}

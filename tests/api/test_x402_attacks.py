@@ -1,0 +1,372 @@
+"""Attacks on payments: one transfer for many answers, nonces used elsewhere, lies of facilitators, floods of garbage."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from api.access.accounts.ledger import OWED_S
+from api.access.x402.chain import Chain, Paid, SpentElsewhere, Undecided
+from api.access.x402.payload import decode
+from api.access.x402.signature import digest, domain_separator, is_signed_by_payer
+from tests.stand_ins import buyer
+from tests.stand_ins.chain import BASE_DOMAIN_SEPARATOR, BUYER, KEYS
+from tests.stand_ins.facilitator import Facilitator
+from tests.stand_ins.trade import NONCE_USED, PATH, PAY_TO, PRICE, SPANS, Trade, at_once, reason, receipt
+
+BATCH = "0x" + "ba" * 32
+
+
+def signed(payment: str) -> dict[str, str]:
+    """The authorization in a payment's header."""
+    document: dict[str, str] = json.loads(base64.b64decode(payment))["payload"]["authorization"]
+    return document
+
+
+class Core:
+    """A facilitator's core whose verbs are replaced."""
+
+    def __init__(self, trade: Trade, **verbs: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self._verbs = {"verify": trade.book.verify, "settle": trade.book.settle, **verbs}
+
+    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
+        return self._verbs["verify"](question)
+
+    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
+        return self._verbs["settle"](question)
+
+
+# One transfer, one answer
+
+
+def test_a_batch_of_self_transfers_and_one_payment_buys_one_answer(trade: Trade) -> None:
+    trade.a.faults["settle"] = trade.b.faults["settle"] = "drop"
+    payments = [trade.payment() for _ in range(20)]
+    for payment in payments:
+        assert trade.get(payment).status_code == 503
+    for payment in payments[1:]:
+        trade.book.move({**signed(payment), "to": BUYER, "value": "0"}, BATCH)
+    trade.book.move(signed(payments[0]), BATCH)
+    trade.a.faults["settle"] = trade.b.faults["settle"] = ""
+    trade.restart()
+    answers = [trade.get(payment) for payment in payments]
+    assert [answer.status_code for answer in answers] == [200] + [402] * 19
+    assert {reason(answer) for answer in answers[1:]} == {NONCE_USED}
+    assert trade.paid == PRICE
+    report = trade.reconcile()
+    assert (report.transfers, report.answer, report.credit, report.unproven) == (1, 1, 0, 0)
+
+
+def test_the_ledger_takes_a_transfer_once(trade: Trade) -> None:
+    first, second = trade.payment(), trade.payment()
+    assert trade.get(first).status_code == 200
+    held = trade.row(first)
+    trade.a.faults["settle"] = trade.b.faults["settle"] = "drop"
+    assert trade.get(second).status_code == 503
+    doubtful = trade.row(second)
+    from api.access.x402.facilitators import Settled
+    from api.access.x402.reconciler import Reconciler
+
+    reconciler = Reconciler(trade.gate.accounts.ledger, None, trade.clock)
+    assert reconciler.write_settled(doubtful, Settled(held.tx, held.log_index), answered=False)
+    assert (trade.row(second).state, trade.row(second).error) == ("failed", NONCE_USED)
+
+
+def test_a_look_without_the_event_is_undecided_and_never_paid(trade: Trade) -> None:
+    payment = trade.payment()
+    terms = trade.gate.x402._terms(decode(payment), _call())
+    chain = Chain(trade.node.url)
+    trade.settle_outside(payment)
+    trade.node.logs_hidden = True
+    assert chain.look(terms, int(time.time())) == Undecided()
+    assert trade.get(payment).status_code == 402, "spent before this service ever saw it"
+    trade.node.logs_hidden = False
+    assert isinstance(chain.look(terms, int(time.time())), Paid)
+    assert chain.look(replace(terms, amount=2000), int(time.time())) == SpentElsewhere()
+    assert chain.look(replace(terms, pay_to="0x" + "22" * 20), int(time.time())) == SpentElsewhere()
+
+
+def _call() -> Any:
+    from api.access.values import Call
+
+    return Call(PATH, "latest", "")
+
+
+@pytest.mark.parametrize("with_node", [True, False])
+def test_a_nonce_that_the_payer_uses_himself_buys_nothing(trade: Trade, with_node: bool) -> None:
+    if not with_node:
+        trade.without_node()
+    trade.a.faults["settle"] = trade.b.faults["settle"] = "drop"
+    payment = trade.payment()
+    assert trade.get(payment).status_code == 503
+    trade.book.move({**signed(payment), "to": BUYER, "value": "0"}, BATCH)
+    trade.a.faults["settle"] = trade.b.faults["settle"] = ""
+    trade.restart()
+    if not with_node:
+        trade.without_node()
+    answer = trade.get(payment)
+    assert answer.status_code == (402 if with_node else 503)
+    assert trade.row(payment).state == ("failed" if with_node else "unknown")
+    assert (trade.paid, trade.get(payment).status_code) == (0, answer.status_code)
+
+
+# Facilitators that lie
+
+
+def test_a_refusal_after_the_money_moved_is_found_out_and_answered(trade: Trade) -> None:
+    def settle(question: dict[str, Any]) -> dict[str, Any]:
+        trade.book.settle(question)
+        return {"success": False, "payer": BUYER, "network": "eip155:8453", "transaction": "", "errorReason": "no"}
+
+    def verify(question: dict[str, Any]) -> dict[str, Any]:
+        trade.book.settle(question)
+        return {"isValid": False, "payer": BUYER, "invalidReason": "kyt_risk_detected"}
+
+    for number, core in enumerate((Core(trade, settle=settle), Core(trade, verify=verify)), 1):
+        trade.a.core = core
+        answer = trade.get(trade.payment())
+        assert (answer.status_code, trade.paid) == (200, number * PRICE)
+        assert receipt(answer)["transaction"] == trade.book.transfers[-1]["tx"]
+
+
+def test_money_that_moves_after_a_refusal_is_answered_on_asking_again(trade: Trade) -> None:
+    for verb in ("verify", "settle"):
+        trade.a.faults[verb] = "screened"
+        payment = trade.payment(validBefore=str(int(time.time()) + 4000))
+        assert (trade.get(payment).status_code, trade.paid) == (402, 0), verb
+        trade.settle_outside(payment, "0x" + ("a1" if verb == "verify" else "a2") * 32)
+        trade.a.faults[verb] = ""
+        answer = trade.get(payment)
+        assert (answer.status_code, answer.json["method"]) == (200, "payment"), verb
+        assert trade.get(payment).data == answer.data
+        trade.book.balances[PAY_TO.lower()] = 0
+
+
+def test_a_claim_of_success_that_the_chain_denies_serves_nothing(trade: Trade) -> None:
+    trade.a.faults["settle"] = "lie"
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert (answer.status_code, "method" in answer.text, trade.paid) == (503, False, 0)
+    assert trade.get(payment).status_code == 200, "the liar is left alone, the next one settles"
+    assert (trade.paid, trade.a.seen["settle"], trade.b.seen["settle"]) == (PRICE, 1, 1)
+
+
+def test_every_lie_of_either_facilitator_reconciles(trade: Trade) -> None:
+    """At the end nobody was charged without an answer or a credit, answered without money, or charged twice."""
+    faults = ("500", "html", "drop", "done-drop", "done-500", "done-html", "trouble", "screened", "lie", "lie-payer")
+    payments: list[str] = []
+    answered = 0
+    for verb in ("verify", "settle"):
+        for fault in faults:
+            if verb == "verify" and fault.startswith("done"):
+                continue
+            trade.restart()
+            trade.a.faults = {"verify": "", "settle": "", verb: fault}  # type: ignore[dict-item]
+            payments.append(trade.payment())
+            first = trade.get(payments[-1])
+            trade.a.faults = {"verify": "", "settle": ""}
+            again = first if first.status_code == 200 else trade.get(payments[-1])
+            answered += again.status_code == 200
+            assert trade.paid == answered * PRICE, (verb, fault)
+    report = trade.reconcile()
+    assert (report.transfers, report.answer, report.owed) == (answered, answered, 0)
+    assert (report.credit, report.unproven) == (0, 0)
+    assert len({t["nonce"] for t in trade.book.transfers}) == len(trade.book.transfers)
+    assert answered >= len(payments) - 1  # a screening is final
+
+
+# A charged payer gets the answer
+
+
+def test_a_released_payment_that_was_settled_meanwhile_is_answered_for_a_day(trade: Trade) -> None:
+    payment = trade.payment(validBefore=str(int(time.time()) + 4 * OWED_S))
+    assert trade.get(payment, PATH + "?rows=0").status_code == 200
+    assert trade.row(payment).state == "released"
+    trade.settle_outside(payment)
+    report = trade.reconcile()
+    assert (report.owed, report.credit) == (1, 0)
+    asked = trade.a.seen["verify"]
+    trade.shift[0] = OWED_S - 60
+    owed = trade.get(payment, PATH + "?rows=0")
+    assert owed.status_code == 200, "still nothing to show: still owed"
+    assert trade.row(payment).owed(int(trade.clock()))
+    assert trade.get(payment, PATH).status_code == 402, "it buys what it was sent for"
+    assert (trade.a.seen["verify"], trade.paid) == (asked, PRICE)
+    trade.shift[0] = OWED_S + 60
+    assert trade.get(payment, PATH + "?rows=0").status_code == 402
+
+
+def test_an_owed_answer_is_made_once_and_then_repeated(trade: Trade) -> None:
+    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
+    payment = trade.payment()
+    assert trade.get(payment).status_code == 503
+    trade.settle_outside(payment)
+    assert trade.reconcile().owed == 1
+    first = trade.get(payment)
+    again = trade.get(payment)
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert (first.data == again.data, again.headers["X-Idempotent-Replay"]) == (True, "true")
+    assert receipt(first)["transaction"] == "0x" + "ee" * 32
+    assert trade.reconcile().unproven == 0
+
+
+def test_money_sent_without_a_call_is_a_credit_until_it_pays(trade: Trade) -> None:
+    assert trade.get(trade.payment()).status_code == 200
+    payment = trade.payment()
+    trade.settle_outside(payment)
+    trade.book.move({"from": BUYER, "to": PAY_TO, "value": "7"}, "0x" + "77" * 32)
+    for _ in range(2):
+        report = trade.reconcile()
+        assert (report.transfers, report.answer, report.credit) == (3, 1, 2)
+    assert trade.gate.accounts.transfers.credits() == (2, PRICE + 7)
+    trade.shift[0] = 60
+    refused = trade.get(payment)
+    assert (refused.status_code, reason(refused)) == (402, NONCE_USED), "spent before this service saw it"
+
+
+def test_a_node_that_is_away_moves_the_reading_nowhere(trade: Trade) -> None:
+    from api.access.x402.chain import ChainUnavailable
+
+    assert trade.get(trade.payment()).status_code == 200
+    trade.node.down = True
+    with pytest.raises(ChainUnavailable):
+        trade.reconcile()
+    trade.node.down = False
+    assert trade.reconcile().answer == 1
+
+
+# Garbage
+
+
+def test_the_signature_is_usdcs_own() -> None:
+    assert "0x" + domain_separator().hex() == BASE_DOMAIN_SEPARATOR
+    offer = {"payTo": PAY_TO, "amount": "1000", "maxTimeoutSeconds": 60, "network": "eip155:8453", "scheme": "exact"}
+    payment = decode(buyer.header(buyer.pay_v2(offer)))
+    assert is_signed_by_payer(payment)
+    recovered = Account._recover_hash(digest(payment), signature=bytes.fromhex(payment.signature[2:]))
+    assert recovered == BUYER
+    r, s, v = payment.signature[2:66], int(payment.signature[66:130], 16), int(payment.signature[130:], 16)
+    order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+    high = f"0x{r}{order - s:064x}{55 - v:02x}"
+    others = (high, "0x" + "00" * 65, f"0x{r}{s:064x}1d", "0x" + "ff" * 65, payment.signature + "00")
+    assert not any(is_signed_by_payer(replace(payment, signature=other)) for other in others)
+    assert not is_signed_by_payer(replace(payment, value=1001))
+    assert not is_signed_by_payer(replace(payment, payer="0x" + "11" * 20))
+
+
+@pytest.mark.parametrize("with_node", [True, False])
+def test_bogus_signatures_reach_no_facilitator(trade: Trade, with_node: bool) -> None:
+    if not with_node:
+        trade.without_node()
+    document = json.loads(base64.b64decode(trade.payment()))
+    for signature in ("0x" + "00" * 65, "0x" + "ab" * 65):
+        document["payload"]["signature"] = signature
+        answer = trade.get(buyer.header(document))
+        assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_payload_signature")
+    assert trade.a.seen == trade.b.seen == {"verify": 0, "settle": 0}
+
+
+def test_a_contract_wallets_signature_is_asked_about(trade: Trade) -> None:
+    document = json.loads(base64.b64decode(trade.payment()))
+    document["payload"]["signature"] = "0x" + "ab" * 65
+    trade.node.contracts.add(BUYER.lower())
+    trade.get(buyer.header(document))
+    assert trade.a.seen["verify"] == 1
+    trade.node.contracts.clear()
+    document["payload"]["signature"] = "0x" + "ab" * 96 + "6492" * 16  # a wallet that is not deployed yet
+    trade.get(buyer.header(document))
+    assert trade.a.seen["verify"] == 2
+    document["payload"]["signature"] = "0x" + "ab" * 96
+    assert trade.get(buyer.header(document)).status_code == 402
+    assert trade.a.seen["verify"] == 2, "no contract lies there"
+    trade.without_node()
+    trade.get(buyer.header(document))
+    assert trade.a.seen["verify"] == 3, "nobody else can tell"
+
+
+@pytest.mark.parametrize("query", ["?rows=0", "?status=404", "?status=500"])
+def test_what_is_not_charged_reaches_no_facilitator(trade: Trade, query: str) -> None:
+    trade.get(trade.payment(), PATH + query)
+    trade.get(trade.payment(), **{"If-None-Match": '"tag"'})
+    trade.http.head(PATH, headers={"PAYMENT-SIGNATURE": trade.payment()})
+    assert trade.a.seen == trade.b.seen == {"verify": 0, "settle": 0}
+
+
+def test_facilitators_that_rest_are_not_asked(trade: Trade) -> None:
+    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
+    for _ in range(5):
+        assert trade.get(trade.payment()).status_code == 503
+    assert (trade.a.seen["verify"], trade.b.seen["verify"]) == (1, 1)
+
+
+def test_a_rest_grows_and_ends(trade: Trade) -> None:
+    now = [0.0]
+    facilitators = trade.gate.x402._facilitators
+    facilitators.clock = lambda: now[0]
+    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
+    seen = []
+    for second in range(16):
+        now[0] = float(second)
+        trade.get(trade.payment())
+        seen.append(trade.a.seen["verify"])
+    assert [seen.index(count) for count in (1, 2, 3, 4)] == [0, 2, 6, 14]
+
+
+def test_waits_for_facilitators_have_a_cap_of_their_own(trade: Trade) -> None:
+    trade.restart(replace(SPANS, at_once=3, patience=replace(SPANS.patience, verify=5)))
+    held = threading.Event()
+
+    def verify(question: dict[str, Any]) -> dict[str, Any]:
+        held.wait(4)
+        return trade.book.verify(question)
+
+    slow = [Facilitator(Core(trade, verify=verify)) for _ in range(1)]
+    trade.gate.x402._facilitators.listed = [type(trade.gate.settings.facilitators[0])(slow[0].url)]
+    app = trade.http.application
+    payments = [trade.payment() for _ in range(9)]
+    calls = [
+        lambda payment=payment: app.test_client().get(PATH, headers={"PAYMENT-SIGNATURE": payment})
+        for payment in payments
+    ]
+    threading.Timer(1.0, held.set).start()
+    answers = at_once(calls)
+    statuses = sorted(answer.status_code for answer in answers)
+    assert statuses == [200] * 3 + [503] * 6
+    crowded = [answer for answer in answers if answer.status_code == 503]
+    assert all(answer.json["charged"] is False and answer.headers["Retry-After"] for answer in crowded)
+    slow[0].close()
+
+
+def test_unpaid_calls_and_payments_are_limited_by_client_and_taken_ones_are_not(trade: Trade) -> None:
+    trade.restart(free_calls_per_minute=6)
+    there = {"REMOTE_ADDR": "192.0.2.77"}
+    for _ in range(5):  # each with its own 402
+        payment = trade.payment()
+        assert trade.get(payment).status_code == 200
+    bogus = json.loads(base64.b64decode(trade.payment()))
+    bogus["payload"]["signature"] = "0x" + "ab" * 65
+    statuses = [trade.get(buyer.header(bogus)).status_code for _ in range(8)]
+    assert statuses == [402] * 5 + [429] * 3
+    limited = trade.http.get(PATH)
+    assert (limited.status_code, limited.headers["RateLimit-Policy"]) == (429, '"unpaid";q=6;w=60')
+    assert trade.http.get(PATH, headers={"Authorization": "Bearer emds_wrong"}).status_code == 429
+    assert trade.http.get(PATH, environ_base=there).status_code == 402
+    assert trade.http.get("/v1/zones").status_code == 200, "free calls are counted apart"
+    assert trade.paid == 5 * PRICE
+
+
+@pytest.mark.parametrize("valid_before", [1 << 63, (1 << 256) - 1, 10**77])
+def test_a_date_beyond_the_ledgers_is_402(trade: Trade, valid_before: int) -> None:
+    offer = trade.offer()
+    authorization = buyer.authorization(offer, validBefore=str(valid_before))
+    signature = buyer.sign(buyer.authorization(offer), KEYS[2])
+    answer = trade.get(buyer.header(buyer.pay_v2(offer, authorization, signature)))
+    assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_payload_authorization_valid_before")

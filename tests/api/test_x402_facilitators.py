@@ -1,0 +1,206 @@
+"""Facilitators that fail, lie and hang: what is answered, what is charged, and that it is charged once."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.stand_ins.chain import BUYER
+from tests.stand_ins.facilitator import Fault
+from tests.stand_ins.trade import PATH, PRICE, Trade, reason, receipt
+
+
+@pytest.mark.parametrize("fault", ["500", "429", "html", "hang", "drop", "trouble", "lie-payer", "drip"])
+def test_a_verification_that_fails_goes_to_the_next(trade: Trade, fault: Fault) -> None:
+    trade.a.faults["verify"] = fault
+    assert trade.get(trade.payment()).status_code == 200
+    assert (trade.paid, trade.a.seen["settle"], trade.b.seen["settle"]) == (PRICE, 0, 1)
+
+
+def test_a_facilitator_that_did_not_answer_is_asked_last_for_a_while(trade: Trade) -> None:
+    trade.a.faults["verify"] = "hang"
+    for _ in range(3):
+        assert trade.get(trade.payment()).status_code == 200
+    assert (trade.a.seen["verify"], trade.b.seen["verify"]) == (1, 3)
+
+
+def test_a_facilitator_that_is_down_is_passed_over(trade: Trade) -> None:
+    trade.a.close()
+    assert trade.get(trade.payment()).status_code == 200
+    assert trade.paid == PRICE
+
+
+def test_a_refusal_is_final_and_nobody_else_is_asked(trade: Trade) -> None:
+    trade.a.faults["verify"] = "screened"
+    answer = trade.get(trade.payment())
+    assert (answer.status_code, reason(answer), trade.b.seen["verify"]) == (402, "kyt_risk_detected", 0)
+    trade.a.faults = {"verify": "", "settle": "screened"}
+    answer = trade.get(trade.payment())
+    assert (answer.status_code, reason(answer), trade.b.seen["settle"]) == (402, "kyt_risk_detected", 0)
+    assert receipt(answer) | {"errorReason": "kyt_risk_detected", "success": False} == receipt(answer)
+    assert trade.paid == 0
+
+
+def test_a_facilitators_own_words_stay_inside(trade: Trade) -> None:
+    for verb in ("verify", "settle"):
+        trade.a.faults[verb] = "raw"
+        answer = trade.get(trade.payment())
+        assert (answer.status_code, reason(answer)) == (402, "payment_refused")
+        assert "db-7" not in str(answer.headers) + answer.text
+        trade.a.faults[verb] = ""
+    trade.a.faults["settle"] = trade.b.faults["settle"] = "500"
+    assert "10.0.0.7" not in trade.get(trade.payment()).text
+
+
+def test_no_facilitator_is_503_and_the_payment_stays_good(trade: Trade) -> None:
+    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert (answer.status_code, answer.json["charged"], answer.headers["Retry-After"]) == (503, False, "10")
+    assert answer.json["type"].endswith("/problems/facilitator-unavailable")
+    trade.a.faults["verify"] = ""
+    trade.restart()
+    assert trade.get(payment).status_code == 200
+    assert trade.paid == PRICE
+
+
+@pytest.mark.parametrize("fault", ["429", "trouble", "down"])
+def test_a_settlement_that_surely_moved_nothing_goes_to_the_next(trade: Trade, fault: Any) -> None:
+    payment = trade.payment()
+    if fault == "down":
+        path = PATH + "?sleep=0.2"
+        closing = threading.Timer(0.1, trade.a.close)
+        closing.start()
+        answer = trade.get(payment, path)
+        closing.join()
+    else:
+        trade.a.faults["settle"] = fault
+        answer = trade.get(payment)
+    assert answer.status_code == 200
+    assert receipt(answer)["transaction"]
+    assert (trade.paid, trade.b.seen["settle"]) == (PRICE, 1)
+
+
+def test_settlements_that_reach_nobody_release_the_payment(trade: Trade) -> None:
+    trade.a.faults["settle"] = trade.b.faults["settle"] = "429"
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert (answer.status_code, answer.json["charged"], trade.row(payment).state) == (503, False, "released")
+    trade.a.faults["settle"] = ""
+    trade.restart()
+    assert trade.get(payment).status_code == 200
+    assert trade.paid == PRICE
+
+
+_UNDONE: tuple[Fault, ...] = ("500", "html", "hang", "drop", "lie-payer", "lie-network", "429", "trouble")
+_DONE: tuple[Fault, ...] = ("done-hang", "done-drop", "done-500", "done-html", "drip")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_settlement_that_fails_goes_to_the_next_and_the_first_is_left_alone(trade: Trade, version: int) -> None:
+    for number, fault in enumerate(_UNDONE, 1):
+        trade.restart()
+        trade.a.faults["settle"] = fault
+        asked = trade.a.seen["settle"]
+        first, second = (trade.get(trade.payment(version), version=version) for _ in range(2))
+        assert (first.status_code, second.status_code) == (200, 200), fault
+        assert trade.a.seen["settle"] == asked + 1, f"{fault}: left alone"
+        assert trade.paid == 2 * number * PRICE, fault
+
+
+def test_a_settlement_that_was_done_and_not_told_is_seen_on_the_chain(trade: Trade) -> None:
+    for number, fault in enumerate(_DONE, 1):
+        trade.restart()
+        trade.a.faults["settle"] = fault
+        answer = trade.get(trade.payment())
+        assert (answer.status_code, trade.paid) == (200, number * PRICE), fault
+        assert receipt(answer)["transaction"] == trade.book.transfers[-1]["tx"]
+
+
+@pytest.mark.parametrize("fault", ["500", "drop", "done-drop", "pending"])
+def test_without_a_node_a_doubt_is_503_and_stays_unknown(trade: Trade, fault: Fault) -> None:
+    trade.without_node()
+    trade.a.faults["settle"] = trade.b.faults["settle"] = fault
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert answer.status_code == 503
+    assert answer.json["type"].endswith("/problems/settlement-unknown")
+    assert answer.headers["Retry-After"]
+    assert "PAYMENT-REQUIRED" not in answer.headers
+    assert trade.row(payment).state == "unknown"
+    other = trade.get(payment, PATH + "?more=1")
+    assert (other.status_code, other.json["type"].rpartition("/")[2]) == (409, "payment-bound")
+    trade.a.faults["settle"] = trade.b.faults["settle"] = ""
+    trade.without_node()
+    served = trade.get(payment)
+    if fault == "done-drop":  # a used authorization alone does not prove that the payer paid us
+        assert (served.status_code, trade.row(payment).state) == (503, "unknown")
+        trade.restart(rpc_url=trade.node.url)
+        served = trade.get(payment)
+    assert served.status_code == 200
+    assert receipt(served)["success"]
+    assert trade.get(payment).data == served.data
+    assert trade.paid == PRICE
+
+
+def test_a_doubt_that_stays_is_503_every_time_and_never_402(trade: Trade) -> None:
+    trade.node.down = True
+    trade.a.faults["settle"] = trade.b.faults["settle"] = "done-drop"
+    payment = trade.payment()
+    assert trade.get(payment).status_code == 503
+    for shift in (0, 200, 4000):  # past validBefore too
+        trade.shift[0] = shift
+        assert trade.get(payment).status_code == 503
+    trade.node.down = False
+    assert trade.get(payment).status_code == 200
+    assert trade.paid == PRICE
+
+
+def test_a_500_that_brings_its_settlement_is_believed(trade: Trade) -> None:
+    trade.a.faults["settle"] = "done-500-told"
+    answer = trade.get(trade.payment())
+    assert (answer.status_code, trade.paid, trade.b.seen["settle"]) == (200, PRICE, 0)
+    assert receipt(answer)["transaction"]
+
+
+def test_a_settlement_that_is_pending_is_asked_again_once(trade: Trade) -> None:
+    trade.a.faults["settle"] = "pending-once"
+    assert trade.get(trade.payment()).status_code == 200
+    assert (trade.paid, trade.a.seen["settle"]) == (PRICE, 2)
+
+
+def test_the_next_facilitator_that_finds_it_spent_confirms_the_first(trade: Trade) -> None:
+    """A says by its own account that it failed, and had moved the money."""
+    settle = trade.book.settle
+
+    def failing(question: dict[str, Any]) -> dict[str, Any]:
+        told = settle(question)
+        return told | {"success": False, "transaction": "", "errorReason": "unexpected_settle_error"}
+
+    trade.a.core = type("Failing", (), {"verify": staticmethod(trade.book.verify), "settle": staticmethod(failing)})()
+    answer = trade.get(trade.payment())
+    assert (answer.status_code, trade.paid) == (200, PRICE)
+
+
+def test_a_payer_whose_money_is_gone_at_settlement_gets_nothing(trade: Trade) -> None:
+    settle = trade.book.settle
+
+    def emptied(question: dict[str, Any]) -> dict[str, Any]:
+        trade.book.balances[BUYER.lower()] = 0
+        return settle(question)
+
+    trade.a.core = type("Emptied", (), {"verify": staticmethod(trade.book.verify), "settle": staticmethod(emptied)})()
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_insufficient_balance")
+    assert receipt(answer) == {
+        "success": False,
+        "payer": BUYER.lower(),
+        "transaction": "",
+        "network": "eip155:8453",
+        "errorReason": "invalid_exact_evm_insufficient_balance",
+    }
+    assert trade.row(payment).state == "failed"
+    assert reason(trade.get(payment)) == "invalid_exact_evm_insufficient_balance"

@@ -1,0 +1,72 @@
+"""What is not charged: errors, empty answers, 304, HEAD, samples, and what a key pays for."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from api.access.accounts.key_format import digest_of
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import CALLS_PER_DAY
+from tests.stand_ins.trade import PATH, PRICE, RECEIPT, Trade
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        PATH + "?status=404",
+        PATH + "?status=500",
+        PATH + "?status=302",
+        PATH + "?status=206",
+        PATH + "?rows=0",
+        PATH + "?raise=1",
+    ],
+)
+def test_an_error_or_an_empty_answer_costs_nothing_and_frees_the_payment(trade: Trade, path: str) -> None:
+    payment = trade.payment()
+    answer = trade.get(payment, path)
+    assert answer.status_code == (500 if "raise" in path else int(path.rpartition("=")[2]) or 200)
+    assert not set(RECEIPT.values()) & set(answer.headers.keys())
+    assert (trade.paid, trade.a.seen["settle"], trade.row(payment).state) == (0, 0, "released")
+    assert trade.get(payment).status_code == 200
+    assert trade.paid == PRICE
+
+
+def test_304_and_head_cost_nothing(trade: Trade) -> None:
+    payment = trade.payment()
+    unchanged = trade.get(payment, **{"If-None-Match": '"tag"'})
+    assert (unchanged.status_code, trade.row(payment).state) == (304, "released")
+    head = trade.http.head(PATH, headers={"PAYMENT-SIGNATURE": payment})
+    assert (head.status_code, trade.row(payment).state) == (200, "released")
+    assert trade.paid == 0
+
+
+# Keys and samples before payments
+
+
+def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade) -> None:
+    key = trade.gate.accounts.sign_up(SignUp("a@example.org", "x"), 0, trade.gate.now)
+    payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"}
+    assert trade.get(payment, **bearer).json["method"] == "key"
+    assert trade.get(payment, PATH + "?sample=true", **bearer).json["method"] == "sample"
+    assert trade.paid == trade.a.seen["verify"] == 0
+    assert trade.get(payment).json["method"] == "payment"
+
+
+def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
+    accounts = trade.gate.accounts
+    key = accounts.sign_up(SignUp("a@example.org", "x"), 0, trade.gate.now)
+    for _ in range(CALLS_PER_DAY):
+        accounts.reserve(digest_of(key), trade.gate.now)
+    for shown in (f"Bearer {key}", "Bearer wrong"):
+        assert trade.get(trade.payment(), Authorization=shown).json["method"] == "payment"
+    assert trade.paid == 2 * PRICE
+    refused = trade.http.get(PATH, headers={"Authorization": f"Bearer {key}"})
+    assert refused.status_code == 429
+    assert json.loads(base64.b64decode(refused.headers["PAYMENT-REQUIRED"]))["accepts"][0]["amount"] == "1000"
+    assert refused.json["detail"].endswith("A payment (x402) is taken now.")
+    wrong = trade.http.get(PATH, headers={"Authorization": "Bearer wrong"})
+    assert wrong.status_code == 401
+    assert "PAYMENT-REQUIRED" in wrong.headers

@@ -1,0 +1,149 @@
+"""Payments that fit no offer, or are none: 402 or 400 with a reason, and nothing is charged."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.stand_ins import buyer
+from tests.stand_ins.chain import BUYER
+from tests.stand_ins.trade import Trade, reason
+
+
+def _v2(**other: Any) -> Callable[[Trade], str]:
+    return lambda trade: trade.payment(2, **other)
+
+
+def _v1(**other: Any) -> Callable[[Trade], str]:
+    return lambda trade: trade.payment(1, **other)
+
+
+def _signed_for(**other: Any) -> Callable[[Trade], str]:
+    """The payload says what is wanted; the signature is for another domain."""
+
+    def build(trade: Trade) -> str:
+        offer = trade.offer()
+        signed = buyer.authorization(offer)
+        return buyer.header(buyer.pay_v2(offer, signed, buyer.sign(signed, **other)))
+
+    return build
+
+
+def _accepting(**other: Any) -> Callable[[Trade], str]:
+    """The payload names another offer than ours, and is signed for it."""
+
+    def build(trade: Trade) -> str:
+        offer = trade.offer() | other
+        return buyer.header(buyer.pay_v2(offer, buyer.authorization(offer)))
+
+    return build
+
+
+def _edited(change: Callable[[dict[str, Any]], Any], version: int = 2) -> Callable[[Trade], str]:
+    def build(trade: Trade) -> str:
+        document = json.loads(base64.b64decode(trade.payment(version)))
+        return buyer.header(change(document))
+
+    return build
+
+
+def _forged(document: dict[str, Any]) -> dict[str, Any]:
+    document["payload"]["signature"] = "0x" + "00" * 65
+    return document
+
+
+def _moved(document: dict[str, Any]) -> dict[str, Any]:
+    document["payload"]["authorization"]["nonce"] = "0x" + "77" * 32
+    return document
+
+
+def _poor(trade: Trade) -> str:
+    trade.book.balances[BUYER.lower()] = 10
+    return trade.payment()
+
+
+_IN = "invalid_exact_evm_payload_authorization_"
+_FITS_NOT: list[Any] = [
+    ("pays too little", _v2(value="999"), _IN + "value_mismatch"),
+    ("pays too much", _v2(value="1001"), _IN + "value_mismatch"),
+    ("v1 pays too little", _v1(value="1"), _IN + "value_mismatch"),
+    ("pays another", _v2(to="0x" + "22" * 20), "invalid_exact_evm_payload_recipient_mismatch"),
+    ("accepts less", _accepting(amount="1"), "no_matching_payment_requirements"),
+    ("accepts another asset", _accepting(asset="0x" + "33" * 20), "no_matching_payment_requirements"),
+    ("accepts another payee", _accepting(payTo="0x" + "22" * 20), "no_matching_payment_requirements"),
+    ("accepts another network", _accepting(network="eip155:84532"), "invalid_network"),
+    ("another scheme", _accepting(scheme="upto"), "unsupported_scheme"),
+    ("v1 with v2's network", _edited(lambda d: d | {"network": "eip155:8453"}, 1), "invalid_network"),
+    ("expired", _v2(validBefore="1000"), _IN + "valid_before"),
+    ("expires at once", _v2(validBefore=str(int(time.time()) + 3)), _IN + "valid_before"),
+    ("not yet valid", _v2(validAfter="99999999999", validBefore="999999999999"), _IN + "valid_after"),
+    ("signed on another chain", _signed_for(chainId=84532), "invalid_exact_evm_payload_signature"),
+    (
+        "signed for another token",
+        _signed_for(verifyingContract="0x" + "33" * 20),
+        "invalid_exact_evm_payload_signature",
+    ),
+    ("signed for Sepolia's name", _signed_for(name="USDC"), "invalid_exact_evm_payload_signature"),
+    ("a forged signature", _edited(_forged), "invalid_exact_evm_payload_signature"),
+    ("another nonce than signed", _edited(_moved), "invalid_exact_evm_payload_signature"),
+    ("no money", _poor, "invalid_exact_evm_insufficient_balance"),
+]
+
+
+@pytest.mark.parametrize(("build", "code"), [pytest.param(build, code, id=name) for name, build, code in _FITS_NOT])
+def test_what_fits_no_offer_is_402_with_its_reason(trade: Trade, build: Callable[[Trade], str], code: str) -> None:
+    answer = trade.get(build(trade))
+    assert (answer.status_code, reason(answer)) == (402, code)
+    assert trade.a.seen["settle"] == trade.paid == 0
+    assert trade.get(trade.payment()).status_code == (200 if code != "invalid_exact_evm_insufficient_balance" else 402)
+
+
+_MALFORMED: list[Any] = [
+    ("not base64", lambda _: "!!!", "invalid_payload"),
+    ("not ASCII", lambda _: "Ã¼", "invalid_payload"),
+    ("not JSON", lambda _: base64.b64encode(b"{x").decode(), "invalid_payload"),
+    ("text", lambda _: buyer.header("pay"), "invalid_payload"),
+    ("a list", lambda _: buyer.header([]), "invalid_payload"),
+    ("nothing in it", lambda _: buyer.header({}), "invalid_x402_version"),
+    ("version 3", _edited(lambda d: d | {"x402Version": 3}), "invalid_x402_version"),
+    ("version true", _edited(lambda d: d | {"x402Version": True}), "invalid_x402_version"),
+    ("version 1 written as 1.0", _edited(lambda d: d | {"x402Version": "1"}), "invalid_x402_version"),
+    ("no accepted", _edited(lambda d: {k: v for k, v in d.items() if k != "accepted"}), "invalid_payload"),
+    ("no payload", _edited(lambda d: {k: v for k, v in d.items() if k != "payload"}), "invalid_payload"),
+    ("no authorization", _edited(lambda d: d | {"payload": {"signature": "0x00"}}), "invalid_payload"),
+    ("v1 without scheme", _edited(lambda d: {k: v for k, v in d.items() if k != "scheme"}, 1), "invalid_payload"),
+    ("a short nonce", _edited(lambda d: _set(d, "nonce", "0x77")), "invalid_payload"),
+    ("a negative value", _edited(lambda d: _set(d, "value", "-1000")), "invalid_payload"),
+    ("a value of another script", _edited(lambda d: _set(d, "value", "١٠٠٠")), "invalid_payload"),
+    ("a number, not a string", _edited(lambda d: _set(d, "value", 1000)), "invalid_payload"),
+    ("an address with a line break", _edited(lambda d: _set(d, "from", BUYER + "\n")), "invalid_payload"),
+    ("nested too deep", lambda _: base64.b64encode(b"[" * 9000).decode(), "invalid_payload"),
+    ("nested deep and closed", _edited(lambda d: d | {"extensions": _deep(300)}), "invalid_payload"),
+    ("20 kB", lambda _: "A" * 20_000, "invalid_payload"),
+]
+
+
+def _set(document: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    document["payload"]["authorization"][name] = value
+    return document
+
+
+def _deep(levels: int) -> Any:
+    nested: Any = {}
+    for _ in range(levels):
+        nested = {"in": nested}
+    return nested
+
+
+@pytest.mark.parametrize(("build", "code"), [pytest.param(build, code, id=name) for name, build, code in _MALFORMED])
+def test_what_is_no_payment_is_400(trade: Trade, build: Callable[[Trade], str], code: str) -> None:
+    answer = trade.get(build(trade))
+    assert (answer.status_code, reason(answer)) == (400, code)
+    assert answer.content_type == "application/problem+json"
+    assert answer.json["charged"] is False
+    assert trade.a.seen["verify"] == 0

@@ -1,0 +1,161 @@
+"""A service that sells, two facilitators and a node over one book of money, and a buyer: the transport is real."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from api.access.accounts.ledger import LedgerEntry
+from api.access.gate import Gate
+from api.access.values import Call
+from api.access.x402.facilitators import Patience
+from api.access.x402.payload import decode
+from api.access.x402.reconciler import Reconciler, Report
+from api.access.x402.resource_server import Spans, X402ResourceServer
+from api.settings import Facilitator as Listed
+from api.settings import Settings
+from tests.stand_ins import buyer
+from tests.stand_ins.book import Book
+from tests.stand_ins.book_node import BookNode
+from tests.stand_ins.chain import BUYER
+from tests.stand_ins.facilitator import Facilitator
+from tests.stand_ins.shop import shop
+
+PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
+PATH = "/v1/latest/GB"
+PRICE = 1000
+SPANS = Spans(lease=60, confirm=0.3, patience=Patience(connect=2, verify=2, settle=2, pending=0.01))
+"""Long enough that a busy machine is not taken for a facilitator that hangs; each that does costs so much."""
+HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
+RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
+NONCE_USED = "invalid_exact_evm_nonce_already_used"
+
+
+@dataclass
+class Trade:
+    """A service that sells, two facilitators over one book, a node, and a buyer with ten cents."""
+
+    gate: Gate
+    http: FlaskClient
+    a: Facilitator
+    b: Facilitator
+    book: Book
+    node: BookNode
+    shift: list[float]
+
+    def offer(self, version: int = 2, path: str = PATH) -> dict[str, Any]:
+        answer = self.http.get(path)
+        document = answer.json if version == 1 else json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))
+        element: dict[str, Any] = document["accepts"][0]
+        return element
+
+    def payment(self, version: int = 2, **other: Any) -> str:
+        """A right payment, but for replaced parts of its authorization."""
+        offer = self.offer(version)
+        signed = buyer.authorization(offer, **other)
+        return buyer.header(buyer.pay_v1(offer, signed) if version == 1 else buyer.pay_v2(offer, signed))
+
+    def get(self, payment: str, path: str = PATH, version: int = 2, **headers: str) -> TestResponse:
+        return self.http.get(path, headers={HEADER[version]: payment, **headers})
+
+    @property
+    def paid(self) -> int:
+        return self.book.balances.get(PAY_TO.lower(), 0)
+
+    def row(self, payment: str) -> LedgerEntry:
+        """What the ledger holds of a payment."""
+        entry = self.gate.accounts.ledger.find(self.gate.x402._terms(decode(payment), Call(PATH, "latest", "")))
+        assert entry
+        return entry
+
+    def settle_outside(self, payment: str, tx: str = "0x" + "ee" * 32) -> None:
+        """Somebody else puts the authorization on the chain."""
+        self.book.move(json.loads(base64.b64decode(payment))["payload"]["authorization"], tx)
+
+    def restart(self, spans: Spans = SPANS, **changes: Any) -> None:
+        """Another worker, whose circuit breakers know nothing, with changed settings."""
+        self.gate.settings = replace(self.gate.settings, **changes)
+        clock = self.clock
+        self.gate.x402 = X402ResourceServer(self.gate.settings, self.gate.accounts.ledger, True, clock, spans)
+
+    def without_node(self) -> None:
+        """Another worker that has nobody to ask about the chain."""
+        self.restart(rpc_url="")
+
+    def clock(self) -> float:
+        return time.time() + self.shift[0]
+
+    def reconcile(self) -> Report:
+        """What `emds reconcile` finds."""
+        from api.access.x402.chain import Chain
+
+        reconciler = Reconciler(self.gate.accounts.ledger, Chain(self.node.url), self.clock)
+        return reconciler.read_transfers(self.gate.accounts.transfers, PAY_TO)
+
+
+@contextmanager
+def open_trade(folder: Path) -> Iterator[Trade]:
+    """A trade whose accounts lie in a folder."""
+    book = Book({BUYER.lower(): 100_000})
+    a, b, node = Facilitator(book), Facilitator(book), BookNode(book)
+    settings = Settings(
+        database_url=f"sqlite:///{folder / 'accounts.sqlite'}",
+        pay_to=PAY_TO,
+        facilitators=(Listed(a.url), Listed(b.url)),
+        rpc_url=node.url,
+        base_url="https://emds.example",
+        free_calls_per_minute=0,
+    )
+    shift = [0.0]
+    gate = Gate.open(settings, "live", lambda: time.time() + shift[0])
+    built = Trade(gate, shop(gate).test_client(), a, b, book, node, shift)
+    built.restart()
+    yield built
+    for thread in threading.enumerate():
+        if thread.name == "emds-reconcile":
+            thread.join()
+    for server in (a, b, node):
+        server.close()
+    gate.close()
+
+
+def receipt(answer: TestResponse, version: int = 2) -> dict[str, Any]:
+    """The receipt of an answer that was paid for."""
+    document: dict[str, Any] = json.loads(base64.b64decode(answer.headers[RECEIPT[version]]))
+    return document
+
+
+def reason(answer: TestResponse) -> str:
+    """Why a 402 or 400 refused the payment; both versions must say the same."""
+    if answer.status_code == 402:
+        assert json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))["error"] == answer.json["error"]
+        assert answer.json["accepts"]
+        return str(answer.json["error"])
+    return str(answer.json["code"])
+
+
+def at_once(calls: list[Callable[[], TestResponse]]) -> list[TestResponse]:
+    """The answers of calls that start at the same moment."""
+    answers: list[TestResponse] = []
+    start = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], TestResponse]) -> None:
+        start.wait()
+        answers.append(call())
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
