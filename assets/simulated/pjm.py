@@ -76,7 +76,7 @@ UNVERIFIED = Product("rt_unverified_fivemin_lmps", "total_lmp_rt", FIVE)
 VERIFIED = Product("rt_fivemin_hrl_lmps", "total_lmp_rt", FIVE, verified=True)
 PRODUCTS = {f"{urlsplit(API).path}/{product.name}": product for product in (DAY_AHEAD, UNVERIFIED, VERIFIED)}
 FIELDS = ("datetime_beginning_utc", "datetime_beginning_ept", "pnode_id", "pnode_name", "type")
-"""Beside the price."""
+"""Beside the price; the verified products have `row_is_current` too."""
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)to(\d{4}-\d\d-\d\d \d\d:\d\d)", re.ASCII)
 _QUESTION = ("rowCount", "startRow", "fields", "sort", "order")
 """Parameters that filter nothing."""
@@ -88,7 +88,7 @@ def answer(request: Request, now: int) -> Answer:
     if product is None:
         return Answer(404, b'{"statusCode":404,"message":"Resource not found"}', _JSON)
     params = dict(request.params)
-    if unknown := set(params.get("fields", product.price).split(",")) - {*FIELDS, product.price}:
+    if unknown := set(params.get("fields", product.price).split(",")) - {*_fields(product)}:
         return _refused("fields", ", ".join(sorted(unknown)))
     try:
         starts = _starts(product, params.get("datetime_beginning_ept", ""), now)
@@ -151,11 +151,19 @@ def _rows(product: Product, starts: Ints, nodes: Sequence[int], now: int) -> lis
     """Every field of every row, by time, then node."""
     hub = prices(product, starts, now)
     columns = {node: (NODES[node][2] * hub).round(6).tolist() for node in nodes}
-    names, rows = (*FIELDS, product.price), []
+    names, rows = _fields(product), []
+    current = [] if product is UNVERIFIED else [True]
     for i, start in enumerate(starts.tolist()):
         stamps = (f"{utc(start):%Y-%m-%dT%H:%M:%S}", f"{local(start, TZ):%Y-%m-%dT%H:%M:%S}")
-        rows += [dict(zip(names, (*stamps, node, *NODES[node][:2], columns[node][i]), strict=True)) for node in nodes]
+        rows += [
+            dict(zip(names, (*stamps, node, *NODES[node][:2], columns[node][i], *current), strict=True))
+            for node in nodes
+        ]
     return rows
+
+
+def _fields(product: Product) -> tuple[str, ...]:
+    return (*FIELDS, product.price, *(() if product is UNVERIFIED else ("row_is_current",)))
 
 
 def prices(product: Product, starts: Ints, now: int) -> Floats:

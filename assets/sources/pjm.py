@@ -1,4 +1,7 @@
-"""PJM: real-time and day-ahead prices by Data Miner 2, which wants a key and forbids passing them on. Reference: FEEDS-US.md section 3."""
+"""PJM: real-time and day-ahead prices by Data Miner 2, which wants a key and forbids passing them on.
+
+https://dataminer2.pjm.com lists the products, https://apiportal.pjm.com their parameters.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ PAGE = 50_000
 """The most rows that one answer gives."""
 LONGEST = 31
 VERIFIED_AFTER = 8
-"""Days after which the verified 5-minute prices are asked for: they come on the next business day, the unverified go after 15."""
+"""Days after which the verified 5-minute prices are asked for.
+
+They come on the next business day; the unverified ones are gone after 15 days.
+"""
 KEY = Secret("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
 
 
@@ -33,11 +39,11 @@ def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     recent = [d for d in days if not _is_verified(d, now)]
     return [
         *(
-            _request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, now, ("row_is_current", "TRUE"))
+            _request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, now, True)
             for run in runs(older, LONGEST)
         ),
         *(
-            _request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run, now)
+            _request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run, now, False)
             for run in runs(recent, LONGEST)
         ),
     ]
@@ -49,20 +55,21 @@ def _is_verified(day: MarketDay, now: int) -> bool:
 
 def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Day-ahead prices, a run of at most 31 days at a time."""
-    return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run, now) for run in runs(days, LONGEST)]
+    return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run, now, True) for run in runs(days, LONGEST)]
 
 
-def _request(
-    feed: str, product: str, price: str, run: Sequence[MarketDay], now: int, *more: tuple[str, str]
-) -> Request:
-    """One run of days in prevailing Eastern time; the range's end is inclusive."""
+def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], now: int, versioned: bool) -> Request:
+    """One run of days in prevailing Eastern time; the range's end is inclusive.
+
+    `versioned`: the product keeps superseded rows, of which only the current are asked for.
+    """
     params = (
         ("rowCount", str(_page_size(run, now))),
         ("startRow", "1"),
-        ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}"),
+        ("fields", f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}{',row_is_current' * versioned}"),
         ("pnode_id", str(PNODE)),
         ("datetime_beginning_ept", f"{run[0].day} 00:00to{run[-1].day} 23:59"),
-        *more,
+        *((("row_is_current", "TRUE"),) if versioned else ()),
     )
     return Request(
         feed, f"{API}/{product}", params, tuple(d.day for d in run), secrets=(KEY,), ext="json", nonce=("rowCount",)
@@ -70,7 +77,7 @@ def _request(
 
 
 def _page_size(run: Sequence[MarketDay], now: int) -> int:
-    """Data Miner may answer a question that it has seen before as it did then; while rows are still to come, each is a new one."""
+    """Rows a page: another number each minute while rows are to come, since Data Miner repeats answers that it has given."""
     return PAGE if age(run[-1], now) > 0 else PAGE - now // 60 % 1000
 
 
@@ -85,7 +92,7 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
 
 
 def _parse(body: bytes, request: Request, price: str, key: SeriesKey) -> Rows:
-    """One page of prices; items come unsorted, other nodes give none. Raises NotPublished where there is no item at all."""
+    """One page of prices; items come unsorted, other nodes give no row. Raises NotPublished where there is no item."""
     items, _ = _page(body, request)
     step = RESOLUTIONS[key.resolution]
     rows = Rows()
@@ -107,7 +114,7 @@ def _parse(body: bytes, request: Request, price: str, key: SeriesKey) -> Rows:
 
 
 def _is_ours(item: dict[str, Any]) -> bool:
-    """Whether an item is the newest version of our node's price. Raises FeedChanged for one that does not say its node."""
+    """Whether an item is the newest version of our node's price. Raises FeedChanged for one without its node."""
     if "pnode_id" not in item and "pnode_name" not in item:
         raise FeedChanged("an item without its node")
     node = item.get("pnode_id", PNODE) == PNODE and item.get("pnode_name", HUB) == HUB
@@ -203,7 +210,7 @@ SOURCE = Source(
     ),
     notes=(
         "Price is the total LMP of the aggregate PJM-RTO (pnode 1), not of a trading hub.",
-        "Real-time prices of the last days are unverified and may be corrected; older ones are the verified 5-minute prices.",
+        "Real-time prices of the last days are unverified and may be corrected; older ones are verified.",
         "Demand and interchange of US-PJM come from EIA-930.",
     ),
 )

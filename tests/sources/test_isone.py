@@ -262,7 +262,9 @@ def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00-05:00")
     requests = RT.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ), clock.now())
     assert [r.url.removeprefix(f"{SERVICE}/fiveminutelmp/") for r in requests] == [
+        "prelim/day/20261115/location/4000.json",
         "final/day/20261115/location/4000.json",
+        "prelim/day/20261116/location/4000.json",
         "final/day/20261116/location/4000.json",
         "prelim/day/20261117/location/4000.json",
         "prelim/day/20261118/location/4000.json",
@@ -270,6 +272,8 @@ def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
         "prelim/day/20261120/location/4000.json",
     ]
     assert RT.revised_days == 4, "the first final prices are asked for"
+    (old,) = RT.requests(market_days(date(2026, 11, 9), date(2026, 11, 9), TZ), clock.now())
+    assert "/final/day/20261109/" in old.url
 
 
 def test_flows_are_asked_for_border_by_border():

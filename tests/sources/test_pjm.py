@@ -159,10 +159,10 @@ def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
         assert dict(request.params) == {
             "rowCount": "50000",
             "startRow": "1",
-            "fields": f"datetime_beginning_utc,pnode_id,pnode_name,type,{price}",
+            "fields": f"datetime_beginning_utc,pnode_id,pnode_name,type,{price},row_is_current",
             "pnode_id": "1",
             "datetime_beginning_ept": span,
-            **({"row_is_current": "TRUE"} if found is RT else {}),
+            "row_is_current": "TRUE",
         }
         assert [d.day for d in market_days(first, last, found.tz)] == list(request.days)
 
@@ -175,9 +175,10 @@ def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
     (request,) = DA.requests([MarketDay(date.fromisoformat(entry["day"]), DA.tz)], clock.now())
     ours = dict(request.params)
     assert request.url == url
-    assert {name: ours[name] for name in ("startRow", "fields", "datetime_beginning_ept")} == {
-        name: asked[name] for name in ("startRow", "fields", "datetime_beginning_ept")
+    assert {name: ours[name] for name in ("startRow", "datetime_beginning_ept")} == {
+        name: asked[name] for name in ("startRow", "datetime_beginning_ept")
     }
+    assert ours["fields"] == asked["fields"] + ",row_is_current"
 
 
 def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_one(monkeypatch):

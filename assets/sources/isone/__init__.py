@@ -1,4 +1,4 @@
-"""ISO New England: prices and demand by web services, flows by the tie pages. Reference: FEEDS-US.md section 6.
+"""ISO New England: prices and demand by web services, flows by the tie pages.
 
 Web-service stamps carry their offset, so that 23- and 25-hour days need no care. The reports of ISO Express are read
 too, but never asked for: they want a session cookie and carry a thousand locations instead of one.
@@ -29,7 +29,9 @@ SITE = "www.iso-ne.com"
 HUB = "4000"
 FIVE = 300
 PRELIMINARY_DAYS = 3
-"""So many days after the market day, its five-minute prices are asked for as final ones."""
+"""Days after the market day until its five-minute prices may be final."""
+FINAL_DAYS = 10
+"""Days after the market day until they are final, weekends and holidays between."""
 
 BORDERS = {"CA-NB": ("4010",), "CA-QC": ("4012", "4013", "4018"), "US-NY": ("4014", "4017", "4011")}
 TIES = {
@@ -61,10 +63,11 @@ def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One question a day: its preliminary prices, some days later its final ones."""
+    """A day's preliminary prices, later its final ones; in between both, the final ones last: they may be empty still."""
     return [
-        _service("isone.lmp_rt", f"fiveminutelmp/{_state(day, now)}/day/{day.day:%Y%m%d}/location/{HUB}.json", day)
+        _service("isone.lmp_rt", f"fiveminutelmp/{state}/day/{day.day:%Y%m%d}/location/{HUB}.json", day, part=state)
         for day in days
+        for state in _states(day, now)
     ]
 
 
@@ -109,9 +112,10 @@ def _tie_page(day: MarketDay, border: str) -> Request:
     )
 
 
-def _state(day: MarketDay, now: int) -> str:
-    """Which prices a day has: preliminary ones at once, final ones some days later."""
-    return "prelim" if age(day, now) <= PRELIMINARY_DAYS else "final"
+def _states(day: MarketDay, now: int) -> tuple[str, ...]:
+    """Which prices a day may have."""
+    days = age(day, now)
+    return (*(("prelim",) if days <= FINAL_DAYS else ()), *(("final",) if days > PRELIMINARY_DAYS else ()))
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
