@@ -1,4 +1,4 @@
-"""The table of feeds for people, `docs/feeds.md`: written from the SOURCE values, so that it cannot tell otherwise than the code."""
+"""The table of feeds for people, `docs/feeds.md`, written from the SOURCE values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ EXAMPLE_NOW = int(datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp())
 
 HEAD = f"""# Feeds
 
-Written by `python -m assets.sources table` from the code; do not edit. How to add one: [adding-a-source.md](adding-a-source.md).
+Written by `python -m assets.sources table` from the code; do not edit. How to add one:
+[adding-a-source.md](adding-a-source.md).
 
 A feed of rank 1 is served where it has a row, then rank 2, and so on, interval by interval. Addresses are those of the
-market day {EXAMPLE} asked for at noon UTC, keys left out. *Published* is when rows are usually out, *late* when `/v1/status`
-says so. *Reach* is how far back the publisher still answers.
+market day {EXAMPLE} asked for at noon UTC, keys left out. *Published* is when rows are usually out, *late* when
+`/v1/status` says so. *Reach* is how far back the publisher still answers.
 """
 COLUMNS = (
     "Feed",
@@ -85,7 +86,7 @@ def _metrics(feed: Feed) -> str:
 
 
 def _requests(feed: Feed) -> list[Request]:
-    """The first two of one day's requests: those of other borders and regions look alike. Some files are of past days."""
+    """The first two of one day's requests: those of other borders and regions look alike. Some files are days late."""
     day = MarketDay(EXAMPLE, feed.tz)
     by_day = (feed.requests([day.next(-days)], EXAMPLE_NOW) for days in range(8))
     return next(filter(None, by_day))[:2]

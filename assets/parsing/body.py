@@ -1,6 +1,6 @@
-"""Opening a publisher's body: JSON, CSV by header, bounded zips, XML without entities. What its rows mean is the source's business.
+"""Opening a publisher's body: JSON, CSV by header, bounded zips, XML without entities. What rows mean: see each source.
 
-Every failure is FeedChanged (or NotPublished for an empty body), with one line that says what was found.
+Every failure is FeedChanged (or NotPublished for an empty body), with one line that says what is wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from warehouse.errors import FeedChanged, NotPublished
 ZIP_MEMBERS = 10_000
 ZIP_BYTES = 512_000_000
 ZIP_DEPTH = 3
-"""A week of trading reports is a zip of 2,016 zips with a file each; anything far beyond that is a bomb, not a report."""
+"""A week of trading reports is a zip of 2,016 zips with a file each; what unfolds far beyond that is refused."""
 
 
 def text_of(body: bytes) -> str:
@@ -43,7 +43,10 @@ def no_html(text: str) -> str:
 
 
 def json_of(body: bytes) -> Any:
-    """The decoded JSON value; NaN, Infinity and numbers beyond a double are refused. Raises FeedChanged, NotPublished."""
+    """The decoded JSON value.
+
+    NaN, Infinity and numbers beyond a double are refused. Raises FeedChanged, NotPublished.
+    """
     try:
         return orjson.loads(no_html(text_of(body)))
     except orjson.JSONDecodeError as error:
@@ -54,10 +57,10 @@ def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> 
     """`value[name]`, which must be there and of that type. Raises FeedChanged."""
     if not isinstance(value, dict) or name not in value:
         raise FeedChanged(f"no member {name!r}")
-    found = value[name]
-    if not isinstance(found, kind):
-        raise FeedChanged(f"{name!r} is {type(found).__name__}")
-    return found
+    content = value[name]
+    if not isinstance(content, kind):
+        raise FeedChanged(f"{name!r} is {type(content).__name__}")
+    return content
 
 
 def number(text: object, what: str) -> float:
@@ -79,7 +82,7 @@ def _foreign(text: object) -> bool:
 
 
 def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:
-    """The header's names, stripped of blanks and quotes, and the lines below as cells (as they stand, blank lines left out).
+    """The header's names without blanks and quotes, and the lines below as cells as they stand, without blank lines.
 
     Raises FeedChanged where a column comes twice, a line is longer or shorter than the header, or a quote does not end
     (a body cut in the middle of a line).
@@ -127,7 +130,7 @@ def without_cut_cell(text: str) -> str:
 
 
 def only_lines_with(word: str, text: str) -> str:
-    """The first line and those that hold a word: of the thousands of nodes in a market's file, one is wanted."""
+    """The first line and those that hold a word: a market's file has thousands of nodes, of which one is ours."""
     head, _, rest = text.partition("\n")
     return "\n".join([head, *(line for line in rest.split("\n") if word in line)])
 

@@ -1,7 +1,7 @@
-"""Wall clocks turned into instants (Unix seconds UTC): local ones with their changes, fixed ones, and which instants can be meant at all.
+"""Wall clocks turned into instants (Unix seconds UTC): local clocks with their changes, and fixed ones.
 
-How a publisher spells a time is `_stamps`' business. A wall clock is told as a date and seconds after its midnight, or as
-`wall` seconds: those of the epoch if it were UTC.
+How publishers spell a time: see `stamps`. A wall clock is given as a date and seconds after its midnight, or as `wall`
+seconds: those of the epoch if the clock were UTC.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from warehouse.clock import DAY, MarketDay, is_ambiguous, local_instant
 from warehouse.errors import BadWindow, FeedChanged
 
 EARLIEST, LATEST = 631152000, 4102444800
-"""From 1990 until the end of 2099: no market of ours is older; an instant beyond them is a broken digit, not a reading."""
+"""From 1990 until the end of 2099: no market of ours is older, and an instant beyond them is a broken digit."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  both ends of every difference are naive
 
 
@@ -28,7 +28,7 @@ def plausible(ts: int, what: object) -> int:
 def wall_instant(day: date, seconds: int, tz: str, second_pass: bool = False) -> int:
     """The instant at which the wall clock of `tz` shows so many seconds after midnight of `day` (0..86400).
 
-    `second_pass` picks the later of the repeated autumn hour. Raises FeedChanged for an hour that the spring change skips.
+    `second_pass` picks the later of the repeated autumn hour. Raises FeedChanged for an hour that spring skips.
     """
     try:
         wall = datetime(day.year, day.month, day.day) + timedelta(seconds=seconds)  # noqa: DTZ001  placed by the next line
@@ -38,13 +38,16 @@ def wall_instant(day: date, seconds: int, tz: str, second_pass: bool = False) ->
 
 
 def fixed_instant(day: date, seconds: int, offset_hours: int) -> int:
-    """The instant so many seconds after midnight of `day` on a clock that is always `offset_hours` from UTC. Raises FeedChanged."""
+    """The instant so many seconds after midnight of `day` on a clock `offset_hours` from UTC all year.
+
+    Raises FeedChanged.
+    """
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) - offset_hours * 3600
     return plausible(midnight + seconds, day)
 
 
 def instants(walls: Sequence[int], tz: str) -> list[int | None]:
-    """The instants of one series' wall seconds, in the order of the file; None where the repeated hour cannot be told.
+    """The instants of one series' wall seconds, in the order of the file; None where the repeated hour is ambiguous.
 
     The repeated hour comes twice, the earlier pass first; a running day may have come no further than the first pass.
     Lines in any other order do not say which pass they belong to. Raises FeedChanged for an hour that spring skips.

@@ -8,7 +8,7 @@ from warehouse.errors import FeedChanged
 
 
 def floats(texts: Sequence[str], what: str) -> list[float]:
-    """The texts as floats; whether they are finite is `Rows.extend`'s to ask. Raises FeedChanged."""
+    """The texts as floats; `Rows.extend` checks that they are finite. Raises FeedChanged."""
     joined = "".join(texts)
     if "_" in joined or not joined.isascii():  # Python reads 8_8 and ８８ as numbers
         raise FeedChanged(f"{what}: a value is no number")

@@ -16,18 +16,19 @@ def age(day: MarketDay, now: int) -> int:
 
 
 def runs(days: Sequence[MarketDay], longest: int, longest_s: float = inf) -> list[list[MarketDay]]:
-    """The days, each once and in order, as runs of days that follow each other, none of more days or seconds than these.
+    """The days, each once and in order, as runs of consecutive days, none of more days or seconds than these.
 
-    The seconds are for publishers that are asked for instants: a month with the autumn change is an hour too long for them.
+    The seconds are for publishers whose limit is a length of time: seven days with the autumn change are an hour
+    longer.
     """
-    found: list[list[MarketDay]] = []
+    blocks: list[list[MarketDay]] = []
     for day in sorted(set(days)):
-        run = found[-1] if found else []
+        run = blocks[-1] if blocks else []
         if run and run[-1].next() == day and len(run) < longest and day.end - run[0].start <= longest_s:
             run.append(day)
         else:
-            found.append([day])
-    return found
+            blocks.append([day])
+    return blocks
 
 
 def months(days: Sequence[MarketDay]) -> list[tuple[date, ...]]:

@@ -1,4 +1,4 @@
-"""Readings left out on purpose, and counted: a parser moves nothing and hides nothing (DESIGN.md section 3)."""
+"""Readings left out on purpose, and counted: a parser moves nothing and hides nothing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FIVE_MINUTES = 300
 Columns = tuple[list[int], list[float]]
 
 
-def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], wanted: Callable[[int], bool], reason: str) -> Columns:
+def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callable[[int], bool], reason: str) -> Columns:
     """The readings whose stamp is wanted; the others are counted under `reason`."""
-    kept = [(at, value) for at, value in zip(ts, values, strict=True) if wanted(at)]
+    kept = [(at, value) for at, value in zip(ts, values, strict=True) if chosen(at)]
     drop(rows, reason, len(ts) - len(kept))
     return [at for at, _ in kept], [value for _, value in kept]
 

@@ -1,7 +1,7 @@
 """Areas beyond our zones, one name each: what the border rows of every feed call them.
 
-A border row's `counterparty` is a zone id where the area is one of our zones, else a name of this table, so that one border
-reads alike whichever feed it comes from.
+A border row's `counterparty` is a zone id where the area is one of our zones, else a name of this table, so that one
+border reads alike whichever feed it comes from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Publishers' spellings of a time, read: dates, times of day, stamps with and without a zone, epoch numbers.
 
-What has a zone becomes an instant (Unix seconds UTC). What has none becomes wall seconds, those of the epoch if its clock
-were UTC: which clock it is, the source says (`_clocks`). Every failure is FeedChanged, also for a year that no market of ours
-has seen.
+A stamp with a zone becomes an instant (Unix seconds UTC). One without becomes wall seconds, those of the epoch if its
+clock were UTC; the source knows which clock it is and places it (see `clocks`). Every failure is FeedChanged, also for
+a year that no market of ours has seen.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def wall_stamp(text: object) -> int:
 @lru_cache(maxsize=65536)
 def american_stamp(text: str) -> int:
     """Wall seconds of `4/1/2026 6:00`, `04/01/2026 06:00:00` or `06/04/2026`, month first. Raises FeedChanged."""
-    found = _AMERICAN.fullmatch(text.strip())
-    if found is None:
+    match = _AMERICAN.fullmatch(text.strip())
+    if match is None:
         _refuse(text)
-    month, day, year, hour, minute, second = (int(part or 0) for part in found.groups())
+    month, day, year, hour, minute, second = (int(part or 0) for part in match.groups())
     if hour > 23 or minute > 59 or second > 59:
         _refuse(text)
     return _midnight(text, year, month, day) + hour * 3600 + minute * 60 + second
@@ -52,10 +52,10 @@ def american_stamp(text: str) -> int:
 # Date and time are remembered apart: a year's file has 365 of the one and 288 of the other.
 @lru_cache(maxsize=16384)
 def _day(text: str) -> int:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         _refuse(text)
-    return _midnight(text, int(found[1]), int(found[3]), int(found[4]))
+    return _midnight(text, int(match[1]), int(match[3]), int(match[4]))
 
 
 def _midnight(text: str, year: int, month: int, day: int) -> int:
@@ -67,10 +67,10 @@ def _midnight(text: str, year: int, month: int, day: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _time(text: str, zoned: bool) -> int:
-    found = _TIME.fullmatch(text)
-    if found is None or (found[4] is not None) != zoned:
+    match = _TIME.fullmatch(text)
+    if match is None or (match[4] is not None) != zoned:
         _refuse(text)
-    hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
     if hour > 23 or minute > 59 or second > 59:
         _refuse(text)
     return hour * 3600 + minute * 60 + second
@@ -81,7 +81,9 @@ def _refuse(text: object) -> NoReturn:
 
 
 def iso_instant(text: object, tz: str = "UTC") -> int:
-    """The instant of `2026-06-09T04:00:00` (a blank for the T, and an offset, allowed), whole seconds; without offset it is on `tz`.
+    """The instant of `2026-06-09T04:00:00`, with or without an offset, a blank for the T allowed; cut to whole seconds.
+
+    A stamp without offset is on `tz`.
 
     `tz` must be a clock that never changes, as UTC or Etc/GMT+5. Raises FeedChanged.
     """

@@ -1,4 +1,4 @@
-"""Sums that are written only where all their parts are there (DESIGN.md section 3): a zone's demand, a zone's net."""
+"""Sums that are written only where all their parts are there: a zone's demand, a zone's net."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def undisputed(ts: Sequence[int], values: Sequence[float]) -> dict[int, float]:
 
 
 def summed(values: Iterable[float]) -> float:
-    """The sum without the dust of binary fractions."""
+    """The sum, rounded to hide float error."""
     return round(fsum(values), DIGITS)

@@ -1,4 +1,4 @@
-"""SOURCES: every publisher that this folder knows, found by walking it: one file a source, each with one SOURCE value."""
+"""Every publisher of this folder: one module or package a source, each with one SOURCE value."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def source(code: str) -> Source:
     """The source of that code; only its own file is imported. Raises KeyError."""
     if code not in codes():
         raise KeyError(code)
-    found: Source = import_module(f"{__name__}.{code}").SOURCE
-    return found
+    source_value: Source = import_module(f"{__name__}.{code}").SOURCE
+    return source_value
 
 
 def sources() -> dict[str, Source]:
@@ -37,7 +37,7 @@ def feeds() -> dict[str, Feed]:
 def feed(feed_id: str) -> Feed:
     """The feed of that id, `aemo.dispatch`; only its source's file is imported. Raises KeyError."""
     code, _, _ = feed_id.partition(".")
-    for found in source(code).feeds:
-        if found.id == feed_id:
-            return found
+    for product in source(code).feeds:
+        if product.id == feed_id:
+            return product
     raise KeyError(feed_id)

@@ -30,11 +30,11 @@ def write_rows(rows: Rows, out: TextIO) -> None:
     writer.writerows([getattr(row, name) for name in COLUMNS] for row in rows.sorted())
 
 
-def request_for(found: Feed, file: Path, zone: str | None, days: tuple[date, ...]) -> Request:
-    """The question that this file would answer. Raises CallerError for a zone that the feed does not carry."""
-    if zone is not None and zone not in found.zones:
-        raise CallerError(f"{found.id} carries {', '.join(found.zones)}, not {zone}")
-    return Request(found.id, file.resolve().as_uri(), days=days, zone=zone, ext=file.suffix.lstrip("."))
+def request_for(feed: Feed, file: Path, zone: str | None, days: tuple[date, ...]) -> Request:
+    """The request that this file answers. Raises CallerError for a zone that the feed does not carry."""
+    if zone is not None and zone not in feed.zones:
+        raise CallerError(f"{feed.id} carries {', '.join(feed.zones)}, not {zone}")
+    return Request(feed.id, file.resolve().as_uri(), days=days, zone=zone, ext=file.suffix.lstrip("."))
 
 
 def _feed(feed_id: str) -> Feed:
@@ -66,9 +66,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _parse(args: argparse.Namespace) -> int:
-    found = _feed(args.feed)
-    request = request_for(found, args.file, args.zone, args.day)
-    write_rows(found.parse(args.file.read_bytes(), request), sys.stdout)
+    product = _feed(args.feed)
+    request = request_for(product, args.file, args.zone, args.day)
+    write_rows(product.parse(args.file.read_bytes(), request), sys.stdout)
     return 0
 
 

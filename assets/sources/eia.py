@@ -1,7 +1,10 @@
-"""EIA-930 by API v2: hourly demand and interchange of the seven US zones, generation of California. Reference: FEEDS-US.md section 8.
+"""EIA-930 by API v2: hourly demand and interchange of the seven US zones, generation of California.
+
+https://www.eia.gov/opendata/documentation.php describes the API.
 
 Traps:
-- `period` is the UTC hour's end, and `start` and `end` are both included: a day is asked for from its midnight to the next.
+- `period` is the UTC hour's end; `start` and `end` are both included, so that a day is asked for from midnight to
+  midnight.
 - An answer of more than 5000 rows is cut, with a warning; further pages are had by `offset`.
 - Rows come unordered; `value` and `total` are numbers or texts.
 - Interchange is + out of the balancing authority here, so that every sign turns.
@@ -56,7 +59,7 @@ FUELS = {
     "OTH": Fuel.OTHER,
     "UNK": Fuel.OTHER,
 }
-"""SNB and WNB are solar and wind with a battery behind the same meter; OES and UES storage that is no battery or of no stated kind."""
+"""SNB and WNB are solar and wind with a battery behind the same meter; OES and UES are other and unknown storage."""
 
 _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
 
@@ -106,7 +109,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def parse_interchange(body: bytes, request: Request) -> Rows:
-    """`interchange` rows: every border, + into the zone, and the net where the page is whole; of totals (type TI), the net alone.
+    """`interchange` rows, + into the zone: every border, and the net where the page is whole; of totals the net.
 
     Raises FeedChanged, FeedUnavailable, NotPublished.
     """
@@ -114,24 +117,24 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     entries = _entries(response)
     if "fromba" not in entries[0]:
         return _by_zone(body, Metric.INTERCHANGE, "TI", -1.0)
-    found: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
         if zone is not None and entry.get("value") is not None:
             counterparty = RESPONDENTS.get(other) or american(other)
-            ts, values = found[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
+            ts, values = series[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
             ts.append(_start(entry))
             values.append(0.0 - _megawatts(entry))
-    rows = _rows(found)
+    rows = _rows(series)
     return rows if _cut(response, _offset(request) + len(entries)) else combine_interchange(rows)
 
 
 def combine_interchange(rows: Rows) -> Rows:
     """The same rows with the nets that their borders add up to; a net that was stated as a total stays as it is."""
     borders: dict[str, list[dict[int, float]]] = defaultdict(list)
-    for key, strip in rows.strips.items():
+    for key, readings in rows.strips.items():
         if key.counterparty is not None:
-            borders[key.zone].append(undisputed(strip.ts, strip.values))
+            borders[key.zone].append(undisputed(readings.ts, readings.values))
     for zone, parts in borders.items():
         rows.strips.pop(_key(zone, Metric.INTERCHANGE), None)
         rows.extend(_key(zone, Metric.INTERCHANGE), *_whole(parts))
@@ -139,8 +142,11 @@ def combine_interchange(rows: Rows) -> Rows:
 
 
 def _whole(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
-    """The sum of the parts at every hour that lacks none. A part is lacking where it shows within half a day of the hour:
-    borders and plants come and go with the years, and no list of them is published with the figures."""
+    """The sum of the parts at every hour that lacks none.
+
+    A part is lacking where it has a value within half a day of the hour: borders and plants come and go with the years,
+    and no list of them is published with the figures.
+    """
     hours = sorted(set().union(*parts))
     whole = [
         ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)
@@ -153,43 +159,43 @@ _HALF_A_DAY = range(-12 * HOUR, 13 * HOUR, HOUR)
 
 def parse_generation(body: bytes, request: Request) -> Rows:
     """`generation` rows of California by fuel. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    found: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    by_code: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in _entries(_response(body)):
         code = member(entry, "fueltype", str)
         if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" and entry.get("value") is not None:
             if code not in FUELS:
                 raise FeedChanged(f"unknown fuel {code[:20]!r}")
-            found[code][0].append(_start(entry))
-            found[code][1].append(_megawatts(entry))
+            by_code[code][0].append(_start(entry))
+            by_code[code][1].append(_megawatts(entry))
     rows = Rows()
-    for fuel in sorted({FUELS[code] for code in found}):
-        codes = [code for code in found if FUELS[code] == fuel]
-        one = found[codes[0]]
+    for fuel in sorted({FUELS[code] for code in by_code}):
+        codes = [code for code in by_code if FUELS[code] == fuel]
+        first = by_code[codes[0]]
         rows.extend(
             _key("US-CAISO", Metric.GENERATION)._replace(fuel=fuel.value),
-            *(one if len(codes) == 1 else _whole([undisputed(*found[code]) for code in codes])),
+            *(first if len(codes) == 1 else _whole([undisputed(*by_code[code]) for code in codes])),
         )
     return rows
 
 
 def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
     """One net series a zone, from region-data rows of one type."""
-    found: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
     if not entries:
         raise FeedChanged(f"no row of type {kind}")
     for entry in entries:
         zone = RESPONDENTS.get(member(entry, "respondent", str))
         if zone is not None and entry.get("value") is not None:
-            ts, values = found[_key(zone, metric)]
+            ts, values = series[_key(zone, metric)]
             ts.append(_start(entry))
             values.append(sign * _megawatts(entry) + 0.0)
-    return _rows(found)
+    return _rows(series)
 
 
-def _rows(found: Mapping[SeriesKey, tuple[list[int], list[float]]]) -> Rows:
+def _rows(series: Mapping[SeriesKey, tuple[list[int], list[float]]]) -> Rows:
     rows = Rows()
-    for key, (ts, values) in found.items():
+    for key, (ts, values) in series.items():
         rows.extend(key, ts, values)
     return rows
 
@@ -217,12 +223,12 @@ def _response(body: bytes) -> dict[str, Any]:
     answer = json_of(body)
     if isinstance(answer, dict) and "response" not in answer and "error" in answer:
         _refuse(answer)
-    found: dict[str, Any] = member(answer, "response", dict)
-    return found
+    response: dict[str, Any] = member(answer, "response", dict)
+    return response
 
 
 def _refuse(answer: Mapping[str, Any]) -> NoReturn:
-    """Raises what an error's code means; its message may repeat the key and is not told."""
+    """Raises what an error's code means; its message may repeat the key and is left out."""
     error = answer["error"]
     code = str((error if isinstance(error, dict) else answer).get("code", "no code"))[:40]
     raise (
@@ -233,12 +239,12 @@ def _refuse(answer: Mapping[str, Any]) -> NoReturn:
 
 
 def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = member(response, "data", list)
-    if not found:
+    entries: list[dict[str, Any]] = member(response, "data", list)
+    if not entries:
         raise NotPublished("no row for what was asked")
-    if not all(isinstance(entry, dict) for entry in found):
+    if not all(isinstance(entry, dict) for entry in entries):
         raise FeedChanged("'data' holds something else than rows")
-    return found
+    return entries
 
 
 def _cut(response: Mapping[str, Any], reached: int) -> bool:
@@ -326,8 +332,8 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Balancing authorities report to EIA hour by hour and correct for days afterwards; values are means over the hour.",
-        "Interchange is the sum over the borders that the authority itself reports, written where none of them is missing.",
+        "Balancing authorities report hour by hour and correct for days; values are means over the hour.",
+        "Interchange is the sum over the borders that the authority reports, written where none of them is missing.",
         "US-SPP is SWPP, the eastern balancing authority; SWPW in the west is another one.",
     ),
 )

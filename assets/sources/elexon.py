@@ -1,8 +1,9 @@
-"""Elexon Insights for GB: market index price, initial demand outturn, and the flow of every interconnector, half-hourly.
+"""Elexon Insights for GB: market index price, initial demand outturn and interconnector flows, half-hourly.
 
 Traps:
-- Only `startTime` (UTC) tells the time: settlement periods count from London midnight, 46 to 50 a day. Rows come in any order.
-- The price is APXMIDP's of the Market Index Data; N2EXMIDP is 0 / 0 nowadays, and an APX row without volume is no price.
+- Only `startTime` (UTC) dates a row: settlement periods count from London midnight, 46 to 50 a day. Rows come in any
+  order.
+- The price is APXMIDP's in the Market Index Data; N2EXMIDP is 0 / 0 by now, and an APX row without volume is no price.
 - National demand (INDO) is called `demand` on its dataset and `initialDemandOutturn` on /demand/outturn; `demand` of
   another dataset (ITSDO: with station load, pumping and exports) is another quantity. Zero demand is a missing reading.
 - The net is a sum: it is written where every tie of its era has a value in that half hour, never for a part of them.
@@ -38,7 +39,7 @@ LONGEST_TIES = 7
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """An interconnector: where it leads, its line in the geographic layer (else its fuel type), and since when it counts."""
+    """An interconnector: where it leads, its line in the geographic layer (else its fuel type), its first half hour."""
 
     counterparty: str
     link: str
@@ -95,7 +96,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
         elif entry.get("dataset") == "INDO":
             demand = member(entry, "demand")
         else:
-            raise FeedChanged("a demand that is not said to be INDO")
+            raise FeedChanged("a demand that is not labelled INDO")
         if demand is None:
             continue
         megawatts = number(demand, "demand")
@@ -109,8 +110,8 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 def parse_interconnectors(body: bytes, request: Request) -> Rows:
     """`interchange` of every tie (+ = into GB), and their sum where none is missing.
 
-    A tie that is not in `TIES` (a new cable) costs its own rows and the net of its half hours. Raises FeedChanged where no
-    tie is known.
+    A tie that is not in `TIES` (a new cable) costs its own rows and the net of its half hours. Raises FeedChanged where
+    no tie is known.
     """
     rows = Rows()
     flows: dict[Tie, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
@@ -148,7 +149,7 @@ def _net(flows: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
 
 
 def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
-    """The rows of either envelope or of a bare list. Raises NotPublished for none, FeedChanged for those of another dataset."""
+    """The rows of either envelope or of a bare list. Raises NotPublished for none, FeedChanged for another dataset."""
     answer = json_of(body)
     if isinstance(answer, dict) and "data" not in answer:
         _refuse(answer)
@@ -269,8 +270,8 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "The price is the market index of short-term trades (APXMIDP), not the day-ahead auction and not the imbalance price.",
-        "Demand is INDO: it leaves out station load, pumping and exports, and does not show what embedded solar and wind serve.",
-        "Interchange is the sum of all interconnectors, Irish ones included; a half hour in which one has no value has no net.",
+        "The price is the market index of short-term trades (APXMIDP): no auction and no imbalance price.",
+        "Demand is INDO: without station load, pumping and exports, and without what embedded solar and wind serve.",
+        "Interchange is the sum of all interconnectors, Irish ones included; where one has no value, there is no net.",
     ),
 )

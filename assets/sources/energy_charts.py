@@ -1,10 +1,11 @@
 """Energy-Charts (Fraunhofer ISE): day-ahead prices of European bidding zones, where the answer itself says CC BY.
 
-Traps (reference FEEDS-GB-AU-EU section 2):
+Traps:
 - The licence is per zone and may change: `license_info` of every answer decides, not a list. What is not CC BY is
   refused as NotLicensed. ES, SE-3 and IT-NO were answered with the restrictive text; they are not asked for.
 - `start` and `end` are local days, both included; instants as bounds lose quarter hours.
-- The resolution is not said: it is the least step between the stamps of a local day (hourly before 2025-10-01, in CH still).
+- The body does not state its resolution: it is the least step between the stamps of a local day (hourly before
+  2025-10-01, in CH still).
 - The body does not say its zone. A null price is no row. No data in the whole range is HTTP 404.
 """
 
@@ -48,7 +49,7 @@ _FREE = re.compile(r"CC BY 4\.0(?![\w-])", re.ASCII)
 
 
 def parse(body: bytes, request: Request) -> Rows:
-    """`price` rows of the request's zone. Raises NotLicensed where the body does not free them, NotPublished for none."""
+    """`price` rows of the request's zone. Raises NotLicensed without an open licence, NotPublished without prices."""
     answer = json_of(body)
     if isinstance(answer, dict) and "detail" in answer and "price" not in answer:
         raise _refusal(answer["detail"])
@@ -73,7 +74,7 @@ def _rows(zone: str, stamps: Sequence[int], prices: Sequence[object]) -> Rows:
             continue
         resolution = resolutions.get(local_date(ts, TZ))
         if resolution is None:
-            rows.dropped["a lone stamp: its resolution is not told"] += 1
+            rows.dropped["a lone stamp: its resolution is unknown"] += 1
         else:
             rows.add(zone, Metric.PRICE, ts, number(price, "price"), "EUR/MWh", resolution)
     return rows
@@ -84,14 +85,14 @@ def _resolutions(stamps: Sequence[int]) -> dict[date, str]:
     days: dict[date, set[int]] = defaultdict(set)
     for ts in stamps:
         days[local_date(ts, TZ)].add(ts)
-    found = {}
+    by_day = {}
     for day, instants in days.items():
         if len(instants) > 1:
             step = min(later - earlier for earlier, later in pairwise(sorted(instants)))
             if step not in _RESOLUTIONS or any(ts % step for ts in instants):
                 raise FeedChanged(f"{day}: prices {step} s apart, or off their grid")
-            found[day] = _RESOLUTIONS[step]
-    return found
+            by_day[day] = _RESOLUTIONS[step]
+    return by_day
 
 
 def _instant(ts: object) -> int:
@@ -101,9 +102,9 @@ def _instant(ts: object) -> int:
 
 
 def _require_licence(answer: dict[str, Any]) -> None:
-    told = answer.get("license_info")
-    if not isinstance(told, str) or not _FREE.match(told.strip()):
-        raise NotLicensed(f"not CC BY: {str(told)[:120]}")
+    terms = answer.get("license_info")
+    if not isinstance(terms, str) or not _FREE.match(terms.strip()):
+        raise NotLicensed(f"not CC BY: {str(terms)[:120]}")
 
 
 def _refusal(detail: object) -> NotPublished | FeedChanged:
@@ -160,7 +161,7 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are those of the day-ahead auction, in EUR for every zone; each answer states its licence, and only CC BY is taken.",
+        "Prices are those of the day-ahead auction, in EUR for every zone. Only answers under CC BY are taken.",
         "ES, SE-3 and IT-NO are not asked for: their answers forbid any use beyond private and internal.",
     ),
 )

@@ -1,6 +1,6 @@
 """NESO's Carbon Intensity API for GB: estimated carbon intensity and the generation mix in per cent, half-hourly.
 
-Traps (reference FEEDS-GB-AU-EU section 4):
+Traps:
 - The window of a request is matched by interval *end*, both ends included: the half hour before `from` comes too, and
   `to` at 23:59 would lose the day's last half hour.
 - `data` is a list on ranges and an object on the bare paths; key order and white space vary inside one answer.
@@ -62,12 +62,15 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
 
 
 def parse_generation(body: bytes, request: Request) -> Rows:
-    """`generation` rows, per cent by fuel. A half hour is dropped whose shares are all told and not the whole: a fuel is missing."""
+    """`generation` rows, per cent by fuel.
+
+    A half hour whose shares do not add up to 100 lacks a fuel and is dropped.
+    """
     rows = Rows()
     for entry, ts in _half_hours(body):
         shares = _shares(member(entry, "generationmix", list))
-        told = [percent for _, percent in shares if percent is not None]
-        if len(told) == len(shares) and abs(math.fsum(told) - 100) > ROUNDING:
+        shares_known = [percent for _, percent in shares if percent is not None]
+        if len(shares_known) == len(shares) and abs(math.fsum(shares_known) - 100) > ROUNDING:
             rows.dropped["shares that are not 100 per cent"] += 1
             continue
         for fuel, percent in shares:
@@ -78,17 +81,17 @@ def parse_generation(body: bytes, request: Request) -> Rows:
 
 def _shares(mix: list[Any]) -> list[tuple[str, float | None]]:
     """Our fuel and its per cent. Raises FeedChanged for an unknown fuel."""
-    found = []
+    shares = []
     for share in mix:
         fuel, percent = member(share, "fuel", str), member(share, "perc")
         if fuel not in _FUELS:
             raise FeedChanged(f"unknown fuel {fuel[:40]!r}")
-        found.append((_FUELS[fuel], None if percent is None else number(percent, fuel)))
-    return found
+        shares.append((_FUELS[fuel], None if percent is None else number(percent, fuel)))
+    return shares
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
-    """The entries with their interval starts. Raises NotPublished where there are none, FeedChanged, FeedUnavailable."""
+    """The entries with their interval starts. Raises NotPublished for none, FeedChanged, FeedUnavailable."""
     answer = json_of(body)
     if isinstance(answer, dict) and "error" in answer:
         _refuse(answer["error"])

@@ -77,7 +77,7 @@ def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], now:
 
 
 def _page_size(run: Sequence[MarketDay], now: int) -> int:
-    """Rows a page: another number each minute while rows are to come, since Data Miner repeats answers that it has given."""
+    """Rows a page: another number each minute while rows are to come, since Data Miner repeats earlier answers."""
     return PAGE if age(run[-1], now) > 0 else PAGE - now // 60 % 1000
 
 
@@ -140,8 +140,8 @@ def _page(body: bytes, request: Request) -> tuple[list[Any], int]:
     if not items or len(items) > total:
         raise FeedChanged(f"{len(items)} items of {total}")
     # Stale pages out of a cache have been seen: an answer repeats what it was asked.
-    said = answer.get("searchSpecification")
-    row = said.get("startRow") if isinstance(said, dict) else None
+    specification = answer.get("searchSpecification")
+    row = specification.get("startRow") if isinstance(specification, dict) else None
     if row is not None and "startRow" in dict(request.params) and row != _first_row(request):
         raise FeedUnavailable(f"the page from row {row} instead of {_first_row(request)}")
     if request.part and request.part.rpartition(" of ")[2] != str(total):

@@ -1,4 +1,4 @@
-"""What the tests of all sources share: small bodies of our own, the recorded answers beside the project, their expected rows."""
+"""What the tests of all sources share: small bodies of our own, recorded answers, their expected rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def parsed(recordings: Path, recorded: Callable[[str], dict[str, Any]]) -> Calla
 
 @pytest.fixture
 def expected(recordings: Path) -> Callable[[str], set[tuple[object, ...]]]:
-    """The canonical rows that a recorded file states, borders left aside: (metric, zone, fuel, ts, value, unit, resolution)."""
+    """The rows that a recorded file states, without borders: (metric, zone, fuel, ts, value, unit, resolution)."""
 
     def rows(file: str) -> set[tuple[object, ...]]:
         with (recordings / file).with_suffix(".expected.csv").open() as lines:

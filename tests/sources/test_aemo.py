@@ -1,4 +1,4 @@
-"""AEMO: tables under the latest header, interval ends in UTC+10, signs, interventions, footers, zips, and where files lie."""
+"""AEMO: tables by their latest header, interval ends in UTC+10, signs, interventions, footers, zips, addresses."""
 
 from __future__ import annotations
 
@@ -467,7 +467,8 @@ def test_the_dashboard_is_asked_once():
 def page(*names, href="/Reports/Current/DispatchIS_Reports/"):
     links = "<br>".join(f'<A HREF="{href}{name}">{name}</A>' for name in names)
     folder = f'<A HREF="{href}DUPLICATE/">DUPLICATE</A>'
-    return f"<html><head><title>nemweb.com.au</title></head><body><pre>{folder}<br>{links}</pre></body></html>\r\n".encode()
+    head = "<html><head><title>nemweb.com.au</title></head>"
+    return f"{head}<body><pre>{folder}<br>{links}</pre></body></html>\r\n".encode()
 
 
 LISTING = Request(

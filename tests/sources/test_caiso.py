@@ -1,4 +1,4 @@
-"""CAISO: OASIS zips with their errors, and Outlook's labels without a date, on ordinary days and both changes of clocks."""
+"""CAISO: OASIS zips with their errors, Outlook's labels without a date, both changes of clocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ RTM_COLUMNS = (
     "INTERVALSTARTTIME_GMT,INTERVALENDTIME_GMT,OPR_DT,OPR_HR,NODE_ID_XML,NODE_ID,NODE,MARKET_RUN_ID,LMP_TYPE,XML_DATA_ITEM,"
     "PNODE_RESMRID,GRP_TYPE,POS,VALUE,OPR_INTERVAL,GROUP"
 )
-OUTLOOK = "Time,Solar,Wind,Geothermal,Biomass,Biogas,Small hydro,Coal,Nuclear,Natural Gas,Large Hydro,Batteries,Imports,Other\r\n"
+OUTLOOK = (
+    "Time,Solar,Wind,Geothermal,Biomass,Biogas,Small hydro,Coal,Nuclear,Natural Gas,Large Hydro,"
+    "Batteries,Imports,Other\r\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +147,8 @@ def test_days_of_clock_changes_are_whole(day, hours):
         ("<m:OASISReport xmlns:m='x'/>", FeedChanged),
         ("<html><body>Sorry</body></html>", FeedChanged),
         (
-            "<html><body><p>CAISO Acceptable Use Policy Violation. Please retry your request after 5 seconds.</p></body></html>",
+            "<html><body><p>CAISO Acceptable Use Policy Violation. Please retry your request after 5 seconds.</p>"
+            "</body></html>",
             FeedUnavailable,
         ),
     ],

@@ -1,7 +1,7 @@
 """What every parser must stand, whatever its source: each body cut, emptied, reordered, doubled, halved, or another's.
 
-Each time it gives rows that the whole body states too (fewer are found short by `warehouse.quality`), or a typed failure:
-never a wrong row, never an untyped exception.
+Each time it gives rows that the whole body states too (fewer are found short by `warehouse.quality`), or a typed
+failure: never a wrong row, never an untyped exception.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def spans_of(rows: Rows, feed: Feed) -> list[Window]:
 
 
 def verdict(sample: Any, body: bytes) -> set[Row]:
-    """The rows that are believed of a spoilt body; none for a typed failure. Fails where one is not in the whole body too."""
+    """The rows that are believed of a spoilt body.
+
+    None for a typed failure. Fails where one is not in the whole body too.
+    """
     whole = stated_by(sample)
     try:
         stated = sample.parse(body)
@@ -75,7 +78,7 @@ def stated_by(sample: Any) -> Rows:
 
 
 def believed(sample: Any, whole: Rows, stated: Rows) -> set[Row]:
-    """The stated rows that `quality` keeps: all of them in the whole body, and no span taken for whole that misses one."""
+    """The rows that `quality` keeps: all of them in the whole body, no span called whole that misses one."""
     spans = spans_of(whole, sample.feed)
     judged = judge(stated, sample.feed, spans, max((s.end for s in spans), default=0) + 40 * DAY)
     kept, good = set(judged.kept), set(whole)
@@ -318,7 +321,7 @@ def test_a_cut_body_gives_no_wrong_row(sample: Any) -> None:
 )
 def test_a_spoilt_body_gives_no_wrong_row(sample: Any, records: Spoil, cells: Spoil) -> None:
     if records is halved and (b"A03" in sample.body or sample.feed.yearly):
-        # On an A03 curve a missing point says "the last one again", a missing plant type "none": values may differ, not intervals.
+        # On an A03 curve a missing point repeats the last one, a missing plant type has none: intervals stay the same.
         assert intervals(sample, spoilt(sample.body, records)) <= intervals(sample, sample.body)
     elif not _is_opaque(sample):
         verdict(sample, spoilt(sample.body, records, cells))

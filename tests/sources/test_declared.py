@@ -1,4 +1,4 @@
-"""What every SOURCE value says of itself, and what every feed asks: for a spring, an autumn and an ordinary market day, and a month."""
+"""What every SOURCE value declares, and what every feed requests for days of every kind and for a month."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ def document(
     process=None,
 ):
     of = f"<process.processType>{process}</process.processType>" if process else ""
-    return f'<?xml version="1.0" encoding="utf-8"?><{root} xmlns="{ns}"><type>{kind}</type>{of}{"".join(parts)}</{root}>'.encode()
+    head = f'<?xml version="1.0" encoding="utf-8"?><{root} xmlns="{ns}"><type>{kind}</type>'
+    return f"{head}{of}{''.join(parts)}</{root}>".encode()
 
 
 def auction(*periods, zone="NL", currency="EUR", contract="A01", position=None, curve="A03", out=None):
@@ -277,7 +278,7 @@ def test_without_positions_sdac_was_the_hourly_auction_before_october_2025():
         zone="DE-LU",
     )
     assert {(r.value, r.resolution) for r in rows} == {(50.0, "1h")}
-    assert rows.dropped == {"auction not told": 1}
+    assert rows.dropped == {"auction not named": 1}
 
 
 @pytest.mark.parametrize("told_as", [HOURLY, QUARTERLY])
@@ -426,7 +427,7 @@ def test_the_recorded_refusal_of_a_token_names_the_variable(parsed):
         ("999", "", NotPublished),
         (
             "999",
-            "Provided time interval (..) is larger than maximum allowed period 'P1M' for 'ACTUAL_TOTAL_LOAD_R3:XML' export.",
+            "Provided time interval (..) is larger than maximum allowed period 'P1M' for 'ACTUAL_TOTAL_LOAD' export.",
             FeedChanged,
         ),
         (

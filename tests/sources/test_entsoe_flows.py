@@ -1,4 +1,4 @@
-"""Flows of ENTSO-E: both directions of a border netted, all borders of a zone or no net, the coarser resolution, each tie twice."""
+"""Flows of ENTSO-E: both directions of a border, all borders or no net, the coarser resolution, each tie twice."""
 
 from __future__ import annotations
 
@@ -215,7 +215,8 @@ def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", 
         f"<Point><position>{i}</position><quantity>{v}</quantity></Point>" for i, v in enumerate(values, 1)
     )
     return (
-        '<Publication_MarketDocument xmlns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:0"><type>A11</type><TimeSeries>'
+        '<Publication_MarketDocument xmlns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:0">'
+        "<type>A11</type><TimeSeries>"
         f"<in_Domain.mRID>{target}</in_Domain.mRID><out_Domain.mRID>{origin}</out_Domain.mRID>"
         "<quantity_Measure_Unit.name>MAW</quantity_Measure_Unit.name><curveType>A03</curveType>"
         f"<Period><timeInterval><start>{start}</start><end>{end}</end></timeInterval><resolution>{resolution}</resolution>{points}</Period>"

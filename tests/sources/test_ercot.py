@@ -1,4 +1,4 @@
-"""ERCOT: listings that lead to zips, keyed pages, the flag of the repeated hour, and dashboards with epochs of interval ends."""
+"""ERCOT: listings that lead to zips, keyed pages, the flag of the repeated hour, and what dashboards' epochs mean."""
 
 from __future__ import annotations
 

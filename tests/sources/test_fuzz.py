@@ -1,4 +1,7 @@
-"""Mutated bodies of every feed: rows or a typed failure, within 2 s and 500 MB each; 100,000 of them in the slow run."""
+"""Mutated bodies of every feed: rows or a typed failure, within 2 s and 500 MB each.
+
+100,000 of them in the slow run.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ TOKENS = [
     b"-0.0",
 ]
 EDIT = 5
-"""Bytes that tell one edit: what to do, where (two bytes, in 65536ths of the body), over how many bytes, with which token."""
+"""Bytes of one edit: what to do, where (two bytes, in 65536ths of the body), over how many bytes, which token."""
 
 
 class Hang(BaseException):

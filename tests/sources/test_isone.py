@@ -64,7 +64,10 @@ def report(title, header, *lines):
 
 
 DA_TITLE = "Day-Ahead Energy Market Hourly LMP Report"
-DA_HEADER = '"H","Date","Hour Ending","Location ID","Location Name","Location Type","Locational Marginal Price","Energy Component"'
+DA_HEADER = (
+    '"H","Date","Hour Ending","Location ID","Location Name","Location Type",'
+    '"Locational Marginal Price","Energy Component"'
+)
 
 
 @pytest.mark.parametrize(

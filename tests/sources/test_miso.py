@@ -1,4 +1,4 @@
-"""MISO: Eastern Standard Time all year, interval ends, strings, daily files with a wandering preamble, both workbooks."""
+"""MISO: Eastern Standard Time all year, interval ends, strings, daily files after a preamble, both workbooks."""
 
 from __future__ import annotations
 

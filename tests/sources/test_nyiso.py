@@ -1,4 +1,4 @@
-"""New York: order tells the repeated hour, sums need all their parts, advisory prices and stray readings are left out."""
+"""New York: the repeated hour by order, sums of all their parts, no advisory prices, no stray readings."""
 
 from __future__ import annotations
 

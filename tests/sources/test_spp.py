@@ -1,4 +1,4 @@
-"""SPP: columns and dates in any spelling, the eastern area only, running hours left out, file names of the repeated hour."""
+"""SPP: columns and dates in any spelling, the eastern area only, no running hours, names in the repeated hour."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_only_the_eastern_area_counts():
     )
     rows = read(DA, prices(NEW, *eastern, *western))
     assert pairs(rows) == [(instant(f"2026-04-01T0{hour}:00Z"), 19.5) for hour in (5, 6)]
-    with pytest.raises(FeedChanged, match="nothing of what is wanted"):
+    with pytest.raises(FeedChanged, match="nothing of ours"):
         read(DA, prices(NEW, *western))
 
 

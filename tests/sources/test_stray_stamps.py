@@ -94,7 +94,7 @@ def test_no_row_with_a_mutated_stamp_is_believed(
         )
         now = MarketDay(day, feed.tz).end + (180 * DAY if feed.yearly else 0)
         monkeypatch.setenv("EMDS_NOW", str(now))
-        # Said anew here: a day past what is published by now, and 35 days (of a yearly feed 400) around the day asked for.
+        # Repeated here: a day past what is out by now, and 35 days (of a yearly feed 400) around the day asked for.
         margin = (400 if feed.yearly else 35) * DAY
         earliest = MarketDay(min(request.days), feed.tz).start - margin
         latest = min(

@@ -62,15 +62,18 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
             rows.dropped["off the grid"] += 1
             continue
         readings[cells[region], step].append((end - step - AHEAD_OF_UTC, cells))
-    _require_one_month([ts + AHEAD_OF_UTC for found in readings.values() for ts, _ in found])
+    _require_one_month([ts + AHEAD_OF_UTC for lines_of_region in readings.values() for ts, _ in lines_of_region])
     blocks = (
         Block(
             name,
             step,
-            len(found),
-            {"RRP": _column(found, price, "RRP"), "TOTALDEMAND": _column(found, demand, "TOTALDEMAND")},
+            len(lines_of_region),
+            {
+                "RRP": _column(lines_of_region, price, "RRP"),
+                "TOTALDEMAND": _column(lines_of_region, demand, "TOTALDEMAND"),
+            },
         )
-        for (name, step), found in readings.items()
+        for (name, step), lines_of_region in readings.items()
     )
     put_regions(rows, blocks)
     return rows
@@ -78,16 +81,16 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
 
 def _column(lines: Sequence[tuple[int, Sequence[str]]], place: int, name: str) -> tuple[list[int], list[float]]:
     """Interval starts and values of the lines where the cell is not empty."""
-    told = [(ts, cells[place]) for ts, cells in lines if cells[place]]
-    return [ts for ts, _ in told], floats([text for _, text in told], name)
+    filled = [(ts, cells[place]) for ts, cells in lines if cells[place]]
+    return [ts for ts, _ in filled], floats([text for _, text in filled], name)
 
 
-def _year_first(found: re.Match[str]) -> str:
-    return f"{found[3]}/{int(found[2]):02d}/{int(found[1]):02d} {found[4]}"
+def _year_first(match: re.Match[str]) -> str:
+    return f"{match[3]}/{int(match[2]):02d}/{int(match[1]):02d} {match[4]}"
 
 
 def _require_one_month(starts: Sequence[int]) -> None:
-    """Raises NotPublished for a file without rows, FeedChanged for one of several months: its dates were read wrongly."""
+    """Raises NotPublished for a file without rows, FeedChanged for one of several months: a misread date."""
     if not starts:
         raise NotPublished("no row in the month's file")
     if month_of(min(starts)) != month_of(max(starts)):
@@ -256,11 +259,12 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Price is the regional reference price (RRP) of the dispatch interval; demand is TOTALDEMAND, met by scheduled and "
-        "semi-scheduled generation and net import.",
-        "Interchange is -NETINTERCHANGE, the dispatch target: + = into the region. Ties are their MWFLOW targets for the end of the "
-        "interval. The five nets do not add to zero, and a region's net is not the sum of its ties: losses lie between.",
-        "Of intervals with a market intervention the pricing run is kept.",
-        "Before October 2021 trading intervals and the monthly price and demand files are half-hourly; dispatch was always five-minute.",
+        "Price is the regional reference price (RRP) of the dispatch interval; demand is TOTALDEMAND, met by scheduled "
+        "and semi-scheduled generation and net import.",
+        "Interchange is -NETINTERCHANGE, the dispatch target: + = into the region. Ties are their MWFLOW targets for "
+        "the end of the interval. The five nets do not add to zero, and a region's net is not the sum of its ties: losses "
+        "lie between.",
+        "In a market intervention, price and demand are those of the pricing run, interchange and ties what flowed.",
+        "Before October 2021 trading intervals and the monthly price and demand files are half-hourly.",
     ),
 )

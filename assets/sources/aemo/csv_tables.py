@@ -1,9 +1,9 @@
-"""AEMO's C/I/D files: several tables in one CSV, each under its own header row. What the tables mean is `_aemo_rows`' business.
+"""AEMO's C/I/D files: several tables in one CSV, each under its own header row. What the tables mean: see `rows`.
 
-`C` lines are comments (the first names the report, the last counts the lines), `I` lines head a table, `D` lines are its
-rows. Columns are found by the latest `I` line of the table, never by place: versions rise. Lines of tables that nobody
-asked for are passed over unread: a dispatch report is mostly constraints. Whole runs of lines are taken at once and read
-by Arrow: a month's archive is 45,000 lines of 60 cells, of which four are wanted.
+`C` lines are comments (the first names the report, the last counts the lines), `I` lines head a table, `D` lines are
+its rows. Columns are found by the latest `I` line of the table, never by place: versions rise. Lines of tables that
+nobody asked for are passed over unread: a dispatch report is mostly constraints. Whole runs of lines are taken at once
+and read by Arrow: a month's archive is 45,000 lines of 60 cells, of which four are wanted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows under one header. `name` is both name fields joined: DISPATCHPRICE, DREGION (whose second name is empty)."""
+    """The rows under one header. `name` joins both name fields: DISPATCHPRICE, DREGION (whose second one is empty)."""
 
     name: str
     version: bytes
@@ -38,13 +38,16 @@ class Table:
     """Its lines, as they came."""
 
     def columns(self, texts: Sequence[str], figures: Sequence[str]) -> pa.Table:
-        """The named columns of all lines: texts as dictionaries, figures as floats, null where a cell is empty. Raises FeedChanged."""
+        """The named columns of all lines: texts as dictionaries, figures as floats, empty cells null.
+
+        Raises FeedChanged.
+        """
         places = {name: self._place(name) for name in (*texts, *figures)}
         types = {places[name]: _TEXT if name in texts else pa.float64() for name in places}
         if not self.runs:
             return pa.table({name: pa.array([], types[place]) for name, place in places.items()})
         try:
-            found = csv.read_csv(
+            cells = csv.read_csv(
                 pa.BufferReader(b"".join(self.runs)),
                 csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(len(self.header))]),
                 csv.ParseOptions(),
@@ -54,7 +57,7 @@ class Table:
             )
         except pa.ArrowInvalid as error:
             raise FeedChanged(f"{self.name}: {str(error).splitlines()[0][:120]}") from None
-        return found.rename_columns(list(places)).unify_dictionaries().combine_chunks()
+        return cells.rename_columns(list(places)).unify_dictionaries().combine_chunks()
 
     def _place(self, column: str) -> str:
         """Where a column stands in a line. Raises FeedChanged."""
@@ -65,21 +68,21 @@ class Table:
 
 
 def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
-    """The wanted tables of a csv, a zip or a zip of zips, in the order of their headers; those of one header are one table.
+    """The wanted tables of a csv, a zip or a zip of zips, in order of their headers; equal headers make one table.
 
     Raises FeedChanged where none of them is there or a report is cut short, NotPublished for an empty body.
     """
     reports = [content for _, content in unzipped(body)] if is_zip(body) else [body]
-    found: dict[tuple[str, ...], Table] = {}
+    by_header: dict[tuple[str, ...], Table] = {}
     for report in reports:
-        _collect(_whole(report), wanted, found)
-    if not found:
+        _collect(_whole(report), wanted, by_header)
+    if not by_header:
         raise FeedChanged(f"none of the tables {', '.join(sorted(wanted))}")
-    return list(found.values())
+    return list(by_header.values())
 
 
-def _collect(body: bytes, wanted: Collection[str], found: dict[tuple[str, ...], Table]) -> None:
-    """Adds a report's rows to the tables that are there, by header, and those of new headers. A week is 2016 reports of a few lines."""
+def _collect(body: bytes, wanted: Collection[str], by_header: dict[tuple[str, ...], Table]) -> None:
+    """Adds a report's rows to the tables by header. A week is 2,016 reports of a few lines."""
     latest: dict[str, Table] = {}
     for run in _runs(body):
         if run.startswith(b"D,"):
@@ -89,7 +92,7 @@ def _collect(body: bytes, wanted: Collection[str], found: dict[tuple[str, ...], 
         elif run.startswith(b"I,"):
             table = _headed(run)
             if table.name in wanted:
-                latest[table.name] = found.setdefault(table.header, table)
+                latest[table.name] = by_header.setdefault(table.header, table)
         elif not run.startswith(b"C,"):
             raise FeedChanged(f"neither comment, header nor row: {run[:40].decode('latin-1')!r}")
 
@@ -154,7 +157,7 @@ def _headed(line: bytes) -> Table:
 
 
 def _table_of(run: bytes, latest: Mapping[str, Table], wanted: Collection[str]) -> Table | None:
-    """The table that a run's rows belong to; None for one that nobody wants. Raises FeedChanged for rows without their header."""
+    """The table that a run's rows belong to; None for an unwanted one. Raises FeedChanged for rows without a header."""
     _, first, second, version, _ = (*run[:200].split(b",", 4), b"", b"", b"", b"")[:5]
     name = (first + second).decode("latin-1")
     if name not in wanted:

@@ -100,7 +100,8 @@ class Report:
 
 def monthly_url(table: str, year: int, month: int) -> str:
     """Where the monthly archive (MMSDM) keeps a table of a month."""
-    folder = f"{NEMWEB}/Data_Archive/Wholesale_Electricity/MMSDM/{year}/MMSDM_{year}_{month:02d}/MMSDM_Historical_Data_SQLLoader/DATA"
+    archive = f"{NEMWEB}/Data_Archive/Wholesale_Electricity/MMSDM"
+    folder = f"{archive}/{year}/MMSDM_{year}_{month:02d}/MMSDM_Historical_Data_SQLLoader/DATA"
     stamp = f"{year}{month:02d}010000"
     if (year, month) < RENAMED:
         return f"{folder}/PUBLIC_DVD_{table}_{stamp}.zip"

@@ -1,9 +1,10 @@
 """AEMO's dispatch and trading reports as rows: which columns of which tables are what, signs, regions, interconnectors.
 
-A market intervention doubles an interval. Its pricing run (INTERVENTION = 0) holds the price and the demand that settle;
-that run's NETINTERCHANGE and MWFLOW are what would have flowed without the intervention. What did flow stands in the run
-with INTERVENTION = 1: over 2018-04 its nets equal AEMO's own TRADINGREGIONSUM in every half hour, those of the pricing run
-are off by 140 MW on average. METEREDMWFLOW, in the same row, is the target of five minutes before and is not read.
+A market intervention doubles an interval. Its pricing run (INTERVENTION = 0) holds the price and the demand that
+settle; that run's NETINTERCHANGE and MWFLOW are what would have flowed without the intervention. What did flow stands
+in the run with INTERVENTION = 1: over 2018-04 its nets equal AEMO's own TRADINGREGIONSUM in every half hour, those of
+the pricing run are off by 140 MW on average. METEREDMWFLOW, in the same row, is the target of five minutes before and
+is not read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""California ISO: prices by OASIS; demand, generation and interchange by Today's Outlook. Reference: FEEDS-US.md section 1."""
+"""California ISO: prices by OASIS; demand, generation and interchange by Today's Outlook."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
-    """Five-minute prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
+    """Five-minute prices of the hub, USD/MWh. Raises as `oasis.parse_lmp` does."""
     return oasis.parse_lmp(body, HUB, "RTM", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """Hourly day-ahead prices of the hub, USD/MWh. Raises as `_oasis.parse_lmp` does."""
+    """Hourly day-ahead prices of the hub, USD/MWh. Raises as `oasis.parse_lmp` does."""
     return oasis.parse_lmp(body, HUB, "DAM", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
 
 
@@ -88,7 +88,7 @@ def fuelsource_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _outlook_request(feed: str, day: MarketDay, file: str, now: int) -> Request:
-    """One file a day; `_` makes the address new, since CloudFront serves stale copies, and tells the parser when it was asked."""
+    """One file a day. `_` makes the address new, since CloudFront serves stale copies, and is the instant of asking."""
     return Request(
         feed, f"{OUTLOOK}/{_folder(day, now)}/{file}", (("_", str(now)),), (day.day,), ext="csv", nonce=("_",)
     )
@@ -126,18 +126,18 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
 
 def _fuel_columns(header: Sequence[str]) -> dict[Fuel, list[int]]:
     """Fuel -> the columns that it is the sum of. Raises FeedChanged for an unknown column, and for half a sum."""
-    found: dict[Fuel, list[int]] = {}
+    by_fuel: dict[Fuel, list[int]] = {}
     for i, name in enumerate(header):
         if name in FUELS:
-            found.setdefault(FUELS[name], []).append(i)
+            by_fuel.setdefault(FUELS[name], []).append(i)
         elif name not in ("time", IMPORTS):
             raise FeedChanged(f"unknown column {name[:40]!r}")
-    for fuel, places in found.items():
+    for fuel, places in by_fuel.items():
         if len(places) != list(FUELS.values()).count(fuel):
             raise FeedChanged(f"{fuel} is a sum, of which a column is missing in {', '.join(header)[:200]}")
-    if not found:
+    if not by_fuel:
         raise FeedChanged("no fuel in the header")
-    return found
+    return by_fuel
 
 
 SOURCE = Source(
@@ -224,11 +224,11 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Price is the total LMP of the SP15 trading hub; its energy, congestion, loss and greenhouse-gas parts are left.",
+        "Price is the total LMP of the SP15 trading hub, not one of its parts (energy, congestion, losses, gas).",
         "Demand leaves out dispatchable pump load and battery charging.",
-        "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, biomass "
-        "includes biogas.",
+        "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, "
+        "biomass includes biogas.",
         "Interchange is the column Imports (+ = into California); it is no part of the generation.",
-        "On the day that sets clocks back only the first of the two 01:00 hours is published; the second comes from EIA-930.",
+        "When clocks are set back, only the first of the two 01:00 hours is published; EIA-930 fills the second.",
     ),
 )

@@ -1,6 +1,7 @@
 """OASIS, the California ISO's market answers: zips with a CSV of prices, or with an XML that says why there is none.
 
-Which queries are asked is `caiso`'s business. Reference: FEEDS-US.md section 1.3.
+Which queries are sent: see `assets.sources.caiso`. The interface is described at
+https://www.caiso.com/documents/oasis-interfacespecification.pdf.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def parse_lmp(body: bytes, node: str, market: str, key: SeriesKey) -> Rows:
 
 
 def _texts(body: bytes) -> Iterator[str]:
-    """The CSV members of a zip, or the body itself where it is a bare member. Raises the FeedError that an error member means."""
+    """The CSV members of a zip, or the body itself where it is a bare member. Raises what an error member means."""
     members = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
     if not members:
         raise FeedChanged("a zip without members")
@@ -60,8 +61,8 @@ def _refusal(text: str, member: bytes) -> FeedError:
     if "acceptable use" in text.lower():
         return FeedUnavailable("OASIS: acceptable use policy, asked too fast", PAUSE)
     no_html(text)
-    said = {local(e): (e.text or "").strip() for e in xml_of(member).iter() if isinstance(e.tag, str)}
-    code, words = said.get("ERR_CODE", ""), said.get("ERR_DESC", "")[:120]
+    answer = {local(e): (e.text or "").strip() for e in xml_of(member).iter() if isinstance(e.tag, str)}
+    code, words = answer.get("ERR_CODE", ""), answer.get("ERR_DESC", "")[:120]
     if code == "1000":
         return NotPublished(f"OASIS 1000: {words}")
     if code == "1015":
@@ -105,7 +106,7 @@ def _instant(stamp: str) -> int:
 
 
 def _price_column(header: list[str]) -> int:
-    found = [header.index(name) for name in PRICE_COLUMNS if name in header]
-    if len(found) != 1:
-        raise FeedChanged(f"{len(found)} price columns in {', '.join(header)[:200]}")
-    return found[0]
+    places = [header.index(name) for name in PRICE_COLUMNS if name in header]
+    if len(places) != 1:
+        raise FeedChanged(f"{len(places)} price columns in {', '.join(header)[:200]}")
+    return places[0]

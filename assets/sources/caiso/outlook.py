@@ -1,8 +1,9 @@
 """Today's Outlook, the California ISO's five-minute CSVs: from wall-clock labels without a date to instants.
 
-What the columns mean: see `assets.sources.caiso`. On the day that sets clocks back, a file holds 24 hours of labels: one of
-the two 01:xx hours is missing. The one that is there is the first, in daylight time: demand runs smoothly into it (from
-00:55 to 01:00 by -70, -75 and -78 MW in 2019, 2020 and 2021) and jumps after it (from 01:55 to 02:00 by -467, -534 and -415).
+What the columns mean: see `assets.sources.caiso`. On the day that sets clocks back, a file holds 24 hours of labels:
+one of the two 01:xx hours is missing. The one that is there is the first, in daylight time: demand runs smoothly into
+it (from 00:55 to 01:00 by -70, -75 and -78 MW in 2019, 2020 and 2021) and jumps after it (from 01:55 to 02:00 by -467,
+-534 and -415).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from warehouse.market import Request
 TZ = "America/Los_Angeles"
 STEP = 300
 SLACK = 900
-"""Seconds by which a reading may lie ahead of the clock that asked: it is an interval's start, on a clock of its own."""
+"""Seconds by which a reading may lie ahead of our clock: it is an interval's start, on the publisher's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class _Line:
 
 
 def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterable[int]]) -> Outlook:
-    """The lines in which a column chosen from the header is filled, each placed in time; `request.days[0]` dates the labels.
+    """The lines in which a chosen column is filled, each placed in time; `request.days[0]` dates the labels.
 
     Dropped and counted are the first label of the next day at the file's end, labels off the five minutes, and filled
     lines without a label. Raises NotPublished for a file that still holds yesterday, FeedChanged otherwise.
@@ -54,9 +55,9 @@ def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterab
     header = [name.lower() for name in header]
     if "time" not in header:
         raise FeedChanged(f"no column time in {', '.join(header)[:200]}")
-    wanted = list(choose(header))
+    places = list(choose(header))
     dropped: Counter[str] = Counter()
-    lines = _without_next_day(_labelled(cells, header.index("time"), wanted, dropped), wanted, dropped)
+    lines = _without_next_day(_labelled(cells, header.index("time"), places, dropped), places, dropped)
     outlook = Outlook(header, [], [], dropped)
     by_day: dict[date, list[_Line]] = defaultdict(list)
     for line in lines:
@@ -67,11 +68,11 @@ def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterab
     return outlook
 
 
-def _labelled(lines: Iterable[list[str]], label: int, wanted: Sequence[int], dropped: Counter[str]) -> list[_Line]:
+def _labelled(lines: Iterable[list[str]], label: int, places: Sequence[int], dropped: Counter[str]) -> list[_Line]:
     """Lines with a reading: those of the future and of the skipped spring hour are there, but blank."""
-    found = []
+    labelled = []
     for cells in lines:
-        if not any(cells[i].strip() for i in wanted):
+        if not any(cells[i].strip() for i in places):
             continue
         day, _, time = cells[label].strip().rpartition(" ")
         if not time:
@@ -81,18 +82,21 @@ def _labelled(lines: Iterable[list[str]], label: int, wanted: Sequence[int], dro
         if line.minutes * 60 % STEP:
             dropped["off the grid"] += 1
         else:
-            found.append(line)
-    return found
+            labelled.append(line)
+    return labelled
 
 
-def _without_next_day(lines: list[_Line], wanted: Sequence[int], dropped: Counter[str]) -> list[_Line]:
-    """The lines without the next day's 00:00 that some files end with. Raises FeedChanged where no order tells the two apart."""
+def _without_next_day(lines: list[_Line], places: Sequence[int], dropped: Counter[str]) -> list[_Line]:
+    """The lines without the next day's 00:00 that some files end with.
+
+    Raises FeedChanged where the order is unclear.
+    """
     undated = [line for line in lines if line.day is None]
     last = max((i for i, line in enumerate(undated) if line.minutes), default=-1)
     midnights = [line for line in undated if not line.minutes]
     if all(a.minutes <= b.minutes for a, b in pairwise(undated[: last + 1])):
         ahead = undated[last + 1 :] if last >= 0 else []
-    elif len({tuple(line.cells[i] for i in wanted) for line in midnights}) > 1:
+    elif len({tuple(line.cells[i] for i in places) for line in midnights}) > 1:
         raise FeedChanged("lines out of order, with two readings of 00:00")
     else:
         ahead = []
@@ -122,17 +126,17 @@ def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
 
 def values(outlook: Outlook, places: Sequence[int], what: str) -> tuple[list[int], list[float]]:
     """Interval starts and sums of these columns, wherever all of them are filled. Raises FeedChanged."""
-    starts, found = outlook.starts, [[line[i] for line in outlook.lines] for i in places]
-    if not all(map(str.strip, chain.from_iterable(found))):
-        full = [all(parts) for parts in zip(*([cell.strip() for cell in column] for column in found), strict=True)]
+    starts, chosen = outlook.starts, [[line[i] for line in outlook.lines] for i in places]
+    if not all(map(str.strip, chain.from_iterable(chosen))):
+        full = [all(parts) for parts in zip(*([cell.strip() for cell in column] for column in chosen), strict=True)]
         starts = list(compress(starts, full))
-        found = [list(compress(column, full)) for column in found]
-    numbers = [floats(column, what) for column in found]
+        chosen = [list(compress(column, full)) for column in chosen]
+    numbers = [floats(column, what) for column in chosen]
     return starts, numbers[0] if len(numbers) == 1 else list(map(sum, zip(*numbers, strict=True)))
 
 
 def _refuse_yesterday(starts: Sequence[int], request: Request) -> None:
-    """After midnight `current/` still holds yesterday's file: then its last reading, dated today, lies in the future."""
-    asked = dict(request.params).get("_", "")
-    if starts and asked.isdigit() and max(starts) > int(asked) + SLACK:
+    """Raises NotPublished for yesterday's file, still in `current/` after midnight: dated today, it runs ahead."""
+    sent_at = dict(request.params).get("_", "")
+    if starts and sent_at.isdigit() and max(starts) > int(sent_at) + SLACK:
         raise NotPublished("the file still holds yesterday")

@@ -1,14 +1,16 @@
-"""ENTSO-E Transparency Platform: day-ahead prices, total load, physical flows and installed capacity of twelve European zones.
+"""ENTSO-E Transparency Platform: prices, load, physical flows and installed capacity of twelve European zones.
 
-Traps (reference FEEDS-GB-AU-EU section 1; how documents are read: `_entsoe_xml`, nets: `_entsoe_net`):
+How documents are read: see `xml`; how flows become nets: see `net`. Traps:
 - Several auctions under one zone: only position 1 (SDAC) is a price here. An answer without it is not yet published;
   position 2 (EXAA) never stands in. Answers of 2024 lack the element: there SDAC is the hourly one for DE-LU and AT.
   Intraday auctions (contract A07) are left out.
 - Polish prices were in PLN from 2017-03-02: the currency is each TimeSeries' own.
 - Resolutions mix within one TimeSeries; Periods come in any order and outside the document's interval.
-- A flow is told one way a body: the two directions of a border may both be above zero in one interval.
+- A body states a flow one way; the two directions of a border may both be above zero in one interval.
 - Installed capacity is yearly; one Period may span several years, and A03 leaves out a year that did not change.
-- A wrong area code and an area without data look alike (acknowledgement 999); a wrong token is answered in HTML.
+- A wrong area code and an area without data look alike (acknowledgement 999); a wrong token is answered in HTML, or by
+  an acknowledgement 999 "Authentication failed.".
+- Spain's day-ahead series has no sequence number, its intraday ones have: the contract (A01, A07) tells them apart.
 """
 
 from __future__ import annotations
@@ -89,10 +91,10 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 
 def _currency(series: Series, zone: str) -> str:
-    told = series.texts.get("currency_Unit.name", "")
-    if told not in CURRENCIES.get(zone, ("EUR",)):
-        raise FeedChanged(f"prices of {zone} in {told[:10]!r}")
-    return told
+    currency = series.texts.get("currency_Unit.name", "")
+    if currency not in CURRENCIES.get(zone, ("EUR",)):
+        raise FeedChanged(f"prices of {zone} in {currency[:10]!r}")
+    return currency
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
@@ -105,11 +107,11 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def _put(rows: Rows, zone: str, metric: Metric, unit: str, series: Series, value: str, doubtful: bool = False) -> None:
-    """Adds every Period of a series. `doubtful`: the auction is not told, and may be another than SDAC."""
+    """Adds every Period of a series. `doubtful`: the body does not name the auction, which may not be SDAC."""
     for period in series.periods:
         interval = interval_of(period)
         if doubtful and (interval.start >= QUARTER_HOURS or interval.resolution != "PT60M"):
-            rows.dropped["auction not told"] += 1
+            rows.dropped["auction not named"] += 1
             continue
         ts, values = column(period, interval, value, series.texts.get("curveType"))
         if values:
@@ -133,7 +135,7 @@ def _something(rows: Rows) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """One-way `interchange` rows of one border, for each of our zones beside it; `link` tells the way until `combine`."""
+    """One-way `interchange` rows of a border, for each of our zones beside it; `link` is the way until `combine`."""
     rows = Rows()
     for series in series_of(body, "A11"):
         series.need("quantity_Measure_Unit.name", "MAW")
@@ -166,17 +168,17 @@ def _put_both_sides(
 
 def parse_capacity(body: bytes, request: Request) -> Rows:
     """`capacity` rows by fuel and calendar year; types that are one fuel here are added up."""
-    told: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
+    by_year: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for series in series_of(body, "A68", process="A33"):
         series.need("quantity_Measure_Unit.name", "MAW")
         zone, kind = _zone(series, "inBiddingZone_Domain.mRID", request), series.texts.get("psrType", "")
         if kind not in FUELS:
             raise FeedChanged(f"unknown psrType {kind[:10]!r}")
         for ts, value in _years(series):
-            if told[zone, ts].setdefault(kind, value) != value:
-                raise FeedChanged(f"{zone}: {kind} is told twice")
+            if by_year[zone, ts].setdefault(kind, value) != value:
+                raise FeedChanged(f"{zone}: {kind} has two values")
     rows = Rows()
-    for (zone, ts), kinds in told.items():
+    for (zone, ts), kinds in by_year.items():
         sums: dict[str, float] = defaultdict(float)
         for kind, value in kinds.items():
             sums[FUELS[kind]] += value
@@ -187,7 +189,7 @@ def parse_capacity(body: bytes, request: Request) -> Rows:
 
 def _years(series: Series) -> list[tuple[int, float]]:
     """The starts of the calendar years that a series tells of, and their values. Raises FeedChanged."""
-    found: list[tuple[int, float]] = []
+    years: list[tuple[int, float]] = []
     for period in series.periods:
         interval = interval_of(period)
         first, last = (utc(ts + DAY // 2).year for ts in (interval.start, interval.end))
@@ -198,8 +200,8 @@ def _years(series: Series) -> list[tuple[int, float]]:
                 f"a Period of {interval.resolution[:10]!r} from {first} to {last}, which are no calendar years"
             )
         places, values = spread(period, "quantity", series.texts.get("curveType"), last - first)
-        found += [(new_year(first + place - 1) + shift, value) for place, value in zip(places, values, strict=True)]
-    return found
+        years += [(new_year(first + place - 1) + shift, value) for place, value in zip(places, values, strict=True)]
+    return years
 
 
 SOURCE = Source(
@@ -295,11 +297,11 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are those of the day-ahead auction (SDAC) in EUR; Polish ones were in PLN from March 2017 to 2019 and say so in `unit`.",
+        "Prices are those of the day-ahead auction (SDAC) in EUR; Polish ones were in PLN from March 2017 to 2019.",
         "Demand is actual total load (6.1.A) as the operators report and revise it.",
-        "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two directions, at the "
-        "coarsest resolution among them; where one border is missing there is no net. Spain's ties to Morocco are not published "
-        "there; Belgium's border with DE-LU is the cable ALEGrO, published under Amprion.",
-        "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; ENTSO-E's types are grouped as documented.",
+        "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two "
+        "directions, at the coarsest resolution among them; where one border is missing there is no net. Spain's ties to "
+        "Morocco are not published there; Belgium's border with DE-LU is the cable ALEGrO.",
+        "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; similar types are added up.",
     ),
 )

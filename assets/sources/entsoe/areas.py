@@ -1,8 +1,8 @@
 """The areas that ENTSO-E names by EIC: our zones, their neighbours, which borders each zone has, and since when.
 
 Codes and borders as entsoe-py 0.8.1 lists them (https://github.com/EnergieID/entsoe-py, mappings.py), but for Poland's
-border with Ukraine: since 2022-09-22 its flows stand under UA-IPS, and those under the code of before are doubtful zeros
-(https://github.com/electricitymaps/electricitymaps-contrib/pull/6799).
+border with Ukraine: since 2022-09-22 its flows stand under UA-IPS, and those under the code of before are doubtful
+zeros (https://github.com/electricitymaps/electricitymaps-contrib/pull/6799).
 """
 
 from __future__ import annotations

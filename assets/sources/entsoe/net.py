@@ -1,4 +1,4 @@
-"""Both directions of a border into its net flow, and all borders of a zone into the zone's: where every part is there, nowhere else.
+"""Both directions of a border into its net flow, all borders of a zone into its net: only where every part is there.
 
 Works on the quarter hours of the hours that have a reading. Where parts differ in resolution, the finer are brought to
 the coarser by their exact time-weighted mean, hour by hour; never the other way.
@@ -32,7 +32,7 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """Quarter hours in rows of an hour: MW, NaN where nothing is known; and the coarsest resolution that the hour is told in."""
+    """Quarter hours in rows of an hour: MW, NaN where nothing is known; and each hour's coarsest resolution."""
 
     values: _Floats
     level: _Ints
@@ -40,67 +40,67 @@ class _Flow:
 
 def combine(rows: Rows) -> Rows:
     """Canonical `interchange` rows of one-way readings: a row per border and interval, and the zone's net."""
-    found = Rows()
-    found.dropped.update(rows.dropped)
+    combined = Rows()
+    combined.dropped.update(rows.dropped)
     for zone, borders in BORDERS.items():
-        strips = {key: strip for key, strip in rows.strips.items() if key.zone == zone and strip.ts}
-        if strips:
-            _combine_zone(found, zone, borders, strips)
-    return found
+        series = {key: readings for key, readings in rows.strips.items() if key.zone == zone and readings.ts}
+        if series:
+            _combine_zone(combined, zone, borders, series)
+    return combined
 
 
-def _combine_zone(found: Rows, zone: str, borders: Sequence[Border], strips: dict[SeriesKey, Readings]) -> None:
-    hours = np.unique(np.concatenate([np.asarray(strip.ts, np.int64) // HOUR for strip in strips.values()]))
+def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: dict[SeriesKey, Readings]) -> None:
+    hours = np.unique(np.concatenate([np.asarray(readings.ts, np.int64) // HOUR for readings in series.values()]))
     flows = []
     for border in borders:
         into, out = (
-            _laid({k: s for k, s in strips.items() if (k.counterparty, k.link) == (border.neighbour, way)}, hours)
+            _laid({k: s for k, s in series.items() if (k.counterparty, k.link) == (border.neighbour, way)}, hours)
             for way in (INTO, OUT_OF)
         )
         flow = _Flow(into.values + out.values, np.maximum(into.level, out.level))
         _put(
-            found,
+            combined,
             SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link),
             flow,
             hours,
         )
         flows.append(_before_its_time(flow, border, hours))
     net = _Flow(np.sum([f.values for f in flows], axis=0), np.max([f.level for f in flows], axis=0))
-    _put(found, SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
+    _put(combined, SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
 
 
-def _laid(strips: dict[SeriesKey, Readings], hours: _Ints) -> _Flow:
+def _laid(series: dict[SeriesKey, Readings], hours: _Ints) -> _Flow:
     """One direction on the grid of quarter hours, the finer readings over the coarser."""
     values = np.full(len(hours) * 4, np.nan)
     level = np.zeros(len(hours), np.int64)
     for resolution, quarters in _LEVELS.items():
-        for key, strip in strips.items():
+        for key, readings in series.items():
             if key.resolution != resolution:
                 continue
-            ts, told = _agreed(strip)
+            ts, agreed = _agreed(readings)
             cells = np.searchsorted(hours, ts // HOUR) * 4 + ts % HOUR // QUARTER
             for quarter in range(quarters):
-                values[cells + quarter] = told
+                values[cells + quarter] = agreed
             level[cells // 4] = np.maximum(level[cells // 4], quarters)
     return _Flow(values.reshape(-1, 4), level)
 
 
-def _agreed(strip: Readings) -> tuple[_Ints, _Floats]:
-    """Each instant once; one that is told two values has none that a sum may use."""
-    ts, first, place = np.unique(np.asarray(strip.ts, np.int64), return_index=True, return_inverse=True)
-    values = np.asarray(strip.values, np.float64)
-    told = values[first]
-    told[np.unique(place[values != told[place]])] = np.nan
-    return ts, told
+def _agreed(readings: Readings) -> tuple[_Ints, _Floats]:
+    """Each instant once; one with two values has none that a sum may use."""
+    ts, first, place = np.unique(np.asarray(readings.ts, np.int64), return_index=True, return_inverse=True)
+    values = np.asarray(readings.values, np.float64)
+    agreed = values[first]
+    agreed[np.unique(place[values != agreed[place]])] = np.nan
+    return ts, agreed
 
 
 def _before_its_time(flow: _Flow, border: Border, hours: _Ints) -> _Flow:
-    """The flow as a part of the net: nothing, where its cable was not yet laid and nothing is told."""
+    """The flow as a part of the net: nothing, where its cable was not yet laid and no value is given."""
     unborn = (hours * HOUR < border.since)[:, None] & np.isnan(flow.values)
     return _Flow(np.where(unborn, 0.0, flow.values), flow.level)
 
 
-def _put(found: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:
+def _put(combined: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:
     """Adds each hour's intervals of its resolution, where all their quarters are known."""
     for resolution, quarters in _LEVELS.items():
         chosen = flow.level == quarters
@@ -110,7 +110,7 @@ def _put(found: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:
         known = ~np.isnan(values)
         if known.any():
             rounded = np.round(values[known], _WATT_DECIMALS) + 0.0  # no -0.0
-            found.extend(key._replace(resolution=resolution), starts[known].tolist(), rounded.tolist())
+            combined.extend(key._replace(resolution=resolution), starts[known].tolist(), rounded.tolist())
 
 
 def _mean(parts: _Floats) -> _Floats:

@@ -1,4 +1,4 @@
-"""ENTSO-E's documents, read: acknowledgements by type, TimeSeries by local name, Periods as columns of instants and values.
+"""ENTSO-E's documents: acknowledgements by type, TimeSeries by local name, Periods as columns of instants and values.
 
 A Point has only its position. Under curveType A03 a missing position repeats the last one given, up to the Period's own
 end; under A01 it is missing. Nothing is filled before the first Point. Namespaces differ by year and mean nothing.
@@ -94,10 +94,10 @@ class Interval:
 def interval_of(period: Any) -> Interval:
     """Raises FeedChanged for a Period without bounds or one that ends before it starts."""
     start, end = (_text(period, f"{{*}}timeInterval/{{*}}{name}") for name in ("start", "end"))
-    found = Interval(utc_stamp(start), utc_stamp(end), _text(period, "{*}resolution"))
-    if found.end <= found.start:
+    interval = Interval(utc_stamp(start), utc_stamp(end), _text(period, "{*}resolution"))
+    if interval.end <= interval.start:
         raise FeedChanged(f"a Period from {start} to {end}")
-    return found
+    return interval
 
 
 def _text(element: Any, path: str) -> str:
@@ -120,14 +120,14 @@ def column(period: Any, interval: Interval, value: str, curve: str | None) -> tu
 
 
 def spread(period: Any, value: str, curve: str | None, count: int) -> tuple[Sequence[int], list[float]]:
-    """The places 1..count that have a value, and the values. Raises FeedChanged for a place outside or with two values."""
+    """The places 1..count with a value, and the values. Raises FeedChanged for a place outside or with two values."""
     if curve not in ("A01", "A03"):
         raise FeedChanged(f"curveType is {str(curve)[:20]!r}")
     places, values = _points(period, value)
     if places == list(range(1, count + 1)):
         return places, values
     points = dict(zip(places, values, strict=True))
-    if any(points[place] != told for place, told in zip(places, values, strict=True)):
+    if any(points[place] != value_there for place, value_there in zip(places, values, strict=True)):
         raise FeedChanged("a position with two values")
     if not points:
         return [], []

@@ -1,13 +1,14 @@
 """ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties.
 
 What a dashboard's epoch means differs from one to the next:
-- `supply-demand` (five-minute demand): the reading's own instant, which begins its row. Rows run from 00:00 on, and over
-  15 hours of 2026-09-26 they fit the hourly system load of `system-wide-demand` to 51 MW (root mean square) as interval
-  starts, to 64 MW as instants, to 176 MW as interval ends.
+- `supply-demand` (five-minute demand): the reading's own instant, which begins its row. Rows run from 00:00 on, and
+  over 15 hours of 2026-09-26 they fit the hourly system load of `system-wide-demand` to 51 MW (root mean square) as
+  interval starts, to 64 MW as instants, to 176 MW as interval ends.
 - `system-wide-demand` (hours) and `system-wide-prices`: the interval's end.
 - `dc-tie-flows`: an instant.
 
-The dashboards' former names (loadForecastVsActual, systemWidePrices, rtsyscond) redirect to these; both shapes are read.
+The dashboards' former names (loadForecastVsActual, systemWidePrices, rtsyscond) redirect to these; both shapes are
+read.
 """
 
 from __future__ import annotations
@@ -126,21 +127,21 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
-    strips: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for ts, flows in _five_minute_flows(readings, rows):
         for tie, flow in flows.items():
-            _append(strips, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
+            _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
         if flows.keys() >= ALWAYS:
-            _append(strips, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
+            _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
         else:
             rows.dropped["a tie is missing"] += 1
-    for key, (starts, values) in strips.items():
+    for key, (starts, values) in series.items():
         rows.extend(key, starts, values)
     return rows
 
 
-def _append(strips: dict[SeriesKey, tuple[list[int], list[float]]], key: SeriesKey, ts: int, value: float) -> None:
-    starts, values = strips[key]
+def _append(series: dict[SeriesKey, tuple[list[int], list[float]]], key: SeriesKey, ts: int, value: float) -> None:
+    starts, values = series[key]
     starts.append(ts)
     values.append(value)
 
@@ -188,8 +189,8 @@ SOURCE = Source(
             stamps="end",
             tz=TZ,
             since=prices.KEYED_SINCE,
-            # Out minutes after each quarter; but a day is a listing and 96 zips, and `system_wide_prices` has today in 35 kB.
-            # So whole days are asked for, once a day, and none is late before that has happened.
+            # Out minutes after each quarter, but a day is a listing and 96 zips, and `system_wide_prices` has today in
+            # 35 kB: whole days are asked for, once a day, and none is late before that has happened.
             publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
             requests=partial(prices.requests, prices.REAL_TIME, HUB),
             parse=partial(prices.parse, prices.REAL_TIME, HUB),
@@ -294,7 +295,7 @@ SOURCE = Source(
     notes=(
         f"Price is the settlement point price of {HUB}, the average of the four hubs; HB_BUSAVG is another series.",
         "Demand is the system's own, without the charging of storage.",
-        "Interchange is the sum of the DC ties, read every five minutes out of ten-second telemetry. On ERCOT's page minus is import "
-        "into ERCOT; here it is plus.",
+        "Interchange is the sum of the DC ties, read every five minutes out of ten-second telemetry. On ERCOT's page "
+        "minus is import into ERCOT; here it is plus.",
     ),
 )

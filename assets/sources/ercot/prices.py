@@ -1,7 +1,7 @@
-"""ERCOT settlement point prices: keyless listings with their zips, and the keyed API for days that these no longer hold.
+"""ERCOT settlement point prices: keyless listings of zips, and the keyed API for days that these no longer hold.
 
-The listings (https://www.ercot.com/mp/data-products/data-product-details?id=NP6-905-CD and ...?id=NP4-190-CD) keep some 5
-days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) answers from its
+The listings (https://www.ercot.com/mp/data-products/data-product-details?id=NP6-905-CD and ...?id=NP4-190-CD) keep some
+5 days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) answers from its
 activation on 2023-12-11; older prices exist as yearly workbooks (reports 13060 and 13061), which are not read here.
 """
 
@@ -121,7 +121,8 @@ def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
 def follow(product: Product, hub: str, body: bytes, request: Request) -> list[Request]:
     """The documents of the days that a listing was asked for; of a keyed answer, the next page.
 
-    A day that the listing has passed over, with documents of a later one, is asked of the keyed API. Raises FeedChanged.
+    A day that the listing has passed over, with documents of a later one, is asked of the keyed API. Raises
+    FeedChanged.
     """
     if request.kind == "listing":
         documents = _documents(product, body, request)
@@ -165,8 +166,8 @@ def _published(document: dict[str, Any]) -> datetime:
 def _delivery_day(product: Product, name: str, published: datetime) -> date:
     """The market day that a document is about.
 
-    Real time: the end of its quarter hour stands in its name, 0000 ending the day before. Day ahead: published at midday
-    for tomorrow; one that is late into the night is still the same tomorrow's, hence the six hours.
+    Real time: the end of its quarter hour stands in its name, 0000 ending the day before. Day ahead: published at
+    midday for tomorrow; one that is late into the night is still the same tomorrow's, hence the six hours.
     """
     stamp = _STAMPED.search(name)
     try:

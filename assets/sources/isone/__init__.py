@@ -63,7 +63,7 @@ def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A day's preliminary prices, later its final ones; in between both, the final ones last: they may be empty still."""
+    """A day's preliminary prices, later its final ones; in between both, since the final ones may still be empty."""
     return [
         _service("isone.lmp_rt", f"fiveminutelmp/{state}/day/{day.day:%Y%m%d}/location/{HUB}.json", day, part=state)
         for day in days
@@ -124,11 +124,11 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """`price_day_ahead` rows of the hub, from the web service or the ISO Express report. Raises FeedChanged, NotPublished."""
+    """`price_day_ahead` rows of the hub, from web service or ISO Express report. Raises FeedChanged, NotPublished."""
     if is_json(body):
         return _hub_prices(body, "HourlyLmps", "HourlyLmp", DAY_AHEAD, HOUR)
-    wanted = ("Date", "Hour Ending", "Location ID", "Locational Marginal Price")
-    lines = report(body, "Day-Ahead Energy Market Hourly LMP Report", *wanted, mark=HUB)
+    names = ("Date", "Hour Ending", "Location ID", "Locational Marginal Price")
+    lines = report(body, "Day-Ahead Energy Market Hourly LMP Report", *names, mark=HUB)
     readings = [(_hour(on, ending), number(price, "LMP")) for on, ending, place, price in lines if place == HUB]
     return _rows(DAY_AHEAD, readings)
 
@@ -148,31 +148,31 @@ def parse_load(body: bytes, request: Request) -> Rows:
             ],
         )
     if b'"FiveMinSystemLoad' in body:
-        found = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
+        loads = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
         return _rows(
             five,
             [
                 (begin(entry, FIVE), number(entry["LoadMw"], "load"))
-                for entry in found
+                for entry in loads
                 if entry.get("LoadMw") is not None
             ],
         )
-    found = entries(body, "HourlySystemLoads", "HourlySystemLoad")
+    loads = entries(body, "HourlySystemLoads", "HourlySystemLoad")
     return _rows(
         DEMAND,
-        [(begin(entry, HOUR), number(entry["Load"], "load")) for entry in found if entry.get("Load") is not None],
+        [(begin(entry, HOUR), number(entry["Load"], "load")) for entry in loads if entry.get("Load") is not None],
     )
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """`interchange` rows of the body's ties, + into New England (published with a minus). Raises FeedChanged, NotPublished."""
+    """`interchange` rows of the body's ties, + into New England (there a minus). Raises FeedChanged, NotPublished."""
     rows = Rows()
-    for tie, found in ties(body).items():
+    for tie, readings_of_tie in ties(body).items():
         if tie not in TIES:
             raise FeedChanged(f"unknown tie {tie[:20]!r}")
         readings = [
             (begin(entry, FIVE), number(entry["Actual"], "Actual"))
-            for entry in found
+            for entry in readings_of_tie
             if entry.get("Actual") is not None
         ]
         key = INTERCHANGE._replace(counterparty=TIES[tie], link=LINKS.get(tie, tie))
@@ -195,21 +195,21 @@ def combine_flows(rows: Rows) -> Rows:
 
 
 def _hub_prices(body: bytes, box: str, name: str, key: SeriesKey, step: int) -> Rows:
-    found = [entry for entry in entries(body, box, name) if location(entry) == HUB]
-    if not found:
+    prices = [entry for entry in entries(body, box, name) if location(entry) == HUB]
+    if not prices:
         raise FeedChanged(f"no price of location {HUB}")
     return _rows(
         key,
         [
             (begin(entry, step), number(entry["LmpTotal"], "LMP"))
-            for entry in found
+            for entry in prices
             if entry.get("LmpTotal") is not None
         ],
     )
 
 
 def _hour(on: str, ending: str) -> int:
-    """The instant at which the hour ending `07` of a day begins; `02X` is the second pass of the repeated autumn hour."""
+    """The start of the hour ending `07` of a day; `02X` is the second pass of the repeated autumn hour."""
     digits = ending.removesuffix("X")
     if not (digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 24):
         raise FeedChanged(f"no hour ending: {ending[:20]!r}")
@@ -309,6 +309,6 @@ SOURCE = Source(
     notes=(
         "The price is the LMP of the internal hub (location 4000); the last days' real-time prices are preliminary.",
         "Demand is system load: native load and dispatchable asset-related demand.",
-        "Interchange is metered: the sum of all ties with New Brunswick, Quebec and New York, written where all are there.",
+        "Interchange is metered: the sum of all ties with New Brunswick, Quebec and New York, where all are there.",
     ),
 )

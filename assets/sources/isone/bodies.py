@@ -1,7 +1,7 @@
-"""ISO New England's bodies opened: web-service JSON, the tie pages' JSON, and ISO Express CSV. What they mean is `isone`'s.
+"""ISO New England's bodies: web-service JSON, the tie pages' JSON, and ISO Express CSV. What they mean: see `isone`.
 
-Traps: a single entry comes as an object, not a list; "nothing yet" comes as an empty text, or as a sentence with status 200;
-the hour ending of a CSV line is quoted in one report and not in the other; a cut CSV lacks its `T` line.
+Traps: a single entry comes as an object, not a list; "nothing yet" comes as an empty text, or as a sentence with status
+200; the hour ending of a CSV line is quoted in one report and not in the other; a cut CSV lacks its `T` line.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def entries(body: bytes, box: str, name: str) -> list[dict[str, Any]]:
     inner = answer[box] if isinstance(answer, dict) and box in answer else answer
     if inner in ("", None):
         raise NotPublished("no entry yet")
-    found = member(inner, name, (list, dict, str, type(None)))
-    if not found:
+    content = member(inner, name, (list, dict, str, type(None)))
+    if not content:
         raise NotPublished("no entry yet")
-    listed = found if isinstance(found, list) else [found]
+    listed = content if isinstance(content, list) else [content]
     if not all(isinstance(entry, dict) for entry in listed):
         raise FeedChanged(f"{name!r} holds something else than entries")
     return listed
@@ -51,15 +51,15 @@ def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
     answer = _published(body)
     if not isinstance(answer, list) or len(answer) != 1:
         raise FeedChanged("not the list of one answer")
-    found = member(answer[0], "data", (dict, list))
-    if not found:
+    by_tie = member(answer[0], "data", (dict, list))
+    if not by_tie:
         raise NotPublished("no tie in the answer yet")
-    if not isinstance(found, dict) or not all(isinstance(rows, list) for rows in found.values()):
+    if not isinstance(by_tie, dict) or not all(isinstance(rows, list) for rows in by_tie.values()):
         raise FeedChanged("ties without lists of entries")
-    return found
+    return by_tie
 
 
-def report(body: bytes, title: str, *wanted: str, mark: str = "") -> list[list[str]]:
+def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[str]]:
     """The wanted cells of an ISO Express report's D lines (those that hold `mark`), in the order of the file.
 
     Raises NotPublished for the sentence that says so, FeedChanged for another report and for one cut before its T line.
@@ -73,7 +73,7 @@ def report(body: bytes, title: str, *wanted: str, mark: str = "") -> list[list[s
     if not lines[-1].startswith(('"T"', "T,")):
         raise FeedChanged("cut: the report has no T line")
     header = next((cells for cells in head if cells[0] == "H"), [])
-    places = columns(header, *wanted)
+    places = columns(header, *names)
     return [
         _picked(cells, places, len(header))
         for cells in _cells([line for line in lines if mark in line])

@@ -1,4 +1,4 @@
-"""MISO: ex-post prices, total load and net scheduled interchange, all on Eastern Standard Time. Reference: FEEDS-US.md section 4."""
+"""MISO: ex-post prices, total load and net scheduled interchange, all on Eastern Standard Time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NEIGHBOURS: dict[str, tuple[str, str | None]] = {
     "SPA": (AMERICAN["SPA"], None),
     "TVA": (AMERICAN["TVA"], None),
 }
-"""Column -> what lies beyond the border, and the line's id where there is one; a new neighbour is shown under its own code."""
+"""Column -> the area beyond the border, and the line's id where there is one. A new neighbour keeps its own code."""
 _HOURS = frozenset(map(str, range(1, 25)))
 _CODE = re.compile(r"[A-Z][A-Z0-9]{1,7}", re.ASCII)
 _DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
@@ -125,12 +125,12 @@ def _parse_report(body: bytes, metric: Metric) -> Rows:
     text = no_html(text_of(body))
     if text.lstrip().startswith("<"):
         raise NotPublished("BlobNotFound") if "BlobNotFound" in text else FeedChanged("XML instead of a report")
-    preamble, found, rest = text.partition("Node,Type,Value,")
-    if not found:
+    preamble, header_start, rest = text.partition("Node,Type,Value,")
+    if not header_start:
         raise FeedChanged("no header Node,Type,Value")
     _check_title(preamble, metric)
     day = _report_day(preamble)
-    header, lines = table(only_lines_with(HUB, without_cut_cell(found + rest)))
+    header, lines = table(only_lines_with(HUB, without_cut_cell(header_start + rest)))
     rows = Rows()
     for cells in lines:
         if cells[0].strip() == HUB and cells[2].strip() == "LMP":
@@ -139,7 +139,7 @@ def _parse_report(body: bytes, metric: Metric) -> Rows:
 
 
 def _check_title(preamble: str, metric: Metric) -> None:
-    """Ex-ante prices lie at a nearly equal address, and real time has the same layout as day ahead. Raises FeedChanged."""
+    """Refuses ex-ante prices, whose address is nearly the same, and the other market's file. Raises FeedChanged."""
     title = preamble.strip().partition("\n")[0]
     letters = "".join(filter(str.isalpha, title.lower()))
     market = "dayahead" if metric is Metric.PRICE_DAY_AHEAD else "realtime"
@@ -148,10 +148,10 @@ def _check_title(preamble: str, metric: Metric) -> None:
 
 
 def _report_day(preamble: str) -> date:
-    found = _DATE.findall(preamble)
-    if len(found) != 1:
-        raise FeedChanged(f"{len(found)} dates above the table")
-    return american_date(found[0])
+    dates = _DATE.findall(preamble)
+    if len(dates) != 1:
+        raise FeedChanged(f"{len(dates)} dates above the table")
+    return american_date(dates[0])
 
 
 def _extend_hours(rows: Rows, metric: Metric, day: date, names: Sequence[str], cells: Sequence[str]) -> None:
@@ -215,7 +215,7 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
 
 
 def _areas(readings: Sequence[dict[str, Any]]) -> list[str]:
-    """Every column but the stamp, in order. Raises FeedChanged where MISO's own is missing or a name is no area's code."""
+    """Every column but the stamp, in order. Raises FeedChanged without MISO's own or for a name that is no code."""
     names = list(dict.fromkeys(name for reading in readings for name in reading if name != "timestamp"))
     if any("MISO" not in reading for reading in readings):
         raise FeedChanged("no column MISO")
@@ -353,7 +353,7 @@ SOURCE = Source(
     ),
     notes=(
         "Prices are ex-post LMPs of INDIANA.HUB; ex-ante prices differ and are not taken.",
-        "Five-minute prices are the interval that was newest at each poll; where one was missed, the hour of the daily file stands.",
+        "Five-minute prices are the newest interval of each poll; a missed one is the hour of the daily file.",
         "MISO keeps Eastern Standard Time all year: each of its days has 24 hours.",
         "Interchange is scheduled, not metered; MISO's own total differs from the sum over its neighbours.",
     ),

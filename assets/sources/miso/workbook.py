@@ -1,8 +1,7 @@
-"""MISO's daily load workbook (df_al, BIFF .xls): from cells to the hours and values of one column, in both of its layouts.
+"""MISO's daily load workbook (df_al, BIFF .xls): the hours and values of one column, in both of its layouts.
 
 Until April 2026 the table began in the first column; since then blank rows and columns of merged cells lie between. So
-nothing is found by its place: the header is the row that names the columns, and a column is as wide as its header's merge.
-Reference: FEEDS-US.md section 4.
+nothing is looked up by its place: the header is the row that names the columns, and a column is as wide as its merge.
 """
 
 from __future__ import annotations
@@ -57,15 +56,15 @@ class _Columns:
 
 
 def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
-    """Day, hour ending (1..24) and value of every filled cell under a column's name. Raises FeedChanged, NotPublished."""
+    """Day, hour ending (1..24) and value of every filled cell of a column. Raises FeedChanged, NotPublished."""
     sheet = _first_sheet(body)
     columns: _Columns | None = None
     day: date | None = None
     for i in range(sheet.nrows):
         row = list(zip(sheet.row_types(i), sheet.row_values(i), strict=True))
-        found = _columns(row, name)
-        if found is not None:
-            columns, day = found, None
+        header = _columns(row, name)
+        if header is not None:
+            columns, day = header, None
         elif columns is not None:
             hour, value = _filled(row, columns.hour), _filled(row, columns.value)
             if hour is None or (value is None and hour[0] == xlrd.XL_CELL_TEXT and not hour[1].strip().isdigit()):
@@ -148,7 +147,7 @@ def _date(cell: Cell | None, datemode: int) -> date | None:
     if kind not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
         raise FeedChanged(f"{str(value)[:20]!r} is no day")
     try:
-        found: datetime = xlrd.xldate_as_datetime(value, datemode)
+        moment: datetime = xlrd.xldate_as_datetime(value, datemode)
     except (ValueError, OverflowError):
         raise FeedChanged(f"{value} is no day") from None
-    return found.date()
+    return moment.date()

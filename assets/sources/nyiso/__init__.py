@@ -98,18 +98,18 @@ def parse_lbmp_da(body: bytes, request: Request) -> Rows:
     """`price_day_ahead` rows of N.Y.C. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for text in files(body):
-        found = prices(text, HUB)
-        if any(wall % HOUR for wall in found.ts):
+        series = prices(text, HUB)
+        if any(wall % HOUR for wall in series.ts):
             raise FeedChanged("stamps within the hour: not the day-ahead file")
-        rows.extend(DAY_AHEAD, *placed(rows, found))
+        rows.extend(DAY_AHEAD, *placed(rows, series))
     return rows
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
     """`demand` rows: the sum of the eleven zones, where all eleven are there. Raises FeedChanged, NotPublished.
 
-    A zone at exactly 0 MW is an outage of its meter: on 331 of 5,514 days of the archive one or all of them are, between
-    ordinary readings. The sum of such an instant is not written.
+    A zone at exactly 0 MW is an outage of its meter: on 331 of 5,514 days of the archive one or all of them are,
+    between ordinary readings. The sum of such an instant is not written.
     """
     rows = Rows()
     for text in files(body):
@@ -130,14 +130,14 @@ def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """`interchange` rows: every scheduled tie, and the net where all are there. + is into New York. Raises FeedChanged, NotPublished."""
+    """`interchange` rows, + into New York: every scheduled tie, the net where all are there. Raises as `parse_load`."""
     rows = Rows()
     for text in files(body):
-        found = flows(text, SCHEDULED)
-        found.pop(REPEATS_QUEBEC, None)
-        if unknown := found.keys() - TIES.keys():
+        interfaces = flows(text, SCHEDULED)
+        interfaces.pop(REPEATS_QUEBEC, None)
+        if unknown := interfaces.keys() - TIES.keys():
             raise FeedChanged(f"unknown scheduled interface {min(unknown)[:40]!r}")
-        ties = {name: placed(rows, _on_grid(rows, series)) for name, series in found.items()}
+        ties = {name: placed(rows, _on_grid(rows, series)) for name, series in interfaces.items()}
         for name, series in ties.items():
             counterparty, link = TIES[name]
             rows.extend(INTERCHANGE._replace(counterparty=counterparty, link=link), *series)
@@ -156,10 +156,10 @@ def _on_grid(rows: Rows, series: Series) -> Series:
 
 
 def _extend_total(rows: Rows, key: SeriesKey, parts: Sequence[Series]) -> None:
-    found = total(parts)
-    rows.extend(key, found.ts, found.values)
-    drop(rows, "sum without all its parts", found.incomplete)
-    drop(rows, "sum of contradicting parts", found.conflicting)
+    sums = total(parts)
+    rows.extend(key, sums.ts, sums.values)
+    drop(rows, "sum without all its parts", sums.incomplete)
+    drop(rows, "sum of contradicting parts", sums.conflicting)
 
 
 _LBMP_RT = Product("RT_LBMP_ZONE", "realtime_zone", "realtime", date(2025, 12, 6))
@@ -246,7 +246,7 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "The price is the LBMP of load zone N.Y.C. (New York City): energy and losses minus congestion, in New York's own signs.",
+        "The price is the LBMP of load zone N.Y.C. (New York City), congestion and losses included.",
         "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out.",
         "Interchange is scheduled, not metered: ten ties, without SCH - HQ_IMPORT_EXPORT, which counts Quebec again.",
         "Readings off the five-minute grid and the advisory prices at the end of a running day's file are left out.",

@@ -1,9 +1,9 @@
 """New York's CSV files: stamps and values of each zone or interface, placed in time. What they mean: see `nyiso`.
 
 Local stamps come with and without seconds, quoted or not. The order of the lines tells the two passes of the repeated
-autumn hour apart. The load file also has a column that says EDT or EST. It is wrong on 2005-04-03, 2006-04-02 and 2005-10-30
-(EST until 06:55 of a spring day without 02:xx: 06:00 EST and 07:00 EDT would be one instant), so that the wall clock
-places every stamp, and the column only those of the repeated hour.
+autumn hour apart. The load file also has a column that says EDT or EST. It is wrong on 2005-04-03, 2006-04-02 and
+2005-10-30 (EST until 06:55 of a spring day without 02:xx: 06:00 EST and 07:00 EDT would be one instant), so that the
+wall clock places every stamp, and the column only those of the repeated hour.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Series(NamedTuple):
 
 
 def files(body: bytes) -> Iterator[str]:
-    """The text of every daily file in a body: itself, or the CSV members of a monthly zip. Raises FeedChanged, NotPublished."""
+    """The text of every daily file: the body itself, or a monthly zip's CSV members.
+
+    Raises FeedChanged, NotPublished.
+    """
     if not is_zip(body):
         yield without_cut_cell(text_of(body))
         return
@@ -66,7 +69,10 @@ def flows(text: str, prefix: str) -> dict[str, Series]:
 
 
 def loads(rows: Rows, text: str, zones: Collection[str]) -> dict[str, Series]:
-    """Instants and MW by load zone; stamps that nothing places are dropped. Raises as `prices`, and for an unknown zone."""
+    """Instants and MW by load zone.
+
+    Ambiguous stamps are dropped. Raises as `prices`, FeedChanged for an unknown zone.
+    """
     by_zone = _clocked(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", "Time Zone")
     unknown = by_zone.keys() - set(zones)
     if unknown:
@@ -78,7 +84,8 @@ def loads(rows: Rows, text: str, zones: Collection[str]) -> dict[str, Series]:
 def _by_clock(walls: Sequence[int], stated: Sequence[int]) -> list[int | None]:
     """Instants of one series' stamps; `stated` are those that the column of the clock's name makes of them.
 
-    In the repeated hour the column decides if it names both passes, or is right in the rest of the file; else the order.
+    In the repeated hour the column decides if it names both passes, or is right in the rest of the file; else the
+    order.
     """
     doubtful = repeated(walls, TZ)
     try:
@@ -133,7 +140,7 @@ def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str) 
 def _clocked(
     text: str, lines: Sequence[str], stamp: str, name: str, value: str, clock: str
 ) -> dict[str, tuple[Series, list[int]]]:
-    """The same, each with the instants that the column `clock` (EDT, EST) makes of its stamps; none without that column."""
+    """The same, each with its instants by the column `clock` (EDT, EST); none without that column."""
     header = _header(text)
     texts = [stamp, name, *filter(None, [clock])]
     columns(header, *texts, value)
@@ -145,11 +152,13 @@ def _clocked(
     stated = walls + _mapped(read, clock, _behind) if clock else np.zeros(0, np.int64)
     names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()
     codes, by_name = names.indices.to_numpy(), {}
-    for wanted in dict.fromkeys(text.strip() for text in names.dictionary.to_pylist()):
-        own = np.isin(codes, [code for code, text in enumerate(names.dictionary.to_pylist()) if text.strip() == wanted])
+    for own_name in dict.fromkeys(text.strip() for text in names.dictionary.to_pylist()):
+        own = np.isin(
+            codes, [code for code, text in enumerate(names.dictionary.to_pylist()) if text.strip() == own_name]
+        )
         if own.any():
             series = Series(walls[own].tolist(), values[own].tolist())
-            by_name[wanted] = series, stated[own].tolist() if clock else []
+            by_name[own_name] = series, stated[own].tolist() if clock else []
     return by_name
 
 
@@ -186,5 +195,5 @@ def _behind(name: str) -> int:
 
 def _nothing(text: str) -> NoReturn:
     if text.partition("\n")[2].strip():
-        raise FeedChanged("nothing of what is wanted in the file")
+        raise FeedChanged("nothing of ours in the file")
     raise NotPublished("a header without lines")

@@ -27,7 +27,7 @@ TZ = paths.TZ
 HOST = "portal.spp.org"
 HUB = "SPPSOUTH_HUB"
 IN_TURN = 6
-"""So many older intervals of the running day a poll asks for besides: within four hours, whatever was missed is there."""
+"""Older intervals of the running day that each poll asks for besides: within four hours every missed one is there."""
 DAILY_AFTER = 5
 """Days until the file of a day's real-time prices is there (https://github.com/gridstatus/gridstatus/issues/667)."""
 WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
@@ -140,14 +140,17 @@ def _prices(body: bytes, step: int) -> Columns:
     sheet = Sheet(body, HUB.encode())
     end, value = sheet.place("gmtintervalend", "gmtinterval"), sheet.place("lmp")
     location = sheet.place("settlementlocation", "settlementlocationname")
-    found = readings((cells for cells in sheet.eastern() if cells[location].strip() == HUB), end, value, step)
-    if not found[0]:
+    columns = readings((cells for cells in sheet.eastern() if cells[location].strip() == HUB), end, value, step)
+    if not columns[0]:
         raise sheet.nothing()
-    return found
+    return columns
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """`demand` rows: five minutes of the chart or of a short-term file, hours of a mid-term file. Raises FeedChanged, NotPublished."""
+    """`demand` rows: five minutes of chart or short-term file, hours of a mid-term file.
+
+    Raises FeedChanged, NotPublished.
+    """
     sheet = Sheet(body)
     end = sheet.place("gmtintervalend", "gmtinterval")
     rows = Rows()
@@ -166,8 +169,8 @@ def parse_load(body: bytes, request: Request) -> Rows:
 def _finished(rows: Rows, starts: list[int], values: list[float], written: int | None) -> Columns:
     """The hours that were over when the file was written: a later one's value is the mean of a part of it.
 
-    Until 2026-09-24 a file also held the hour that began as it was written; since then it ends with the one before. Where
-    the file's name is not known, the newest hour may be either and is left out.
+    Until 2026-09-24 a file also held the hour that began as it was written; since then it ends with the one before.
+    Where the file's name is not known, the newest hour may be either and is left out.
     """
     if any(start % HOUR for start in starts):
         raise FeedChanged("a value that ends within the hour")
@@ -176,20 +179,23 @@ def _finished(rows: Rows, starts: list[int], values: list[float], written: int |
 
 
 def parse_interchange(body: bytes, request: Request) -> Rows:
-    """`interchange` rows of the five-minute instants, + into the area (published with a minus). Raises FeedChanged, NotPublished."""
+    """`interchange` rows of the five-minute instants, + into the area (there a minus).
+
+    Raises FeedChanged, NotPublished.
+    """
     header, *lines = body.splitlines(keepends=True) or [b""]
     chosen = [line for line in lines if _ON_GRID.match(line)]
     sheet = Sheet(b"".join([header, *chosen]))
     if WESTERN_NEIGHBOURS & set(sheet.names):
         raise FeedChanged("tie flows of the western area")
     stamp, actual = sheet.place("gmttime"), sheet.place("sppnai")
-    found = [
+    flows = [
         (iso_instant(cells[stamp]), number(cells[actual], "NAI")) for cells in sheet.eastern() if cells[actual].strip()
     ]
-    if not found:
+    if not flows:
         raise FeedChanged("no five-minute instant") if lines else NotPublished("a header without lines")
     rows = Rows()
-    rows.extend(INTERCHANGE, [ts for ts, _ in found], [0.0 - flow for _, flow in found])
+    rows.extend(INTERCHANGE, [ts for ts, _ in flows], [0.0 - flow for _, flow in flows])
     drop(rows, "between five-minute instants", len(lines) - len(chosen))
     return rows
 
@@ -319,9 +325,9 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "US-SPP is the eastern balancing area (SPP in the files, SWPP at EIA); the western one (SWPW, since April 2026) is left out.",
+        "US-SPP is the eastern balancing area (SPP in the files, SWPP at EIA), without the western one (SWPW).",
         "The price is the LMP of SPPSOUTH_HUB.",
-        "Interchange is net actual interchange (NAI) at every fifth minute of a one-minute series, its sign turned: + is into the area.",
+        "Interchange is net actual interchange (NAI) at every fifth minute, its sign turned: + is into the area.",
         "An hour that still ran as its hourly load file was written is the mean of a part of it, and left out.",
     ),
 )

@@ -1,7 +1,8 @@
-"""SPP's CSV files: columns whatever their spelling, GMT stamps whatever theirs, lines of the eastern area. What they mean is `spp`'s.
+"""SPP's CSV files in any spelling: columns by name, GMT stamps, lines of the eastern area. Their meaning: see `spp`.
 
 Traps: header names change between days in case, blanks and underscores (SETTLEMENT_LOCATION), and so does the date
-(`04/01/2026 06:00:00`, `4/1/2026 6:00`). Since April 2026 the western balancing area (SWPW) shares the price and load files.
+(`04/01/2026 06:00:00`, `4/1/2026 6:00`). Since April 2026 the price and load files also hold the western balancing area
+(SWPW).
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Sheet:
         return (cells for cells in self._lines if cells[area].strip() == EASTERN)
 
     def nothing(self) -> FeedChanged | NotPublished:
-        """What it means that no wanted line was found."""
+        """What a file without a line of ours means."""
         if self.whole.partition(b"\n")[2].strip():
-            return FeedChanged("nothing of what is wanted in the file")
+            return FeedChanged("nothing of ours in the file")
         return NotPublished("a header without lines")
 
 
@@ -66,7 +67,7 @@ def readings(lines: Iterator[list[str]], end: int, value: int, step: int) -> Col
 
 
 def _only(body: bytes, mark: bytes) -> bytes:
-    """The header and the lines that hold `mark`: a day's real-time prices are 40 MB, of which one line in a thousand is ours."""
+    """The header and the lines that hold `mark`: of a day's 40 MB of prices, one line in a thousand is ours."""
     pieces = [body[: body.find(b"\n") + 1] or body]
     at = len(pieces[0])
     while (hit := body.find(mark, at)) >= 0:

@@ -1,7 +1,7 @@
 """Where SPP's files lie: paths in its file browser, stamped with local time by the interval's end.
 
-A stamp is the wall clock as the interval leaves it: both passes of the repeated autumn hour end at 02:00, and the files of
-the second pass (0105..0200) carry a `d`.
+A stamp is the wall clock as the interval leaves it: both passes of the repeated autumn hour end at 02:00, and the files
+of the second pass (0105..0200) carry a `d`.
 """
 
 from __future__ import annotations
