@@ -15,6 +15,7 @@ from assets.feeds import series_asset
 from assets.geo import geo_assets
 from assets.ingest.context import PipelineContext
 from assets.published import document_assets
+from assets.publishers import publishers_asset
 from assets.sources import sources
 from orchestration.gap_sensor import gap_sensor
 from orchestration.resources import kept_mode, open_context
@@ -36,7 +37,7 @@ def build() -> dg.Definitions:
         series = [series_asset(source, feed) for source in known.values() for feed in source.feeds]
     jobs, schedules = schedules_and_jobs(known, mode)
     return dg.Definitions(
-        assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known)],
+        assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known), publishers_asset(known)],
         jobs=[*jobs, retention],
         schedules=schedules,
         sensors=[failure_sensor, gap_sensor(known, jobs, mode)],

@@ -37,7 +37,8 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
     documents = dg.define_asset_job("documents", selection=dg.AssetSelection.groups("published"))
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
-    jobs += [documents, geo, analyst]
+    publishers = dg.define_asset_job("publishers", selection=dg.AssetSelection.groups("publishers"))
+    jobs += [documents, geo, analyst, publishers]
     running = dg.DefaultScheduleStatus.RUNNING
     schedules += [
         dg.ScheduleDefinition(
@@ -50,6 +51,9 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
             cron_schedule="50 * * * *",
             execution_timezone="UTC",
             default_status=running,
+        ),
+        dg.ScheduleDefinition(
+            job=publishers, cron_schedule="20 3 * * *", execution_timezone="UTC", default_status=running
         ),
         dg.ScheduleDefinition(
             job=analyst, cron_schedule="40 3 * * *", execution_timezone="UTC", default_status=running

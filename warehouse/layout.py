@@ -5,6 +5,8 @@ from __future__ import annotations
 CATALOGUE = "catalogue.json"
 SPANS = "spans.json"
 """Names of published documents: what is held, and the row counts that it was counted from."""
+PUBLISHERS = "publishers.json"
+"""Name of the document of measured publishers: lateness, revisions and holes of each feed, month by month."""
 SNAPSHOT = "snapshot.json"
 """Name of the published document of all zones' latest values."""
 GEO_BUILT_FROM = "geo/built_from.json"
@@ -81,6 +83,11 @@ def quarantine(feed: str, day: str, sha8: str) -> str:
     """Rows set aside by `warehouse.quality`, as JSON, under the first market day asked for."""
     source, product = feed.split(".", 1)
     return f"{QUARANTINE}{source}/{product}/{day}-{sha8}.json"
+
+
+def attempts(source: str, month: str) -> str:
+    """How a source's feeds were asked in a UTC month."""
+    return f"attempts/{source}/{month}.json"
 
 
 def journal(name: str) -> str:

@@ -7,7 +7,7 @@ the documents that follow from it: see `assets.documents.publish`.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -20,7 +20,7 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.feed_health import Outcome
 from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
-from warehouse import clock, coverage, health, layout, quality, raw, series
+from warehouse import attempts, clock, coverage, health, layout, quality, raw, series
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import (
@@ -204,6 +204,9 @@ def _digest(
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.short, gathered.failures, now)
     with logged(f"health of {feed.id}"):
         _note(pipeline, gathered, day_reports, rows, aside, again)
+    if not again:
+        with logged(f"attempts of {feed.id}"):
+            _count_attempts(pipeline, gathered, within, now)
     sample = Rows()
     with logged(f"sample of {feed.id}"):
         sample = excerpt(rows)
@@ -325,6 +328,22 @@ def _evicting(
     }
     starts = {m.start for m in days if m.day in failed}
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
+
+
+def _count_attempts(pipeline: PipelineContext, gathered: _Gathered, days: Sequence[MarketDay], now: int) -> None:
+    """Counts the run's requests and failures. A run that asks for the running day keeps the feed watched."""
+    feed = gathered.feed
+    errors = [error for _, error in gathered.failures if isinstance(error, FeedError)]
+    unset = [error for error in errors if isinstance(error, CredentialsMissing) and not error.refused]
+    if unset:
+        return  # nobody was asked
+    failures = Counter(
+        error.kind for error in errors if not isinstance(error, NotPublished | OutOfReach) and error.kind != "resting"
+    )
+    running = any(reports.window_of(feed, day).start <= now < reports.window_of(feed, day).end for day in days)
+    pause = 2 * feed.every_minutes * 60 + attempts.SLACK_S
+    if gathered.requests:
+        attempts.note(pipeline.storage, feed.id, now, gathered.requests, failures, pause if running else None)
 
 
 def _note(

@@ -1,0 +1,216 @@
+"""Measured publishers: how late, how often revised and how whole each feed's rows were, by UTC month.
+
+Computed from what is kept: when each value was first known and when it was replaced (month files and their history),
+and how the feed was asked (`warehouse.attempts`). The definitions: docs/publishers.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from warehouse import artefact, attempts, catalogue, clock, feed_stats, layout, vintages
+from warehouse.attempts import Attempts, Span
+from warehouse.clock import DAY
+from warehouse.errors import DamagedFile, StorageError
+from warehouse.feed_stats import FeedMonth, FeedStats
+from warehouse.market import Feed, Source
+from warehouse.storage import Storage
+from warehouse.versions import Floats, Ints
+from warehouse.vintages import Month
+
+METHOD = "publishers/1"
+MONTHS = 13
+"""The newest so many UTC months are measured."""
+Entry = dict[str, Any]
+
+
+def publish(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:
+    """Measures the months that changed and publishes the document; returns it. Raises StorageError."""
+    version = artefact.new_version()
+    before = _published(storage)
+    document = measure(storage, sources, rights, mode, now, before)
+    artefact.put(storage, layout.PUBLISHERS, artefact.encode(document), version)
+    return document
+
+
+def measure(
+    storage: Storage,
+    sources: Mapping[str, Source],
+    rights: Collection[str],
+    mode: str,
+    now: int,
+    before: Mapping[str, Any] | None = None,
+) -> Entry:
+    """The document: an entry a feed and month, months ascending. Months of `before` whose files are the same stay."""
+    keys = _keys(storage)
+    months = sorted(keys)[-MONTHS:]
+    built_from = {month: _fingerprint(storage, sources, rights, mode, keys, month) for month in months}
+    known = before or {"built_from": {}, "publishers": []}
+    entries: list[Entry] = []
+    for month in months:
+        over = clock.month_window(month).end + 40 * DAY < now
+        if over and known["built_from"].get(month) == built_from[month]:
+            entries += [entry for entry in known["publishers"] if entry["month"] == month]
+        else:
+            first_months = {pair: min(m for m in keys if pair in keys[m]) for pair in keys[month]}
+            entries += _month(storage, sources, rights, mode, month, first_months, now)
+    return {
+        "as_of": now,
+        "method": METHOD,
+        "docs": "/docs/publishers",
+        "months": months,
+        "publishers": entries,
+        "built_from": built_from,
+    }
+
+
+def _published(storage: Storage) -> Mapping[str, Any] | None:
+    """The newest document; None where there is none that this method made."""
+    kept = artefact.get(storage, layout.PUBLISHERS)
+    try:
+        document = orjson.loads(kept.body) if kept else None
+    except orjson.JSONDecodeError:
+        return None
+    return document if isinstance(document, dict) and document.get("method") == METHOD else None
+
+
+Pair = tuple[str, str]
+"""Metric and zone."""
+
+
+def _keys(storage: Storage) -> dict[str, set[Pair]]:
+    """UTC month -> the metrics and zones of which anything is kept."""
+    keys: dict[str, set[Pair]] = defaultdict(set)
+    for key in storage.keys(layout.series_prefix()) + storage.keys(layout.history_prefix()):
+        if layout.is_month_file(key):
+            metric, zone, month, _ = layout.of_series(key)
+            keys[month].add((metric, zone))
+    return keys
+
+
+def _fingerprint(
+    storage: Storage,
+    sources: Mapping[str, Source],
+    rights: Collection[str],
+    mode: str,
+    keys: Mapping[str, set[Pair]],
+    month: str,
+) -> str:
+    """Changes where the files of a month do, or the feeds that they are judged by."""
+    files = [name(*pair, month) for pair in sorted(keys[month]) for name in (layout.series, layout.history)]
+    files += [layout.attempts(code, one) for code in sorted(sources) for one in _around(month)]
+    parts = [METHOD, mode, *sorted(rights), *(f"{f.id} {f.publication}" for s in sources.values() for f in s.feeds)]
+    parts += [f"{key} {storage.stat(key)}" for key in files]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _around(month: str) -> list[str]:
+    """The month before, itself and the one after: rows of a month come over its end."""
+    window = clock.month_window(month)
+    return [clock.month_of(window.start - 1), month, clock.month_of(window.end)]
+
+
+def _month(
+    storage: Storage,
+    sources: Mapping[str, Source],
+    rights: Collection[str],
+    mode: str,
+    month: str,
+    first_months: Mapping[Pair, str],
+    now: int,
+) -> list[Entry]:
+    feeds = {feed.id: feed for source in sources.values() for feed in source.feeds}
+    asked = {one: _attempts(storage, sources, one) for one in _around(month)}
+    watched = {feed: _joined([a[feed].watched for a in asked.values() if feed in a]) for feed in feeds}
+    measured: dict[str, FeedStats] = defaultdict(FeedStats)
+    for (metric, zone), first in sorted(first_months.items()):
+        try:
+            versions = vintages.witnessed(storage, Month(metric, zone, month))
+        except StorageError:
+            continue  # `emds verify` names it; nothing is measured there
+        feed_of = np.array([labels.feed for labels in versions.labels], dtype=object)
+        for feed_id in sorted({label.feed for label in versions.labels} & feeds.keys()):
+            own = versions.take(feed_of[versions.label] == feed_id)
+            if len(own):
+                place = FeedMonth(feeds[feed_id], month, watched[feed_id], now)
+                feed_stats.add(measured[feed_id], place, metric, own, month == first)
+    kept_out = catalogue.withheld(sources, rights, mode)
+    ids = sorted({*measured, *asked[month]} & feeds.keys())
+    return [_entry(feeds[i], month, measured[i], asked[month].get(i, Attempts()), i in kept_out, now) for i in ids]
+
+
+def _attempts(storage: Storage, sources: Iterable[str], month: str) -> dict[str, Attempts]:
+    found: dict[str, Attempts] = {}
+    for code in sources:
+        try:
+            found |= attempts.load(storage, code, month)
+        except DamagedFile:
+            continue  # what is not known counts as not watched
+    return found
+
+
+def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
+    """Starts and ends of the spans of several months; one that goes on over a month's end is one."""
+    spans: list[list[int]] = []
+    for first, last in sorted(span for month in months for span in month):
+        if spans and first <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], last)
+        else:
+            spans.append([first, last])
+    pairs = np.array(spans or np.empty((0, 2)), np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _entry(feed: Feed, month: str, measured: FeedStats, asked: Attempts, is_withheld: bool, now: int) -> Entry:
+    by = [
+        {"metric": metric, "unit": unit, **_spread(np.concatenate(parts), 4)}
+        for (metric, unit), parts in sorted(measured.by.items())
+    ]
+    return {
+        "source": feed.source,
+        "feed": feed.id,
+        "month": month,
+        "complete": clock.month_window(month).end <= now,
+        "asked": {"every_s": feed.every_minutes * 60, "runs": asked.runs, "requests": asked.requests},
+        "failures": {"total": sum(asked.failures.values()), "by_kind": dict(sorted(asked.failures.items()))},
+        "rows": measured.rows,
+        "intervals": None
+        if feed.yearly
+        else {
+            "due": measured.due,
+            "missing": measured.missing,
+            "holes": measured.holes,
+            "longest_hole_s": measured.longest_hole_s,
+        },
+        "late_s": {"rows": sum(map(len, measured.late)), "unwatched": measured.unwatched, **_times(measured.late)},
+        "revised": {
+            "rows": measured.revised,
+            "share": round(measured.revised / measured.rows, 4) if measured.rows else None,
+            "withdrawn": measured.withdrawn,
+            "after_s": _times(measured.after),
+            "by": None if is_withheld else by,
+        },
+    }
+
+
+def _times(parts: Sequence[Ints]) -> Entry:
+    return _spread(np.concatenate(parts).astype(np.float64) if parts else np.empty(0), 0)
+
+
+def _spread(values: Floats, digits: int) -> Entry:
+    """Median, 95th percentile and worst, by nearest rank: each is a value that occurred; null without values."""
+    if not len(values):
+        return {"median": None, "p95": None, "worst": None}
+    ordered = np.sort(values)
+    picked = {
+        "median": ordered[-(-len(ordered) // 2) - 1],
+        "p95": ordered[-(-len(ordered) * 95 // 100) - 1],
+        "worst": ordered[-1],
+    }
+    return {name: int(value) if digits == 0 else round(float(value), digits) for name, value in picked.items()}
