@@ -17,7 +17,7 @@ SAMPLE = yes_no(
 START = moment(
     "start", "First instant of the window: Unix seconds, or RFC 3339 with an offset. Default: 24 hours before `end`."
 )
-END = moment("end", "End of the window, exclusive. Default: now.")
+END = moment("end", "End of the window, exclusive. Default: now; where `start` lies in the future, 24 hours after it.")
 LIMIT = whole(
     "limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -69,9 +70,10 @@ class Cut:
 
 
 def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
-    """The first `limit` rows of a window, from `cursor` on; months come in the direction of `order`, each ascending.
+    """The first rows of a window, at most `limit`, from `cursor` on; months come in the direction of `order`, ascending.
 
-    Stops asking for months as soon as the page is full and one row more was seen.
+    A page ends between instants: rows of one `ts` stay together where at least one whole instant fits into `limit`.
+    Reads no month further than the first row left out.
     """
     pieces: list[RowSlice] = []
     left = limit
@@ -81,14 +83,30 @@ def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, 
             first, last = _from(cursor, columns, first, last)
         if first >= last:
             continue
-        taken = min(left, last - first)
-        piece = RowSlice(columns, first, first + taken) if order == "asc" else RowSlice(columns, last - taken, last)
-        if taken:
+        if left >= last - first:
+            pieces.append(RowSlice(columns, first, last))
+            left -= last - first
+            continue
+        piece = _whole_instants(columns, first, last, order, left, alone=not pieces)
+        if len(piece):
             pieces.append(piece)
-            left -= taken
-        if taken < last - first:
-            return Cut(tuple(pieces), _cursor(order, columns, piece.last if order == "asc" else piece.first - 1))
+        return Cut(tuple(pieces), _cursor(order, columns, piece.last if order == "asc" else piece.first - 1))
     return Cut(tuple(pieces), None)
+
+
+def _whole_instants(columns: RowColumns, first: int, last: int, order: Order, left: int, alone: bool) -> RowSlice:
+    """The next `left` of rows `first`..`last`, without the instant that would be cut in two.
+
+    It is cut all the same where the page would be empty without it (`alone`: nothing lies before).
+    """
+    ts = columns.ts
+    if order == "asc":
+        edge = first + left
+        begin = bisect_left(ts, ts[edge], first, edge)
+        return RowSlice(columns, first, edge if begin == first and alone else begin)
+    edge = last - left
+    end = bisect_right(ts, ts[edge - 1], edge, last)
+    return RowSlice(columns, edge if end == last and alone else end, last)
 
 
 def _cursor(order: Order, columns: RowColumns, row: int) -> Cursor:

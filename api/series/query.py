@@ -105,8 +105,9 @@ class Page:
 
 
 def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
-    """A window with its defaults: the 24 hours before now. Raises BadWindow."""
-    end = now if end is None else end
+    """A window with its defaults: the 24 hours before now, or those after a start in the future. Raises BadWindow."""
+    if end is None:
+        end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
     start = max(0, end - DAY) if start is None else start
     if start >= end:
         raise BadWindow(f"start {start} is not before end {end}")
