@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import orjson
@@ -65,6 +65,23 @@ def sample_snapshot(stated: dict[str, Any]) -> dict[str, Any]:
     for member in zones.values():
         del member["sample"]
     return {**stated, "sample": True, "zones": zones}
+
+
+def filtered_snapshot(
+    stated: dict[str, Any], metrics: Collection[str] | None, zones: Collection[str] | None
+) -> dict[str, Any]:
+    """The snapshot of some metrics and zones, None for all; the mix belongs to generation."""
+    kept = {
+        zone: {name: part for name, part in member.items() if _is_kept(name, metrics)}
+        | {"metrics": {m: value for m, value in member["metrics"].items() if metrics is None or m in metrics}}
+        for zone, member in stated["zones"].items()
+        if zones is None or zone in zones
+    }
+    return {**stated, "zones": kept}
+
+
+def _is_kept(name: str, metrics: Collection[str] | None) -> bool:
+    return name != "generation_mix" or metrics is None or Metric.GENERATION in metrics
 
 
 def sampled(document: Document, key: str, make: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:

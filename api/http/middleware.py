@@ -140,7 +140,8 @@ def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
     request: Any = environ.get("werkzeug.request")
     rule = getattr(request, "url_rule", None)
     if rule is not None:
-        seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
+        route = environ.get("emds.route", rule.endpoint)
+        seen["route"], seen["zone"] = route, (request.view_args or {}).get("zone")
 
 
 def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> LogEntry:

@@ -10,7 +10,8 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from api.http.problems import ParameterFault, Problem
-from warehouse.clock import LAST_INSTANT, asked_instant
+from api.series.moments import Moment, moment_of
+from warehouse.clock import LAST_INSTANT
 from warehouse.errors import BadWindow
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
@@ -70,19 +71,20 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def moment(name: str, description: str, example: int | None = None) -> Parameter:
-    """An instant: Unix seconds, or RFC 3339 with an offset; its value is Unix seconds."""
+    """An instant: a date, Unix seconds, or RFC 3339 with an offset; its value is a `Moment`."""
 
-    def read(text: str) -> int:
+    def read(text: str) -> Moment:
         # In a query `+` means a blank: 2026-01-01T00:00:00+01:00 typed by hand arrives as ...00 01:00.
         try:
-            return asked_instant(text[:11] + text[11:].replace(" ", "+"))
+            return moment_of(text[:11] + text[11:].replace(" ", "+"))
         except (BadWindow, OverflowError):
-            raise ValueError("takes Unix seconds or RFC 3339 with an offset, from 1970 to 9999") from None
+            raise ValueError("takes a date, Unix seconds, or RFC 3339 with an offset, from 1970 to 9999") from None
 
     schema = {
         "anyOf": [
             {"type": "integer", "format": "int64", "minimum": 0, "maximum": LAST_INSTANT},
             {"type": "string", "format": "date-time"},
+            {"type": "string", "format": "date"},
         ]
     }
     return Parameter(name, description, read, schema, None, example)

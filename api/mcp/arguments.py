@@ -5,12 +5,13 @@ Schemas stay within what every host takes: no `$ref`, no lists of types, no comb
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from api.documents.catalogue import SERIES
-from warehouse import clock
+from api.series.moments import Moment, moment_of
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zones_with
@@ -85,16 +86,18 @@ def _metric(sent: Any) -> str:
     )
 
 
-def _moment(sent: Any) -> int:
+def _moment(sent: Any) -> Moment:
     stamp = sent.strip() if isinstance(sent, str) else str(_whole(sent))
     try:
-        return clock.asked_instant(stamp)
+        return moment_of(stamp)
     except (BadWindow, OverflowError):
-        raise ValueError(f"{_shown(sent)} is not Unix seconds or RFC 3339 with an offset, from 1970 to 9999") from None
+        raise ValueError(
+            f"{_shown(sent)} is not a date, Unix seconds or RFC 3339 with an offset, from 1970 to 9999"
+        ) from None
 
 
 def _limit(sent: Any) -> int:
-    limit = _whole(sent)
+    limit = int(sent) if isinstance(sent, str) and re.fullmatch(r"\s*[0-9]{1,6}\s*", sent) else _whole(sent)
     if limit is None or not 1 <= limit <= MOST_ROWS:
         raise ValueError(f"takes a whole number from 1 to {MOST_ROWS}")
     return limit
@@ -120,6 +123,26 @@ def _one_of(*words: str) -> Callable[[Any], str]:
         return str(sent)
 
     return read
+
+
+def _words(allowed: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
+    """A list of words, or a text with commas, each as `allowed` reads it."""
+
+    def read(sent: Any) -> tuple[str, ...]:
+        parts = sent.split(",") if isinstance(sent, str) else sent
+        if not isinstance(parts, list) or not 1 <= len(parts) <= len(ZONES):
+            raise ValueError("takes a list of words")
+        return tuple(dict.fromkeys(allowed(part) for part in parts))
+
+    return read
+
+
+def _yes_no(sent: Any) -> bool:
+    if isinstance(sent, str) and sent.strip().lower() in ("true", "false"):
+        return sent.strip().lower() == "true"
+    if not isinstance(sent, bool):
+        raise ValueError("takes true or false")
+    return sent
 
 
 def _few(metric: Metric) -> str:
@@ -156,7 +179,8 @@ START = Argument(
     _moment,
     {
         **_INSTANT,
-        "description": "First instant of the window: Unix seconds, or RFC 3339 with an offset such as "
+        "description": "First instant of the window: a date (2026-11-20: midnight of the zone's civil time), Unix "
+        "seconds, or RFC 3339 with an offset such as "
         "2026-11-20T00:00:00Z. "
         "Default: 24 hours before end.",
     },
@@ -195,13 +219,60 @@ INTERVAL = Argument(
         "for capacity.",
     },
 )
+MARKET = Argument(
+    "market",
+    _one_of("day_ahead"),
+    {
+        "type": "string",
+        "enum": ["day_ahead"],
+        "description": "Price only: the day-ahead auction instead of the headline price. In Europe the headline is "
+        "the auction; GB and AU have none.",
+    },
+)
+BY = Argument(
+    "by",
+    _one_of("border"),
+    {
+        "type": "string",
+        "enum": ["border"],
+        "description": "Interchange only: rows for each border or tie instead of the net.",
+    },
+)
+AS_OF = Argument(
+    "as_of",
+    _moment,
+    {**_INSTANT, "description": "The rows as they were known at that instant; as start. Default: the newest."},
+)
+METRICS = Argument(
+    "metric",
+    _words(lambda sent: SERIES[_metric(sent)].value),
+    {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Only these metrics, such as price. Default: all.",
+    },
+)
+ZONES_WANTED = Argument(
+    "zones",
+    _words(_zone),
+    {"type": "array", "items": {"type": "string"}, "description": "Only these zone ids. Default: all."},
+)
+SAMPLE = Argument(
+    "sample",
+    _yes_no,
+    {
+        "type": "boolean",
+        "default": True,
+        "description": "false: without a key, no free sample but the offer to pay (x402).",
+    },
+    default=True,
+)
 API_KEY = Argument(
     "api_key",
     _key,
     {
         "type": "string",
-        "description": "Free API key, for clients that cannot send it as the header Authorization: Bearer <key>. "
-        "Without any key the answer is a sample.",
+        "description": "Free API key; the header Authorization: Bearer <key> is better and goes before it.",
     },
     default="",
 )

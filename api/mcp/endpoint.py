@@ -216,6 +216,7 @@ class Post:
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
+        request.environ["emds.route"] = f"mcp.{tool.name}"  # what the access log and the counts name
         if not isinstance(given, dict | None):
             raise RpcError(INVALID_PARAMS, "params.arguments is an object")
         payment = calls.encoded(meta.get("x402/payment")) if isinstance(meta, dict) else ""

@@ -23,6 +23,11 @@ NAME, TITLE = "emds", "Electricity Market Data Service"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
 _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+_WORDS_OF_TOOLS = (
+    ("or add sample=true", "or call the tool without both for a sample"),
+    ("sample=true needs none", "a call without a key gives a sample"),
+    ("sample=true works", "a call without a key gives a sample"),
+)
 _TTL_MS = 3_600_000
 _ABOUT = (
     "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, "
@@ -147,14 +152,21 @@ def with_offer(outcome: Outcome, offer: Refusal) -> Outcome:
 def refused(refusal: Refusal, offer: Refusal | None = None) -> Outcome:
     """A refusal in words; an offer comes before them, since x402 clients read `content[0].text`."""
     offered = _offered(offer or refusal)
-    words = f"{refusal.title}: {refusal.detail}"
+    words = _in_words_of_tools(f"{refusal.title}: {refusal.detail}")
     return Outcome((offered, words) if offered else (words,), b"", _receipt(refusal.headers), refusal.headers)
 
 
 def _offered(refusal: Refusal) -> str:
     """The x402 offer of a refusal as JSON, empty for none."""
     header = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
-    return base64.b64decode(header).decode()
+    return _in_words_of_tools(base64.b64decode(header).decode())
+
+
+def _in_words_of_tools(text: str) -> str:
+    """A refusal's words for callers of tools: a sample comes without credentials, not by a query parameter."""
+    for words, of_tools in _WORDS_OF_TOOLS:
+        text = text.replace(words, of_tools)
+    return text
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from api.mcp import tables
+from api.mcp.tables import number
 from api.openapi.schemas import STATE
 from api.series.query import Page
 from warehouse.clock import iso
@@ -63,37 +65,49 @@ def brief(stated: Mapping[str, Any]) -> str:
 
 
 def snapshot(stated: Mapping[str, Any]) -> str:
-    """One line a zone."""
+    """A line for each metric, instant and unit with the zones' values; newest first."""
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for zone, member in stated["zones"].items():
+        for name, value in member["metrics"].items():
+            groups.setdefault((name, value["ts"], value["unit"]), []).append(f"{zone} {number(value['value'])}")
     carrying = {zone: member for zone, member in stated["zones"].items() if member["metrics"]}
-    lines = [f"Latest values of {len(carrying)} zones, put together at {iso(stated['generated'])}:"]
-    for zone, member in carrying.items():
-        lines.append(
-            f"{zone}: "
-            + "; ".join(f"{name} {_value(value)} at {iso(value['ts'])}" for name, value in member["metrics"].items())
-        )
+    lines = [f"Latest values of {len(carrying)} zones, published at {iso(stated['generated'])}:"]
+    order = {metric.value: place for place, metric in enumerate(Metric)}
+    for (name, ts, unit), values in sorted(groups.items(), key=lambda item: (order[item[0][0]], -item[0][1])):
+        lines.append(f"{name} in {unit} at {iso(ts)}: {', '.join(values)}")
     silent = [zone for zone in stated["zones"] if zone not in carrying]
     if silent:
         lines.append(f"No values: {', '.join(silent)}.")
     return "\n".join([*lines, _terms(carrying.values())])
 
 
-def history(page: Page) -> str:
-    """What the rows span and reach, not the rows."""
+def history(page: Page, held: tuple[int, int] | None) -> str:
+    """What the rows are and reach, then all of them as a table. `held`: the first and last `ts` that are kept at all."""
     query = page.query
-    what = f"{query.zone} {query.metric.value}" + (f", means of {query.interval}" if query.interval else "")
+    what = f"{query.zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
+    what += f", means of {query.interval}" if query.interval else ""
     window = f"in [{iso(page.start)}, {iso(page.end)})"
-    terms = f" Source: {page.terms.attribution}. Licence: {page.terms.license}."
+    terms = f"Source: {page.terms.attribution}. Licence: {page.terms.license}."
     if not page.count:
-        return f"{what}: no rows {window}. The zone publishes this metric: ask for another window; get_latest has the newest value.{terms}"
+        return f"{what}: no rows {window}. {_span_held(held)} {terms}"
     rows = page.rows
     units = ", ".join(sorted({label.unit for label in rows.labels}))
+    lengths = ", ".join(sorted({label.resolution for label in rows.labels}))
     oldest, newest = iso(int(rows.ts.min())), iso(int(rows.ts.max()))
-    said = f"{what} in {units}: {page.count} rows {window}, the oldest at {oldest}, the newest at {newest}."
-    if query.metric in _BY_FUEL:
-        return f"{said} Fuels: {', '.join(sorted({label.fuel or '' for label in rows.labels}))}.{terms}"
-    named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
-    reach = ", ".join(f"{word} {number(float(rows.value[row]))} at {iso(int(rows.ts[row]))}" for word, row in named)
-    return f"{said} {reach}.{terms}"
+    said = (
+        f"{what} in {units}: {page.count} rows of {lengths} {window}, the oldest at {oldest}, the newest at {newest}."
+    )
+    if query.metric not in _BY_FUEL and not query.borders:
+        named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
+        reach = ", ".join(f"{word} {number(float(rows.value[at]))} at {iso(int(rows.ts[at]))}" for word, at in named)
+        said = f"{said} {reach}."
+    return f"{said}\n{tables.table(page)}\n{terms}"
+
+
+def _span_held(held: tuple[int, int] | None) -> str:
+    if held is None:
+        return "None are held yet for this zone and metric."
+    return f"Held are intervals from {iso(held[0])} to {iso(held[1])}: ask for a window in that span."
 
 
 def going_on(arguments: Mapping[str, int], limit: int) -> str:
@@ -101,7 +115,7 @@ def going_on(arguments: Mapping[str, int], limit: int) -> str:
     if not arguments:
         return f"TRUNCATED: one instant has more than limit={limit} rows: raise limit."
     named = " and ".join(f"{name}={instant}" for name, instant in arguments.items())
-    return f"TRUNCATED: more rows exist; call again with {named} (rows of that instant are repeated), or ask for interval=1h or 1d."
+    return f"TRUNCATED: more rows exist; call again with {named}, or ask for interval=1h or 1d."
 
 
 def sampled(base_url: str, kept: str) -> str:
@@ -119,11 +133,6 @@ SIMULATED = "SIMULATED figures, not market data."
 def stale(since: int) -> str:
     """That newer figures were due."""
     return f"STALE: newer figures were due at {iso(since)}; get_status tells more."
-
-
-def number(value: float) -> str:
-    """A figure without digits that say nothing."""
-    return f"{value:.10g}"
 
 
 def _value(value: Mapping[str, Any]) -> str:

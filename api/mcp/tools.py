@@ -11,11 +11,11 @@ from api.mcp.arguments import Argument, input_schema
 from api.mcp.protocol import OLDEST
 from api.openapi.schemas import INSTANT, SCHEMAS, Schema
 
-COLUMNAR_ABOVE = 100
-"""Rows: 200 rows as objects take 17 kB, as columns 6 kB, and hosts cut answers at 25,000 tokens."""
+COLUMNAR_FROM = 24
+"""Rows: as objects 200 take 17 kB, as columns 6 kB, and hosts cut answers at 25,000 tokens."""
 _REFERENCE = "#/components/schemas/"
 _STRICT = frozenset(
-    {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format"}
+    {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format", "description"}
 )
 
 
@@ -32,7 +32,8 @@ class Tool:
 
 
 def loose(schema: Any) -> Any:
-    """A schema without references and bounds: clients keep it for an hour and refuse answers that outgrow it."""
+    """A schema without references, bounds and descriptions: it stands in every prompt, and clients keep it for an hour and
+    refuse answers that outgrow it."""
     if isinstance(schema, list):
         return [loose(member) for member in schema]
     if not isinstance(schema, dict):
@@ -56,34 +57,39 @@ def _kind(value: Any) -> str:
 
 def _answer(name: str) -> Schema:
     schema: Schema = loose(SCHEMAS[name])
-    return schema
+    return {**schema, "properties": {**schema["properties"], "notes": _NOTES}}
+
+
+_NOTES: Schema = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "What must not be missed: that this is a sample, stale or simulated. The text begins with it too.",
+}
 
 
 def _history() -> Schema:
     """The series' schema, with the form that long answers take and where to go on."""
     schema = _answer("Series")
-    rows = schema["properties"]["data"] | {"description": f"The rows, where there are at most {COLUMNAR_ABOVE}."}
-    columns = {
-        "type": "object",
-        "description": f"The rows where there are more than {COLUMNAR_ABOVE}, instead of data: an array of count "
-        "values for each member "
-        "that differs between rows; ts and value always.",
-        "properties": {
-            "ts": {"type": "array", "items": loose(INSTANT)},
-            "value": {"type": "array", "items": {"type": "number"}},
-        },
-        "required": ["ts", "value"],
-    }
+    rows = schema["properties"]["data"] | {"description": f"The rows, where there are fewer than {COLUMNAR_FROM}."}
     added = {
         "data": rows,
-        "columns": columns,
+        "columns": {
+            "type": "object",
+            "description": f"The rows from {COLUMNAR_FROM} on, instead of data: ts and value as arrays of one length, "
+            "and each other member that differs between rows. By fuel: ts, and an array for each fuel (null: missing).",
+            "properties": {"ts": {"type": "array", "items": loose(INSTANT)}},
+            "additionalProperties": {"type": "array"},
+            "required": ["ts"],
+        },
         "constant": {
             "type": "object",
             "description": "Beside columns: the members that are the same in every row, such as unit.",
         },
+        "start_time": {"type": "string", "description": "start as ISO 8601."},
+        "end_time": {"type": "string", "description": "end as ISO 8601."},
         "next": {
             "type": "object",
-            "description": "Where rows were left out: the arguments to call again with, the others unchanged.",
+            "description": "Where rows were left out: the window to call again with, all other arguments unchanged.",
         },
     }
     required = [name for name in schema["required"] if name != "data"]
@@ -96,70 +102,72 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "list_zones",
             "List grid zones",
-            "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with "
-            "id, name, time zone, "
-            "currency, source, licence and attribution; the text adds the metrics that each zone publishes. The ids "
-            "are what the other "
-            "tools take as zone. Free, needs no key.",
-            (),
+            "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with id, "
+            "name, time zone, currency, source, licence, attribution and the metrics that each publishes. The ids are "
+            "what the other tools take as zone. Free, needs no key.",
+            (takes.API_KEY,),
             _answer("Zones"),
         ),
         Tool(
             "get_status",
             "Check data freshness",
-            "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for "
-            "never), the last error, a "
-            "state (ok, late, down, unknown) against the source's own schedule, and when the next reading is due. "
-            "Free, needs no key.",
-            (),
+            "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for never), "
+            "the last error, a state (ok, late, down, unknown) against the source's own schedule, and when the next "
+            "reading is due. Free, needs no key.",
+            (takes.API_KEY,),
             _answer("Status"),
         ),
         Tool(
             "get_latest",
             "Get latest values of a zone",
             "Returns the newest value of each metric that a zone publishes: price (local currency per MWh), demand "
-            "(MW), interchange (MW, "
-            "+ is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB in %, US-CAISO in "
-            "MW). Each value has its "
-            "unit, its interval's start ts (Unix seconds UTC) and length (resolution). get_zone_brief tells how "
-            "unusual the values are, "
-            "get_history a past window, get_map_snapshot all zones at once.",
-            (takes.ZONE, takes.API_KEY),
+            "(MW), interchange (MW, + is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB "
+            "in %, US-CAISO in MW), each with unit, time of its interval's start and length. get_zone_brief tells how "
+            "unusual the values are, get_history gives the past, get_map_snapshot all zones at once.",
+            (takes.ZONE, takes.SAMPLE, takes.API_KEY),
             _answer("Latest"),
         ),
         Tool(
             "get_zone_brief",
             "Get a zone's brief",
             "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum "
-            "over the trailing 30 "
-            "days, the change against 24 hours ago (rising, falling, flat), the generation mix where published, and "
-            "a one-paragraph "
-            "summary. Metrics without enough data are left out, with the reason in context_omitted.",
-            (takes.ZONE, takes.API_KEY),
+            "over the trailing 30 days, the change against 24 hours ago (rising, falling, flat), the generation mix "
+            "where published, and a summary. Metrics without enough data are left out, the reason in context_omitted.",
+            (takes.ZONE, takes.SAMPLE, takes.API_KEY),
             _answer("Brief"),
         ),
         Tool(
             "get_history",
             "Get a zone's history",
-            "Returns the stored rows of one metric of one zone in a window [start, end), by default the last 24 "
-            "hours: ts (interval start, "
-            "Unix seconds UTC), value, unit, resolution; generation and capacity also fuel. At most limit rows "
-            "(default "
-            f"{takes.DEFAULT_ROWS}, at most {takes.MOST_ROWS}); where more exist, truncated is true and next holds "
-            "the arguments that go "
-            f"on. Above {COLUMNAR_ABOVE} rows the answer is columnar. A missing interval has no row. interval gives "
-            "hourly or daily means: "
-            "days of 5-minute rows do not fit one answer.",
-            (takes.ZONE, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER, takes.INTERVAL, takes.API_KEY),
+            "Returns the rows of one metric of one zone in a window [start, end), by default the last 24 hours; a "
+            "start in the future alone takes the 24 hours after it, so tomorrow's day-ahead prices of European zones "
+            "are found by tomorrow's date once the auction is published. The text holds all rows as a table with UTC "
+            f"times; the structure holds ts, value, unit, resolution, from {COLUMNAR_FROM} rows on as columns. Where "
+            "more rows exist than limit, next holds the window that goes on. A missing interval has no row. interval "
+            "gives hourly or daily means.",
+            (
+                takes.ZONE,
+                takes.METRIC,
+                takes.START,
+                takes.END,
+                takes.LIMIT,
+                takes.ORDER,
+                takes.INTERVAL,
+                takes.MARKET,
+                takes.BY,
+                takes.AS_OF,
+                takes.SAMPLE,
+                takes.API_KEY,
+            ),
             _history(),
         ),
         Tool(
             "get_map_snapshot",
             "Get latest values of all zones",
-            "Returns the newest values of every zone in one answer, for comparing zones or drawing a map: the "
-            "metrics of get_latest, each "
-            "with unit, ts and resolution. Prices are in each zone's own currency. A sample holds the price alone.",
-            (takes.API_KEY,),
+            "Returns the newest values of every zone in one answer, for comparing zones: the metrics of get_latest, "
+            "each with unit, time and resolution; metric and zones narrow it. Prices are in each zone's own currency. "
+            "A sample holds the price alone.",
+            (takes.METRICS, takes.ZONES_WANTED, takes.SAMPLE, takes.API_KEY),
             _answer("Snapshot"),
         ),
     )

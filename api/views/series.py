@@ -18,6 +18,7 @@ from api.http.guard import is_probe, stated
 from api.http.problems import ParameterFault
 from api.series import formats
 from api.series import query as reads
+from api.series.moments import instant_in
 from api.series.paging import Cursor
 from api.series.query import Plan, Query
 from api.service import Service
@@ -37,7 +38,7 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     """The query that a request states, and the format it names. Raises Problem."""
     values = parameters.values(ENDPOINTS[name].parameters, given)
     try:
-        start, end = reads.window_of(values["start"], values["end"], now)
+        start, end = reads.window_of(instant_in(values["start"], zone), instant_in(values["end"], zone), now)
     except BadWindow as fault:
         raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
     cursor = values["cursor"]
@@ -64,7 +65,7 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
         values.get("by") is not None,
         values.get("market") is not None,
         values.get("interval"),
-        values["as_of"],
+        instant_in(values["as_of"], zone),
         cursor,
         values["sample"],
     )

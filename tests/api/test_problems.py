@@ -31,13 +31,11 @@ def problem(answer: Any) -> Any:
         ("start=abc", "start"),
         ("start=-1", "start"),
         ("start=1.5", "start"),
-        ("start=2026-03-01", "start"),
         ("start=2026-03-01T00:00:00", "start"),
         ("end=253402300800", "end"),
         ("end=9999-12-31T23:59:59-01:00", "end"),
         ("start=0001-01-01T00:00:00Z", "start"),
         ("start=1e9", "start"),
-        ("start=2000000000", "start"),
         ("start=1000&end=1000", "start"),
         ("start=1001&end=1000", "start"),
         ("start=%D9%A3", "start"),
@@ -204,7 +202,7 @@ def test_a_broken_month_file_is_503(market: Any, client: Any) -> None:
     for path in (market.home / layout.series_prefix("price", "GB")).glob("*.parquet"):
         path.write_bytes(b"PAR1 not really")
     answer = client.get("/v1/price/GB?sample=true")
-    assert problem(answer)["type"].endswith("/warehouse-unavailable")
+    assert problem(answer)["type"].endswith("/damaged-file")
     assert answer.headers["Retry-After"] == "10"
 
 

@@ -353,3 +353,29 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
             assert [fault["parameter"] for fault in found["errors"]] == ["cursor"]
     assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
     assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]
+
+
+def test_dates_are_midnight_of_the_zones_civil_time(ask: Any) -> None:
+    found = ask("/v1/price/DE-LU?start=2026-03-29&end=2026-03-30")
+    assert (found["start"], found["end"]) == (instant("2026-03-28T23:00:00Z"), instant("2026-03-29T22:00:00Z"))
+    assert ask("/v1/price/GB?start=2026-03-30")["start"] == instant("2026-03-29T23:00:00Z")
+    assert ask("/v1/price/GB?start=2026-02-30", 400)["errors"][0]["parameter"] == "start"
+
+
+def test_a_start_in_the_future_takes_the_day_after_it(ask: Any, market: Any) -> None:
+    found = ask("/v1/price/DE-LU?start=2026-03-31")
+    assert found["end"] - found["start"] == 24 * HOUR
+    assert found["start"] > market.now
+    assert found["count"] > 0
+
+
+def test_pages_end_between_instants(ask: Any, market: Any) -> None:
+    """Three fuels an instant: a page of seven rows holds two whole instants, and its end goes on without repeating."""
+    window = f"start={market.now - 5 * HOUR}&end={market.now}"
+    whole = ask(f"/v1/generation/GB?{window}")["data"]
+    first = ask(f"/v1/generation/GB?{window}&limit=7")
+    assert (first["count"], first["truncated"]) == (6, True)
+    assert first["data"] + ask(f"/v1/generation/GB?start={first['end']}&end={market.now}")["data"] == whole
+    newest = ask(f"/v1/generation/GB?{window}&limit=7&order=desc")
+    older = ask(f"/v1/generation/GB?start={market.now - 5 * HOUR}&end={newest['start']}&order=desc")["data"]
+    assert newest["data"] + older == whole[::-1]

@@ -443,7 +443,7 @@ def test_neither_key_nor_payment_is_logged(
     trade.mcp.call("get_latest", zone="GB", api_key=key)
     trade.mcp.call("get_latest", zone="GB", api_key=key + "x")
     written = "".join(capfd.readouterr()) + caplog.text
-    assert '"route":"mcp.answer"' in written
+    assert '"route":"mcp.get_latest"' in written
     assert payment["payload"]["signature"] not in written
     assert key not in written
     assert "a@example.org" not in written

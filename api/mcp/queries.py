@@ -1,0 +1,203 @@
+"""What each MCP tool reads: its price, the REST path that gives the same, and the work that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from api.documents import published
+from api.documents.cache import Document
+from api.documents.catalogue import SERIES, stored_metric, zone_list
+from api.documents.status import status
+from api.mcp import tables, text
+from api.mcp.arguments import BadArguments
+from api.mcp.tools import COLUMNAR_FROM
+from api.series import formats
+from api.series import query as reads
+from api.series.moments import instant_in
+from api.series.query import Page, Query
+from api.series.rows import json_rows
+from api.service import Service
+from warehouse import clock, layout
+from warehouse.clock import iso
+from warehouse.errors import BadWindow
+from warehouse.market import Metric
+from warehouse.zones import ZONES
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """A tool's answer: its text, its structured content, its rows, and since when it is overdue."""
+
+    said: str
+    structured: bytes
+    """A JSON object."""
+    rows: int = 1
+    stale_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolQuery:
+    """A call that can be answered: what it costs, and the work."""
+
+    price: str
+    """A key of `api.access.prices.PRICES`; empty for what is free."""
+    path: str
+    """The REST path that gives the same."""
+    work: Callable[[bool], ToolAnswer]
+    """Takes whether a sample is wanted."""
+    kept: str = ""
+    """What a sample holds."""
+
+
+def _list_zones(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
+    stated = zone_list(service.catalogue)
+    for zone in stated["zones"]:
+        zone["metrics"] = [metric.value for metric in SERIES.values() if metric in ZONES[zone["id"]].metrics]
+    return ToolQuery("", "/v1/zones", lambda _sampled: ToolAnswer(text.zones(stated), orjson.dumps(stated)))
+
+
+def _get_status(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
+    def work(_sampled: bool) -> ToolAnswer:
+        stated = status(service.documents, service.catalogue, clock.now())
+        return ToolAnswer(text.status(stated), orjson.dumps(stated | {"time": iso(stated["now"])}))
+
+    return ToolQuery("", "/v1/status", work)
+
+
+def _get_latest(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    zone = given["zone"]
+    document = published.document(service.documents, layout.latest(zone))
+    work = partial(_published, document, "sample", published.sample_latest, text.latest)
+    return ToolQuery("latest", f"/v1/latest/{zone}", work, "the price")
+
+
+def _get_zone_brief(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    zone = given["zone"]
+    document = published.document(service.documents, layout.brief(zone))
+    work = partial(_published, document, "sample", published.sample_brief, text.brief)
+    return ToolQuery("brief", f"/v1/brief/{zone}", work, "context and trend of one metric")
+
+
+def _get_map_snapshot(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    document = published.document(service.documents, layout.SNAPSHOT)
+    metrics, zones = given["metric"], given["zones"]
+    if metrics is None and zones is None:
+        work = partial(_published, document, "sample", published.sample_snapshot, text.snapshot)
+        return ToolQuery("snapshot", "/v1/map/snapshot", work, "the price of each zone")
+
+    def filtered(sampled: bool) -> ToolAnswer:
+        whole = published.sample_snapshot(document.json) if sampled else document.json
+        stated = published.filtered_snapshot(whole, None if sampled else metrics, zones)
+        due = document.derive("stale_after", published.stale_after)
+        said, timed = text.snapshot(stated), orjson.dumps(with_times(stated))
+        return ToolAnswer(said, timed, 1, due if clock.now() > due else None)
+
+    return ToolQuery("snapshot", "/v1/map/snapshot", filtered, "the price of each zone")
+
+
+def _published(
+    document: Document,
+    key: str,
+    sample: Callable[[dict[str, Any]], dict[str, Any]],
+    words: Callable[[Mapping[str, Any]], str],
+    sampled: bool,
+) -> ToolAnswer:
+    """A published document or its sample form; its words are made once a publication."""
+    due = document.derive("stale_after", published.stale_after)
+    form = published.sampled(document, key, sample) if sampled else document
+    said = form.derive("words", lambda held: words(held.json))
+    structured = form.derive("with times", lambda held: orjson.dumps(with_times(held.json)))
+    return ToolAnswer(said, structured, 1, due if clock.now() > due else None)
+
+
+def with_times(stated: Any) -> Any:
+    """The same JSON value with `time`, ISO 8601 in UTC, beside every `ts`: models misread Unix seconds."""
+    if isinstance(stated, list):
+        return [with_times(part) for part in stated]
+    if not isinstance(stated, dict):
+        return stated
+    timed = {name: with_times(part) for name, part in stated.items()}
+    return timed | {"time": iso(stated["ts"])} if isinstance(stated.get("ts"), int) else timed
+
+
+def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    zone, name = given["zone"], given["metric"]
+    metric = SERIES[name]
+    _check_conflicts(metric, given)
+    try:
+        start, end = reads.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
+    except BadWindow as fault:
+        raise BadArguments(f"start: {fault}") from None
+    query = Query(
+        zone,
+        metric,
+        start,
+        end,
+        given["limit"],
+        given["order"],
+        borders=given["by"] is not None,
+        day_ahead=given["market"] is not None,
+        interval=given["interval"],
+        as_of=instant_in(given["as_of"], zone),
+    )
+    stored_metric(service.catalogue, zone, metric, query.day_ahead)
+    kept = f"the newest {reads.SAMPLE_ROWS} rows of the window"
+    return ToolQuery(name, f"/v1/{name}/{zone}", partial(_rows, service, query), kept)
+
+
+def _check_conflicts(metric: Metric, given: Mapping[str, Any]) -> None:
+    if given["interval"] is not None and metric is Metric.CAPACITY:
+        raise BadArguments("interval: not for capacity, whose rows are yearly")
+    if given["market"] is not None and metric is not Metric.PRICE:
+        raise BadArguments("market: only for price")
+    if given["by"] is not None and metric is not Metric.INTERCHANGE:
+        raise BadArguments("by: only for interchange")
+
+
+def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
+    page = reads.answer(service.reader, service.catalogue, replace(query, sample=sampled))
+    stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
+    said = text.history(page, _held(service, query))
+    if page.following is not None:
+        following = _following(page)
+        stated |= {"next": following} if following else {}
+        said = f"{text.going_on(following, query.limit)}\n{said}"
+    if page.count >= COLUMNAR_FROM:
+        stated |= tables.columns(page)
+    else:
+        stated["data"] = with_times(orjson.loads(b"[%b]" % json_rows(page)))
+    return ToolAnswer(said, orjson.dumps(stated), page.count)
+
+
+def _held(service: Service, query: Query) -> tuple[int, int] | None:
+    """The first and last `ts` held of a query's series; None where nothing is."""
+    stored = stored_metric(service.catalogue, query.zone, query.metric, query.day_ahead)
+    entry = service.catalogue.entry(query.zone, stored)
+    first, last = entry.get("first"), entry.get("last")
+    return (first, last) if isinstance(first, int) and isinstance(last, int) else None
+
+
+def _following(page: Page) -> dict[str, int]:
+    """The window that goes on at the first row left out; none where it would give the same rows again."""
+    query, left_out = page.query, page.following.ts if page.following else page.end
+    if any(left_out == int(ts) for ts in page.rows.ts[[0, -1]]):
+        return {}  # not even one instant fits into the limit
+    if query.order == "asc":
+        return {"start": left_out, "end": query.end}
+    return {"start": query.start, "end": page.start}
+
+
+QUERIES: Mapping[str, Callable[[Service, Mapping[str, Any]], ToolQuery]] = {
+    "list_zones": _list_zones,
+    "get_status": _get_status,
+    "get_latest": _get_latest,
+    "get_zone_brief": _get_zone_brief,
+    "get_history": _get_history,
+    "get_map_snapshot": _get_map_snapshot,
+}
+"""By the name of the tool; each raises BadArguments, Problem, CallerError or StorageError."""

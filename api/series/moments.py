@@ -1,0 +1,31 @@
+"""Instants as callers give them: Unix seconds, RFC 3339, or a date of a zone's civil time."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from warehouse import clock
+from warehouse.errors import BadWindow
+from warehouse.zones import ZONES
+
+Moment = int | date
+"""An instant as callers give it: Unix seconds, or a date that stands for its first instant in a zone's civil time."""
+
+
+def moment_of(text: str) -> Moment:
+    """A date (`2026-11-21`), Unix seconds, or RFC 3339 with an offset. Raises BadWindow."""
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
+        try:
+            day = date.fromisoformat(text)
+        except ValueError:
+            raise BadWindow(f"no date: {text}") from None
+        if not 1970 < day.year < 9999:
+            raise BadWindow(f"{text} lies outside 1971 to 9998")
+        return day
+    return clock.asked_instant(text)
+
+
+def instant_in(moment: Moment | None, zone: str) -> int | None:
+    """Unix seconds of a moment; a date is midnight of the zone's civil time."""
+    return clock.local_midnight(moment, ZONES[zone].tz) if isinstance(moment, date) else moment

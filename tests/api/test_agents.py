@@ -1,0 +1,183 @@
+"""What agents get of the tools: all rows from the text alone, few tokens, pages that end, keys and offers as they expect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from warehouse.clock import DAY, HOUR, instant
+
+Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def call(market: Any) -> Call:
+    """Calls a tool as a client of 2025-11-25 with a key; its result."""
+    client = market.client()
+    headers = market.key(client)
+
+    def called(tool: str, header: dict[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        given = {"MCP-Protocol-Version": "2025-11-25", **(headers if header is None else header)}
+        result: dict[str, Any] = client.post("/mcp", json=message, headers=given).get_json()["result"]
+        return result
+
+    called.key = headers["Authorization"].split()[1]  # type: ignore[attr-defined]
+    called.client = client  # type: ignore[attr-defined]
+    return called
+
+
+def text_of(result: dict[str, Any]) -> str:
+    text: str = result["content"][0]["text"]
+    return text
+
+
+def tokens(text: str) -> int:
+    """About as many as common tokenizers count: words, up to three digits at a time, each other character."""
+    return len(re.findall(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]", text))
+
+
+def read_table(text: str, step: int) -> dict[int, float | None]:
+    """The rows of a table of one value each `step` seconds, as a reader of the text alone finds them."""
+    rows: dict[int, float | None] = {}
+    for line in text.splitlines():
+        match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d)Z ([-\d. e]+)$", line)
+        if match:
+            begin = instant(f"{match[1]}:00Z")
+            cells = match[2].split(" ")
+            rows |= {begin + i * step: None if cell == "-" else float(cell) for i, cell in enumerate(cells)}
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("zone", "metric", "step", "interval"),
+    [
+        ("DE-LU", "price", 900, None),
+        ("GB", "price", 1800, None),
+        ("GB", "demand", 300, None),
+        ("DE-LU", "price", HOUR, "1h"),
+        ("GB", "demand", DAY, "1d"),
+    ],
+)
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_the_text_alone_holds_every_row(
+    call: Call, market: Any, zone: str, metric: str, step: int, interval: str | None, order: str
+) -> None:
+    more = {"interval": interval} if interval else {}
+    window = {"start": market.now - 40 * HOUR, "end": market.now, "limit": 1000, "order": order, **more}
+    result = call("get_history", zone=zone, metric=metric, **window)
+    rest = call.client.get(  # type: ignore[attr-defined]
+        f"/v1/{metric}/{zone}",
+        query_string=window,
+        headers={"Authorization": f"Bearer {call.key}"},  # type: ignore[attr-defined]
+    ).get_json()
+    assert rest["count"] > 0
+    given = {ts: value for ts, value in read_table(text_of(result), step).items() if value is not None}
+    assert given == {row["ts"]: row["value"] for row in rest["data"]}
+
+
+def test_missing_rows_are_dashes_and_never_0(rig: Any) -> None:
+    hour = rig.now // HOUR * HOUR
+    rig.put("north.price", "DE-LU", "price", [(hour - 5 * HOUR, 5.0), (hour - 3 * HOUR, 0.0)], "EUR/MWh", "1h")
+    rig.publish()
+    params = {"name": "get_history", "arguments": {"zone": "DE-LU", "metric": "price"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    rows = read_table(text_of(rig.client().post("/mcp", json=message).get_json()["result"]), HOUR)
+    assert rows == {hour - 5 * HOUR: 5.0, hour - 4 * HOUR: None, hour - 3 * HOUR: 0.0}
+
+
+def test_fuels_and_borders_are_columns_of_the_text(call: Call) -> None:
+    lines = text_of(call("get_history", zone="GB", metric="generation")).splitlines()
+    assert "time gas nuclear wind" in lines
+    assert len([line for line in lines if re.fullmatch(r"2026-\S+Z 33.25 33.25 33.25", line)]) == 48
+    borders = text_of(call("get_history", zone="GB", metric="interchange", by="border"))
+    assert "time FR/ifa NL/britned" in borders.splitlines()
+    structure = call("get_history", zone="GB", metric="generation")["structuredContent"]
+    assert set(structure["columns"]) == {"ts", "gas", "nuclear", "wind"}
+    assert len(structure["columns"]["gas"]) == 48
+
+
+def test_a_day_of_quarter_hours_takes_a_thousand_tokens(call: Call, market: Any) -> None:
+    result = call("get_history", zone="DE-LU", metric="price", start=market.now - DAY, end=market.now)
+    assert result["structuredContent"]["count"] == 96
+    assert tokens(text_of(result)) <= 1000
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize(("metric", "limit"), [("demand", 40), ("generation", 7), ("price", 5)])
+def test_a_walk_by_next_ends_and_gives_every_row_once(
+    call: Call, market: Any, metric: str, limit: int, order: str
+) -> None:
+    """Without start and end, while the clock goes on: the window of the first answer is the walk's."""
+    whole = call("get_history", zone="GB", metric=metric, limit=1000, order=order)["structuredContent"]
+    walked, window, calls = [], dict[str, Any](), 0
+    while window is not None:
+        answer = call("get_history", zone="GB", metric=metric, limit=limit, order=order, **window)["structuredContent"]
+        walked += answer["columns"]["ts"] if "columns" in answer else [row["ts"] for row in answer["data"]]
+        window, calls = answer.get("next"), calls + 1
+        assert calls < 100
+    once = whole["columns"]["ts"]
+    assert list(dict.fromkeys(walked)) == list(dict.fromkeys(once))
+    assert calls <= -(-whole["count"] // (limit - limit % (3 if metric == "generation" else 1)))
+
+
+def test_a_start_in_the_future_finds_the_auction_of_its_day(call: Call, market: Any) -> None:
+    rows = call("get_history", zone="DE-LU", metric="price", start="2026-03-31")["structuredContent"]
+    assert rows["start_time"] == "2026-03-30T22:00:00Z", "midnight in Berlin"
+    assert rows["end_time"] == "2026-03-31T22:00:00Z"
+    assert rows["count"] > 0
+
+
+def test_as_of_market_and_numbers_as_text_are_taken(call: Call, market: Any) -> None:
+    ahead = call("get_history", zone="US-NYISO", metric="price", market="day_ahead", limit="5")["structuredContent"]
+    assert (ahead["market"], ahead["count"]) == ("day_ahead", 5)
+    assert call("get_history", zone="GB", metric="price", as_of=0)["structuredContent"]["count"] == 0
+
+
+def test_the_key_of_the_connection_goes_before_an_argument(call: Call) -> None:
+    assert "sample" not in call("get_history", zone="GB", metric="price", api_key="emds_old")["structuredContent"]
+    assert call("get_history", header={}, zone="GB", metric="price", api_key="emds_old")["isError"] is True
+    with_argument = call("get_history", header={}, zone="GB", metric="price", api_key=call.key)  # type: ignore[attr-defined]
+    assert "sample" not in with_argument["structuredContent"]
+    for free in ("list_zones", "get_status"):
+        assert "isError" not in call(free, api_key="emds_old")
+
+
+def test_structure_alone_says_what_must_not_be_missed(call: Call) -> None:
+    sample = call("get_history", header={}, zone="GB", metric="price")["structuredContent"]
+    assert sample["notes"][0].startswith("SAMPLE")
+    zones = call("list_zones")["structuredContent"]["zones"]
+    assert next(zone["metrics"] for zone in zones if zone["id"] == "GB")[0] == "demand"
+    short = call("get_history", zone="GB", metric="price", limit=2)["structuredContent"]
+    assert re.fullmatch(r"2026-03-\d\dT\d\d:\d\d:\d\dZ", short["data"][0]["time"])
+
+
+def test_a_sample_can_be_declined_and_refusals_speak_of_tools(call: Call) -> None:
+    declined = call("get_history", header={}, zone="GB", metric="price", sample=False)
+    assert declined["isError"] is True
+    for part in declined["content"]:
+        assert "sample=true" not in part["text"]
+    assert "without both for a sample" in " ".join(part["text"] for part in declined["content"])
+
+
+def test_a_snapshot_of_one_metric_is_short(everywhere: Any) -> None:
+    client = everywhere.client()
+    headers = everywhere.key(client)
+
+    def snapshot(**arguments: Any) -> dict[str, Any]:
+        params = {"name": "get_map_snapshot", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        given = {**headers, "MCP-Protocol-Version": "2025-11-25"}
+        result: dict[str, Any] = client.post("/mcp", json=message, headers=given).get_json()["result"]
+        return result
+
+    demand = snapshot(metric="demand")
+    assert tokens(text_of(demand)) < 400
+    assert len(re.findall(r"[A-Z]{2}[-A-Z0-9]* \d", text_of(demand).partition("Source:")[0])) == 25
+    two = snapshot(metric=["price", "demand"], zones="GB,de_lu")["structuredContent"]["zones"]
+    assert set(two) == {"GB", "DE-LU"}
+    assert set(two["GB"]["metrics"]) <= {"price", "demand"}
+    assert "kepler" in text_of(snapshot(zones=["kepler"]))
