@@ -203,7 +203,7 @@ def test_a_broken_month_file_is_503(market: Any, client: Any) -> None:
         path.write_bytes(b"PAR1 not really")
     answer = client.get("/v1/price/GB?sample=true")
     assert problem(answer)["type"].endswith("/damaged-file")
-    assert answer.headers["Retry-After"] == "10"
+    assert answer.headers["Retry-After"] == "60"
 
 
 @pytest.mark.parametrize(
