@@ -22,6 +22,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	DAGSTER_DISABLE_TELEMETRY=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/dg check defs
 
 coverage: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered

@@ -11,8 +11,9 @@ from pathlib import Path
 import dagster as dg
 from dagster_duckdb import DuckDBResource
 
-from assets.feeds import OWNER, asset_key
+from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
+from assets.partitions import asset_key
 from warehouse import layout
 from warehouse.market import Metric, Source
 

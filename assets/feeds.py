@@ -1,140 +1,159 @@
-"""The factory: a source's feed becomes one partitioned asset, whose partition is a market day (a year where the feed is yearly).
+"""The factory: a feed becomes one partitioned asset, whose partition is a market day (a year where the feed is yearly).
 
-What happens to a day is `assets.ingest.runs`'s business; here it is only asked for, told and drawn. No `from __future__ import
-annotations`: Dagster reads the annotations (dagster-io/dagster#28342).
+See `assets.ingest.runs` for what happens to a day, `assets.events` for what Dagster is told of it. No
+`from __future__ import annotations`: Dagster reads the annotations (dagster-io/dagster#28342).
 """
 
+import inspect
 import random
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from enum import Enum
 from itertools import groupby
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.data_version import CODE_VERSION_TAG
 
-from assets import checks
-from assets.ingest import plots
+from assets import checks, events, first_days
+from assets.event_tables import report_evaluation
+from assets.events import forget_partitions
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
-from assets.ingest.reports import DayReport, RunReport, retry_after, together
+from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
+from assets.partitions import asset_key, days_of, pool_of
+from warehouse import clock
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay, iso
+from warehouse.clock import MarketDay
 from warehouse.market import Feed, Source
+from warehouse.schema import SCHEMA
 
 OWNER = "team:market-feeds"
+_COLUMNS = {
+    "zone": "Bidding zone, balancing authority or region.",
+    "metric": "What is measured.",
+    "fuel": "Of generation and capacity; null elsewhere.",
+    "counterparty": "The zone across the border; null for the zone's net.",
+    "link": "The tie; null for a border or a net.",
+    "ts": "Start of the interval, Unix seconds UTC.",
+    "value": "In `unit`.",
+    "unit": "MW, %, gCO2/kWh or currency/MWh.",
+    "resolution": "Length of the interval: 5m, 15m, 30m, 1h, 1y.",
+    "source": "The publisher.",
+    "feed": "The publisher's product.",
+    "known_at": "When the value was first seen, Unix seconds UTC.",
+    "superseded_at": "Until when it stood, Unix seconds UTC; null while it stands.",
+}
 
 
-def partitions_of(source: Source, feed: Feed) -> dg.TimeWindowPartitionsDefinition:
-    """Market days in the feed's own zone, today's and where published tomorrow's among them; calendar years for yearly feeds.
+class ReadFrom(Enum):
+    """Where a run takes a feed's answers from."""
 
-    They begin with the oldest feed of the source on the same calendar, so that one run can ask them together; a day before
-    a feed's own first is out of its reach.
-    """
-    first = min(
-        f.since for f in source.feeds if (f.tz, f.ahead_days, f.yearly) == (feed.tz, feed.ahead_days, feed.yearly)
-    )
-    if feed.yearly:
-        return dg.TimeWindowPartitionsDefinition(
-            start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
-        )
-    return dg.DailyPartitionsDefinition(start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + feed.ahead_days)
+    publisher = "publisher"
+    kept_bytes = "kept_bytes"
 
 
-def days_of(feed: Feed, keys: Sequence[str]) -> list[MarketDay]:
-    """The market days of partition keys; of a year, its first day."""
-    return [MarketDay(date(int(key), 1, 1) if feed.yearly else date.fromisoformat(key), feed.tz) for key in keys]
+class IngestConfig(dg.Config):
+    """The launchpad's choice for a run of a feed."""
+
+    read_from: ReadFrom = ReadFrom.publisher
+    """`kept_bytes` parses what was kept of earlier answers, and asks nobody."""
 
 
-def key_of(feed: Feed, day: str) -> str:
-    """The partition key of a market day."""
-    return day[:4] if feed.yearly else day
-
-
-def asset_key(feed: Feed) -> dg.AssetKey:
-    """`aemo/dispatch`: the feed's id."""
-    return dg.AssetKey(feed.id.split("."))
-
-
-def pool_of(source: Source) -> str:
-    """One pool a host: runs of one publisher take turns."""
-    return source.hosts[0].replace(".", "_").replace("-", "_")
-
-
-def series_asset(source: Source, feed: Feed) -> dg.AssetsDefinition:
-    """One feed as an asset: a whole backfill in one run, an event for each finished day, checks beside the rows."""
-    key = asset_key(feed)
+def series_asset(
+    source: Source, feed: Feed, partitions: dg.PartitionsDefinition, home: str = ""
+) -> dg.AssetsDefinition:
+    """One feed as an asset: a month of days in one run, an event for each day. `home`: the warehouse's address."""
 
     @dg.asset(
-        key=key,
+        key=asset_key(feed),
         group_name=source.code,
-        partitions_def=partitions_of(source, feed),
-        backfill_policy=dg.BackfillPolicy.single_run(),
+        partitions_def=partitions,
+        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=31),
         pool=pool_of(source),
         code_version=feed.version,
         owners=[OWNER],
         kinds={"parquet"},
         output_required=False,
-        tags={"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution},
+        tags=_tags(source, feed),
         description=describe(source, feed),
-        metadata=_declared(source, feed),
-        freshness_policy=freshness(feed),
-        check_specs=checks.specs(key),
+        metadata=_declared(source, feed, home),
     )
     def series(
-        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
-    ) -> Iterator[dg.AssetCheckResult]:
-        again = context.run.tags.get("emds/from") == "raw"
-        done = []
+        context: dg.AssetExecutionContext, config: IngestConfig, pipeline: dg.ResourceParam[PipelineContext]
+    ) -> Iterator[dg.Output[None]]:
+        days = _unfinished(context, feed)
+        reports = []
         # Month by month: what is done stays done if the run is killed, and a month file is written once.
-        for days in _months(feed, days_of(feed, context.partition_keys)):
-            done.append((reparse_days if again else ingest_days)(pipeline, feed, days))
-            _tell(context, feed, done[-1])
-        report = together(done)
-        unpublished = refresh(pipeline, report)
-        yield from checks.results(key, report)
-        _raise(context, report, unpublished)
+        for month in _months(feed, days):
+            begun = clock.now()
+            bring = reparse_days if config.read_from is ReadFrom.kept_bytes else ingest_days
+            reports.append(bring(pipeline, feed, month))
+            _record(context, pipeline, feed, reports[-1], begun)
+        if reports:
+            report = together(reports)
+            unpublished = refresh(pipeline, report)
+            with logged(f"freshness of {feed.id}"):
+                checks.report_freshness(context.instance, pipeline, [feed])
+            _raise(context, report, unpublished)
+        yield from ()
 
     return series
 
 
+def _unfinished(context: dg.AssetExecutionContext, feed: Feed) -> list[MarketDay]:
+    """The run's days; of a retry those that no attempt before it finished."""
+    days = days_of(feed, context.partition_keys)
+    attempts = [context.run.parent_run_id] if context.run.parent_run_id else []
+    attempts += [context.run.run_id] if context.retry_number else []
+    finished = events.finished_days(context.instance, feed, attempts) if attempts else set()
+    if finished:
+        context.log.info(f"{len(finished)} of {len(days)} days were finished before")
+    return [day for day in days if day not in finished]
+
+
 def _months(feed: Feed, days: Sequence[MarketDay]) -> list[list[MarketDay]]:
     if feed.yearly:
-        return [list(days)]
+        return [list(days)] if days else []
     return [list(month) for _, month in groupby(sorted(days), key=lambda d: (d.day.year, d.day.month))]
 
 
-def _tell(context: dg.AssetExecutionContext, feed: Feed, report: RunReport) -> None:
-    for day in report.days:
-        if day.finished:
-            with logged(f"materialisation of {feed.id} {day.day}"):
-                context.log_event(materialisation(feed, report, day))
-        elif day.reason:
-            context.log.info(f"{day.day} {day.status}: {day.reason}")
+def _record(
+    context: dg.AssetExecutionContext, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
+) -> None:
+    with logged(f"events of {feed.id}"):
+        told = events.of_run(context.instance, pipeline, feed, report, begun)
+        for event in told.days:
+            context.log_event(event)
+        for evaluation in told.evaluations:
+            report_evaluation(context.instance, evaluation)
+        forget_partitions(context.instance, feed, told.emptied)
+        first_days.note(pipeline.storage, feed, told.known)
+    unfinished = [day for day in report.days if day.status not in ("done", "out of reach") and day.reason]
+    for day in unfinished:
+        context.log.info(f"{day.day} {day.status}: {day.reason}")
+    context.log.info(
+        f"{len(report.days)} days: {report.requests} requests, {report.bytes} bytes, {report.quarantined} rows set"
+        f" aside, {sum(f.added + f.changed + f.evicted for f in report.folded)} rows changed"
+    )
 
 
-def freshness(feed: Feed) -> Any:
-    """The UI's light: rows are due every lag and grace (rolling feeds) or once a day (daily ones)."""
-    if feed.yearly:
-        return dg.FreshnessPolicy.time_window(fail_window=timedelta(days=400))
-    out = feed.publication
-    late = timedelta(minutes=feed.every_minutes + out.lag_minutes + out.grace_minutes)
-    window = late if out.daily_at is None else timedelta(days=1, minutes=out.grace_minutes + feed.every_minutes)
-    return dg.FreshnessPolicy.time_window(fail_window=max(window, timedelta(minutes=15)))
+def _tags(source: Source, feed: Feed) -> dict[str, str]:
+    """What the catalogue is searched by: `tag:metric/price`, `tag:zone/GB`."""
+    shown = {"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution}
+    shown |= {f"metric/{metric.value}": "" for metric in feed.metrics}
+    return shown | {f"zone/{zone}": "" for zone in feed.zones}
 
 
 def describe(source: Source, feed: Feed) -> str:
     """What the UI shows above an asset."""
     notes = "".join(f"\n- {note}" for note in source.notes)
-    zones = ", ".join(feed.zones)
-    return (
-        f"{feed.title}.\n\nFrom [{source.name}]({source.homepage}): {', '.join(feed.metrics)} of {zones}, {feed.resolution}, "
-        f"market days in {feed.tz}.\n\nLicence: {source.licence}. Attribution: {source.attribution}\n{notes}"
-    )
+    carried = f"{', '.join(feed.metrics)} of {', '.join(feed.zones)}, {feed.resolution}, market days in {feed.tz}"
+    terms = f"Licence: {source.licence}. Attribution: {source.attribution}"
+    return f"{feed.title}.\n\nFrom [{source.name}]({source.homepage}): {carried}.\n\n{terms}\n{notes}"
 
 
-def _declared(source: Source, feed: Feed) -> dict[str, Any]:
+def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:
+    columns = [dg.TableColumn(column.name, str(column.type), description=_COLUMNS[column.name]) for column in SCHEMA]
     return {
         "source": dg.MetadataValue.url(source.homepage),
         "licence": source.licence,
@@ -144,39 +163,22 @@ def _declared(source: Source, feed: Feed) -> dict[str, Any]:
         "stamps": feed.stamps,
         "market_day": feed.tz,
         "needs": ", ".join(source.required_env) or "nothing",
+        "dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[_code(feed)]),
+        "dagster/column_schema": dg.TableSchema(columns=columns),
+        **({"dagster/uri": f"{home}/series"} if home else {}),
     }
 
 
-def materialisation(feed: Feed, report: RunReport, day: DayReport) -> dg.AssetMaterialization:
-    """The event of a finished day; its code version lets the UI show it as stale once the parser has changed."""
-    version = {CODE_VERSION_TAG: feed.version}
-    return dg.AssetMaterialization(
-        asset_key(feed), metadata=_of_day(report, day), partition=key_of(feed, day.day), tags=version
+def _code(feed: Feed) -> dg.LocalFileCodeReference:
+    """The parser of the feed, where "open in editor" leads."""
+    parse = inspect.unwrap(getattr(feed.parse, "func", feed.parse))
+    return dg.LocalFileCodeReference(
+        file_path=parse.__code__.co_filename, line_number=parse.__code__.co_firstlineno, label=f"parser of {feed.id}"
     )
 
 
-def _of_day(report: RunReport, day: DayReport) -> dict[str, Any]:
-    """A finished day's metadata: count, span, state; of a run's last day also its picture and newest rows."""
-    shown: dict[str, Any] = {
-        "dagster/partition_row_count": day.rows,
-        "state": day.status,
-        "first": iso(day.first or 0),
-        "last": iso(day.last or 0),
-        "quarantined": report.quarantined,
-        "dropped": sum(report.dropped.values()),
-        "run_bytes": report.bytes,
-        "run_requests": report.requests,
-        "run_changed": sum(f.added + f.changed + f.evicted for f in report.folded),
-    }
-    if day is [d for d in report.days if d.finished][-1]:
-        with logged(f"plot of {report.feed} {day.day}"):
-            shown["plot"] = dg.MetadataValue.md(plots.sparkline(report.sample))
-            shown["newest"] = dg.MetadataValue.md(plots.table(report.sample))
-    return shown
-
-
 def _raise(context: dg.AssetExecutionContext, report: RunReport, unpublished: Sequence[str]) -> None:
-    """Failed days fail the run, once the others are written: retried when the publisher may answer later, else for a person."""
+    """Fails the run for failed days, once the others are written: retried where the publisher may answer later."""
     if not report.failed:
         if unpublished:
             raise dg.Failure(f"rows are stored, but not all is published: {'; '.join(unpublished[:5])}")

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
-from assets.feeds import OWNER, asset_key
+from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
+from assets.partitions import asset_key
 from warehouse import layout
 from warehouse.market import Source
 

@@ -10,8 +10,9 @@ from typing import Any
 import dagster as dg
 
 from assets.documents import publishers
-from assets.feeds import OWNER, asset_key
+from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
+from assets.partitions import asset_key
 from warehouse import clock
 from warehouse.market import Source
 

@@ -17,6 +17,7 @@ from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
 from orchestration.resources import home, open_context
+from warehouse import clock
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 
@@ -27,14 +28,16 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
     instance = event_log.instance(pipeline.storage.root)
     progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
+    begun = clock.now()
     for task, report in backfill.run(tasks, again):
-        event_log.record(instance, feed_of(task.feed), report)
+        event_log.record(instance, pipeline, feed_of(task.feed), report, begun)
         done.append((task, report))
         if checkpoint is not None:
             with logged(f"checkpoint of {task.name}"):
                 checkpoint.ended(task)
         progress.step(task, report)
     failures = refresh_all(pipeline)
+    event_log.record_freshness(instance, pipeline)
     retention.after_command(instance, pipeline)
     print(end_report(done))
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
@@ -66,9 +69,10 @@ def replayed(folder: Path) -> int:
     """`emds replay`: lists materialisations and typed failures; 0, since a recorded error is not our failure."""
     pipeline = open_context(recordings=folder)
     instance = event_log.instance(home(os.environ))
+    begun = clock.now()
     done = replay(pipeline, folder)
     for feed, report in done.reports:
-        keys = event_log.record(instance, feed, report)
+        keys = event_log.record(instance, pipeline, feed, report, begun)
         spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
         rows = sum(d.rows for d in report.days)
         print(

@@ -1,19 +1,23 @@
 """What Dagster loads: every feed of every source as an asset, the documents made of them, jobs, schedules and sensors.
 
-Assembly only: an asset's work is in `assets`, a rule's in `warehouse`. Importing this module does nothing; loading `defs`
-reads the environment and the warehouse, and writes nothing. No `from __future__ import annotations`: Dagster reads the
-annotations.
+Assembly only: an asset's work is in `assets`, a rule's in `warehouse`. Importing this module does nothing; loading
+`defs` reads the environment and the warehouse, and writes nothing. No `from __future__ import annotations`.
 """
 
 import os
+import time
 import warnings
+from datetime import date
 
 import dagster as dg
 
+from assets import first_days
 from assets.analyst import analyst_asset
+from assets.checks import feed_checks
 from assets.feeds import series_asset
 from assets.geo import geo_assets
 from assets.ingest.context import PipelineContext
+from assets.partitions import first_partition, partitions_of
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
@@ -23,21 +27,29 @@ from orchestration.retention import retention
 from orchestration.schedules import schedules_and_jobs
 from orchestration.sensors import failure_sensor
 from orchestration.settings import PipelineSettings
+from warehouse import clock
 from warehouse.storage import Folder
 
 
 def build() -> dg.Definitions:
-    """The definitions of this process's environment. Writes nothing: an empty warehouse takes its mode at its first run."""
+    """The definitions of this process's environment. Writes nothing: an empty warehouse gets its mode at its first run."""
     settings = PipelineSettings.from_environ(os.environ)
     mode = kept_mode(Folder(settings.home)) or settings.feeds or "simulated"
-    known = sources()
+    known, firsts = sources(), first_partitions(settings)
+    assets, asset_checks = [], []
     with warnings.catch_warnings():
-        # Single-run backfills are marked beta; one run a month, not one a day, is what they are for.
+        # Backfill policies are marked beta, checks by partition preview; Dagster is pinned below 1.14.
         warnings.simplefilter("ignore", dg.BetaWarning)
-        series = [series_asset(source, feed) for source in known.values() for feed in source.feeds]
-    jobs, schedules = schedules_and_jobs(known, mode)
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        for source in known.values():
+            for feed in source.feeds:
+                partitions = partitions_of(feed, firsts[feed.id])
+                assets.append(series_asset(source, feed, partitions, str(settings.home)))
+                asset_checks += feed_checks(known, feed, partitions)
+    jobs, schedules = schedules_and_jobs(known, mode, firsts)
     return dg.Definitions(
-        assets=[*series, *document_assets(known), *geo_assets(), analyst_asset(known), publishers_asset(known)],
+        assets=[*assets, *document_assets(known), *geo_assets(), analyst_asset(known), publishers_asset(known)],
+        asset_checks=asset_checks,
         jobs=[*jobs, retention],
         schedules=schedules,
         sensors=[failure_sensor, gap_sensor(known, jobs, mode)],
@@ -46,6 +58,16 @@ def build() -> dg.Definitions:
         },
         executor=dg.in_process_executor,
     )
+
+
+def first_partitions(settings: PipelineSettings) -> dict[str, date]:
+    """The first partition of every feed. Partition keys follow the wall clock, not EMDS_NOW."""
+    noted = first_days.load(Folder(settings.home))
+    return {
+        feed.id: first_partition(source, feed, noted, settings.since, clock.local_date(int(time.time()), feed.tz))
+        for source in sources().values()
+        for feed in source.feeds
+    }
 
 
 def _pipeline(_: dg.InitResourceContext) -> PipelineContext:

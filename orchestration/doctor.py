@@ -34,7 +34,24 @@ def doctor() -> int:
         for told, grave in _feeds(pipeline, source.code):
             bad |= grave
             print(f"  {told}")
-    return 1 if bad else 0
+    unequal = list(_partitions(pipeline))
+    for line in unequal:
+        print(line)
+    return 1 if bad or unequal else 0
+
+
+def _partitions(pipeline: PipelineContext) -> Iterator[str]:
+    """Where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
+    if not (pipeline.storage.root / "dagster").is_dir():
+        return
+    from orchestration import event_log, partition_status
+
+    instance = event_log.instance(pipeline.storage.root)
+    if instance is None:
+        yield "Dagster's storage cannot be opened"
+        return
+    with instance:
+        yield from map(str, partition_status.differences(instance, pipeline))
 
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:

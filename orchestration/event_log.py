@@ -5,53 +5,88 @@ same time break it for good (dagster-io/dagster#27390).
 """
 
 import os
-import shutil
 import warnings
 from pathlib import Path
 
 import dagster as dg
 
-from assets.feeds import key_of, materialisation
+from assets import checks, events, first_days
+from assets.event_tables import report_evaluation
+from assets.events import forget_partitions
+from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
+from assets.partitions import key_of
+from orchestration.settings import PipelineSettings
 from warehouse.bookkeeping import logged
+from warehouse.errors import StorageError
 from warehouse.market import Feed
 
 ROOT = Path(__file__).resolve().parent.parent
+POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
 
 
 def dagster_home(home: Path) -> Path:
     """EMDS_HOME/dagster with a dagster.yaml in it: the project's, or the owner's own, which is left alone.
 
-    Also set as DAGSTER_HOME for this process and its children.
+    Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is set
+    and the owner's own dagster.yaml does not read it.
     """
     folder = home / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "dagster.yaml").exists():
-        shutil.copyfile(ROOT / "dagster.yaml", folder / "dagster.yaml")
+    address = PipelineSettings.from_environ(os.environ).dagster_postgres_url
+    wanted, file = _configuration(bool(address)), folder / "dagster.yaml"
+    kept = file.read_text() if file.exists() else None
+    if kept in (None, _configuration(not address)):
+        file.write_text(wanted)
+    elif address and POSTGRES not in kept:
+        raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/operating.md)")
+    if address:
+        os.environ[POSTGRES] = address
     os.environ["DAGSTER_HOME"] = str(folder)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
     return folder
 
 
+def _configuration(postgres: bool) -> str:
+    """The project's dagster.yaml; with storage on PostgreSQL, whose address stays in the environment."""
+    base = (ROOT / "dagster.yaml").read_text()
+    return f"{base}storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n" if postgres else base
+
+
 def instance(home: Path) -> dg.DagsterInstance | None:
     """The instance of this warehouse, its tables made if need be; None, logged, where its storage cannot be opened."""
-    with logged("Dagster's storage"):
-        dagster_home(home)
-        warnings.filterwarnings("ignore", category=dg.BetaWarning)
+    dagster_home(home)
+    with logged("Dagster's storage"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # pools
         return dg.DagsterInstance.get()
     return None
 
 
-def record(instance: dg.DagsterInstance | None, feed: Feed, report: RunReport) -> list[str]:
-    """Writes the materialisations of a report's finished days; returns their partition keys.
+def record(
+    instance: dg.DagsterInstance | None, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
+) -> list[str]:
+    """Records what a run of the command line did; returns the partitions that it found rows for.
 
-    A day that cannot be written is logged: the rows are stored, and Dagster alone does not know of them.
+    `begun`: an instant before the run wrote (Unix seconds). What cannot be recorded is logged: the rows are stored, and
+    Dagster alone does not know of them (`emds doctor` says so).
     """
-    keys = []
-    for day in report.days:
-        if day.finished:
-            keys.append(key_of(feed, day.day))
-            if instance is not None:
-                with logged(f"materialisation of {feed.id} {day.day}"):
-                    instance.report_runless_asset_event(materialisation(feed, report, day))
+    keys = [key_of(feed, day.day) for day in report.days if day.finished]
+    if instance is None:
+        return keys
+    with logged(f"events of {feed.id}"):
+        told = events.of_run(instance, pipeline, feed, report, begun)
+        for event in told.days:
+            instance.report_runless_asset_event(event)
+        for evaluation in told.evaluations:
+            report_evaluation(instance, evaluation)
+        forget_partitions(instance, feed, told.emptied)
+        first_days.note(pipeline.storage, feed, told.known)
+        return [str(event.partition) for event in told.days]
     return keys
+
+
+def record_freshness(instance: dg.DagsterInstance | None, pipeline: PipelineContext) -> None:
+    """Records which feeds are fresh now, where that changed."""
+    if instance is not None:
+        with logged("freshness"):
+            checks.report_freshness(instance, pipeline, [feed for s in pipeline.sources.values() for feed in s.feeds])

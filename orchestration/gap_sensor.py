@@ -10,8 +10,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.feeds import asset_key, key_of
 from assets.ingest.context import PipelineContext
+from assets.partitions import asset_key, key_of
 from orchestration import gaps
 from orchestration.schedules import RANGE, schedule_groups
 from warehouse import clock, health

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
 
-import numpy as np
-
+from assets import held
 from assets.ingest.context import PipelineContext
 from orchestration.backfill import Task, monthly_tasks
-from warehouse import clock, coverage, vintages
+from warehouse import clock, coverage
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
 from warehouse.schema import Rows, SeriesKey
-from warehouse.versions import LIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +54,9 @@ def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[
     span = [d for d in span if feed.out_of_reach(d.day, today) is None]
     if not span:
         return
-    held, unknown = _held(pipeline, feed, span, unreadable)
+    rows, unknown = _held(pipeline, feed, span, unreadable)
     for day in span:
-        cover = coverage.cover(held, feed, [day.window], now)
+        cover = coverage.cover(rows, feed, [day.window], now)
         for (zone, metric), gaps in sorted((pair, gaps) for pair, gaps in cover.gaps.items() if pair not in unknown):
             for gap in gaps:
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
@@ -87,17 +85,8 @@ def _held(
 
 
 def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
-    """The feed's own live rows of one series in the months of a window."""
-    rows = Rows()
-    for month in months(window):
-        versions = vintages.witnessed(pipeline.storage, vintages.Month(metric, zone, month))
-        own = np.array([s.feed == feed.id for s in versions.labels] or [False])[versions.label]
-        live = versions.take(own & (versions.superseded_at == LIVE))
-        for number in np.unique(live.label):
-            label, mine = live.labels[number], live.label == number
-            key = SeriesKey(zone, metric, "", label.resolution, label.fuel, label.counterparty, label.link)
-            rows.extend(key, live.ts[mine].tolist(), live.value[mine].tolist())
-    return rows
+    """The feed's own live rows of one series."""
+    return held.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
 
 
 def describe(holes: Sequence[Hole]) -> Iterator[str]:

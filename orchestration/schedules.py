@@ -13,13 +13,15 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.feeds import asset_key
+from assets.partitions import asset_key, calendar
 from warehouse.market import Feed, Source
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 
 
-def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
+def schedules_and_jobs(
+    sources: Mapping[str, Source], mode: str, firsts: Mapping[str, date]
+) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
     """Jobs and schedules of every source, the documents and retention. A recorded warehouse has no publisher to ask."""
     status = dg.DefaultScheduleStatus.STOPPED if mode == "recorded" else dg.DefaultScheduleStatus.RUNNING
     jobs: list[Any] = []
@@ -28,12 +30,12 @@ def schedules_and_jobs(sources: Mapping[str, Source], mode: str) -> tuple[list[A
         for name, feeds in schedule_groups(source).items():
             job = dg.define_asset_job(
                 name,
-                selection=dg.AssetSelection.assets(*map(asset_key, feeds)),
+                selection=dg.AssetSelection.assets(*map(asset_key, feeds)).without_checks(),
                 tags={"source": source.code},
                 description=f"{source.name}: {', '.join(f.id for f in feeds)}",
             )
             jobs.append(job)
-            schedules.append(_look_back(name, feeds, status))
+            schedules.append(_look_back(name, feeds, firsts[feeds[0].id], status))
     documents = dg.define_asset_job("documents", selection=dg.AssetSelection.groups("published"))
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
@@ -66,7 +68,7 @@ def schedule_groups(source: Source) -> dict[str, list[Feed]]:
     """Job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
     groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     for feed in source.feeds:
-        groups[feed.every_minutes, feed.tz, feed.ahead_days, feed.yearly].append(feed)
+        groups[feed.every_minutes, *calendar(feed)].append(feed)
     names: dict[str, list[Feed]] = {}
     for feeds in groups.values():
         name = f"{source.code}_every_{_spell(feeds[0].every_minutes)}"
@@ -89,7 +91,9 @@ def cron(every_minutes: int, offset: int) -> str:
     return f"{offset % every_minutes}-59/{every_minutes} * * * *"
 
 
-def _look_back(name: str, feeds: list[Feed], status: dg.DefaultScheduleStatus) -> dg.ScheduleDefinition:
+def _look_back(
+    name: str, feeds: list[Feed], first_day: date, status: dg.DefaultScheduleStatus
+) -> dg.ScheduleDefinition:
     feed, back = feeds[0], max(f.revised_days for f in feeds)
 
     @dg.schedule(
@@ -103,16 +107,17 @@ def _look_back(name: str, feeds: list[Feed], status: dg.DefaultScheduleStatus) -
     )
     def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
-        first, last = look_back_keys(feeds, at.date())
+        first, last = look_back_keys(feeds, at.date(), first_day)
         return dg.RunRequest(run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last})
 
     return look_back
 
 
-def look_back_keys(feeds: list[Feed], today: date) -> tuple[str, str]:
-    """First and last partition key that a scheduled run asks for."""
+def look_back_keys(feeds: list[Feed], today: date, first_day: date) -> tuple[str, str]:
+    """First and last partition key that a scheduled run asks for: no older ones than the feeds' first partition."""
     feed = feeds[0]
     if feed.yearly:
-        return str(today.year - 1), str(today.year)
+        return str(max(today.year - 1, first_day.year)), str(today.year)
     back = max(f.revised_days for f in feeds)
-    return (today - timedelta(days=back)).isoformat(), (today + timedelta(days=feed.ahead_days)).isoformat()
+    first, last = max(today - timedelta(days=back), first_day), today + timedelta(days=feed.ahead_days)
+    return first.isoformat(), last.isoformat()

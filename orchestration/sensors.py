@@ -35,11 +35,11 @@ def failure_sensor(context: dg.RunFailureSensorContext) -> None:
 
 
 def reason_of(event: dg.DagsterEvent) -> str:
-    """Why a step failed, in our own words where the failure is a foreseen one; the event's message only says that it did."""
-    told = event.step_failure_data
-    if told.user_failure_data is not None and told.user_failure_data.description:
-        return told.user_failure_data.description
-    error = told.error
+    """Why a step failed: the failure's own description where there is one, else the message of its first cause."""
+    failure = event.step_failure_data
+    if failure.user_failure_data is not None and failure.user_failure_data.description:
+        return failure.user_failure_data.description
+    error = failure.error
     while error is not None and error.cause is not None:
         error = error.cause
     return error.message.strip() if error is not None else str(event.message)

@@ -1,4 +1,4 @@
-"""What the environment asks of the pipeline: one frozen value, read and checked at once. The API's is `api.settings`."""
+"""The pipeline's settings: one frozen value, read from the environment and checked at once. See `api.settings` too."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _webhook(text: str) -> str:
 
 
 def _postgres(text: str) -> str:
-    """The address for psycopg2, which dagster-postgres brings; SQLAlchemy 2.1 maps `postgresql://` to another driver."""
+    """The address for psycopg2, which dagster-postgres brings; SQLAlchemy 2.1 has another default driver."""
     scheme, _, rest = text.partition("://")
     if not text:
         return ""

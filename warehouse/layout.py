@@ -17,6 +17,8 @@ MODE = "mode"
 """Key of the warehouse's mode: simulated, live or recorded."""
 SCHEMA = "schema"
 """Key of the version of the warehouse's layout."""
+FIRST_DAYS = "first_days.json"
+"""Key of the oldest market day that each feed was ever asked for."""
 RAW = "raw/"
 QUARANTINE = "quarantine/"
 JOURNALS = "backfill/"
@@ -79,10 +81,15 @@ def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
     return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
 
 
+def quarantine_prefix(feed: str) -> str:
+    """Below this the rows of a feed lie that were set aside."""
+    source, product = feed.split(".", 1)
+    return f"{QUARANTINE}{source}/{product}/"
+
+
 def quarantine(feed: str, day: str, sha8: str) -> str:
     """Rows set aside by `warehouse.quality`, as JSON, under the first market day asked for."""
-    source, product = feed.split(".", 1)
-    return f"{QUARANTINE}{source}/{product}/{day}-{sha8}.json"
+    return f"{quarantine_prefix(feed)}{day}-{sha8}.json"
 
 
 def attempts(source: str, month: str) -> str:

@@ -11,9 +11,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.feeds import asset_key, series_asset
+from assets import checks
+from assets.feeds import ReadFrom, series_asset
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
+from assets.partitions import asset_key, days_of, partitions_of
 from warehouse import artefact, clock, series
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
@@ -27,13 +29,18 @@ DAYS = [FIRST + timedelta(days=i) for i in range((LAST - FIRST).days + 1)]
 
 
 def parse(body: bytes, request: Request) -> Rows:
-    """Twenty-four hours of the day that the body names; `!` for a broken one."""
+    """Hours of the day that the body names: all, its first, a span, or all with higher values; `!` for a broken one.
+
+    `2026-02-10`, `2026-02-10 12`, `2026-02-10 12-18`, `2026-02-10 24 +5`.
+    """
     if body == b"!":
         raise FeedChanged("no column demand")
-    start = MarketDay(date.fromisoformat(body.decode()), "UTC").start
+    day, hours, more = (*body.decode().split(), *("24", "0")[body.count(b" ") :])
+    first, _, end = hours.rpartition("-")
+    start = MarketDay(date.fromisoformat(day), "UTC").start
     rows = Rows()
-    for hour in range(24):
-        rows.add("GB", Metric.DEMAND, start + hour * 3600, 30_000.0 + hour, "MW", "1h")
+    for hour in range(int(first or 0), int(end)):
+        rows.add("GB", Metric.DEMAND, start + hour * 3600, 30_000.0 + hour + int(more), "MW", "1h")
     return rows
 
 
@@ -92,32 +99,88 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
     )
 
 
-def materialise(pipeline: PipelineContext, instance: dg.DagsterInstance, **tags: str) -> dg.ExecuteInProcessResult:
-    """One run over all days, as a backfill of the UI is."""
-    span = {"dagster/asset_partition_range_start": str(FIRST), "dagster/asset_partition_range_end": str(LAST)}
-    asset = series_asset(SOURCE, FEED)
+def materialise(
+    pipeline: PipelineContext,
+    instance: dg.DagsterInstance,
+    days: Sequence[date] = DAYS,
+    read_from: ReadFrom = ReadFrom.publisher,
+) -> dg.ExecuteInProcessResult:
+    """One run over days that follow each other, as a schedule or a backfill starts it."""
+    span = {"dagster/asset_partition_range_start": str(days[0]), "dagster/asset_partition_range_end": str(days[-1])}
+    asset = series_asset(SOURCE, FEED, partitions_of(FEED, FIRST))
+    config = dg.RunConfig({"neso__test": {"config": {"read_from": read_from.value}}})
     return dg.materialize(
-        [asset], instance=instance, resources={"pipeline": pipeline}, tags=span | tags, raise_on_error=False
+        [asset], instance=instance, resources={"pipeline": pipeline}, tags=span, run_config=config, raise_on_error=False
     )
 
 
-def test_every_day_is_told_and_published(pipeline: PipelineContext) -> None:
+def counts(result: dg.ExecuteInProcessResult) -> dict[str, object]:
+    """The row counts of a run's materialisations, by partition."""
+    return {
+        str(event.partition): event.materialization.metadata["dagster/partition_row_count"].value
+        for event in result.get_asset_materialization_events()
+    }
+
+
+def observed(result: dg.ExecuteInProcessResult) -> list[str]:
+    """The partitions that a run observed."""
+    return [str(event.partition) for event in result.get_asset_observation_events()]
+
+
+def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         result = materialise(pipeline, instance)
         assert result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS}
-        events = result.get_asset_materialization_events()
-        counts = [event.materialization.metadata["dagster/partition_row_count"].value for event in events]
-        assert counts == [24] * len(DAYS)
-        pictures = [event.partition for event in events if "plot" in event.materialization.metadata]
-        assert pictures == ["2026-01-31", "2026-02-10"]
-        assert {(check.check_name, check.passed) for check in result.get_asset_check_evaluations()} == {
-            ("believed", True),
-            ("whole", True),
-            ("steady", True),
-        }
+        assert counts(result) == {str(day): 24 for day in DAYS}
     assert series.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
     assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
+
+
+def test_a_plot_shows_the_rows_of_its_own_partition(pipeline: PipelineContext) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        for event in materialise(pipeline, instance).get_asset_materialization_events():
+            title = str(event.materialization.metadata["plot"].value).splitlines()[0]
+            assert f"{event.partition}T00:00:00Z to {event.partition}T23:00:00Z" in title
+
+
+def test_days_whose_rows_stay_are_observed_and_a_changed_one_is_materialised(pipeline: PipelineContext) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialise(pipeline, instance)
+        assert (counts(again := materialise(pipeline, instance)), len(observed(again))) == ({}, len(DAYS))
+        short = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12"))
+        first = materialise(short, instance, DAYS[-3:])
+        assert (counts(first), len(observed(first))) == ({}, 3), "a short answer evicts nothing"
+        other = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 24 +5"))
+        result = materialise(other, instance, DAYS[-3:])
+        assert counts(result) == {"2026-02-10": 24}
+        assert observed(result) == ["2026-02-08", "2026-02-09"]
+
+
+def test_the_row_count_is_what_the_partition_holds(pipeline: PipelineContext) -> None:
+    day = [DAYS[-1]]
+    with dg.DagsterInstance.ephemeral() as instance:
+        half = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12"))
+        assert counts(materialise(half, instance, day)) == {"2026-02-10": 12}
+        later = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12-18"))
+        assert counts(materialise(later, instance, day)) == {"2026-02-10": 18}
+
+
+def test_a_day_that_another_days_answer_brought_is_marked(pipeline: PipelineContext) -> None:
+    whole_month = replace(pipeline, session=Publisher(d2026_02_01=b"2026-02-02"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert counts(materialise(whole_month, instance, [date(2026, 2, 1)])) == {"2026-02-02": 24}
+
+
+def test_checks_carry_their_partition(pipeline: PipelineContext) -> None:
+    publisher = Publisher(d2026_02_10=b"2026-02-10 12")
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialise(replace(pipeline, session=publisher), instance)
+        outcomes = checks.last_outcomes(instance, FEED, days_of(FEED, map(str, DAYS)), paired=False)
+    recent = {"2026-02-08", "2026-02-09", "2026-02-10"}
+    passed = {(name, day) for (name, day), fine in outcomes.items() if fine}
+    assert passed == {(n, d) for n in ("believed", "complete", "steady") for d in recent} - {("complete", "2026-02-10")}
+    assert ("complete", "2026-02-10") in outcomes
 
 
 def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -> None:
@@ -126,12 +189,11 @@ def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -
         assert not result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS} - {"2026-02-03"}
         (failure,) = [e for e in result.all_events if e.event_type is dg.DagsterEventType.STEP_FAILURE]
-        told = failure.step_failure_data.user_failure_data
-        assert told is not None
-        assert told.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no column demand"
-        whole = next(c for c in result.get_asset_check_evaluations() if c.check_name == "whole")
-        assert not whole.passed
-        assert whole.metadata["days"].value == ["2026-02-03 failed"]
+        reason = failure.step_failure_data.user_failure_data
+        assert reason is not None
+        assert reason.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no column demand"
+        outcomes = checks.last_outcomes(instance, FEED, days_of(FEED, ["2026-02-03"]), paired=False)
+        assert outcomes == {(name, "2026-02-03"): False for name in ("believed", "complete", "steady")}
 
 
 def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> None:
@@ -141,18 +203,20 @@ def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> N
     assert publisher.asked == len(DAYS)
 
 
-def test_a_busy_publisher_is_asked_again_later(pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retry_asks_only_for_the_days_that_are_not_finished(
+    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("random.uniform", lambda a, b: 0.0)
     publisher = Publisher(d2026_02_03=FeedUnavailable("example.org answers 503"))
     with dg.DagsterInstance.ephemeral() as instance:
         result = materialise(replace(pipeline, session=publisher), instance)
-    assert publisher.asked == 3 * len(DAYS)
+    assert publisher.asked == len(DAYS) + 2
     assert "2026-02-03: FeedUnavailable: example.org answers 503" in str(result.all_events)
 
 
-def test_a_run_from_raw_asks_nobody(pipeline: PipelineContext) -> None:
+def test_a_run_over_kept_bytes_asks_nobody(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(pipeline, instance)
         silent = Publisher()
-        assert materialise(replace(pipeline, session=silent), instance, **{"emds/from": "raw"}).success
+        assert materialise(replace(pipeline, session=silent), instance, read_from=ReadFrom.kept_bytes).success
     assert silent.asked == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.feeds import asset_key
+from assets.partitions import asset_key
 from assets.sources import feeds
 from orchestration import event_log, serve
 from orchestration.cli import main

@@ -12,10 +12,14 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.feeds import asset_key, partitions_of, pool_of
+from assets.partitions import asset_key, calendar, first_partition, partitions_of
 from assets.sources import feeds, sources
 from orchestration import definitions
 from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
+from orchestration.settings import PipelineSettings
+
+TODAY = date(2026, 11, 22)
+SETTINGS = PipelineSettings.from_environ({"EMDS_HOME": "/nowhere/emds"})
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,7 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
 
 
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
-    _, schedules = schedules_and_jobs(sources(), "recorded")
+    _, schedules = schedules_and_jobs(sources(), "recorded", definitions.first_partitions(SETTINGS))
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
     own = ("documents", "geo", "retention", "analyst", "publishers")
     assert running == {f"{name}_schedule" for name in own}
@@ -70,22 +74,62 @@ def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
 def test_feeds_of_one_run_share_their_partitions() -> None:
     for source in sources().values():
         for group in schedule_groups(source).values():
-            assert len({partitions_of(source, feed) for feed in group}) == 1
-            assert len({pool_of(source) for _ in group}) == 1
+            firsts = {first_partition(source, feed, {group[0].id: date(2026, 3, 1)}, None, TODAY) for feed in group}
+            assert len({partitions_of(feed, first) for feed in group for first in firsts}) == 1
+            assert len({calendar(feed) for feed in group}) == 1
 
 
-@pytest.mark.parametrize("feed", feeds().values(), ids=lambda f: f.id)
-def test_partitions_reach_from_the_feeds_first_day_to_what_is_published_ahead(feed) -> None:  # type: ignore[no-untyped-def]
-    days = partitions_of(sources()[feed.source], feed)
-    assert days.timezone == feed.tz
-    assert days.end_offset == 1 + (0 if feed.yearly else feed.ahead_days)
-    keys = days.get_partition_keys()
-    assert keys[0] <= (str(feed.since.year) if feed.yearly else feed.since.isoformat())
+def test_partitions_reach_from_the_first_day_to_what_is_published_ahead() -> None:
+    for feed in feeds().values():
+        days = partitions_of(feed, date(2026, 1, 1))
+        assert days.timezone == feed.tz
+        assert days.end_offset == 1 + (0 if feed.yearly else feed.ahead_days)
+        assert days.get_partition_keys()[0] == ("2026" if feed.yearly else "2026-01-01"), feed.id
+
+
+def test_partitions_begin_with_what_was_asked_for_and_within_reach() -> None:
+    rolling, today_only = feeds()["neso.generation"], feeds()["ercot.load"]
+    neso, ercot = sources()["neso"], sources()["ercot"]
+    assert first_partition(neso, rolling, {}, None, TODAY) == date(2026, 10, 18)
+    assert first_partition(neso, rolling, {}, date(2026, 3, 1), TODAY) == date(2026, 3, 1)
+    assert first_partition(neso, rolling, {}, date(1990, 3, 1), TODAY) == date(2017, 9, 12)
+    noted = {feed.id: date(2026, 11, 20) for feed in neso.feeds}
+    assert first_partition(neso, rolling, noted, None, TODAY) == date(2026, 11, 20)
+    assert first_partition(neso, rolling, noted | {rolling.id: date(2020, 2, 1)}, None, TODAY) == date(2020, 2, 1)
+    assert first_partition(ercot, today_only, {}, date(2026, 3, 1), TODAY) == TODAY
+
+
+def test_a_look_back_asks_for_no_day_before_the_first_partition() -> None:
+    assert look_back_keys([feeds()["nyiso.lbmp_da"]], date(2026, 11, 1), date(2026, 11, 1))[0] == "2026-11-01"
+    assert look_back_keys([feeds()["entsoe.capacity"]], date(2026, 11, 1), date(2026, 1, 1)) == ("2026", "2026")
+
+
+def test_every_feed_has_its_checks_and_agrees_only_beside_a_second_feed(loaded: dg.Definitions) -> None:
+    keys = {(k.asset_key, k.name) for k in loaded.resolve_asset_graph().asset_check_keys}
+    for feed in feeds().values():
+        assert {(asset_key(feed), name) for name in ("believed", "complete", "steady", "fresh")} <= keys
+    assert (asset_key(feeds()["nyiso.load"]), "agrees") in keys
+    assert (asset_key(feeds()["neso.generation"]), "agrees") not in keys
+
+
+def test_feeds_are_found_by_zone_and_metric(loaded: dg.Definitions) -> None:
+    tags = {spec.key: set(spec.tags) for spec in loaded.resolve_all_asset_specs()}
+    assert {"metric/price", "zone/GB", "source"} <= tags[asset_key(feeds()["elexon.price"])]
+    found = {key for key, names in tags.items() if {"metric/demand", "zone/US-PJM"} <= names}
+    assert found == {asset_key(feeds()["eia.demand"])}
+
+
+def test_columns_and_address_are_told(loaded: dg.Definitions) -> None:
+    (spec,) = (s for s in loaded.resolve_all_asset_specs() if s.key == asset_key(feeds()["elexon.price"]))
+    columns = spec.metadata["dagster/column_schema"].columns
+    assert [c.name for c in columns][:3] == ["zone", "metric", "fuel"]
+    assert all(c.description for c in columns)
+    assert str(spec.metadata["dagster/uri"]).endswith("/series")
 
 
 def test_a_look_back_asks_for_revised_days_and_for_tomorrow() -> None:
     ahead = feeds()["nyiso.lbmp_da"]
-    assert look_back_keys([ahead], date(2026, 11, 1)) == ("2026-10-30", "2026-11-02")
+    assert look_back_keys([ahead], date(2026, 11, 1), date(2026, 1, 1)) == ("2026-10-30", "2026-11-02")
 
 
 @pytest.mark.parametrize(

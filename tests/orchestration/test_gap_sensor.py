@@ -8,7 +8,7 @@ import pytest
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
-from assets.sources import feed, sources
+from assets.sources import feed, feeds, sources
 from orchestration import backfill, gap_sensor
 from orchestration.resources import open_context
 from orchestration.schedules import RANGE, schedules_and_jobs
@@ -36,7 +36,7 @@ def test_the_days_of_an_outage_are_asked_for_again(pipeline: PipelineContext) ->
     assert [(r.asset_selection, r.tags[RANGE[0]], r.tags[RANGE[1]]) for r in requests] == [
         ([dg.AssetKey(["neso", name])], "2026-11-10", "2026-11-17") for name in ("carbon_intensity", "generation")
     ]
-    jobs, _ = schedules_and_jobs(KNOWN, "simulated")
+    jobs, _ = schedules_and_jobs(KNOWN, "simulated", dict.fromkeys(feeds(), date(2026, 1, 1)))
     assert {r.job_name for r in requests} <= {job.name for job in jobs}
     for request in requests:
         product = KNOWN["neso"].feed(request.asset_selection[0].path[1])
@@ -50,7 +50,7 @@ def test_a_feed_that_never_gave_a_row_is_not_asked(pipeline: PipelineContext) ->
 
 
 def test_the_sensor_is_loaded_and_runs(pipeline: PipelineContext) -> None:
-    jobs, _ = schedules_and_jobs(KNOWN, "simulated")
+    jobs, _ = schedules_and_jobs(KNOWN, "simulated", dict.fromkeys(feeds(), date(2026, 1, 1)))
     sensor = gap_sensor.gap_sensor(KNOWN, jobs, "simulated")
     assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert gap_sensor.gap_sensor(KNOWN, jobs, "recorded").default_status is dg.DefaultSensorStatus.STOPPED

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.data_version import CODE_VERSION_TAG, CachingStaleStatusResolver
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 
+from assets.events import CODE_VERSION
 from orchestration import retention
 from orchestration.resources import open_context
 from warehouse import raw
@@ -38,9 +39,7 @@ def daily(days: tuple[str, ...] = (), version: str = "1") -> dg.AssetsDefinition
     def days_told(context: dg.AssetExecutionContext) -> Iterator[None]:
         for day in days:
             told = {"dagster/partition_row_count": 48}
-            context.log_event(
-                dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: version})
-            )
+            context.log_event(dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION: version}))
         yield from ()
 
     return days_told
@@ -76,7 +75,7 @@ def test_of_events_told_without_a_run_the_newest_of_each_partition_stays(instanc
         for day in ("2026-01-01", "2026-01-02"):
             told = {"dagster/partition_row_count": count}
             instance.report_runless_asset_event(
-                dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION_TAG: "1"})
+                dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION: "1"})
             )
     materialise(instance, "2026-01-02")
     assert retention.purge_runless(instance) == 5

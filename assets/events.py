@@ -1,0 +1,207 @@
+"""Events and check evaluations of a feed's partitions for Dagster's event log, made from what the warehouse holds.
+
+An event is a materialisation where the rows of a partition changed (or came for the first time), else an observation.
+Days that an answer brought beside those that were asked for are recorded too, so that partitions equal the warehouse.
+No `from __future__ import annotations`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import dagster as dg
+
+from assets import checks, first_days, held, verdicts
+from assets.event_tables import EVENTS, delete_events, tables
+from assets.held import HeldDay, HeldRows
+from assets.ingest import plots
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import DayReport, RunReport, window_of
+from assets.partitions import asset_key, days_of, key_of, recent
+from warehouse import clock
+from warehouse.clock import MarketDay, months
+from warehouse.market import Feed
+
+CODE_VERSION, DATA_VERSION = "dagster/code_version", "dagster/data_version"
+"""Tags of an event, by which the UI shows a partition as stale once the parser or the rows have changed."""
+
+_NOT_ASKED = ("out of reach", "not configured")
+DayEvent = dg.AssetMaterialization | dg.AssetObservation
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvents:
+    """What one run adds to the event log, and the partitions that hold no row any more."""
+
+    days: tuple[DayEvent, ...] = ()
+    evaluations: tuple[dg.AssetCheckEvaluation, ...] = ()
+    emptied: tuple[str, ...] = ()
+    known: tuple[date, ...] = ()
+    """The days that the feed was asked for, and those that it brought whole besides: its partitions begin with them."""
+
+
+def of_run(
+    instance: dg.DagsterInstance, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
+) -> RunEvents:
+    """The events of one run over market days. `begun`: an instant before it wrote (Unix seconds)."""
+    reports = {day.day: day for day in report.days if day.status not in _NOT_ASKED}
+    asked = [MarketDay(day, feed.tz) for day in asked_days(feed, report)]
+    rows, days = _read(pipeline, feed, asked, report, begun)
+    days = _without_fringe(pipeline, feed, rows, asked, days)
+    if not days:
+        return RunEvents()
+    before = _data_versions(instance, feed, days)
+    events: list[DayEvent] = []
+    changed, emptied = [], []
+    for day in days:
+        of_day, key = held.of_day(rows, feed, day), key_of(feed, str(day))
+        if not of_day.rows:
+            emptied += [key] if key in before else []
+        elif before.get(key) != of_day.version:
+            changed.append(day)
+            events.append(materialisation(feed, of_day, rows, reports.get(str(day))))
+        elif str(day) in reports:
+            events.append(_observation(feed, of_day, reports[str(day)]))
+    doubtful = [day for day in asked if reports[str(day)].status in ("short", "failed", "missing")]
+    evaluations = _evaluations(instance, pipeline, feed, rows, changed, doubtful)
+    return RunEvents(tuple(events), tuple(evaluations), tuple(emptied), tuple(day.day for day in days))
+
+
+def _read(
+    pipeline: PipelineContext, feed: Feed, asked: Sequence[MarketDay], report: RunReport, begun: int
+) -> tuple[HeldRows, list[MarketDay]]:
+    """The feed's rows of the days asked for and of those whose rows the run changed, and these days in order."""
+    wanted = {month for day in asked for month in months(window_of(feed, day))}
+    wanted |= {folded.month for folded in report.folded if folded.wrote}
+    rows = held.read(pipeline.storage, feed, wanted, since=begun)
+    days = {*asked, *held.touched_days(rows, feed)}
+    needed = {month for day in days for month in months(window_of(feed, day))}
+    if needed - wanted:
+        rows = held.read(pipeline.storage, feed, needed)
+    return rows, sorted(days)
+
+
+def _without_fringe(
+    pipeline: PipelineContext, feed: Feed, rows: HeldRows, asked: Sequence[MarketDay], days: Sequence[MarketDay]
+) -> list[MarketDay]:
+    """The days less those before the feed's first partition of which an answer brought no more than an edge."""
+    first = min([first_days.load(pipeline.storage).get(feed.id, date.max), *(day.day for day in asked)])
+    now = clock.now()
+    return [day for day in days if day.day >= first or verdicts.complete(feed, day, rows, now).passed]
+
+
+def _data_versions(instance: dg.DagsterInstance, feed: Feed, days: Iterable[MarketDay]) -> dict[str, str]:
+    """The data version of each partition's newest materialisation; only of partitions that have one."""
+    key = asset_key(feed)
+    marked = instance.get_materialized_partitions(key)
+    versions = {}
+    for name in (key_of(feed, str(day)) for day in days):
+        if name in marked:
+            newest = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[name])
+            for record in instance.fetch_materializations(newest, limit=1).records:
+                made = record.asset_materialization
+                versions[name] = (made.tags or {}).get(DATA_VERSION, "") if made else ""
+    return versions
+
+
+def materialisation(feed: Feed, day: HeldDay, rows: HeldRows, report: DayReport | None) -> dg.AssetMaterialization:
+    """The event of a partition whose rows are new: what it holds, with a plot and a table of its own rows."""
+    excerpt = plots.excerpt(rows.rows(window_of(feed, day.day)))
+    shown = _figures(day, report) | {
+        "plot": dg.MetadataValue.md(plots.sparkline(excerpt)),
+        "newest": dg.MetadataValue.md(plots.table(excerpt)),
+    }
+    return dg.AssetMaterialization(
+        asset_key(feed),
+        metadata=shown,
+        partition=key_of(feed, str(day.day)),
+        tags={CODE_VERSION: feed.version, DATA_VERSION: day.version},
+    )
+
+
+def _observation(feed: Feed, day: HeldDay, report: DayReport) -> dg.AssetObservation:
+    """The event of a partition that was asked for and whose rows stayed as they are."""
+    return dg.AssetObservation(
+        asset_key(feed),
+        description="asked; no row changed",
+        metadata=_figures(day, report),
+        partition=key_of(feed, str(day.day)),
+    )
+
+
+def _figures(day: HeldDay, report: DayReport | None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "dagster/partition_row_count": day.rows,
+        "state": report.status if report else "brought by an answer to another day",
+        "first": dg.MetadataValue.timestamp(float(day.first or 0)),
+        "last": dg.MetadataValue.timestamp(float(day.last or 0)),
+    }
+    return shown | ({"reason": report.reason} if report and report.reason else {})
+
+
+def _evaluations(
+    instance: dg.DagsterInstance,
+    pipeline: PipelineContext,
+    feed: Feed,
+    rows: HeldRows,
+    changed: Sequence[MarketDay],
+    doubtful: Sequence[MarketDay],
+) -> Iterator[dg.AssetCheckEvaluation]:
+    """Verdicts worth an event: of changed days every failure, every change of verdict, and passes of recent days.
+
+    An evaluation costs the event log some 10 ms: of days that no publisher revises any more, a pass that was never a
+    failure is not recorded (the check can be executed from the UI).
+    """
+    now, days = clock.now(), sorted({*changed, *doubtful})
+    if not days:
+        return
+    counterpart = verdicts.pairing(pipeline.sources, feed)
+    passed_before = checks.last_outcomes(instance, feed, days, counterpart is not None)
+    fresh = recent(feed, days, clock.local_date(now, feed.tz))
+    for verdict in verdicts.examine(pipeline.storage, feed, counterpart, days, now, own=rows):
+        if verdict.compared == 0:
+            continue
+        before = passed_before.get((verdict.check, key_of(feed, str(verdict.day))))
+        if before is None:
+            worth = not verdict.passed or verdict.day in fresh
+        else:
+            worth = before != verdict.passed or (verdict.day in changed and not verdict.passed)
+        if worth:
+            yield checks.evaluation(feed, verdict)
+
+
+def forget_partitions(instance: dg.DagsterInstance, feed: Feed, partitions: Iterable[str]) -> int:
+    """Removes the materialisations of partitions that hold no row any more; returns how many events."""
+    keys, key = sorted(partitions), asset_key(feed)
+    if not keys:
+        return 0
+    events = EVENTS.c
+    gone = (events.asset_key == key.to_string()) & events.partition.in_(keys)
+    with tables(instance) as connection:
+        removed = delete_events(connection, gone & (events.dagster_event_type == "ASSET_MATERIALIZATION"))
+    instance.wipe_asset_cached_status([key])
+    return removed
+
+
+def asked_days(feed: Feed, report: RunReport) -> list[date]:
+    """The market days that the publisher was asked for."""
+    return [date.fromisoformat(day.day) for day in report.days if day.status not in _NOT_ASKED]
+
+
+def finished_days(instance: dg.DagsterInstance, feed: Feed, runs: Iterable[str]) -> set[MarketDay]:
+    """The market days that these runs finished: what a retry need not ask for again."""
+    kinds = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_OBSERVATION}
+    keys = set()
+    for run_id in runs:
+        for entry in instance.all_logs(run_id, of_type=kinds):
+            event = entry.dagster_event
+            if event is None or event.asset_key != asset_key(feed) or event.partition is None:
+                continue
+            if event.is_step_materialization:
+                state = event.step_materialization_data.materialization.metadata.get("state")
+            else:
+                state = event.asset_observation_data.asset_observation.metadata.get("state")
+            if state is not None and state.value == "done":
+                keys.add(event.partition)
+    return set(days_of(feed, keys))

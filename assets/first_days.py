@@ -1,0 +1,46 @@
+"""The first market day of each feed's partitions, so that a missing partition is a finding.
+
+A feed's partitions begin with the oldest market day within its reach that was ever asked for, or with EMDS_SINCE where
+that is earlier. A feed that was never asked begins 35 days back, or where its publisher's reach begins. No Dagster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, timedelta
+
+import orjson
+
+from warehouse import layout
+from warehouse.market import Feed
+from warehouse.storage import Storage
+
+FIRST_FILL_DAYS = 35
+"""How far back a first fill asks where EMDS_SINCE says nothing."""
+
+
+def load(storage: Storage) -> dict[str, date]:
+    """The oldest market day asked for, by feed. Empty for an empty warehouse."""
+    kept: Mapping[str, str] = orjson.loads(storage.get(layout.FIRST_DAYS) or b"{}")
+    return {feed: date.fromisoformat(day) for feed, day in kept.items()}
+
+
+def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
+    """Notes that these market days were asked for; writes only where a day is older than all before."""
+    first = min(days, default=None)
+    if first is None or first >= load(storage).get(feed.id, date.max):
+        return
+    with storage.locked([layout.FIRST_DAYS]):
+        known = load(storage)
+        known[feed.id] = min(first, known.get(feed.id, date.max))
+        storage.put(layout.FIRST_DAYS, orjson.dumps({name: str(day) for name, day in sorted(known.items())}))
+
+
+def first_day(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
+    """Where a feed's partitions begin. `known`: the days asked for; `since`: EMDS_SINCE; `today` in the feed's zone."""
+    reached = feed.since if feed.reach_days is None else max(feed.since, today - timedelta(days=feed.reach_days))
+    wanted = max(reached, since or today - timedelta(days=FIRST_FILL_DAYS))
+    asked = known.get(feed.id)
+    if asked is None:
+        return wanted
+    return min(asked, wanted) if since else asked

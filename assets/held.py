@@ -1,0 +1,148 @@
+"""What the warehouse holds of a feed, by market day: the base of partition events, checks and gaps. No Dagster here.
+
+A feed's row is live until the feed itself corrects or withdraws it, whether it or a better feed's row is served.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+
+from assets.ingest.reports import window_of
+from warehouse import clock, vintages
+from warehouse.clock import MarketDay, Window
+from warehouse.market import Feed
+from warehouse.schema import Rows, SeriesKey
+from warehouse.storage import Storage
+from warehouse.versions import LIVE, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class HeldDay:
+    """The rows that a partition holds. `first` and `last` are interval starts, Unix seconds; None without rows."""
+
+    day: MarketDay
+    rows: int
+    first: int | None
+    last: int | None
+    version: str
+    """A digest of the rows: equal where labels, stamps and values are equal."""
+
+
+@dataclass(slots=True)
+class HeldRows:
+    """The live rows of one feed in a span: per series the stamps in ascending order, and the values."""
+
+    series: dict[SeriesKey, tuple[Ints, Floats]] = field(default_factory=dict)
+    touched: list[Ints] = field(default_factory=list)
+    """Stamps whose version was noted at or after the instant that was asked for."""
+
+    def within(self, window: Window) -> Iterator[tuple[SeriesKey, Ints, Floats]]:
+        """The series that have rows in a window, cut to it, in one order whatever order they were read in."""
+        for key in sorted(self.series, key=lambda k: tuple(part or "" for part in k)):
+            ts, values = self.series[key]
+            begin, end = np.searchsorted(ts, window.start), np.searchsorted(ts, window.end)
+            if begin < end:
+                yield key, ts[begin:end], values[begin:end]
+
+    def rows(self, window: Window) -> Rows:
+        """The same as rows."""
+        rows = Rows()
+        for key, ts, values in self.within(window):
+            rows.extend(key, ts.tolist(), values.tolist())
+        return rows
+
+
+def read(
+    storage: Storage,
+    feed: Feed,
+    months: Iterable[str],
+    series: Iterable[tuple[str, str]] | None = None,
+    since: int | None = None,
+) -> HeldRows:
+    """The feed's live rows in these UTC months, of some (zone, metric) or of all that it carries.
+
+    `since` (Unix seconds) fills `touched`.
+    """
+    held = HeldRows()
+    pairs = ((zone, metric.value) for zone in feed.zones for metric in feed.metrics) if series is None else series
+    places = sorted(set(months))
+    for zone, metric in pairs:
+        for month in places:
+            _read_month(storage, feed, vintages.Month(metric, zone, month), held, since)
+    for key, (ts, values) in held.series.items():
+        order = np.argsort(ts, kind="stable")
+        held.series[key] = ts[order], values[order]
+    return held
+
+
+def _read_month(storage: Storage, feed: Feed, place: vintages.Month, held: HeldRows, since: int | None) -> None:
+    versions = vintages.witnessed(storage, place)
+    own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
+    mine = versions.take(own)
+    if since is not None:
+        noted = (mine.known_at >= since) | ((mine.superseded_at != LIVE) & (mine.superseded_at >= since))
+        held.touched.append(mine.ts[noted])
+    live = mine.take(mine.superseded_at == LIVE)
+    for number in np.unique(live.label):
+        label, chosen = live.labels[number], live.label == number
+        key = SeriesKey(
+            place.zone, place.metric, label.unit, label.resolution, label.fuel, label.counterparty, label.link
+        )
+        ts, values = held.series.get(key, (np.empty(0, np.int64), np.empty(0, np.float64)))
+        held.series[key] = np.concatenate([ts, live.ts[chosen]]), np.concatenate([values, live.value[chosen]])
+
+
+def of_day(held: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
+    """One partition of what was read."""
+    digest, rows, first, last = hashlib.sha256(), 0, [], []
+    for key, ts, values in held.within(window_of(feed, day)):
+        digest.update(repr(tuple(key)).encode())
+        digest.update(ts.tobytes())
+        digest.update(values.tobytes())
+        rows += len(ts)
+        first.append(int(ts[0]))
+        last.append(int(ts[-1]))
+    version = digest.hexdigest()[:16] if rows else ""
+    return HeldDay(day, rows, min(first, default=None), max(last, default=None), version)
+
+
+def touched_days(held: HeldRows, feed: Feed) -> set[MarketDay]:
+    """The market days of `held.touched`."""
+    return {MarketDay(day, feed.tz) for ts in held.touched for day in _count_by_day(feed, ts)}
+
+
+def days_with_rows(storage: Storage, feed: Feed, places: Collection[tuple[str, str, str]]) -> dict[date, int]:
+    """Row counts of every market day that has any (of a yearly feed, of every year, by its first day).
+
+    `places`: the month files that there are (`series.held`).
+    """
+    counts: dict[date, int] = defaultdict(int)
+    for place in (vintages.Month(*place) for place in places):
+        if place.metric in feed.metrics and place.zone in feed.zones:
+            held = HeldRows()
+            _read_month(storage, feed, place, held, None)
+            for ts, _ in held.series.values():
+                for day, count in _count_by_day(feed, ts).items():
+                    counts[day] += count
+    return dict(sorted(counts.items()))
+
+
+def _count_by_day(feed: Feed, ts: Ints) -> Mapping[date, int]:
+    """Rows by market day; a yearly feed's by the year that they lie in, which may begin a day early in UTC."""
+    if feed.yearly:
+        years = [clock.local_date(int(start) + clock.DAY, feed.tz).year for start in ts]
+        return {date(year, 1, 1): years.count(year) for year in set(years)}
+    counts: dict[date, int] = {}
+    stamps, at = np.sort(ts), 0
+    while at < len(stamps):
+        day = MarketDay.at(int(stamps[at]), feed.tz)
+        end = int(np.searchsorted(stamps, day.end))
+        counts[day.day] = end - at
+        at = end
+    return counts

@@ -1,0 +1,60 @@
+"""The partitions of a feed's asset: market days in the feed's own zone, calendar years for a yearly feed.
+
+No `from __future__ import annotations`, as in every file that Dagster's annotations may come to.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+
+import dagster as dg
+
+from assets import first_days
+from warehouse.clock import MarketDay
+from warehouse.market import Feed, Source
+
+
+def calendar(feed: Feed) -> tuple[object, ...]:
+    """What feeds must share to be asked in one run, since a run has one partitions definition."""
+    return feed.tz, feed.ahead_days, feed.yearly, feed.reach_days
+
+
+def first_partition(source: Source, feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
+    """The first partition of a feed and of the feeds of its source on the same calendar (see `assets.first_days`)."""
+    alike = [other for other in source.feeds if calendar(other) == calendar(feed)]
+    alike = [other for other in alike if other.id in known] or alike
+    first = min(first_days.first_day(other, known, since, today) for other in alike)
+    return first.replace(month=1, day=1) if feed.yearly else first
+
+
+def partitions_of(feed: Feed, first: date) -> dg.TimeWindowPartitionsDefinition:
+    """Partitions from `first` to today's, and where published to tomorrow's."""
+    if feed.yearly:
+        return dg.TimeWindowPartitionsDefinition(
+            start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
+        )
+    return dg.DailyPartitionsDefinition(start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + feed.ahead_days)
+
+
+def days_of(feed: Feed, keys: Iterable[str]) -> list[MarketDay]:
+    """The market days of partition keys; of a year, its first day."""
+    return [MarketDay(date(int(key), 1, 1) if feed.yearly else date.fromisoformat(key), feed.tz) for key in keys]
+
+
+def key_of(feed: Feed, day: str) -> str:
+    """The partition key of a market day."""
+    return day[:4] if feed.yearly else day
+
+
+def asset_key(feed: Feed) -> dg.AssetKey:
+    """`aemo/dispatch`: the feed's id."""
+    return dg.AssetKey(feed.id.split("."))
+
+
+def pool_of(source: Source) -> str:
+    """One pool a host: runs of one publisher take turns."""
+    return source.hosts[0].replace(".", "_").replace("-", "_")
+
+
+def recent(feed: Feed, days: Sequence[MarketDay], today: date) -> set[MarketDay]:
+    """The days that the publisher may still revise."""
+    return {day for day in days if day.day >= today - timedelta(days=feed.revised_days + 1)}

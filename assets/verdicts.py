@@ -1,0 +1,242 @@
+"""The checks of a market day over held rows: `believed`, `complete`, `steady`, `agrees`. No Dagster here.
+
+They judge what stands in the warehouse, whoever brought it and whenever: rows set aside and never replaced, missing
+intervals, series that stand still, and days on which two feeds of one series differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import orjson
+
+from assets import held
+from assets.held import HeldRows
+from assets.ingest.reports import window_of
+from warehouse import clock, coverage, layout, quality
+from warehouse.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
+from warehouse.market import Feed, Metric, Source
+from warehouse.schema import SeriesKey
+from warehouse.storage import Storage
+from warehouse.versions import Floats, Ints
+
+BELIEVED, COMPLETE, STEADY, AGREES = "believed", "complete", "steady", "agrees"
+NOTHING_READ = "nothing was read: no row of this day is held"
+
+TOLERANCE: dict[str, tuple[float, float]] = {
+    Metric.PRICE: (0.02, 1.0),
+    Metric.PRICE_DAY_AHEAD: (0.005, 0.05),
+    Metric.DEMAND: (0.06, 150.0),
+    Metric.INTERCHANGE: (0.15, 300.0),
+}
+"""By metric the mean absolute difference of hourly means that two feeds may have: a share of the mean, and at least so
+much (currency/MWh, MW). Publishers define demand and interchange a little differently (losses, pumping, small ties)."""
+GRAVE = 4.0
+"""So many tolerances apart the two cannot both be right: an error, not a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One check of one market day. `grave`: a failure is an error, not a warning."""
+
+    check: str
+    day: MarketDay
+    passed: bool
+    grave: bool = False
+    count: int = 0
+    """Rows or intervals concerned."""
+    findings: tuple[str, ...] = ()
+    compared: int | None = None
+    """Of `agrees`: the hours that both feeds hold. 0: there was nothing to compare, and the verdict says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The feed that a feed is compared with, and the series (zone, metric) that both carry."""
+
+    feed: Feed
+    series: tuple[tuple[str, str], ...]
+
+
+def pairing(sources: Mapping[str, Source], feed: Feed) -> Pairing | None:
+    """The best other feed that carries some of a feed's series; None where it stands alone."""
+    others = [
+        (other.rank, other.id, other, shared)
+        for source in sources.values()
+        for other in source.feeds
+        if other.id != feed.id and (shared := _shared(feed, other))
+    ]
+    if not others:
+        return None
+    _, _, other, shared = min(others, key=lambda item: (-len(item[3]), item[0], item[1]))
+    return Pairing(other, shared)
+
+
+def _shared(feed: Feed, other: Feed) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (zone, metric.value)
+        for metric in feed.metrics
+        if metric in TOLERANCE and metric in other.metrics
+        for zone in feed.zones
+        if zone in other.zones
+    )
+
+
+def examine(
+    storage: Storage,
+    feed: Feed,
+    counterpart: Pairing | None,
+    days: Sequence[MarketDay],
+    now: int,
+    checks: Collection[str] = (BELIEVED, COMPLETE, STEADY, AGREES),
+    own: HeldRows | None = None,
+) -> Iterator[Verdict]:
+    """The chosen checks of every day; `agrees` only where the feed has a counterpart.
+
+    `own`: the feed's rows of these days, where they are read already.
+    """
+    if not days:
+        return
+    span = {month for day in days for month in months(window_of(feed, day))}
+    own = held.read(storage, feed, span) if own is None else own
+    aside = _set_aside(storage, feed, days) if BELIEVED in checks else []
+    compared = counterpart if AGREES in checks else None
+    others = held.read(storage, compared.feed, span, compared.series) if compared else HeldRows()
+    for day in days:
+        if BELIEVED in checks:
+            yield believed(feed, day, own, aside)
+        if COMPLETE in checks:
+            yield complete(feed, day, own, now)
+        if STEADY in checks:
+            yield steady(feed, day, own, now)
+        if compared is not None:
+            yield agrees(feed, day, own, others, compared.feed)
+
+
+def _empty(feed: Feed, day: MarketDay, own: HeldRows) -> bool:
+    return next(own.within(window_of(feed, day)), None) is None
+
+
+def believed(feed: Feed, day: MarketDay, own: HeldRows, aside: Sequence[tuple[SeriesKey, Ints, Floats]]) -> Verdict:
+    """Values that were set aside fail, until a row of their series covers that instant."""
+    window, findings, count = window_of(feed, day), [], 0
+    covered = {key: ts for key, ts, _ in own.within(window)}
+    for key, ts, values in aside:
+        step = RESOLUTIONS[key.resolution]
+        have = covered.get(key, np.empty(0, np.int64))
+        at = np.searchsorted(have, ts, side="right") - 1
+        replaced = (at >= 0) & (ts < have[np.maximum(at, 0)] + step) if len(have) else np.zeros(len(ts), np.bool_)
+        wrong = (ts >= window.start) & (ts < window.end) & ~replaced
+        count += int(wrong.sum())
+        findings += [
+            f"{_name(key)}: {value:g} {key.unit} at {iso(int(stamp))} was set aside"
+            for stamp, value in zip(ts[wrong], values[wrong], strict=True)
+        ]
+    if not findings and _empty(feed, day, own):
+        return Verdict(BELIEVED, day, False, True, 0, (NOTHING_READ,))
+    return Verdict(BELIEVED, day, not findings, True, count, tuple(findings[:20]))
+
+
+def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
+    """Missing intervals warn while the publisher may still bring them, and are errors afterwards."""
+    window = window_of(feed, day)
+    settled = day.end <= now - feed.revised_days * clock.DAY
+    if _empty(feed, day, own):
+        return Verdict(COMPLETE, day, False, True, 0, (NOTHING_READ,))
+    rows = own.rows(window)
+    if feed.yearly:
+        missing = sorted(set(feed.zones) - {key.zone for key in rows.strips})
+        return Verdict(COMPLETE, day, not missing, settled, len(missing), tuple(f"{zone}: no row" for zone in missing))
+    for zone in feed.zones:
+        for metric in feed.metrics:
+            if not any((key.zone, key.metric) == (zone, metric) for key in rows.strips):
+                rows.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
+    gaps = sorted(coverage.cover(rows, feed, [window], now).gaps.items())
+    findings = [
+        f"{zone} {metric}: {gap.intervals} intervals missing from {iso(gap.start)} to {iso(gap.end)}"
+        for (zone, metric), parts in gaps
+        for gap in parts
+    ]
+    count = sum(gap.intervals for _, parts in gaps for gap in parts)
+    return Verdict(COMPLETE, day, not findings, settled, count, tuple(findings[:20]))
+
+
+def steady(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
+    """Series that repeat one value for too long, and jumps between neighbours: warnings, since both may be true."""
+    if _empty(feed, day, own):
+        return Verdict(STEADY, day, False, True, 0, (NOTHING_READ,))
+    judged = quality.judge(own.rows(window_of(feed, day)), feed, (), now)
+    odd = [f for f in judged.findings if f.check in ("frozen", "jump", "leap")]
+    findings = tuple(f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd)
+    return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
+
+
+def agrees(feed: Feed, day: MarketDay, own: HeldRows, others: HeldRows, other_feed: Feed) -> Verdict:
+    """Hourly means of both feeds, over the hours that both cover whole."""
+    window, findings, hours, grave = window_of(feed, day), [], 0, False
+    ours = _hourly(own, window)
+    for series, theirs in _hourly(others, window).items():
+        common = sorted(theirs.keys() & ours.get(series, {}).keys())
+        if not common:
+            continue
+        mine = np.array([ours[series][hour] for hour in common])
+        other = np.array([theirs[hour] for hour in common])
+        share, least = TOLERANCE[series[1]]
+        apart, allowed = float(np.abs(mine - other).mean()), max(share * float(np.abs(other).mean()), least)
+        hours += len(common)
+        if apart > allowed:
+            grave |= apart > GRAVE * allowed
+            findings.append(
+                f"{series[0]} {series[1]}: {apart:.1f} {series[2]} apart from {other_feed.id} on average"
+                f" over {len(common)} hours, {allowed:.1f} allowed"
+            )
+    if not hours:
+        findings.append(f"nothing to compare: {other_feed.id} holds no hour of this day that {feed.id} holds")
+    return Verdict(AGREES, day, not findings, grave, len(findings), tuple(findings[:20]), hours)
+
+
+def _name(key: SeriesKey) -> str:
+    return " ".join(filter(None, (key.zone, key.metric, key.fuel, key.counterparty, key.link)))
+
+
+def _hourly(rows: HeldRows, window: Window) -> dict[tuple[str, str, str], dict[int, float]]:
+    """Means by (zone, metric, unit) and hour, of net series, for hours that the readings cover whole."""
+    hourly: dict[tuple[str, str, str], dict[int, float]] = {}
+    for key, ts, values in rows.within(window):
+        step = RESOLUTIONS[key.resolution]
+        if key.metric not in TOLERANCE or key.counterparty or key.link or step > HOUR:
+            continue
+        hours, position, counts = np.unique(ts // HOUR, return_inverse=True, return_counts=True)
+        means = np.bincount(position, weights=values) / counts
+        whole = counts * step == HOUR
+        means_by_hour = dict(zip(hours[whole].tolist(), means[whole].tolist(), strict=True))
+        hourly.setdefault((key.zone, key.metric, key.unit), {}).update(means_by_hour)
+    return hourly
+
+
+def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[tuple[SeriesKey, Ints, Floats]]:
+    """The rows in quarantine of runs that may have asked for these days: a run asks for a month at most."""
+    first, last = str(min(day.day for day in days).replace(day=1)), str(max(day.day for day in days))
+    aside = []
+    for key in storage.keys(layout.quarantine_prefix(feed.id)):
+        name = key.rpartition("/")[2][:10]
+        body = storage.get(key) if _is_day(name) and _month_before(first) <= name <= last else None
+        for member in orjson.loads(body)["strips"] if body else ():
+            ts, values = member.pop("ts"), member.pop("values")
+            aside.append((SeriesKey(**member), np.array(ts, np.int64), np.array(values, np.float64)))
+    return aside
+
+
+def _is_day(name: str) -> bool:
+    try:
+        return bool(date.fromisoformat(name))
+    except ValueError:
+        return False
+
+
+def _month_before(first: str) -> str:
+    day = date.fromisoformat(first)
+    return str(day.replace(year=day.year - (day.month == 1), month=(day.month - 2) % 12 + 1))

@@ -1,0 +1,122 @@
+"""The checks of a market day, each with a day that passes, a day that fails, and a day of which nothing was read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets import verdicts
+from assets.sources import feeds, sources
+from assets.verdicts import AGREES, BELIEVED, COMPLETE, STEADY, Verdict
+from warehouse import clock, layout, quality, series
+from warehouse.clock import MarketDay
+from warehouse.schema import Rows, SeriesKey
+from warehouse.storage import Folder
+
+LOAD, EIA = feeds()["nyiso.load"], feeds()["eia.demand"]
+DAY = MarketDay(date(2026, 11, 10), LOAD.tz)
+NOW = clock.instant("2026-11-20T12:00:00Z")
+KEY = SeriesKey("US-NYISO", "demand", "MW", "5m")
+PAIR = replace(EIA, zones=("US-NYISO",))
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, mean: float, skip: int = -1) -> None:
+    """A day of values around a mean, but one of them."""
+    stamps = [ts for n, ts in enumerate(range(day.start, day.end, step)) if n != skip]
+    rows = Rows()
+    rows.extend(key, stamps, [mean + (ts // step % 2) for ts in stamps])
+    series.fold(storage, feed, rows, {}, {feed: 1}, 1000)
+
+
+def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -> Verdict:
+    counterpart = verdicts.Pairing(PAIR, (("US-NYISO", "demand"),))
+    (found,) = verdicts.examine(storage, LOAD, counterpart, [day], now, {check})
+    return found
+
+
+def test_a_whole_day_passes_every_check(storage: Folder) -> None:
+    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
+    fold(storage, EIA.id, KEY._replace(resolution="1h"), DAY, 3600, 18200.0)
+    counterpart = verdicts.Pairing(PAIR, (("US-NYISO", "demand"),))
+    found = list(verdicts.examine(storage, LOAD, counterpart, [DAY], NOW))
+    assert [(v.check, v.passed, v.findings) for v in found] == [
+        (name, True, ()) for name in (BELIEVED, COMPLETE, STEADY, AGREES)
+    ]
+
+
+def test_a_day_of_which_nothing_was_read_fails_every_check(storage: Folder) -> None:
+    for check in (BELIEVED, COMPLETE, STEADY):
+        found = verdict(storage, check)
+        assert (found.passed, found.grave, found.findings) == (False, True, (verdicts.NOTHING_READ,)), check
+    assert (verdict(storage, AGREES).passed, verdict(storage, AGREES).compared) == (False, 0)
+
+
+def test_a_missing_interval_warns_while_it_may_come_and_is_an_error_afterwards(storage: Folder) -> None:
+    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=100)
+    for now, grave in ((DAY.end + clock.HOUR, False), (NOW, True)):
+        found = verdict(storage, COMPLETE, now=now)
+        assert (found.passed, found.grave, found.count) == (False, grave, 1)
+        assert "US-NYISO demand: 1 intervals missing from 2026-11-10T13:20:00Z" in found.findings[0]
+
+
+def test_days_of_23_and_25_hours_are_complete(storage: Folder) -> None:
+    for day in (date(2026, 3, 8), date(2026, 11, 1)):
+        market_day = MarketDay(day, LOAD.tz)
+        fold(storage, LOAD.id, KEY, market_day, 300, 18000.0)
+        assert verdict(storage, COMPLETE, market_day).passed, day
+
+
+def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage: Folder) -> None:
+    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=100)
+    stamp = DAY.start + 100 * 300
+    rows = Rows()
+    rows.extend(KEY, [stamp], [9e9])
+    judged = quality.judge(rows, LOAD, (), NOW)
+    storage.put(layout.quarantine(LOAD.id, "2026-11-08", "0a0a0a0a"), quality.to_json(judged))
+    found = verdict(storage, BELIEVED)
+    assert (found.passed, found.grave, found.count) == (False, True, 1)
+    assert "9e+09 MW at 2026-11-10T13:20:00Z was set aside" in found.findings[0]
+    assert verdict(storage, BELIEVED, DAY.next()).findings == (verdicts.NOTHING_READ,)
+    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
+    assert verdict(storage, BELIEVED).passed
+
+
+def test_a_series_that_stands_still_warns(storage: Folder) -> None:
+    rows = Rows()
+    stamps = list(range(DAY.start, DAY.end, 300))
+    rows.extend(KEY, stamps, [18000.0] * len(stamps))
+    series.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000)
+    found = verdict(storage, STEADY)
+    assert (found.passed, found.grave) == (False, False)
+    assert found.findings[0].startswith("frozen: US-NYISO demand")
+
+
+@pytest.mark.parametrize(
+    ("other", "passed", "grave"), [(18900.0, True, False), (20500.0, False, False), (30000.0, False, True)]
+)
+def test_two_feeds_of_one_series_agree_within_a_tolerance(
+    storage: Folder, other: float, passed: bool, grave: bool
+) -> None:
+    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
+    fold(storage, EIA.id, KEY._replace(resolution="1h"), DAY, 3600, other)
+    found = verdict(storage, AGREES)
+    assert (found.passed, found.grave, found.compared) == (passed, grave, 24)
+
+
+def test_every_series_with_a_second_feed_is_compared_and_no_other() -> None:
+    paired = {feed.id: verdicts.pairing(sources(), feed) for feed in feeds().values()}
+    counterpart = paired["nyiso.load"]
+    assert counterpart is not None
+    assert counterpart.feed.id == "eia.demand"
+    assert paired["neso.generation"] is None
+    for feed, pairing in paired.items():
+        for pair in pairing.series if pairing else ():
+            assert pair in {(z, m.value) for z in feeds()[feed].zones for m in feeds()[feed].metrics}
