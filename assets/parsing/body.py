@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import struct
 import zipfile
 import zlib
@@ -147,7 +148,7 @@ def xml_of(body: bytes) -> etree._Element:
     try:
         root = etree.fromstring(body, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise FeedChanged(f"not XML: {str(error)[:120]}") from None
+        raise FeedChanged(f"not XML: {' '.join(str(error).split())[:120]}") from None
     return root
 
 
@@ -215,5 +216,6 @@ def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, b
         OSError,
         ValueError,
         struct.error,
+        lzma.LZMAError,
     ) as error:
-        raise FeedChanged(f"broken zip: {str(error)[:120]}") from None
+        raise FeedChanged(f"broken zip: {' '.join(str(error).split())[:120]}") from None

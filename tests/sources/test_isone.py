@@ -279,6 +279,12 @@ def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
     assert "/final/day/20261109/" in old.url
 
 
+def test_an_hour_of_thousands_of_digits_is_no_hour():
+    line = f'"D","11/20/2026","{"9" * 5000}","4000",".H.INTERNAL_HUB","HUB",20.25,1.0'
+    with pytest.raises(FeedChanged, match="no hour ending"):
+        read(DA, report(DA_TITLE, DA_HEADER, line))
+
+
 def test_flows_are_asked_for_border_by_border():
     requests = FLOWS.requests([MarketDay(date(2025, 3, 26), TZ)], clock.now())
     assert [(r.method, r.url, r.part) for r in requests] == [

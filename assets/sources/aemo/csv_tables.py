@@ -55,7 +55,7 @@ class Table:
                     include_columns=list(types), column_types=types, null_values=[""], strings_can_be_null=False
                 ),
             )
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise FeedChanged(f"{self.name}: {str(error).splitlines()[0][:120]}") from None
         return cells.rename_columns(list(places)).unify_dictionaries().combine_chunks()
 

@@ -211,7 +211,7 @@ def _hub_prices(body: bytes, box: str, name: str, key: SeriesKey, step: int) -> 
 def _hour(on: str, ending: str) -> int:
     """The start of the hour ending `07` of a day; `02X` is the second pass of the repeated autumn hour."""
     digits = ending.removesuffix("X")
-    if not (digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 24):
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 2 and 1 <= int(digits) <= 24):
         raise FeedChanged(f"no hour ending: {ending[:20]!r}")
     return wall_instant(american_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
 
