@@ -27,7 +27,7 @@ ANY_TIME = Window(0, LAST_INSTANT)
 STRAY_DAYS = 35
 """An answer may hold the whole month of a day that it was asked for, and the days around that month."""
 
-Check = Literal["time", "range", "conflict", "grid", "duplicate", "dropped", "hole", "short", "frozen", "jump"]
+Check = Literal["time", "range", "conflict", "grid", "duplicate", "dropped", "hole", "short", "frozen", "jump", "level"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from functools import cache, partial
 
 from assets.fetch.session import Fetched
-from assets.ingest import feed_health, reports
-from assets.ingest.boundary import feed_code, transport
+from assets.ingest import feed_health, level_shifts, reports
+from assets.ingest.boundary import feed_code
 from assets.ingest.context import PipelineContext
 from assets.ingest.feed_health import Outcome
+from assets.ingest.gather import Gathered, gather
 from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
 from warehouse import attempts, clock, coverage, health, layout, quality, raw, series
@@ -25,72 +25,14 @@ from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import (
     CredentialsMissing,
-    FeedChanged,
     FeedError,
-    MarketError,
     NotPublished,
     OutOfReach,
     StorageError,
     as_storage_error,
 )
-from warehouse.market import Feed, Request
-from warehouse.schema import Readings, Rows
-
-MOST_REQUESTS = 20_000
-"""Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
-
-
-@dataclass(slots=True)
-class _Gathered:
-    """What the answers of a run state, read one by one as they come: a month of some feeds is a gigabyte of bodies."""
-
-    feed: Feed
-    rows: Rows = field(default_factory=Rows)
-    prechecked: list[quality.Judgement] = field(default_factory=list)
-    """The judgements of bodies that contradict themselves or stray in time."""
-    failures: list[tuple[Request, MarketError]] = field(default_factory=list)
-    requests: int = 0
-    bytes: int = 0
-    kept: list[str] = field(default_factory=list)
-    """Keys of the bodies that were not known before."""
-    answered_at: int = 0
-    """When the newest answer came, Unix seconds."""
-
-    def read(self, answer: Fetched) -> None:
-        """Adds an answer's rows. What contradicts itself or strays in time within one body is set aside at once: another
-        body may state it rightly."""
-        self.answered_at = max(self.answered_at, answer.fetched_at)
-        try:
-            with feed_code(self.feed.id, "parse"):
-                rows = self.feed.parse(answer.body, answer.request)
-                possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at)
-                if any(_repeats(readings) or _strays(readings, possible) for readings in rows.strips.values()):
-                    self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at, possible))
-                    rows = self.prechecked[-1].kept
-        except FeedError as error:
-            self.failures.append((answer.request, error))
-        else:
-            self.rows.merge(rows)
-
-    def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
-        """Notes a failure that no single request caused."""
-        self.failures.append((Request(self.feed.id, "", days=tuple(d.day for d in days), zone=zone), error))
-
-    def stated(self) -> Rows:
-        """What all answers state together; of two answers the later stays."""
-        for key, readings in self.rows.strips.items():
-            if _repeats(readings):
-                newest = dict(zip(readings.ts, readings.values, strict=True))
-                self.rows.strips[key] = Readings(list(newest), list(newest.values()))
-        return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
-
-
-def _repeats(readings: Readings) -> bool:
-    return len(set(readings.ts)) < len(readings.ts)
-
-
-def _strays(readings: Readings, possible: Window) -> bool:
-    return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
+from warehouse.market import Feed
+from warehouse.schema import Rows
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
@@ -101,14 +43,14 @@ def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
         {} if pipeline.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
     )
     within = [d for d in days if d not in beyond]
-    gathered = _Gathered(feed)
+    gathered = Gathered(feed)
     try:
         with feed_code(feed.id, "requests"):
             requests = pipeline.plan(feed, within) if within else []
     except FeedError as error:
         gathered.failed(error, within)
     else:
-        _gather(pipeline, gathered, requests)
+        gather(pipeline, gathered, requests)
     return _digest(pipeline, gathered, days, beyond)
 
 
@@ -118,7 +60,7 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
     What a kept body says of other days is left to their own rerun: a later body may have corrected it. Bodies of the
     neighbouring days are read too: charts and daily files reach over midnight.
     """
-    gathered = _Gathered(feed)
+    gathered = Gathered(feed)
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
     for kept in raw.find(pipeline.storage, feed.id, first, last):
         if kept.request.kind == "rows":
@@ -127,68 +69,9 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
     return _digest(pipeline, gathered, days, {}, again=True)
 
 
-def _gather(pipeline: PipelineContext, gathered: _Gathered, requests: Sequence[Request]) -> None:
-    """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
-    queue = list(reversed(requests))
-    seen: set[Request] = set()
-    kept_for_good = cache(partial(_kept_for_good, pipeline, gathered.feed, requests))
-    while queue:
-        request = queue.pop()
-        if request in seen:
-            continue
-        seen.add(request)
-        try:
-            if len(seen) > MOST_REQUESTS:
-                raise FeedChanged(f"more than {MOST_REQUESTS} requests")
-            queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good)))
-        except (StorageError, OSError) as error:
-            gathered.failures.append((request, as_storage_error(error)))
-        except FeedError as error:
-            gathered.failures.append((request, error))
-            if isinstance(error, CredentialsMissing):
-                # Every other question that needs the key fails alike: not asked, but its days and zones have failed.
-                gathered.failures += [(other, error) for other in queue if other.secrets]
-                queue = [other for other in queue if not other.secrets]
-
-
-def _ask(
-    pipeline: PipelineContext,
-    gathered: _Gathered,
-    request: Request,
-    kept_for_good: Callable[[], Mapping[str, raw.Kept]],
-) -> list[Request]:
-    """Reads the answer to one question, kept or new; returns the questions that it leads to.
-
-    Raises FeedError, and StorageError or OSError where the answer cannot be kept.
-    """
-    feed = gathered.feed
-    if request.once and (kept := kept_for_good().get(request.url)):
-        gathered.read(Fetched(request, kept.body, kept.fetched_at))
-        return []
-    gathered.requests += 1
-    with transport(feed.id):
-        answer = pipeline.session.ask(request)
-    gathered.bytes += len(answer.body)
-    if request.kind == "rows":
-        key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode)
-        gathered.kept += [] if key is None else [key]
-        gathered.read(answer)
-    if feed.follow is None or pipeline.mode == "recorded":
-        return []
-    with feed_code(feed.id, "follow"):
-        return feed.follow(answer.body, request)
-
-
-def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
-    """The kept bodies of files that never change, by address, of the days that are asked for."""
-    days = [day for request in requests for day in request.days]
-    bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))
-    return {kept.request.url: kept for kept in bodies if kept.request.once}
-
-
 def _digest(
     pipeline: PipelineContext,
-    gathered: _Gathered,
+    gathered: Gathered,
     days: Sequence[MarketDay],
     beyond: Mapping[MarketDay, OutOfReach],
     again: bool = False,
@@ -230,7 +113,7 @@ def _digest(
 
 def _judged(
     pipeline: PipelineContext,
-    gathered: _Gathered,
+    gathered: Gathered,
     days: Sequence[MarketDay],
     within: Sequence[MarketDay],
     again: bool,
@@ -245,14 +128,30 @@ def _judged(
             stated = _own(pipeline, feed, days, stated)
         with feed_code(feed.id, "judge"):
             # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
-            return quality.judge(stated, feed, [] if feed.yearly else [d.window for d in within], now)
+            return _levelled(pipeline, feed, stated, [] if feed.yearly else [d.window for d in within], now)
     except (FeedError, StorageError) as error:
         gathered.failed(error, within)
         return quality.judge(Rows(), feed, (), now)
 
 
+def _levelled(
+    pipeline: PipelineContext, feed: Feed, stated: Rows, days: Sequence[Window], now: int
+) -> quality.Judgement:
+    """The judgement, with level shifts among its findings; rows that another feed disagrees with too are set aside."""
+    judgement = quality.judge(stated, feed, days, now)
+    shifts: list[level_shifts.Found] = []
+    with logged(f"levels of {feed.id}"):
+        shifts = level_shifts.find(pipeline.storage, feed.id, judgement.kept, days)
+    wrong = [shift for shift in shifts if shift.severity == "error"]
+    if wrong:
+        kept, aside = level_shifts.apart(stated, wrong)
+        judgement = quality.judge(kept, feed, days, now)
+        judgement.quarantined.merge(aside)
+    return replace(judgement, findings=(*judgement.findings, *(shift.finding for shift in shifts)))
+
+
 def _fold(
-    pipeline: PipelineContext, gathered: _Gathered, judgement: quality.Judgement, days: Sequence[MarketDay], now: int
+    pipeline: PipelineContext, gathered: Gathered, judgement: quality.Judgement, days: Sequence[MarketDay], now: int
 ) -> tuple[Rows, list[series.Folded]]:
     """Folds zone by zone and metric by metric: a file that cannot be read or written costs those rows alone.
 
@@ -330,7 +229,7 @@ def _evicting(
     return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
 
 
-def _count_attempts(pipeline: PipelineContext, gathered: _Gathered, days: Sequence[MarketDay], now: int) -> None:
+def _count_attempts(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay], now: int) -> None:
     """Counts the run's requests and failures. A run that asks for the running day keeps the feed watched."""
     feed = gathered.feed
     errors = [error for _, error in gathered.failures if isinstance(error, FeedError)]
@@ -348,7 +247,7 @@ def _count_attempts(pipeline: PipelineContext, gathered: _Gathered, days: Sequen
 
 def _note(
     pipeline: PipelineContext,
-    gathered: _Gathered,
+    gathered: Gathered,
     days: Sequence[DayReport],
     rows: Rows,
     quarantined: int,

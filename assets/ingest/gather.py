@@ -1,0 +1,131 @@
+"""Gathering what a publisher answers: ask, keep the bytes, parse, follow listings and pages until nothing is left to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+
+from assets.fetch.session import Fetched
+from assets.ingest.boundary import feed_code, transport
+from assets.ingest.context import PipelineContext
+from warehouse import quality, raw
+from warehouse.clock import MarketDay, Window
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
+from warehouse.market import Feed, Request
+from warehouse.schema import Readings, Rows
+
+MOST_REQUESTS = 20_000
+"""Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the answers of a run state, read one by one as they come: a month of some feeds is a gigabyte of bodies."""
+
+    feed: Feed
+    rows: Rows = field(default_factory=Rows)
+    prechecked: list[quality.Judgement] = field(default_factory=list)
+    """The judgements of bodies that contradict themselves or stray in time."""
+    failures: list[tuple[Request, MarketError]] = field(default_factory=list)
+    requests: int = 0
+    bytes: int = 0
+    kept: list[str] = field(default_factory=list)
+    """Keys of the bodies that were not known before."""
+    answered_at: int = 0
+    """When the newest answer came, Unix seconds."""
+
+    def read(self, answer: Fetched) -> None:
+        """Adds an answer's rows. What contradicts itself or strays in time within one body is set aside at once: another
+        body may state it rightly."""
+        self.answered_at = max(self.answered_at, answer.fetched_at)
+        try:
+            with feed_code(self.feed.id, "parse"):
+                rows = self.feed.parse(answer.body, answer.request)
+                possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at)
+                if any(_repeats(readings) or _strays(readings, possible) for readings in rows.strips.values()):
+                    self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at, possible))
+                    rows = self.prechecked[-1].kept
+        except FeedError as error:
+            self.failures.append((answer.request, error))
+        else:
+            self.rows.merge(rows)
+
+    def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
+        """Notes a failure that no single request caused."""
+        self.failures.append((Request(self.feed.id, "", days=tuple(d.day for d in days), zone=zone), error))
+
+    def stated(self) -> Rows:
+        """What all answers state together; of two answers the later stays."""
+        for key, readings in self.rows.strips.items():
+            if _repeats(readings):
+                newest = dict(zip(readings.ts, readings.values, strict=True))
+                self.rows.strips[key] = Readings(list(newest), list(newest.values()))
+        return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
+
+
+def _repeats(readings: Readings) -> bool:
+    return len(set(readings.ts)) < len(readings.ts)
+
+
+def _strays(readings: Readings, possible: Window) -> bool:
+    return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
+
+
+def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Request]) -> None:
+    """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
+    queue = list(reversed(requests))
+    seen: set[Request] = set()
+    kept_for_good = cache(partial(_kept_for_good, pipeline, gathered.feed, requests))
+    while queue:
+        request = queue.pop()
+        if request in seen:
+            continue
+        seen.add(request)
+        try:
+            if len(seen) > MOST_REQUESTS:
+                raise FeedChanged(f"more than {MOST_REQUESTS} requests")
+            queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good)))
+        except (StorageError, OSError) as error:
+            gathered.failures.append((request, as_storage_error(error)))
+        except FeedError as error:
+            gathered.failures.append((request, error))
+            if isinstance(error, CredentialsMissing):
+                # Every other question that needs the key fails alike: not asked, but its days and zones have failed.
+                gathered.failures += [(other, error) for other in queue if other.secrets]
+                queue = [other for other in queue if not other.secrets]
+
+
+def _ask(
+    pipeline: PipelineContext,
+    gathered: Gathered,
+    request: Request,
+    kept_for_good: Callable[[], Mapping[str, raw.Kept]],
+) -> list[Request]:
+    """Reads the answer to one question, kept or new; returns the questions that it leads to.
+
+    Raises FeedError, and StorageError or OSError where the answer cannot be kept.
+    """
+    feed = gathered.feed
+    if request.once and (kept := kept_for_good().get(request.url)):
+        gathered.read(Fetched(request, kept.body, kept.fetched_at))
+        return []
+    gathered.requests += 1
+    with transport(feed.id):
+        answer = pipeline.session.ask(request)
+    gathered.bytes += len(answer.body)
+    if request.kind == "rows":
+        key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode)
+        gathered.kept += [] if key is None else [key]
+        gathered.read(answer)
+    if feed.follow is None or pipeline.mode == "recorded":
+        return []
+    with feed_code(feed.id, "follow"):
+        return feed.follow(answer.body, request)
+
+
+def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
+    """The kept bodies of files that never change, by address, of the days that are asked for."""
+    days = [day for request in requests for day in request.days]
+    bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))
+    return {kept.request.url: kept for kept in bodies if kept.request.once}

@@ -1,0 +1,110 @@
+"""Level shifts through a run: a warning by the series' own past, an error and no row where another feed disagrees too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import RunReport
+from assets.ingest.runs import ingest_days
+from assets.sources import feed
+from orchestration.resources import open_context
+from warehouse import series
+from warehouse.clock import MarketDay, Window, instant
+from warehouse.market import Feed, Request
+from warehouse.schema import Rows
+
+NOW = instant("2026-11-18T12:00:00Z")
+TODAY = date(2026, 11, 18)
+BEST, SECOND = "nyiso.load", "eia.demand"
+"""Both carry New York's demand."""
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
+    """Nine days of New York's demand by its own operator."""
+    for name in ("EMDS_FEEDS", "EMDS_FAULTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_NOW", str(NOW))
+    opened = open_context()
+    report = run(opened, feed(BEST), 9, 1)
+    assert {finding.check for finding in report.findings} <= {"dropped"}
+    return opened
+
+
+def run(pipeline: PipelineContext, of: Feed, first: int, last: int) -> RunReport:
+    """A run over the days from `first` to `last` days ago."""
+    days = [MarketDay(TODAY - timedelta(days=i), of.tz) for i in range(first, last - 1, -1)]
+    return ingest_days(pipeline, of, days)
+
+
+def scaled(of: Feed, factor: float) -> Feed:
+    """The feed as if its publisher had changed the unit or the sign."""
+
+    def parse(body: bytes, request: Request) -> Rows:
+        return Rows.of(row._replace(value=row.value * factor) for row in of.parse(body, request))
+
+    return replace(of, parse=parse)
+
+
+def levels_of(report: RunReport) -> list[tuple[str, str, str]]:
+    return [(f.severity, f.zone, f.metric) for f in report.findings if f.check == "level"]
+
+
+def stored(pipeline: PipelineContext) -> list[float]:
+    today = MarketDay(TODAY, "America/New_York").window
+    table = series.net(series.read(pipeline.storage, "US-NYISO", "demand", Window(today.start, NOW)))
+    return table.column("value").to_pylist()  # type: ignore[no-any-return]
+
+
+def test_an_ordinary_day_says_nothing(pipeline: PipelineContext) -> None:
+    assert levels_of(run(pipeline, feed(BEST), 0, 0)) == []
+    assert levels_of(run(pipeline, feed(SECOND), 2, 0)) == []
+
+
+@pytest.mark.parametrize("factor", [2, 0.5])
+def test_alone_it_is_a_warning_and_the_rows_are_served(pipeline: PipelineContext, factor: float) -> None:
+    report = run(pipeline, scaled(feed(BEST), factor), 0, 0)
+    assert levels_of(report) == [("warning", "US-NYISO", "demand")]
+    assert len(stored(pipeline)) > 50
+
+
+def test_where_another_feed_disagrees_too_it_is_an_error_and_the_rows_are_set_aside(pipeline: PipelineContext) -> None:
+    run(pipeline, feed(SECOND), 1, 0)
+    before = stored(pipeline)
+    report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
+    assert levels_of(report) == [("error", "US-NYISO", "demand")]
+    assert "eia.demand disagrees too" in next(f.detail for f in report.findings if f.check == "level")
+    assert report.quarantined > 50
+    assert stored(pipeline) == before, "what is served is the second feed's, as before"
+    assert pipeline.storage.keys("quarantine/")
+    assert levels_of(run(pipeline, feed(BEST), 0, 0)) == [], "the next right answer is taken in"
+    assert stored(pipeline) != before
+
+
+def test_where_another_feed_agrees_the_shift_is_noted(pipeline: PipelineContext) -> None:
+    today = MarketDay(TODAY, "America/New_York")
+    yesterday = series.net(series.read(pipeline.storage, "US-NYISO", "demand", today.next(-1).window))
+    doubled = Rows()
+    for row in yesterday.to_pylist():
+        if row["ts"] % 3600 == 0 and row["ts"] + 86400 < NOW:
+            doubled.add("US-NYISO", "demand", row["ts"] + 86400, 2 * row["value"], "MW", "1h")
+    series.fold(pipeline.storage, SECOND, doubled, {}, pipeline.ranks, NOW, pipeline.mode)
+    report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
+    assert levels_of(report) == [("note", "US-NYISO", "demand")]
+    assert "eia.demand agrees" in next(f.detail for f in report.findings if f.check == "level")
+
+
+def test_series_that_cannot_be_read_are_not_compared(
+    pipeline: PipelineContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    (key,) = (k for k in pipeline.storage.keys("series/") if "demand" in k and "history" not in k)
+    pipeline.storage.put(key, b"")
+    report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
+    assert levels_of(report) == []
+    assert any(key in record.getMessage() for record in caplog.records)
