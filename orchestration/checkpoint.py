@@ -9,7 +9,7 @@ from datetime import date
 import orjson
 
 from orchestration.backfill import Task
-from warehouse import layout
+from warehouse import artefact, layout
 from warehouse.bookkeeping import logged
 from warehouse.storage import Folder
 
@@ -40,14 +40,16 @@ class Checkpoint:
         self._storage.delete(self._key)
 
     def _put(self) -> None:
-        self._storage.put(self._key, orjson.dumps({"tasks": self.tasks, "done": sorted(self.done)}))
+        self._storage.put(self._key, artefact.sealed(orjson.dumps({"tasks": self.tasks, "done": sorted(self.done)})))
 
 
 def _kept(storage: Folder, key: str) -> tuple[list[Task], set[str]] | None:
     """The tasks and those that ended of a killed backfill; None without one, or where its checkpoint does not decode."""
     with logged(f"checkpoint {key}"):
-        kept = orjson.loads(storage.get(key) or b"null")
-        return ([_task(member) for member in kept["tasks"]], set(kept["done"])) if kept else None
+        stored = storage.get(key)
+        if stored is not None:
+            kept = orjson.loads(artefact.unsealed(stored, key))
+            return [_task(member) for member in kept["tasks"]], set(kept["done"])
     return None
 
 

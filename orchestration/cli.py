@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     serve = verb("serve", _serve, "run the API alone")
     serve.add_argument("--port", type=int, default=8000)
     verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
+    verb("repair", _repair, "set damaged files aside and make them again from the kept bytes")
     verb("upgrade", _upgrade, "bring a warehouse of an older release to this one")
     verb("verify", _verify, "read every file of the warehouse and tell what is broken")
     return parser
@@ -250,13 +251,20 @@ def _doctor(_: argparse.Namespace) -> int:
 
 def _verify(_: argparse.Namespace) -> int:
     from orchestration import verify
-    from orchestration.resources import open_context
+    from orchestration.resources import home
+    from warehouse.storage import Folder
 
-    broken = verify.broken(open_context().storage)
+    broken = verify.broken(Folder(home(os.environ)))
     for line in broken:
         print(line)
     print(f"{len(broken)} broken")
     return 1 if broken else 0
+
+
+def _repair(_: argparse.Namespace) -> int:
+    from orchestration import repair
+
+    return repair.main()
 
 
 def _upgrade(_: argparse.Namespace) -> int:

@@ -150,6 +150,10 @@ def _body(storage: Folder, key: str, mode: str) -> bytes | None:
 def _documents(storage: Folder, say: Say, done: Upgraded) -> None:
     # The counts are by the old files' names, and are counted again.
     storage.delete(layout.published(layout.SPANS))
+    for key in storage.keys(layout.JOURNALS):
+        stored = storage.get(key) or b""
+        if not artefact.is_sealed(stored):
+            storage.put(key, artefact.sealed(stored))
     names = [key.removeprefix(layout.published()) for key in storage.keys(layout.published())]
     for number, name in enumerate(names, 1):
         try:

@@ -1,70 +1,160 @@
-"""`emds verify`: reads every file of a warehouse and tells what is broken. Changes nothing."""
+"""`emds verify`: reads every file of a warehouse and tells what is broken. Changes nothing, and stops at nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import orjson
 
-from assets.sources import feeds
-from warehouse import layout, monthfile, raw
-from warehouse.clock import RESOLUTIONS, month_window
-from warehouse.errors import StorageError
+from warehouse import artefact, damaged, layout, modes, monthfile, raw, release
+from warehouse.clock import month_window
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Metric
 from warehouse.storage import Folder
 from warehouse.versions import Versions
 
 
+class Fault(NamedTuple):
+    """What is wrong with one file or folder. `movable`: it is damaged, so that `emds repair` sets it aside."""
+
+    key: str
+    reason: str
+    movable: bool = False
+
+
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+"""What reading a damaged file may raise in ways that nobody thought of: it is named, and the others are read."""
+
+Check = Callable[[Folder, str], None]
+"""Reads one file; raises what is wrong with it."""
+
+
 def broken(storage: Folder) -> list[str]:
-    """One line a fault: files that do not decode, rows out of order, out of their month, or overlapping in what is served."""
-    return [*_series(storage), *_raw(storage), *_published(storage)]
+    """One line a fault."""
+    return [f"{fault.key}: {fault.reason}" for fault in faults(storage)]
 
 
-def _series(storage: Folder) -> Iterator[str]:
-    for key in storage.keys(layout.series_prefix()):
-        if not key.endswith(".parquet"):
-            yield f"{key}: no month file"
-            continue
-        metric, _, month, is_history = layout.of_series(key)
-        try:
-            versions = monthfile.versions(storage, key)
-        except StorageError as error:
-            yield str(error)
-            continue
-        window = month_window(month)
-        if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):
-            yield f"{key}: rows outside its month"
-        if not np.array_equal(versions.order(), np.arange(len(versions))):
-            yield f"{key}: rows out of order"
-        if not is_history and metric != Metric.CAPACITY and (count := _overlaps(versions)):
-            yield f"{key}: {count} rows overlap the one before"
+def faults(storage: Folder) -> Iterator[Fault]:
+    """Every fault of a warehouse: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
+    for key in (layout.SCHEMA, layout.MODE, layout.PRUNED):
+        yield from _of_file(storage, key, _small)
+    if _mode_known(storage):
+        for prefix in (layout.series_prefix(), layout.history_prefix()):
+            yield from _of_files(storage, prefix, _month)
+        yield from _of_files(storage, layout.RAW, _body)
+    else:
+        yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
+    yield from _of_files(storage, layout.published(), _document)
+    yield from _of_files(storage, layout.QUARANTINE, _quarantined)
+    yield from _of_files(storage, layout.JOURNALS, _journal)
+    yield from _of_file(storage, layout.ACCOUNTS, _accounts)
+    yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in damaged.pending(storage))
+    yield from (Fault("folder", line) for line in storage.unreadable())
+
+
+def _mode_known(storage: Folder) -> bool:
+    try:
+        modes.kept(storage)
+    except StorageError:
+        return False
+    return True
+
+
+def _of_files(storage: Folder, prefix: str, check: Check) -> Iterator[Fault]:
+    for key in storage.keys(prefix):
+        yield from _of_file(storage, key, check)
+
+
+def _of_file(storage: Folder, key: str, check: Check) -> Iterator[Fault]:
+    try:
+        check(storage, key)
+    except DamagedFile as error:
+        yield Fault(key, error.reason, movable=True)
+    except StorageError as error:
+        yield Fault(key, str(error))
+    except _UNFORESEEN as error:
+        yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
+
+
+def _small(storage: Folder, key: str) -> None:
+    if key == layout.SCHEMA:
+        release.check(storage)
+    elif key == layout.MODE:
+        modes.kept(storage)
+    elif not (storage.get(key) or b"0").strip().isdigit():
+        raise DamagedFile(key, "holds no instant")
+
+
+def _month(storage: Folder, key: str) -> None:
+    if not layout.is_month_file(key):
+        raise StorageError("no month file")
+    metric, _, month, is_history = layout.of_series(key)
+    versions = monthfile.versions(storage, key)
+    window = month_window(month)
+    if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):
+        raise DamagedFile(key, "rows outside its month")
+    if not np.array_equal(versions.order(), np.arange(len(versions))):
+        raise DamagedFile(key, "rows out of order")
+    if not is_history and metric != Metric.CAPACITY and (count := _overlaps(versions)):
+        raise StorageError(f"{count} rows overlap the one before")
 
 
 def _overlaps(versions: Versions) -> int:
     """Served rows of one fuel, border and link that begin before the last one ended."""
-    lanes: dict[tuple[str | None, ...], int] = {}
-    lane = np.array([lanes.setdefault(s[:3], len(lanes)) for s in versions.labels] or [0])[versions.label]
-    step = np.array([RESOLUTIONS[s.resolution] for s in versions.labels] or [0])[versions.label]
-    order = np.lexsort((versions.ts, lane))
-    ts, ends, lane = versions.ts[order], (versions.ts + step)[order], lane[order]
-    return int(((ts[1:] < ends[:-1]) & (lane[1:] == lane[:-1])).sum())
+    series = versions.codes("fuel", "counterparty", "link")
+    order = np.lexsort((versions.ts, series))
+    ts, ends, series = versions.ts[order], (versions.ts + versions.seconds())[order], series[order]
+    return int(((ts[1:] < ends[:-1]) & (series[1:] == series[:-1])).sum())
 
 
-def _raw(storage: Folder) -> Iterator[str]:
-    for feed in feeds():
-        for key in storage.keys(layout.raw_prefix(feed)):
-            try:
-                raw.opened(storage, key)
-            except StorageError as error:
-                yield str(error)
+def _body(storage: Folder, key: str) -> None:
+    if not raw.is_body(key):
+        raise StorageError("no kept body")
+    kept = raw.opened(storage, key)
+    if kept is not None and f"-{raw.digest(kept.request, kept.body)}." not in key:
+        raise DamagedFile(key, "its name is that of another body")
 
 
-def _published(storage: Folder) -> Iterator[str]:
-    for key in storage.keys(layout.published("")):
-        if not key.endswith(("json", "geojson")):
-            continue
+def _document(storage: Folder, key: str) -> None:
+    stored = storage.get(key) or b""
+    if artefact.is_checksum(key):
+        artefact.unsealed(stored, key)
+        return
+    body = artefact.checked(storage, key, stored)
+    if key.endswith("json"):
         try:
-            orjson.loads(storage.get(key) or b"null")  # an empty one was withdrawn
+            orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            yield f"{key}: {error}"
+            raise DamagedFile(key, f"is not JSON: {error}") from None
+
+
+def _quarantined(storage: Folder, key: str) -> None:
+    if f"-{hashlib.sha256(storage.get(key) or b'').hexdigest()[:8]}." not in key:
+        raise DamagedFile(key, "its bytes are not those that were written")
+
+
+def _journal(storage: Folder, key: str) -> None:
+    artefact.unsealed(storage.get(key) or b"", key)
+
+
+def _accounts(storage: Folder, key: str) -> None:
+    """SQLite's own check of its structure and indexes; SQLite keeps no checksums of what stands in a row."""
+    there = storage.stat(key)
+    if there is None:
+        return
+    if not there.size:
+        raise StorageError("is empty: restore it from a backup")
+    try:
+        connection = sqlite3.connect(f"{storage.path(key).as_uri()}?mode=ro", uri=True)
+        try:
+            lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        lines = [str(error)]
+    if lines != ["ok"]:
+        raise StorageError(f"is damaged, restore it from a backup: {'; '.join(lines)[:200]}")

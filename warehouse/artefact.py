@@ -52,10 +52,15 @@ def sealed(body: bytes) -> bytes:
 
 def unsealed(stored: bytes, key: str) -> bytes:
     """The JSON object that was sealed. Raises DamagedFile, and StorageError for one of another release."""
-    if not (stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)):
+    if not is_sealed(stored):
         raise _no_seal(stored, key)
     seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
     return stored[:-_SEAL_BYTES] + b"}"
+
+
+def is_sealed(stored: bytes) -> bool:
+    """Whether bytes end with this release's seal, right or not."""
+    return stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)
 
 
 def _no_seal(stored: bytes, key: str) -> StorageError:
@@ -94,15 +99,23 @@ def replace(storage: Storage, name: str, body: bytes) -> None:
 
 def _write(storage: Storage, key: str, body: bytes, version: int | None) -> None:
     stored = sealed(body) if _sealable(body) else body
+    if stored is body:
+        _note_checksum(storage, key, hashlib.sha256(body).hexdigest())
     there = storage.stat(key)
     if there is not None and there.size == len(stored) and version is not None and _kept(storage, key) == stored:
         storage.touch(key, version)
         return
-    if stored is body:
-        # Its checksum first, and the last one's with it: whichever body a reader or a kill finds is known.
-        known = [*_checksums(storage, key)[-1:], hashlib.sha256(body).hexdigest()]
-        storage.put(layout.checksum(key), sealed(encode({"sha256": list(dict.fromkeys(known))})))
-    storage.put(key, stored, version)
+    # Nobody waits for the disk: one that a loss of power tore is noticed by its checksum, and published again.
+    storage.put(key, stored, version, durable=False)
+
+
+def _note_checksum(storage: Storage, key: str, digest: str) -> None:
+    """Puts a body's checksum before the body, with that of the one there: whichever a reader or a kill finds is known."""
+    known = _checksums(storage, key)
+    if known != [digest]:
+        there = hashlib.sha256(_kept(storage, key) or b"").hexdigest()
+        sums = [there, digest] if there in known and there != digest else [digest]
+        storage.put(layout.checksum(key), sealed(encode({"sha256": sums})), durable=False)
 
 
 def _kept(storage: Storage, key: str) -> bytes | None:

@@ -47,10 +47,11 @@ def settle(storage: Storage, damage: Damage, how: str) -> None:
 
 def pending(storage: Storage) -> list[Damage]:
     """The damaged files that have not been made good, the oldest first. A note that cannot be read is logged."""
-    return [damage for damage in _all(storage) if not damage.settled]
+    return [damage for damage in listed(storage) if not damage.settled]
 
 
-def _all(storage: Storage) -> list[Damage]:
+def listed(storage: Storage) -> list[Damage]:
+    """Every damaged file that was set aside, made good or not, the oldest first."""
     notes = []
     for key in storage.keys(layout.DAMAGED):
         if layout.is_damage_note(key):

@@ -146,9 +146,14 @@ def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
 _NAME = re.compile(r"\d+-[0-9a-f]{8}\.[^/]*zst")
 
 
+def is_body(key: str) -> bool:
+    """Whether a key is that of a kept body."""
+    return _NAME.fullmatch(key.rsplit("/", 1)[1]) is not None
+
+
 def _bodies(storage: Storage, prefix: str) -> list[str]:
     """The keys of kept bodies below a prefix; other files are nobody's answer."""
-    return [key for key in storage.keys(prefix) if _NAME.fullmatch(key.rsplit("/", 1)[1])]
+    return [key for key in storage.keys(prefix) if is_body(key)]
 
 
 def _keys(storage: Storage, feed: str, first: date | None, last: date | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from assets.documents import geo_layers
 from assets.documents.publish import publish
+from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from warehouse import catalogue, clock, layout
@@ -17,7 +18,9 @@ def refresh(pipeline: PipelineContext, report: RunReport) -> list[str]:
 
     Returns what could not be published, a line each that names the file; the rest is.
     """
-    return [*_catalogue(pipeline), *(_documents(pipeline, report.zones) if report.zones else ())]
+    failures, healed = _catalogue(pipeline)
+    zones = {*report.zones, *healed}
+    return [*failures, *(_documents(pipeline, zones) if zones else ())]
 
 
 def refresh_all(pipeline: PipelineContext) -> list[str]:
@@ -25,14 +28,27 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
 
     Returns what could not be published, a line each that names the file; the rest is.
     """
-    failures = [*_catalogue(pipeline), *_documents(pipeline, None)]
+    failures = [*_catalogue(pipeline)[0], *_documents(pipeline, None)]
     with logged("geo layers") as attempt:
         geo_layers.ensure(pipeline.storage)
     return [*failures, *filter(None, [attempt.failure])]
 
 
-def _catalogue(pipeline: PipelineContext) -> list[str]:
-    """Where it cannot be renewed, the documents are made by the one that is published."""
+def _catalogue(pipeline: PipelineContext) -> tuple[list[str], set[str]]:
+    """Publishes the catalogue, after damaged month files were made again; returns failures, and the zones made again.
+
+    Where it cannot be renewed, the documents are made by the one that is published.
+    """
+    failures = _publish_catalogue(pipeline)
+    healed: set[str] = set()
+    with logged("damaged files") as attempt:
+        healed = repair.heal(pipeline)
+    if healed:
+        failures = _publish_catalogue(pipeline)
+    return [*failures, *filter(None, [attempt.failure])], healed
+
+
+def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
     with logged(layout.CATALOGUE) as attempt:
         catalogue.publish(
             pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()

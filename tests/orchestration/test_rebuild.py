@@ -69,10 +69,10 @@ def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:
 def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
     pipeline = open_context()
     taken = replace(pipeline, ranks={name: rank for name, rank in pipeline.ranks.items() if name != "neso.generation"})
-    assert rebuild.resolve_all(taken) == 1
+    assert rebuild.resolve_all(taken) == (1, [])
     assert mix(storage) == []
-    assert rebuild.resolve_all(pipeline) == 1
-    assert rebuild.resolve_all(pipeline) == 0
+    assert rebuild.resolve_all(pipeline) == (1, [])
+    assert rebuild.resolve_all(pipeline) == (0, [])
     assert mix(storage)
 
 

@@ -1,0 +1,89 @@
+"""`emds repair`: sets every damaged file aside and makes again what the kept bytes and the series still say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from assets.documents import geo_layers
+from assets.ingest import repair
+from assets.ingest.context import PipelineContext
+from assets.ingest.refresh import refresh_all
+from orchestration import verify
+from orchestration.resources import home, open_context
+from orchestration.verify import Fault
+from warehouse import damaged, layout, modes, monthfile
+from warehouse.errors import StorageError, WrongMode
+from warehouse.storage import Folder
+
+
+def main() -> int:
+    """Repairs the warehouse of the environment and says what was done; returns the exit code."""
+    storage = Folder(home(os.environ))
+    restored = restore_mode(storage)
+    if restored:
+        print(f"the file {layout.MODE} was written again: its month files say {restored}")
+    pipeline = open_context()
+    moved = set_aside(pipeline, verify.faults(storage))
+    for fault in moved:
+        print(f"{fault.key}: {fault.reason}: moved to {layout.DAMAGED}")
+    waiting = damaged.pending(storage)
+    repair.rebuild_pending(pipeline)
+    if any(damage.key.startswith(layout.published("geo/")) for damage in waiting):
+        geo_layers.publish(storage)
+    for failure in refresh_all(pipeline):
+        print(failure)
+    for settled in damaged.listed(storage):
+        if settled.name in {damage.name for damage in waiting}:
+            print(f"{settled.key}: {settled.settled}")
+    left = verify.broken(storage)
+    for line in left:
+        print(line)
+    print(f"{len(waiting)} damaged files were set aside, {len(left)} faults are left")
+    return 1 if left else 0
+
+
+def restore_mode(storage: Folder) -> str:
+    """Writes a missing or cut mode anew where the month files agree on one; returns it, empty where nothing was to do.
+
+    Raises WrongMode where they do not agree.
+    """
+    try:
+        modes.kept(storage)
+    except WrongMode as error:
+        stated = _stated_modes(storage)
+        if len(stated) != 1:
+            words = ", ".join(sorted(stated)) or "nothing"
+            raise WrongMode(f"{error}; the month files say {words}") from None
+        [mode] = stated
+        storage.put(layout.MODE, mode.encode())
+        return mode
+    return ""
+
+
+def _stated_modes(storage: Folder) -> set[str]:
+    stated = set()
+    for key in [*storage.keys(layout.series_prefix()), *storage.keys(layout.history_prefix())]:
+        if layout.is_month_file(key):
+            try:
+                stated.add(str(monthfile.stated_mode(storage, key)))
+            except StorageError:
+                continue
+    return stated & set(modes.MODES)
+
+
+def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> list[Fault]:
+    """Moves what is damaged below `damaged/`; returns what was moved."""
+    moved = []
+    for fault in list(faults):
+        if not fault.movable:
+            continue
+        if layout.is_month_file(fault.key):
+            metric, zone, month, _ = layout.of_series(fault.key)
+            lock = layout.series(metric, zone, month)
+        else:
+            lock = fault.key
+        with pipeline.storage.locked([lock]):
+            damaged.set_aside(pipeline.storage, fault.key, fault.reason)
+        moved.append(fault)
+    return moved
