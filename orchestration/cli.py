@@ -63,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", type=int, default=8000)
     verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
     verb("repair", _repair, "set damaged files aside and make them again from the kept bytes")
+    _add_keys(verb("keys", _keys, "who holds keys and how much they are used; ends one, or sets its quota"))
+    verb("reconcile", _reconcile, "compare every transfer to EMDS_PAY_TO with the payments ledger")
     verb("upgrade", _upgrade, "bring a warehouse of an older release to this one")
     verb("verify", _verify, "read every file of the warehouse and tell what is broken")
     return parser
@@ -78,6 +80,26 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
     up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
     up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
+
+
+def _add_keys(keys: argparse.ArgumentParser) -> None:
+    actions = keys.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="the busiest keys, and those used least")
+    listing.add_argument("--days", type=_count, default=30, help="over how many days (30)")
+    listing.add_argument("--top", type=_count, default=10, help="how many of each (10)")
+    for name, text in (("show", "one key"), ("revoke", "end a key at once"), ("quota", "set a key's answers a day")):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("key", type=int, metavar="ID", help="as `emds keys list` shows it")
+        if name == "quota":
+            action.add_argument("answers", type=_quota, metavar="N", help="answers a UTC day, or `usual`")
+
+
+def _quota(text: str) -> int | None:
+    if text == "usual":
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) <= 10_000_000):
+        raise argparse.ArgumentTypeError("a number from 0 to 10000000, or `usual`")
+    return int(text)
 
 
 def _add_backfill(backfill: argparse.ArgumentParser) -> None:
@@ -265,6 +287,24 @@ def _repair(_: argparse.Namespace) -> int:
     from orchestration import repair
 
     return repair.main()
+
+
+def _reconcile(_: argparse.Namespace) -> int:
+    from orchestration import reconcile
+
+    return reconcile.reconcile()
+
+
+def _keys(args: argparse.Namespace) -> int:
+    from orchestration import keys
+
+    if args.action == "list":
+        return keys.listed(args.days, args.top)
+    if args.action == "show":
+        return keys.shown(args.key)
+    if args.action == "revoke":
+        return keys.revoked(args.key)
+    return keys.quota(args.key, args.answers)
 
 
 def _upgrade(_: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from assets.feeds import series_asset
 from assets.geo import geo_assets
 from assets.ingest.context import PipelineContext
 from assets.partitions import first_partition, partitions_of
+from assets.payments import Reconcile, payments_asset
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
@@ -46,15 +47,17 @@ def build() -> dg.Definitions:
                 partitions = partitions_of(feed, firsts[feed.id])
                 assets.append(series_asset(source, feed, partitions, str(settings.home)))
                 asset_checks += feed_checks(known, feed, partitions)
-    jobs, schedules = schedules_and_jobs(known, mode, firsts)
+    jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
+    others = [analyst_asset(known), publishers_asset(known), payments_asset()]
     return dg.Definitions(
-        assets=[*assets, *document_assets(known), *geo_assets(), analyst_asset(known), publishers_asset(known)],
+        assets=[*assets, *document_assets(known), *geo_assets(), *others],
         asset_checks=asset_checks,
         jobs=[*jobs, retention],
         schedules=schedules,
         sensors=[failure_sensor, gap_sensor(known, jobs, mode)],
         resources={
-            "pipeline": dg.ResourceDefinition(_pipeline, description="The warehouse, its mode and its transport.")
+            "pipeline": dg.ResourceDefinition(_pipeline, description="The warehouse, its mode and its transport."),
+            "reconcile": dg.ResourceDefinition(_reconcile, description="Compares transfers with the payments ledger."),
         },
         executor=dg.in_process_executor,
     )
@@ -73,6 +76,13 @@ def first_partitions(settings: PipelineSettings) -> dict[str, date]:
 def _pipeline(_: dg.InitResourceContext) -> PipelineContext:
     """Opened when a run or a sensor needs it."""
     return open_context()
+
+
+def _reconcile(_: dg.InitResourceContext) -> Reconcile:
+    """The accounts are opened when the run calls it."""
+    from orchestration.reconcile import counts
+
+    return counts
 
 
 @dg.definitions

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 
+from api.access.diagnosis import access_faults, calls_by_unknown_proxies
+from api.settings import Settings
 from assets.ingest.context import PipelineContext
 from orchestration.resources import home, open_context
 from warehouse import clock, health
@@ -21,7 +24,7 @@ def doctor() -> int:
     for setting in SETTINGS:
         if value := os.environ.get(setting.name):
             print(f"  {setting.name} = {'(set)' if setting.secret else value}")
-    bad = False
+    bad = _access(pipeline.mode)
     for source in pipeline.sources.values():
         if source.code not in pipeline.configured:
             missing = [name for name in source.required_env if not os.environ.get(name)]
@@ -52,6 +55,15 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
         return
     with instance:
         yield from map(str, partition_status.differences(instance, pipeline))
+
+
+def _access(mode: str) -> bool:
+    """Prints what is wrong with payments and client addresses; whether something surely is."""
+    settings = Settings.from_environ(os.environ)
+    faults = access_faults(settings, mode, calls_by_unknown_proxies(settings, int(time.time())))
+    for fault, _ in faults:
+        print(f"WARNING: {fault}")
+    return any(grave for _, grave in faults)
 
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:

@@ -20,7 +20,7 @@ RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_e
 
 
 def schedules_and_jobs(
-    sources: Mapping[str, Source], mode: str, firsts: Mapping[str, date]
+    sources: Mapping[str, Source], mode: str, firsts: Mapping[str, date], takes_payments: bool = False
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
     """Jobs and schedules of every source, the documents and retention. A recorded warehouse has no publisher to ask."""
     status = dg.DefaultScheduleStatus.STOPPED if mode == "recorded" else dg.DefaultScheduleStatus.RUNNING
@@ -40,7 +40,8 @@ def schedules_and_jobs(
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
     publishers = dg.define_asset_job("publishers", selection=dg.AssetSelection.groups("publishers"))
-    jobs += [documents, geo, analyst, publishers]
+    payments = dg.define_asset_job("payments", selection=dg.AssetSelection.groups("accounts"))
+    jobs += [documents, geo, analyst, publishers, payments]
     running = dg.DefaultScheduleStatus.RUNNING
     schedules += [
         dg.ScheduleDefinition(
@@ -59,6 +60,12 @@ def schedules_and_jobs(
         ),
         dg.ScheduleDefinition(
             job=analyst, cron_schedule="40 3 * * *", execution_timezone="UTC", default_status=running
+        ),
+        dg.ScheduleDefinition(
+            job=payments,
+            cron_schedule="20 * * * *",
+            execution_timezone="UTC",
+            default_status=running if takes_payments else dg.DefaultScheduleStatus.STOPPED,
         ),
     ]
     return jobs, schedules

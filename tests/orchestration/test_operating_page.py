@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "operating.md").read_text()
 def verbs(capsys: pytest.CaptureFixture[str]) -> set[str]:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
-    return set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE))
+    return set(re.findall(r"^    (\w+)(?: |$)", capsys.readouterr().out, re.MULTILINE))
 
 
 def test_every_verb_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,53 @@
+"""`emds reconcile`: every transfer to the receiver held against the payments ledger. The asset `accounts/payments` runs it too."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict
+
+from api.access.accounts.store import Accounts
+from api.access.prices import USDC_DECIMALS
+from api.access.x402.chain import Chain, ChainUnavailable
+from api.access.x402.reconciler import Reconciler
+from api.settings import Settings
+from warehouse.errors import MarketError
+
+
+class NotReconciled(MarketError):
+    """The node did not answer; nothing is lost, the next run reads the same blocks."""
+
+
+def counts() -> dict[str, int] | None:
+    """What came of reading the chain, by name; None where no payments are taken. Raises NotReconciled, AccountsUnavailable."""
+    settings = Settings.from_environ(os.environ)
+    if not settings.pay_to or not settings.rpc_url:
+        return None
+    accounts = Accounts.open(settings.database_url)
+    try:
+        reconciler = Reconciler(accounts.ledger, Chain(settings.rpc_url, timeout_s=20.0), time.time)
+        report = asdict(reconciler.read_transfers(accounts.transfers, settings.pay_to.lower()))
+        credits, units = accounts.transfers.credits()
+        states = accounts.transfers.counts()
+        return {**report, "credits": credits, "credit_units": units, "unknown": states.get("unknown", 0)}
+    except ChainUnavailable as fault:
+        raise NotReconciled(f"the node does not answer: {fault}") from None
+    finally:
+        accounts.close()
+
+
+def reconcile() -> int:
+    """Prints the report; 1 where a payment is in doubt or was answered without money on the chain."""
+    found = counts()
+    if found is None:
+        print("no payments are taken, or none can be looked up: set EMDS_PAY_TO and EMDS_RPC_URL")
+        return 0
+    usd = 10**USDC_DECIMALS
+    print(f"read to block {found['until_block']}: {found['transfers']} transfers, {found['units'] / usd:.3f} USDC")
+    print(f"  paid for an answer      {found['answer']}")
+    print(f"  answer waits for payer  {found['owed']}")
+    print(f"  being settled           {found['waiting']}")
+    print(f"  credits in all          {found['credits']}, {found['credit_units'] / usd:.3f} USDC")
+    print(f"  answers without money   {found['unproven']}")
+    print(f"  payments in doubt       {found['unknown']}")
+    return 1 if found["unproven"] or found["unknown"] else 0

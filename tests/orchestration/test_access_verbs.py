@@ -1,0 +1,155 @@
+"""`emds keys`, `emds reconcile`, what `emds doctor` says of access, and the asset that reconciles: as their owner runs them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from api.access.accounts.key_format import digest_of
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import Accounts
+from api.access.diagnosis import access_faults
+from api.settings import Facilitator, Settings
+from assets.payments import payments_asset
+from orchestration.cli import main
+from tests.stand_ins.trade import PAY_TO, Trade, open_trade
+from warehouse.clock import DAY
+
+
+@pytest.fixture
+def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Accounts]:
+    """Three keys: one that is busy, one that used up a day, one that was never used."""
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    opened = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
+    now = int(time.time())
+    busy, full, _ = (opened.sign_up(SignUp(f"{name}@example.org", "x"), 0, now) for name in ("busy", "full", "idle"))
+    for day in range(3):
+        for _ in range(300):
+            opened.reserve(digest_of(busy), now - day * DAY)
+    for _ in range(510):
+        opened.reserve(digest_of(full), now - DAY)
+    yield opened
+    opened.close()
+
+
+def words(line: str) -> list[str]:
+    return line.split()
+
+
+def test_the_busiest_and_the_idlest_keys_are_listed(accounts: Accounts, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["keys", "list", "--top", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 live keys of 3, 1400 answers in 30 days"
+    rows = [words(line) for line in lines if "@example.org" in line]
+    assert [(row[1], row[2], row[3], row[-1]) for row in rows] == [
+        ("900", "300", "0", "busy@example.org"),
+        ("500", "0", "1", "full@example.org"),
+        ("0", "0", "0", "idle@example.org"),
+    ]
+    assert "never" in lines[-1]
+
+
+def test_a_key_is_shown_limited_and_ended_by_its_number(accounts: Accounts, capsys: pytest.CaptureFixture[str]) -> None:
+    now = int(time.time())
+    key = accounts.sign_up(SignUp("mine@example.org", "x"), 0, now)
+    usage = accounts.usage(digest_of(key), now)
+    assert usage
+    number = str(usage.key)
+    assert main(["keys", "quota", number, "2"]) == 0
+    assert [accounts.reserve(digest_of(key), now) is not None for _ in range(3)] == [True, True, False]
+    assert main(["keys", "quota", number, "usual"]) == 0
+    assert accounts.reserve(digest_of(key), now)
+    assert main(["keys", "show", number]) == 0
+    assert "mine@example.org" in capsys.readouterr().out
+    assert main(["keys", "revoke", number]) == 0
+    assert accounts.usage(digest_of(key), now) is None
+    assert main(["keys", "list"]) == 0
+    assert "mine@example.org" not in capsys.readouterr().out
+    for action in (["show", "99"], ["revoke", "99"], ["quota", "99", "5"]):
+        assert main(["keys", *action]) == 1
+    for wrong in (["quota", number, "-1"], ["quota", number, "many"], ["show", "x"], []):
+        with pytest.raises(SystemExit) as ended:
+            main(["keys", *wrong])
+        assert ended.value.code == 2
+
+
+@pytest.fixture
+def trade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trade]:
+    with open_trade(tmp_path) as built:
+        monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+        monkeypatch.setenv("EMDS_PAY_TO", PAY_TO)
+        monkeypatch.setenv("EMDS_RPC_URL", built.node.url)
+        yield built
+
+
+def test_reconcile_accounts_for_every_transfer(trade: Trade, capsys: pytest.CaptureFixture[str]) -> None:
+    assert trade.get(trade.payment()).status_code == 200
+    trade.settle_outside(trade.payment())
+    assert main(["reconcile"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0].endswith("2 transfers, 0.002 USDC")
+    assert [words(line)[-1] for line in lines[1:4]] == ["1", "0", "0"]
+    assert lines[4].startswith("credits in all          1, 0.001 USDC")
+    trade.node.down = True
+    assert main(["reconcile"]) == 1
+    assert "the node does not answer" in capsys.readouterr().err
+
+
+def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
+    trade: Trade, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trade.without_node()
+    trade.a.faults["settle"] = "lie"  # without a node a facilitator's word is believed
+    assert trade.get(trade.payment()).status_code == 200
+    assert trade.paid == 0
+    assert main(["reconcile"]) == 1
+    assert "answers without money   1" in capsys.readouterr().out
+    assert _materialised() == (False, 1)
+
+
+def _materialised() -> tuple[bool, int]:
+    """Whether the asset's check passes, and how many answers it found without money."""
+    from orchestration.reconcile import counts
+
+    result = dg.materialize([payments_asset()], resources={"reconcile": counts})
+    check = result.get_asset_check_evaluations()[0]
+    return check.passed, int(check.metadata["unproven"].value) if "unproven" in check.metadata else 0
+
+
+def test_the_asset_reconciles_and_its_check_passes(trade: Trade) -> None:
+    assert trade.get(trade.payment()).status_code == 200
+    assert _materialised() == (True, 0)
+
+
+def test_without_payments_there_is_nothing_to_reconcile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.delenv("EMDS_PAY_TO", raising=False)
+    assert main(["reconcile"]) == 0
+    assert "no payments are taken" in capsys.readouterr().out
+    assert _materialised() == (True, 0)
+
+
+def test_the_doctor_warns_of_payments_without_a_node_and_of_hidden_clients(tmp_path: Path) -> None:
+    far = Settings(pay_to=PAY_TO, facilitators=(Facilitator("https://far.example"),))
+    ((text, grave),) = access_faults(far, "live", 0)
+    assert (grave, "NO PAYMENTS ARE TAKEN" in text) == (True, True)
+    assert access_faults(far, "simulated", 0) == []
+    near = Settings(pay_to=PAY_TO, facilitators=(Facilitator("http://127.0.0.1:9"),))
+    assert access_faults(near, "live", 0) == []
+    assert "12 calls of today" in access_faults(Settings(), "live", 12)[0][0]
+    assert "EMDS_TRUSTED_PROXIES" in access_faults(Settings(base_url="https://emds.example"), "live", 0)[0][0]
+
+
+def test_calls_by_a_proxy_that_is_not_trusted_are_counted(trade: Trade) -> None:
+    from api.access.diagnosis import calls_by_unknown_proxies
+
+    for _ in range(3):
+        trade.http.get("/v1/zones", headers={"X-Forwarded-For": "203.0.113.9"})
+    trade.http.get("/v1/zones")
+    assert calls_by_unknown_proxies(trade.gate.settings, int(time.time())) == 3
