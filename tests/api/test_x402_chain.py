@@ -220,8 +220,9 @@ def test_the_chain_settles_a_doubt_within_the_call(
     for fault in faults:
         facilitators[0].faults["settle"] = fault
         answer = get(served, payment(served))
-        assert answer.status_code == 200, fault
+        assert answer.status_code == 200, (fault, answer.text)
         assert json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))["transaction"] in chain.transfers(payee)
+        time.sleep(4.5)  # by then the facilitator that failed is asked again
     assert chain.balance(payee) == 3000
     assert states(tmp_path) == ["settled"] * 3
     assert facilitators[1].seen["settle"] == 0
@@ -239,28 +240,34 @@ def test_a_lie_is_found_out_and_serves_nothing(
     signed = payment(served)
     answer = get(served, signed)
     assert (answer.status_code, chain.balance(payee)) == (503, 0)
-    assert "method" not in answer.text
+    assert "made" not in answer.text
     assert states(tmp_path) == ["unknown"]
     facilitators[0].faults["settle"] = ""
     assert get(served, signed).status_code == 200
     assert chain.balance(payee) == 1000
 
 
-def test_without_a_node_a_spent_authorization_is_seen_by_asking_to_verify(
+def test_without_a_node_a_doubt_stays_unknown_until_there_is_one(
     chain: Chain,
     serve: Serve,
     payee: str,
     facilitators: list[Facilitator],
+    tmp_path: Path,
 ) -> None:
     served = serve()
-    for version, name, pay in ((2, "PAYMENT-SIGNATURE", buyer.pay_v2), (1, "X-PAYMENT", buyer.pay_v1)):
-        facilitators[0].faults["settle"] = "done-500"
-        wanted = offer(served) if version == 2 else requests.get(served.url + PATHS[0], timeout=10).json()["accepts"][0]
-        headers = {name: buyer.header(pay(wanted))}
-        assert requests.get(served.url + PATHS[0], headers=headers, timeout=10).status_code == 503
-        facilitators[0].faults["settle"] = ""
-        assert requests.get(served.url + PATHS[0], headers=headers, timeout=10).status_code == 200
-    assert chain.balance(payee) == 2000
+    for each in facilitators:
+        each.faults["settle"] = "done-500"
+    signed = payment(served)
+    assert get(served, signed).status_code == 503
+    for each in facilitators:
+        each.faults["settle"] = ""
+    assert get(served, signed).status_code == 503, "a used authorization alone proves no payment"
+    assert (states(tmp_path), chain.balance(payee)) == (["unknown"], 1000)
+    served.stop()
+    served.start(EMDS_RPC_URL=chain.url)
+    answer = get(served, signed)
+    assert (answer.status_code, answer.json()["method"]) == (200, "payment")
+    assert (states(tmp_path), chain.balance(payee)) == (["settled"], 1000)
 
 
 @dataclass
@@ -290,7 +297,7 @@ def test_a_payer_who_cancels_meanwhile_gets_nothing(
     facilitators[0].core = Meanwhile(facilitators[0].core, lambda: _cancel(chain, nonce))
     answer = get(served, payment(served, nonce=nonce))
     assert answer.status_code == 402
-    assert "method" not in answer.text
+    assert "made" not in answer.text
     assert states(tmp_path) == ["failed"]
     assert chain.balance(payee) == 0
 
@@ -321,20 +328,18 @@ def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
     answer = get(served, header)
     assert chain.balance(wallet.address) == 0
     assert answer.status_code == 402
-    assert "method" not in answer.text
+    assert "made" not in answer.text
     assert chain.balance(payee) == 0
 
 
-@pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])
 def test_workers_killed_while_settling_lose_and_double_nothing(
     chain: Chain,
     serve: Serve,
     payee: str,
     facilitators: list[Facilitator],
     tmp_path: Path,
-    with_node: bool,
 ) -> None:
-    served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
+    served = serve(EMDS_RPC_URL=chain.url)
     facilitators[0].faults["settle"] = "done-hang"
     signed = payment(served)
     failed: list[Exception] = []
@@ -373,7 +378,7 @@ def test_a_doubt_ends_when_the_chain_passes_its_date(
     chain.mint(BUYER, 1_000_000)
     facilitators[0].core = facilitators[1].core = Official(chain.url, KEYS[0])
     served = serve(EMDS_RPC_URL=chain.url)
-    facilitators[0].faults["settle"] = "drop"
+    facilitators[0].faults["settle"] = facilitators[1].faults["settle"] = "drop"
     signed = payment(served)
     assert get(served, signed).status_code == 503
     chain.rpc("evm_increaseTime", [300])

@@ -27,6 +27,7 @@ PAID = {
     "snapshot": "/v1/map/snapshot",
     "brief": "/v1/brief/GB",
     "latest": "/v1/latest/GB",
+    "windows": "/v1/windows/DE-LU?hours=1",
     "demand": "/v1/demand/GB",
     "generation": "/v1/generation/GB",
     "price": "/v1/price/GB?format=csv",

@@ -125,8 +125,13 @@ class Facilitators:
                 last = Refused(code)
         return last
 
-    def settle(self, payment: Payment, requirement: Mapping[str, Any], first: str) -> Outcome:
-        """Moves the money once, by the facilitator at `first`, else by those after it."""
+    def settle(
+        self, payment: Payment, requirement: Mapping[str, Any], first: str, has_moved: Callable[[], bool]
+    ) -> Outcome:
+        """Moves the money once, by the facilitator at `first`, else by those after it.
+
+        `has_moved` tells after a settlement in doubt whether the chain shows it already: then nobody else is asked.
+        """
         until, doubt, reached = self.clock() + self.patience.whole, Doubtful(), False
         doubted = False
         for facilitator in self._awake(first):
@@ -141,10 +146,10 @@ class Facilitators:
                 return doubt if doubted else outcome
             if isinstance(outcome, Doubtful):
                 doubt, doubted = Doubtful(outcome.tx or doubt.tx), True
-                if outcome.pending:
-                    return doubt
             reached = reached or not isinstance(outcome, Unreachable) or outcome.reached
             self.rest(facilitator.url)
+            if isinstance(outcome, Doubtful) and (outcome.pending or has_moved()):
+                return doubt
         return doubt if doubted else Unreachable(reached)
 
     def _settle_at(

@@ -11,7 +11,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from api.access.accounts.engine import AccountsUnavailable
@@ -19,7 +21,7 @@ from api.access.accounts.ledger import Ledger, LedgerEntry, PaymentTerms
 from api.access.prices import PRICES
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from api.access.x402 import requirements
-from api.access.x402.chain import Chain, ChainUnavailable
+from api.access.x402.chain import Chain, ChainUnavailable, Paid
 from api.access.x402.confirmation import confirmed
 from api.access.x402.facilitators import (
     Doubtful,
@@ -150,7 +152,7 @@ class X402ResourceServer:
         claimed = self._ledger.settling(entry, self._now, verdict.by, made)
         if claimed is None:
             return requirements.busy()
-        outcome = self._facilitators.settle(payment, requirement, verdict.by)
+        outcome = self._facilitators.settle(payment, requirement, verdict.by, partial(self._has_moved, claimed))
         return self._conclude(claimed, self._confirmed(claimed, outcome), payment, call)
 
     def _not_verified(
@@ -219,7 +221,8 @@ class X402ResourceServer:
             if claimed is None:
                 return requirements.busy()
             requirement = self._requirement(payment.version, call)
-            outcome = self._facilitators.settle(payment, requirement, claimed.facilitator)
+            moved = partial(self._has_moved, claimed)
+            outcome = self._facilitators.settle(payment, requirement, claimed.facilitator, moved)
             result = self._conclude(claimed, self._confirmed(claimed, outcome), payment, call, owed=True)
         finally:
             self._waits.release()
@@ -255,6 +258,12 @@ class X402ResourceServer:
         if isinstance(outcome, Settled) and not isinstance(seen, Settled):
             self._facilitators.rest(entry.facilitator)
         return seen
+
+    def _has_moved(self, entry: LedgerEntry) -> bool:
+        """Whether the chain shows the transfer right now."""
+        with suppress(ChainUnavailable):
+            return self._chain is not None and isinstance(self._chain.look(entry.terms, entry.created), Paid)
+        return False
 
     def _is_own(self, entry: LedgerEntry, seen: Settled) -> bool:
         """Whether a transfer was made for this service: after it first saw the payment, not for another one before."""
