@@ -23,7 +23,7 @@ BY_DAY: Mapping[str, str] = {
     BELIEVED: "Every value stated for the day is possible, stated once and on its grid; others are set aside. Error.",
     COMPLETE: "The day (23, 24 or 25 hours) has every interval that is due. Warning while the publisher may still bring"
     " it, error afterwards.",
-    STEADY: "No series repeats one value longer than its metric ever does, none jumps further. Warning.",
+    STEADY: "No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning.",
     AGREES: "Hourly means agree with the second feed of the same series. Warning; error at four times the tolerance.",
 }
 """The checks by partition, and what passing means."""

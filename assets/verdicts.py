@@ -15,6 +15,7 @@ import orjson
 
 from assets import held
 from assets.held import HeldRows
+from assets.ingest import level_shifts
 from assets.ingest.reports import window_of
 from warehouse import clock, coverage, layout, quality
 from warehouse.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
@@ -105,13 +106,14 @@ def examine(
     aside = _set_aside(storage, feed, days) if BELIEVED in checks else []
     compared = counterpart if AGREES in checks else None
     others = held.read(storage, compared.feed, span, compared.series) if compared else HeldRows()
+    shifts = _shifts(storage, feed, days, own) if STEADY in checks else []
     for day in days:
         if BELIEVED in checks:
             yield believed(feed, day, own, aside)
         if COMPLETE in checks:
             yield complete(feed, day, own, now)
         if STEADY in checks:
-            yield steady(feed, day, own, now)
+            yield steady(feed, day, own, now, [shift for shift in shifts if shift.shift.day == day.window])
         if compared is not None:
             yield agrees(feed, day, own, others, compared.feed)
 
@@ -164,12 +166,22 @@ def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
     return Verdict(COMPLETE, day, not findings, settled, count, tuple(findings[:20]))
 
 
-def steady(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
-    """Series that repeat one value for too long, and jumps between neighbours: warnings, since both may be true."""
+def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRows) -> list[level_shifts.Found]:
+    """Days of a series at another level than in the two weeks before, unless another feed states the same."""
+    if feed.yearly:
+        return []
+    windows = [day.window for day in days]
+    rows = own.rows(Window(min(w.start for w in windows), max(w.end for w in windows)))
+    return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.severity != "note"]
+
+
+def steady(feed: Feed, day: MarketDay, own: HeldRows, now: int, shifts: Sequence[level_shifts.Found] = ()) -> Verdict:
+    """Series that repeat one value for too long, jumps between neighbours, days at another level: warnings, since all
+    may be true."""
     if _empty(feed, day, own):
         return Verdict(STEADY, day, False, True, 0, (NOTHING_READ,))
     judged = quality.judge(own.rows(window_of(feed, day)), feed, (), now)
-    odd = [f for f in judged.findings if f.check in ("frozen", "jump", "leap")]
+    odd = [f for f in judged.findings if f.check in ("frozen", "jump")] + [shift.finding for shift in shifts]
     findings = tuple(f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd)
     return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
 

@@ -7,6 +7,7 @@ the documents that follow from it: see `assets.documents.publish`.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,8 @@ from warehouse.errors import (
 )
 from warehouse.market import Feed
 from warehouse.schema import Rows
+
+_LOG = logging.getLogger("emds")
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
@@ -142,6 +145,9 @@ def _levelled(
     shifts: list[level_shifts.Found] = []
     with logged(f"levels of {feed.id}"):
         shifts = level_shifts.find(pipeline.storage, feed.id, judgement.kept, days)
+    for shift in shifts:
+        if shift.severity != "note":
+            _LOG.warning("%s: %s %s: %s", feed.id, *shift.pair, shift.finding.detail)
     wrong = [shift for shift in shifts if shift.severity == "error"]
     if wrong:
         kept, aside = level_shifts.apart(stated, wrong)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assets import verdicts
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
@@ -108,3 +109,11 @@ def test_series_that_cannot_be_read_are_not_compared(
     report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
     assert levels_of(report) == []
     assert any(key in record.getMessage() for record in caplog.records)
+
+
+def test_dagsters_check_of_the_day_tells_of_a_shift(pipeline: PipelineContext) -> None:
+    run(pipeline, scaled(feed(BEST), 2), 0, 0)
+    days = [MarketDay(TODAY - timedelta(days=i), feed(BEST).tz) for i in (1, 0)]
+    told = list(verdicts.examine(pipeline.storage, feed(BEST), None, days, NOW, (verdicts.STEADY,)))
+    assert [verdict.passed for verdict in told] == [True, False]
+    assert "level: US-NYISO demand: another level than in the two weeks before" in told[1].findings[0]

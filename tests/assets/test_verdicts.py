@@ -33,7 +33,7 @@ def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, 
     stamps = [ts for n, ts in enumerate(range(day.start, day.end, step)) if n != skip]
     rows = Rows()
     rows.extend(key, stamps, [mean + (ts // step % 2) for ts in stamps])
-    series.fold(storage, feed, rows, {}, {feed: 1}, 1000)
+    series.fold(storage, feed, rows, {}, {feed: 1}, 1000, "simulated")
 
 
 def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -> Verdict:
