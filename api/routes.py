@@ -14,7 +14,7 @@ from api.http import parameters, problem_responses
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
 from api.service import Service
-from api.views import catalogue, discovery, documents, geo, health, keys, live, map_page, series, windows
+from api.views import catalogue, discovery, documents, geo, health, keys, live, map_page, publishers, series, windows
 from warehouse.zones import ZONES
 
 _PREFIXES = {endpoint.path.removesuffix("{zone}"): endpoint for endpoint in ENDPOINTS.values() if endpoint.zones}
@@ -30,6 +30,7 @@ def register(app: Flask, service: Service) -> None:
         **discovery.views(service),
         **health.views(service),
         **windows.views(service),
+        **publishers.views(service),
         **{name: series.view(service, name) for name in SERIES},
     }
     for name, view in views.items():

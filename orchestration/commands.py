@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from assets.ingest.refresh import refresh_all
+from assets.ingest.refresh import measure_publishers, refresh_all
 from assets.ingest.reports import RunReport
 from assets.sources import feed as feed_of
 from orchestration import backfill, event_log, retention
@@ -45,7 +45,8 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
 
 def published() -> int:
     """`emds publish`: publishes every document anew; 1 where one could not be, which is listed."""
-    return _ended(refresh_all(open_context()))
+    pipeline = open_context()
+    return _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
 
 
 def _ended(failures: Sequence[str]) -> int:
@@ -62,7 +63,7 @@ def resumable(tasks: Sequence[Task], name: str = "") -> int:
         sys.stderr.write(f"resuming: {len(checkpoint.done)} of {len(checkpoint.tasks)} runs were done before\n")
     code = run(checkpoint.left, checkpoint=checkpoint)
     checkpoint.close()
-    return code
+    return max(code, _ended(measure_publishers(open_context())))
 
 
 def replayed(folder: Path) -> int:

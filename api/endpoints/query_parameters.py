@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from api.documents.catalogue import SERIES
-from api.http.parameters import Parameter, choice, hours, moment, number, text, whole, yes_no
+from api.http.parameters import (
+    Parameter,
+    choice,
+    hours,
+    moment,
+    number,
+    text,
+    utc_month,
+    whole,
+    yes_no,
+)
 from api.series import formats
 from api.series.horizon import LONGEST_HOURS
 from api.series.paging import Cursor
@@ -55,6 +65,9 @@ SNAPSHOT_METRIC = choice(
     "Which metric a sample keeps; only with `sample=true`. Default: price.",
     [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY],
 )
+SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
+FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
+MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month)
 HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
 WITHIN = hours(
     "within",

@@ -16,6 +16,7 @@ from warehouse.errors import BadWindow
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
 
@@ -106,6 +107,13 @@ def whole(name: str, description: str, least: int, most: int, default: int) -> P
         default,
         default,
     )
+
+
+def utc_month(written: str) -> str:
+    """A UTC month as `2026-11`. Raises ValueError."""
+    if not _MONTH.fullmatch(written):
+        raise ValueError("takes a month such as 2026-11")
+    return written
 
 
 def yes_no(name: str, description: str) -> Parameter:

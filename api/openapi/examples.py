@@ -14,6 +14,7 @@ from api.access.accounts.store import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import published
 from api.documents.catalogue import SERIES, Catalogue, zone_list
+from api.documents.publishers import selected
 from api.documents.status import status
 from api.endpoints import ENDPOINTS
 from api.endpoints.listing import listing
@@ -70,6 +71,10 @@ def _documents(service: Service) -> dict[str, Any]:
     if snapshot is not None:
         whole = published.sample_snapshot(snapshot.json)
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
+    measured = service.documents.get(layout.PUBLISHERS)
+    if measured is not None:
+        entries = selected(measured, None, None, None)
+        examples["publishers"] = {**entries, "count": _ROWS, "publishers": entries["publishers"][:_ROWS]}
     return examples
 
 

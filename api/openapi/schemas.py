@@ -102,6 +102,7 @@ _BLOCK = {
     "rank": WHOLE,
     "vs_horizon_mean_pct": or_null(NUMBER),
 }
+_SPREAD = {"median": or_null(NUMBER), "p95": or_null(NUMBER), "worst": or_null(NUMBER)}
 
 SCHEMAS: dict[str, Schema] = {
     "Live": {"allOf": [ref("Features"), record({**_HEAD, "flows": listed(_FLOW)})]},
@@ -137,6 +138,40 @@ SCHEMAS: dict[str, Schema] = {
             "state": STATE,
             "expected_by": or_null(INSTANT),
         }
+    ),
+    "Publisher": record(
+        {
+            "source": TEXT,
+            "feed": TEXT,
+            "month": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"},
+            "complete": FLAG,
+            "asked": record({"every_s": WHOLE, "runs": WHOLE, "requests": WHOLE}),
+            "failures": record({"total": WHOLE, "by_kind": keyed(WHOLE)}),
+            "rows": WHOLE,
+            "intervals": or_null(record({"due": WHOLE, "missing": WHOLE, "holes": WHOLE, "longest_hole_s": WHOLE})),
+            "late_s": record({"rows": WHOLE, "unwatched": WHOLE, **_SPREAD}),
+            "revised": record(
+                {
+                    "rows": WHOLE,
+                    "share": or_null(FRACTION),
+                    "withdrawn": WHOLE,
+                    "after_s": record(_SPREAD),
+                    "by": or_null(listed(record({"metric": TEXT, "unit": TEXT, **_SPREAD}))),
+                }
+            ),
+        }
+    ),
+    "Publishers": record(
+        {
+            "as_of": INSTANT,
+            "method": {"const": "publishers/1"},
+            "docs": TEXT,
+            "months": listed(TEXT),
+            "count": WHOLE,
+            "publishers": listed(ref("Publisher")),
+            "sample": SAMPLED,
+        },
+        "sample",
     ),
     "Status": record({"now": INSTANT, "sources": listed(ref("SourceFreshness")), "sample": SAMPLED}, "sample"),
     "MetricValue": record(

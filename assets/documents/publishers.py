@@ -72,11 +72,11 @@ def measure(
 
 def _published(storage: Storage) -> Mapping[str, Any] | None:
     """The newest document; None where there is none that this method made."""
-    kept = artefact.get(storage, layout.PUBLISHERS)
     try:
+        kept = artefact.get(storage, layout.PUBLISHERS)
         document = orjson.loads(kept.body) if kept else None
-    except orjson.JSONDecodeError:
-        return None
+    except (StorageError, orjson.JSONDecodeError):
+        return None  # damaged, or of another release: measured anew
     return document if isinstance(document, dict) and document.get("method") == METHOD else None
 
 

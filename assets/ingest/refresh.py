@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assets.documents import geo_layers
+from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
@@ -32,6 +32,13 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
     with logged("geo layers") as attempt:
         geo_layers.ensure(pipeline.storage)
     return [*failures, *filter(None, [attempt.failure])]
+
+
+def measure_publishers(pipeline: PipelineContext) -> list[str]:
+    """Measures the publishers anew, from the months whose files changed. Returns what failed, as `refresh_all` does."""
+    with logged(layout.PUBLISHERS) as attempt:
+        publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, clock.now())
+    return [*filter(None, [attempt.failure])]
 
 
 def _catalogue(pipeline: PipelineContext) -> tuple[list[str], set[str]]:

@@ -21,7 +21,7 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from api.settings import Settings
-from assets.documents import geo_layers
+from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from tests.stand_ins.trade import Trade, open_trade
 from warehouse import artefact, catalogue, layout
@@ -226,6 +226,7 @@ def fill_everywhere(rig: Rig) -> None:
         rig.put("north.grid", zone, "demand", rig.every(NOW - 30 * HOUR, HOUR, 29, lambda i: 1000.0 + i), "MW", "1h")
     rig.publish()
     publish(rig.storage, NOW)
+    publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
     geo_layers.publish(rig.storage)
 
 
