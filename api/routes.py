@@ -38,7 +38,7 @@ def register(app: Flask, service: Service) -> None:
         app.add_url_rule(_rule(endpoint), name, checked(endpoint, view), methods=[endpoint.method])
     app.register_blueprint(geo.blueprint(service.gate, service.documents))
     app.register_blueprint(keys.blueprint(service.gate))
-    app.register_blueprint(map_page.blueprint())
+    app.register_blueprint(map_page.blueprint(service))
     app.register_error_handler(
         NotFound, lambda _error: problem_responses.response(service.settings.base_url, not_found(request.path))
     )

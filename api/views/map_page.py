@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from html import escape
 from pathlib import Path
 
 from flask import Blueprint, Response, request
 
 from api.documents.cache import Document
+from api.documents.catalogue import NoCatalogue
 from api.http import responses
 from api.http.problems import Problem
+from api.service import Service
 from warehouse.storage import Identity
+from warehouse.zones import ZONES
 
 FOLDER = Path(__file__).parents[1] / "pages" / "map"
 _MEDIA = {
@@ -21,30 +25,46 @@ _MEDIA = {
     ".svg": "image/svg+xml",
     "": "text/plain; charset=utf-8",
 }
-# Nothing inline and no other host; Leaflet sets styles by script, which 'self' allows.
+# Nothing inline and no other host; Leaflet and uPlot set styles by script, which 'self' allows.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'self'"
+    "form-action 'self'; frame-ancestors {framers}"
 )
+
+
 _HTML_HEADERS = [
     ("Cache-Control", "public, no-cache"),
     ("Vary", "Accept-Encoding"),
-    ("Content-Security-Policy", _POLICY),
+    ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "same-origin"),
 ]
+_EMBED = (b"<body>", b'<body class="embed">')
+_HIDDEN_BANNER, _BANNER = b'<p id="simulated" class="banner" hidden>', b'<p id="simulated" class="banner">'
 
 
-def blueprint() -> Blueprint:
-    """`/` and its files, under an address that changes with their content."""
+def blueprint(service: Service) -> Blueprint:
+    """`/` and its files, under an address that changes with their content.
+
+    `/?embed` is the map alone, for a frame in another page: the origins of EMDS_ALLOWED_ORIGINS may show it.
+    """
     files = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
     held = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
-    index = _document("index.html", files["index.html"].replace(b"{files}", f"map/{digest}".encode()))
+    index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
+    # The banner stands there from the start: one that appears later moves the page.
+    pages = {
+        (simulated, embed): _document("index.html", body.replace(*_EMBED) if embed else body)
+        for simulated, body in ((False, index), (True, index.replace(_HIDDEN_BANNER, _BANNER)))
+        for embed in (False, True)
+    }
+    framers = " ".join(("'self'", *service.settings.allowed_origins))
     routes = Blueprint("map", __name__)
 
     @routes.get("/")
     def page() -> Response:
-        return responses.document(request, index, _MEDIA[".html"], _HTML_HEADERS)
+        headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
+        shown = pages[_is_simulated(service), "embed" in request.args]
+        return responses.document(request, shown, _MEDIA[".html"], headers)
 
     @routes.get("/map/<version>/<path:name>")
     def file(version: str, name: str) -> Response:
@@ -53,10 +73,26 @@ def blueprint() -> Blueprint:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
-        headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
+        headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding"), ("X-Content-Type-Options", "nosniff")]
         return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
 
     return routes
+
+
+def _is_simulated(service: Service) -> bool:
+    try:
+        return service.catalogue.simulated
+    except NoCatalogue:
+        return False
+
+
+def _rows() -> str:
+    """The zones as table rows without figures: what stands there before the script, and without it."""
+    return "".join(
+        f'<tr class="none"><th scope="row"><button type="button">{zone.id}<small>{escape(zone.name)}</small></button></th>'
+        '<td class="num"><b>–</b> <small>&nbsp;</small></td><td><span class="rank unknown"></span></td></tr>'
+        for zone in ZONES.values()
+    )
 
 
 def _document(name: str, body: bytes) -> Document:

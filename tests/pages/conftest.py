@@ -20,6 +20,7 @@ from api.settings import Settings
 from assets.documents import geo_layers
 from assets.documents.publish import publish
 from geo_data import records
+from tests.pages.browser import browser, visit  # fixtures
 from warehouse import catalogue, health, layout
 from warehouse.clock import DAY, HOUR, instant
 from warehouse.health import Health
@@ -28,6 +29,8 @@ from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
 from warehouse.zones import ZONES, zones_with
+
+__all__ = ["browser", "visit"]
 
 NOW = "2026-11-20T14:10:00Z"
 SIZES_MW = {
@@ -84,7 +87,7 @@ def _feed(name: str, metric: Metric, zones: tuple[str, ...], resolution: str) ->
         "UTC",
         date(2020, 1, 1),
         Publication(lag_minutes=10, grace_minutes=120),
-        lambda days: [],
+        lambda days, now: [],
         lambda body, request: Rows(),
         60,
     )

@@ -1,179 +1,180 @@
-"""The map page in Debian's Chromium against the real application: colours, panel, flows, keyboard, weight, speed."""
+"""The map page in Debian's Chromium against the real application: colours, panel, charts, flows, the slider, keys."""
 
 from __future__ import annotations
 
-import json
+import csv
+import io
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium")
-AXE = Path(__file__).resolve().parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
-ARGUMENTS = [
-    "--no-sandbox",
-    "--headless",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+from tests.pages.browser import api, figure, in_chromium, touch, zone
+from tests.pages.conftest import NOW
+from warehouse.clock import HOUR, instant
+
+pytestmark = in_chromium
 
 METRICS = ("price", "demand", "interchange", "carbon_intensity")
-STOPS = [(0, (44, 123, 182)), (25, (171, 217, 233)), (50, (255, 255, 191)), (75, (253, 174, 97)), (100, (215, 25, 28))]
+RANK = [(0, "2c7bb6"), (25, "abd9e9"), (50, "ffffbf"), (75, "fdae61"), (100, "d7191c")]
+NET_IMPORT = [
+    (-12000, "b35806"), (-4000, "f1a340"), (-1000, "fee0b6"), (0, "f7f7f7"), (1000, "d8daeb"), (4000, "998ec3"),
+    (12000, "542788"),
+]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
+def colour(stops: list[tuple[int, str]], value: float) -> str:
+    """What `scale.js` draws, computed again: straight lines in sRGB between the stops."""
+    value = min(max(value, stops[0][0]), stops[-1][0])
+    for (low, before), (high, after) in pairwise(stops):
+        if low <= value <= high:
+            part = (value - low) / (high - low)
+            ends = zip(bytes.fromhex(before), bytes.fromhex(after), strict=True)
+            return "#" + "".join(f"{int(a + (b - a) * part + 0.5):02x}" for a, b in ends)
+    raise ValueError(value)
 
 
-@pytest.fixture
-def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Opens the page in a fresh profile; fails where the console had an error or another host was asked."""
-    contexts, faults, hosts = [], [], set()
-
-    def open_page(
-        path: str = "/", flows: bool = False, before: Callable[[Any], None] | None = None, **options: Any
-    ) -> Any:
-        context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options}
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on(
-            "console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-        if before:
-            before(page)
-        page.goto(address + path)
-        page.wait_for_selector("body[data-ready=true]")
-        if flows:
-            page.wait_for_selector("body[data-flows=drawn]")
-        return page
-
-    open_page.faults = faults
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert faults == []
-    assert hosts == {urlsplit(address).netloc}
+def painted(page: Any) -> dict[str, str]:
+    fills = "paths => paths.map(p => [p.dataset.zone, p.getAttribute('fill')])"
+    return dict(page.eval_on_selector_all("path.zone", fills))
 
 
-def api(address: str, path: str, **headers: str) -> Any:
-    return json.loads(urlopen(Request(address + path, headers=headers)).read())
-
-
-def colour(percentile: int) -> str:
-    """What `scale.js` says, said again: straight lines in sRGB between five stops."""
-    for (low, before), (high, after) in pairwise(STOPS):
-        if low <= percentile <= high:
-            part = (percentile - low) / (high - low)
-            return "#" + "".join(f"{int(a + (b - a) * part + 0.5):02x}" for a, b in zip(before, after, strict=True))
-    raise ValueError(percentile)
-
-
-def zone(page: Any, name: str) -> Any:
-    return page.locator(f'path[data-zone="{name}"]')
-
-
-def touch(page: Any, name: str) -> None:
-    """A click where a zone's label stands."""
-    zone(page, name).dispatch_event("click")
-    page.wait_for_selector('#brief[aria-busy="false"]')
+def live(address: str) -> dict[str, Any]:
+    return {f["id"]: f["properties"] for f in api(address, "/v1/geo/live")["features"]}
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_fill_colours_follow_from_the_api(visit: Callable[..., Any], address: str, metric: str) -> None:
-    page = visit()
-    page.check(f'input[value="{metric}"]', force=True)
-    page.wait_for_selector(f'body[data-metric="{metric}"]')
-    told = api(address, f"/v1/map/snapshot?sample=true&metric={metric}")["zones"]
-    painted = dict(
-        page.eval_on_selector_all("path.zone", "paths => paths.map(p => [p.dataset.zone, p.getAttribute('fill')])")
-    )
-    assert set(painted) == set(told)
-    ranks = {name: member["metrics"].get(metric, {}).get("percentile") for name, member in told.items()}
-    wanted = {name: "url(#hatch)" if rank is None else colour(rank) for name, rank in ranks.items()}
-    assert painted == wanted
-    assert len(set(wanted.values())) >= (2 if metric == "carbon_intensity" else 5)
+def test_rank_colours_follow_from_the_api(visit: Callable[..., Any], address: str, metric: str) -> None:
+    page = visit(f"/#metric={metric}&colours=rank")
+    ranks = {name: own[f"{metric}_percentile"] for name, own in live(address).items()}
+    expected = {name: "url(#hatch)" if rank is None else colour(RANK, rank) for name, rank in ranks.items()}
+    assert painted(page) == expected
+    assert len(set(expected.values())) >= (2 if metric == "carbon_intensity" else 5)
 
 
-def test_labels_and_names_tell_value_and_unit(visit: Callable[..., Any], address: str) -> None:
+def test_net_import_is_coloured_by_value_around_zero(visit: Callable[..., Any], address: str) -> None:
     page = visit()
-    price = api(address, "/v1/map/snapshot?sample=true")["zones"]["FR"]["metrics"]["price"]
-    said = zone(page, "FR").get_attribute("aria-label")
-    assert said == f"France: Price {price['value']:.2f} EUR/MWh, higher than {price['percentile']}% of its last 30 days"
+    page.check('input[value="interchange"]', force=True)
+    page.wait_for_selector('body[data-metric="interchange"]')
+    values = {name: own["interchange"] for name, own in live(address).items()}
+    expected = {n: "url(#hatch)" if v is None else colour(NET_IMPORT, v) for n, v in values.items()}
+    assert painted(page) == expected
+    assert page.locator("#colours button[value=value]").get_attribute("aria-pressed") == "true"
+    page.click("#colours button[value=rank]")
+    assert painted(page) != expected
+    assert page.url.endswith("#metric=interchange&colours=rank")
+
+
+def test_labels_and_names_say_value_and_unit(visit: Callable[..., Any], address: str) -> None:
+    page = visit()
+    price, rank = (figure(address, "FR", name) for name in ("price", "price_percentile"))
+    label = zone(page, "FR").get_attribute("aria-label")
+    assert label == f"France: Price {price} EUR/MWh, higher than {rank}% of its last 30 days"
     assert zone(page, "US-PJM").get_attribute("aria-label").endswith("Price not published")
     assert "local currency per MWh" in page.inner_text("#legend-text")
+    page.check('input[value="carbon_intensity"]', force=True)
+    assert "Carbon intensity is published here for GB only." in page.inner_text("#zones-note")
 
 
-def test_a_click_shows_the_brief_with_its_rank_and_a_line_that_breaks_at_gaps(
-    visit: Callable[..., Any], address: str
-) -> None:
+def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], address: str) -> None:
     page = visit()
     touch(page, "FR")
-    told = api(address, "/v1/brief/FR?sample=true")
-    panel = page.inner_text("#brief")
-    assert told["zone_name"] in panel
-    assert f"{told['current']['price']['value']:.2f} EUR/MWh" in panel
-    assert f"Higher than {told['context']['price']['percentile']}% of its last 30 days" in panel
-    assert told["summary"] in panel
-    assert told["attribution"] in panel
-    assert re.search(r"Price, hourly means, \d+ hours: \w{3} \d+ Nov, \d\d:\d\d CET to", panel)
-    assert page.locator("#brief .spark polyline").count() == 2, "three hours are missing: two stretches"
-    assert page.url.endswith("#metric=price&zone=FR")
+    panel = page.inner_text("#panel")
+    price, rank = (figure(address, "FR", name) for name in ("price", "price_percentile"))
+    assert "France" in panel
+    assert f"{price} EUR/MWh" in panel
+    assert f"Higher than {rank}% of its last 30 days" in panel
+    assert "Data: Toy Grid." in page.inner_text("#panel-rest")
+    assert "Hourly means, rounded; EUR/MWh, Europe/Paris time." in panel
+    said = page.locator("#chart .chart").get_attribute("aria-label")
+    assert said.startswith("Price, France: ")
+    assert page.locator("#panel-rest .chart").count() == 1, "the borders"
+    assert page.url.endswith("#metric=price&zone=FR&span=7d")
     assert page.locator("#zones").is_hidden()
+    page.click("#chart-bar >> text=30 d")
+    page.wait_for_selector("text=6-hour means")
+    assert page.url.endswith("span=30d")
 
 
-def test_a_brief_of_a_metric_that_is_not_published_says_so(visit: Callable[..., Any]) -> None:
+def test_a_chart_can_be_taken_along_as_csv_and_png(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=price&zone=FR&span=24h")
+    page.wait_for_selector("#chart-actions button")
+    with page.expect_download() as download:
+        page.click("#chart-actions >> text=CSV")
+    assert download.value.suggested_filename == "emds-price-FR-24h.csv"
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    known = api(address, "/v1/geo/live/FR")["metrics"]["price"]["hours"]
+    expected = {known["start"] + i * HOUR: value for i, value in enumerate(known["values"])}
+    assert len(rows) == 21, "24 hours, of which nobody measured three"
+    assert all(expected[int(row["ts"])] == int(row["value"]) for row in rows)
+    assert (rows[0]["unit"], rows[0]["rounded"], rows[0]["attribution"]) == ("EUR/MWh", "true", rows[-1]["attribution"])
+    with page.expect_download() as download:
+        page.click("#chart-actions >> text=PNG")
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_zones_are_compared(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=price&zone=FR&beside=GB&span=7d")
+    page.wait_for_selector("#chart .u-legend >> text=Great Britain")
+    assert "Price, France and Great Britain" in page.locator("#chart .chart").get_attribute("aria-label")
+    page.select_option("#chart-bar select", "DE-LU")
+    page.wait_for_selector("#chart .u-legend >> text=Germany")
+    assert "beside=DE-LU" in page.url
+
+
+def test_the_mix_of_gb_is_stacked(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=carbon_intensity&zone=GB")
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    assert "Generation mix, 48 h, %" in page.inner_text("#panel-rest")
+    assert page.locator("#panel-rest .stack .u-series").count() == 9, "time, and eight fuels above zero"
+
+
+def test_the_slider_shows_one_of_the_last_48_hours(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=interchange")
+    page.fill("#hour", "40")
+    page.wait_for_url("**at=*")
+    ts = instant(NOW) - instant(NOW) % HOUR - 7 * HOUR
+    assert page.url.endswith(f"#metric=interchange&at={ts}")
+    hours = api(address, "/v1/geo/live/hours")["zones"]
+    values = {n: own["interchange"][(ts - own["start"]) // HOUR] for n, own in hours.items() if "interchange" in own}
+    fills = painted(page)
+    assert {n: fills[n] for n in values} == {
+        n: colour(NET_IMPORT, v) if v is not None else "url(#hatch)" for n, v in values.items()
+    }
+    again = visit(urlsplit(page.url).path + "#" + urlsplit(page.url).fragment)
+    again.wait_for_selector("#zones-note >> text=Means of the hour")
+    assert again.input_value("#hour") == "40"
+    assert painted(again) == fills
+
+
+def test_a_metric_that_is_not_published_says_so(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=carbon_intensity&zone=ES")
-    page.wait_for_selector('#brief[aria-busy="false"]')
-    assert "Carbon intensity is not published here." in page.inner_text("#brief")
-    assert page.locator("#brief .spark").count() == 0
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    assert "Carbon intensity is not published here." in page.inner_text("#panel")
+    assert page.locator("#chart .chart").count() == 0
 
 
 def test_lines_point_the_way_the_power_flows(visit: Callable[..., Any], address: str) -> None:
     page = visit(flows=True)
-    drawn = dict(
-        page.eval_on_selector_all("path.flow", "paths => paths.map(p => [p.dataset.line, p.dataset.to ?? null])")
-    )
+    targets = "paths => paths.map(p => [p.dataset.line, p.dataset.to ?? null])"
+    drawn = dict(page.eval_on_selector_all("path.flow", targets))
     lines = {f["id"]: f["properties"] for f in api(address, "/v1/geo/interconnectors")["features"]}
     assert set(drawn) == set(lines)
     assert drawn["au-sa-nsw-pec"] is None, "no flow is published for it"
-    rows = {}
-    for name in ("GB", "DE-LU"):
-        for row in reversed(api(address, f"/v1/interchange/{name}?sample=true&by=border&order=desc")["data"]):
-            rows[name, row["link"] or row["counterparty"]] = row["value"]
-    assert drawn["gb-fr-ifa"] == ("GB" if rows["GB", "gb-fr-ifa"] > 0 else "FR")
-    assert drawn["gb-no2-nsl"] == ("GB" if rows["GB", "gb-no2-nsl"] > 0 else "NO-2")
-    assert drawn["de-pl-ac"] == ("DE-LU" if rows["DE-LU", "PL"] > 0 else "PL")
+    flows = {(f["zone"], f["link"] or f["counterparty"]): f["mw"] for f in api(address, "/v1/geo/live")["flows"]}
+    assert drawn["gb-fr-ifa"] == ("GB" if flows["GB", "gb-fr-ifa"] > 0 else "FR")
+    assert drawn["gb-no2-nsl"] == ("GB" if flows["GB", "gb-no2-nsl"] > 0 else "NO-2")
+    assert drawn["de-pl-ac"] == ("DE-LU" if flows["DE-LU", "PL"] > 0 else "PL")
     moving = page.locator("path.flow.moving")
     assert moving.count() > 40
     assert moving.first.get_attribute("marker-end") == "url(#arrow)"
     page.uncheck("#show-flows")
     assert page.locator("path.flow").count() == 0
     page.check("#show-flows")
-    assert moving.first.get_attribute("marker-end") == "url(#arrow)"
+    page.wait_for_selector("path.flow.moving")
 
 
 def test_plants_are_a_layer(visit: Callable[..., Any], address: str) -> None:
@@ -210,9 +211,9 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
     key = page.inner_text("#new-key")
     assert re.fullmatch(r"emds_[0-9A-Za-z]{40,}", key)
     assert key in page.inner_text("#example")
-    told = api(address, "/v1/latest/GB", Authorization=f"Bearer {key}")
-    assert told["zone"] == "GB"
-    assert "sample" not in told
+    latest = api(address, "/v1/latest/GB", Authorization=f"Bearer {key}")
+    assert latest["zone"] == "GB"
+    assert "sample" not in latest
     page.click("#sign-up-done [data-close]")
     for shown in (
         "#new-key",
@@ -231,87 +232,23 @@ def test_a_refused_sign_up_says_why(visit: Callable[..., Any]) -> None:
     visit.faults.clear()  # the browser itself logs a 400
 
 
-def test_spent_calls_are_told_and_the_map_stays(visit: Callable[..., Any]) -> None:
-    refusal = {
-        "status": 429,
-        "headers": {"Retry-After": "1800"},
-        "content_type": "application/problem+json",
-        "body": '{"detail": "no"}',
-    }
-    page = visit(before=lambda page: page.route("**/v1/map/snapshot*", lambda route: route.fulfill(**refusal)))
-    assert "more in 30 minutes" in page.inner_text("#zones-note")
-    assert page.locator("path.zone").count() == 25
-    visit.faults.clear()  # the browser itself logs the 429
-
-
-def test_simulated_figures_are_marked(visit: Callable[..., Any]) -> None:
-    def simulated(page: Any) -> None:
-        def mark(route: Any) -> None:
-            answer = route.fetch()
-            route.fulfill(response=answer, headers={**answer.headers, "X-EMDS-Data": "simulated"})
-
-        page.route("**/v1/map/snapshot*", mark)
-
-    page = visit(before=simulated)
-    assert "Simulated data, not market data" in page.inner_text("#simulated")
-    assert visit().locator("#simulated").is_hidden()
-
-
-def test_all_of_it_by_keyboard(visit: Callable[..., Any]) -> None:
-    page = visit()
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.focus("input[value=price]")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector('body[data-metric="demand"]')
-    zone(page, "CH").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_selector('#brief[aria-busy="false"]')
-    assert page.evaluate("document.activeElement.id") == "brief"
-    assert zone(page, "CH").get_attribute("aria-pressed") == "true"
-    assert page.text_content("#said").startswith("Switzerland. Demand ")
-    page.keyboard.press("Escape")
-    assert page.locator("#brief").is_hidden()
-    assert page.evaluate("document.activeElement.dataset.zone") == "CH"
-    page.get_by_role("button", name="AT Austria").press("Enter")
-    page.wait_for_selector("#brief-title:has-text('Austria')")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
-def test_axe_finds_nothing_serious(visit: Callable[..., Any], scheme: str, width: int) -> None:
-    # The page's own policy would keep the checker out.
-    page = visit(flows=True, color_scheme=scheme, viewport={"width": width, "height": 844}, bypass_csp=True)
-    page.check("#show-plants")
-    page.wait_for_selector("#fuels li")
-    page.add_script_tag(path=str(AXE))
-
-    def violations() -> list[str]:
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
-        return [
-            f"{v['id']}: {n['html'][:120]}" for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]
-        ]
-
-    assert violations() == []
-    touch(page, "GB")
-    assert violations() == []
-    page.click(".close")
+def test_with_a_key_of_ones_own_the_panel_is_exact(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=price&zone=GB")
+    page.wait_for_selector('#panel[aria-busy="false"]')
     page.click("#get-key")
-    assert violations() == []
-
-
-def test_a_phone_shows_everything_without_sideways_scrolling(visit: Callable[..., Any]) -> None:
-    page = visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for name in ("europe", "america", "australia"):
-        box = page.locator(f"#{name}").bounding_box()
-        assert box["width"] > 340
-    zone(page, "GB").dispatch_event("click")
-    page.wait_for_selector('#brief[aria-busy="false"]')
-    box = page.locator("#brief").bounding_box()
-    assert box["y"] + box["height"] == pytest.approx(844, abs=1), "the brief rises at the lower edge of the screen"
-    assert page.locator("#brief .close").is_visible()
+    page.fill("#email", "exact@example.org")
+    page.click("#sign-up-form [type=submit]")
+    page.wait_for_selector("#sign-up-done:not([hidden])")
+    key = page.inner_text("#new-key")
+    page.click("#use-key")
+    page.wait_for_selector("#exact .summary")
+    brief = api(address, "/v1/brief/GB", Authorization=f"Bearer {key}")
+    assert page.inner_text("#exact .summary") == brief["summary"]
+    assert f"{brief['current']['price']['value']:.2f} GBP/MWh" in page.inner_text("#exact")
+    page.wait_for_selector("text=Hourly means; GBP/MWh")
+    page.click("text=Forget my key")
+    page.wait_for_selector("text=Figures here are rounded")
+    assert page.evaluate("localStorage.getItem('emds-key')") is None
 
 
 def test_colours_of_the_page_are_remembered(visit: Callable[..., Any]) -> None:
@@ -326,55 +263,3 @@ def test_colours_of_the_page_are_remembered(visit: Callable[..., Any]) -> None:
     page.reload()
     page.wait_for_selector("body[data-ready=true]")
     assert page.evaluate(ground) == dark
-
-
-def test_it_asks_in_sample_mode_and_within_the_limits(visit: Callable[..., Any]) -> None:
-    asked: list[str] = []
-    page = visit(flows=True, before=lambda page: page.on("request", lambda request: asked.append(request.url)))
-    touch(page, "GB")
-    calls = [urlsplit(url) for url in asked if "/v1/" in url]
-    free = [call for call in calls if call.path.startswith(("/v1/geo/", "/v1/status"))]
-    paid = [call for call in calls if call not in free]
-    assert all(parse_qs(call.query).get("sample") == ["true"] for call in paid)
-    # 120 a minute and 500 samples a day for one address: seven loads a minute, some thirty a day.
-    assert len(calls) <= 20
-    assert len(paid) <= 16
-    asked.clear()
-    page.reload()
-    page.wait_for_selector("body[data-flows=drawn]")
-    assert not [url for url in asked if "/v1/interchange" in url], "flows are kept for a quarter of an hour"
-
-
-def test_weight_and_speed(browser: Any, address: str) -> None:
-    """At most 900 kB compressed with everything shown; usable within two seconds, the best of three fresh profiles."""
-    ready, weights = [], []
-    for _ in range(3):
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        page = context.new_page()
-        session = context.new_cdp_session(page)
-        session.send("Network.enable")
-        received: list[float] = []
-        session.on(
-            "Network.loadingFinished", lambda event, received=received: received.append(event["encodedDataLength"])
-        )
-        page.goto(address)
-        page.wait_for_selector("body[data-ready=true]")
-        ready.append(page.evaluate("performance.getEntriesByName('ready')[0].startTime"))
-        page.wait_for_selector("body[data-flows=drawn]")
-        page.check("#show-plants")
-        page.wait_for_selector("#fuels li")
-        weights.append(sum(received))
-        context.close()
-    assert max(weights) < 900_000
-    assert min(ready) < 2000
-
-
-@pytest.mark.parametrize("width", [375, 1280])
-def test_the_reference_fits_its_screen_and_asks_for_nothing(browser: Any, address: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800})
-    page, said = context.new_page(), []
-    page.on("console", lambda message: said.append(message.text))
-    page.goto(f"{address}/docs")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert said == []
-    context.close()

@@ -6,22 +6,26 @@ import re
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from api.http import problem_responses
+from api import create_app
+from api.settings import Settings
 from api.views import map_page
+from warehouse.zones import ZONES
 
 FILES = sorted(path for path in map_page.FOLDER.rglob("*") if path.is_file())
-OURS = [path for path in FILES if path.suffix in (".js", ".css", ".html") and "leaflet" not in path.parts]
+OURS = [path for path in FILES if path.suffix in (".js", ".css", ".html") and not {"leaflet", "uplot"} & {*path.parts}]
+
+
+def client_of(home: Path, **changes: object) -> FlaskClient:
+    return create_app(
+        Settings(home=str(home), database_url=f"sqlite:///{home}/accounts.sqlite", **changes)
+    ).test_client()
 
 
 @pytest.fixture
-def client() -> FlaskClient:
-    app = Flask(__name__)
-    problem_responses.register(app, "http://emds.example")
-    app.register_blueprint(map_page.blueprint())
-    return app.test_client()
+def client(tmp_path: Path) -> FlaskClient:
+    return client_of(tmp_path)
 
 
 def links(html: str) -> list[str]:
@@ -85,3 +89,23 @@ def test_leaflet_comes_with_its_licence() -> None:
     licence = (map_page.FOLDER / "leaflet" / "LICENSE").read_text()
     assert licence.startswith("BSD 2-Clause License")
     assert "Leaflet 1.9.4" in (map_page.FOLDER / "leaflet" / "leaflet.js").read_text()[:200]
+
+
+def test_uplot_comes_with_its_licence() -> None:
+    assert "MIT License" in (map_page.FOLDER / "uplot" / "LICENSE").read_text()
+    assert "uPlot (v1.6.32)" in (map_page.FOLDER / "uplot" / "uPlot.iife.min.js").read_text()[:100]
+
+
+def test_other_pages_may_frame_it_only_where_the_owner_says_so(tmp_path: Path, client: FlaskClient) -> None:
+    assert client.get("/?embed").headers["Content-Security-Policy"].split("; ")[-1] == "frame-ancestors 'self'"
+    (tmp_path / "open").mkdir()
+    opened = client_of(tmp_path / "open", allowed_origins=("https://news.example",))
+    policy = opened.get("/?embed").headers["Content-Security-Policy"]
+    assert policy.endswith("frame-ancestors 'self' https://news.example")
+    assert '<body class="embed">' in opened.get("/?embed").text
+    assert '<body class="embed">' not in opened.get("/").text
+
+
+def test_all_zones_stand_in_the_page_before_any_script(client: FlaskClient) -> None:
+    rows = re.findall(r"<tr class=\"none\">.*?</tr>", client.get("/").text)
+    assert [re.search(r'button">([^<]+)', row)[1] for row in rows] == list(ZONES)

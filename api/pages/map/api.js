@@ -1,10 +1,11 @@
-// The public API as anybody calls it: free paths and samples, no key. One place for what it refuses.
+// The API as the page calls it: free documents, and exact figures with the visitor's own key. One place for refusals.
+
+import * as key from './key.js';
 
 const ROOT = new URL('.', document.baseURI);
 const PATHS = { price: 'price', demand: 'demand', interchange: 'interchange', carbon_intensity: 'carbon-intensity' };
-const SAMPLE = { sample: 'true' };
 
-/** A refusal, with what the service says about it. */
+/** An answer other than 2xx, or none; `status` 0: the service was not reached. `wait`: seconds until the next try. */
 export class Refused extends Error {
   constructor(status, detail, wait) {
     super(detail);
@@ -13,42 +14,40 @@ export class Refused extends Error {
   }
 }
 
-async function ask(path, query = {}, options = {}) {
+async function get(path, query = {}, options = {}) {
   const url = new URL(path, ROOT);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  let answer;
+  let response;
   try {
-    answer = await fetch(url, options);
+    response = await fetch(url, options);
   } catch {
     throw new Refused(0, 'The service cannot be reached.', null);
   }
-  const body = await answer.json().catch(() => null);
-  if (!answer.ok || body === null) {
-    const wait = Number(answer.headers.get('Retry-After')) || null;
-    throw new Refused(answer.status, body?.detail ?? `The service answered ${answer.status}.`, wait);
+  const body = await response.json().catch(() => null);
+  if (!response.ok || body === null) {
+    const wait = Number(response.headers.get('Retry-After')) || null;
+    throw new Refused(response.status, body?.detail ?? `The service answered ${response.status}.`, wait);
   }
-  return {
-    body,
-    stale: answer.headers.get('X-EMDS-Stale') === 'true',
-    simulated: answer.headers.get('X-EMDS-Data') === 'simulated',
-  };
+  return { body, stale: response.headers.get('X-EMDS-Stale') === 'true' };
 }
 
-export const zones = () => ask('v1/geo/zones.geojson');
-export const lines = () => ask('v1/geo/interconnectors.geojson');
-export const plants = () => ask('v1/geo/plants.geojson');
-export const status = () => ask('v1/status');
-export const snapshot = (metric) => ask('v1/map/snapshot', { ...SAMPLE, metric });
-export const brief = (zone) => ask(`v1/brief/${zone}`, SAMPLE);
+export const live = () => get('v1/geo/live');
+export const hours = () => get('v1/geo/live/hours');
+export const history = (zone) => get(`v1/geo/live/${zone}`);
+export const lines = () => get('v1/geo/interconnectors.geojson');
+export const plants = () => get('v1/geo/plants.geojson');
+export const status = () => get('v1/status');
 
-/** Hourly means of the last `hours` before `end` (Unix seconds): a sample holds 50 rows. */
-export const hourly = (metric, zone, end, hours) =>
-  ask(`v1/${PATHS[metric]}/${zone}`, { ...SAMPLE, interval: '1h', start: end - hours * 3600, end });
+const withKey = () => ({ headers: { Authorization: `Bearer ${key.stored()}` } });
 
-/** The newest rows of each border of a zone. */
-export const borders = (zone) => ask(`v1/interchange/${zone}`, { ...SAMPLE, by: 'border', order: 'desc' });
+/** The brief of a zone; counts as one answer of the visitor's key. */
+export const brief = (zone) => get(`v1/brief/${zone}`, {}, withKey());
+
+/** Exact hourly means between two instants (Unix seconds); counts as one answer of the visitor's key. */
+export const exactHours = (metric, zone, start, end) =>
+  get(`v1/${PATHS[metric]}/${zone}`, { interval: '1h', start, end, limit: 5000 }, withKey());
 
 export const signUp = (email) =>
-  ask('v1/keys/signup', {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email }) });
+  get('v1/keys/signup', {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email }) });
 
-export const briefAddress = (zone) => new URL(`v1/brief/${zone}`, ROOT).href;
+export const address = (path) => new URL(path, ROOT).href;

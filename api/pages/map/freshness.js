@@ -7,9 +7,9 @@ const WORST = ['ok', 'unknown', 'late', 'down'];
 const WORDS = { ok: 'on time', unknown: 'no data yet', late: 'late', down: 'down' };
 
 /** One row a source: its worst state, its newest success, how many zones it serves. */
-export function shown({ now, sources }) {
+export function show({ now, sources }) {
   const bySource = Map.groupBy(sources, (row) => row.source);
-  const rows = [...bySource].map(([source, zones]) => summed(source, zones)).sort(
+  const rows = [...bySource].map(([source, zones]) => summary(source, zones)).sort(
     (a, b) => WORST.indexOf(b.state) - WORST.indexOf(a.state) || a.source.localeCompare(b.source));
   const late = rows.filter((row) => row.state === 'late' || row.state === 'down').length;
   byId('freshness-note').textContent = late ? `${late} of ${rows.length} sources late or down.` : `${rows.length} sources, none late.`;
@@ -21,7 +21,7 @@ export function shown({ now, sources }) {
     el('td', { class: 'num' }, row.newest ? ago(row.newest, now) : '–'))));
 }
 
-function summed(source, rows) {
+function summary(source, rows) {
   const states = rows.map((row) => row.state ?? (row.last_error ? 'down' : row.last_ok ? 'ok' : 'unknown'));
   const state = states.reduce((worst, one) => (WORST.indexOf(one) > WORST.indexOf(worst) ? one : worst), 'ok');
   const hit = states.filter((one) => one === state).length;

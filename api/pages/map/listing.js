@@ -1,26 +1,35 @@
 // All zones as a table: what the map shows, for eyes, keyboards and screen readers alike.
 
-import { rankBar } from './brief.js';
 import { byId, el } from './dom.js';
+import { rankBar } from './panel.js';
 import { nameOf, quantity, rank } from './words.js';
 
-/** Fills the table, the highest rank first, zones without a figure last. */
-export function listed(zones, metric, figures, onSelect) {
-  const place = (zone) => figures.get(zone.id)?.percentile ?? (figures.has(zone.id) ? -1 : -2);
+/** Fills the table: by rank or by value, the highest first, zones without a figure last. */
+export function list(zones, metric, colours, figures, now, onSelect) {
+  const place = (zone) => {
+    const figure = figures.get(zone.id);
+    if (!figure) return -Infinity;
+    return colours === 'rank' ? figure.percentile ?? -1 : figure.value;
+  };
   const ordered = [...zones.values()].sort((a, b) => place(b) - place(a) || a.name.localeCompare(b.name));
-  byId('zones-caption').textContent = `${nameOf(metric)} of all zones, the highest among its own last 30 days first`;
+  byId('zones-caption').textContent = `${nameOf(metric)} of all zones, the highest ${colours === 'rank' ? 'rank' : 'value'} first`;
   byId('zone-rows').replaceChildren(...ordered.map((zone) => {
-    const shown = figures.get(zone.id);
-    return el('tr', { class: shown ? null : 'none' },
+    const figure = figures.get(zone.id);
+    return el('tr', { class: figure ? null : 'none' },
       el('th', { scope: 'row' }, el('button', { type: 'button', on: { click: () => onSelect(zone.id) } }, zone.id, el('small', {}, zone.name))),
-      el('td', { class: 'num' }, shown ? figure(quantity(metric, shown)) : 'not published'),
-      el('td', {}, shown ? [rankBar(shown.percentile), el('span', { class: 'sr' }, rank(shown.percentile)),
-        el('small', { 'aria-hidden': 'true' }, shown.percentile ?? '–')] : null));
+      el('td', { class: 'num' }, figure ? number(quantity(metric, figure)) : 'not published'),
+      el('td', {}, figure ? rankCell(figure, now) : null));
   }));
 }
 
+function rankCell(figure, now) {
+  const overdue = figure.expectedBy && now > figure.expectedBy;
+  return [rankBar(figure.percentile), el('span', { class: 'sr' }, `${rank(figure)}${overdue ? ', overdue' : ''}`),
+    el('small', { 'aria-hidden': 'true' }, figure.percentile ?? '–', overdue ? el('abbr', { title: 'A newer figure is overdue' }, ' ◷') : null)];
+}
+
 /** The number, and its unit below it in small letters. */
-function figure(text) {
+function number(text) {
   const at = text.lastIndexOf(' ');
   return [el('b', {}, text.slice(0, at)), ' ', el('small', {}, text.slice(at + 1))];
 }

@@ -1,127 +1,197 @@
-// The page's state and what changes it: the metric, the zone, the layers, the time that passes.
+// The page's state and what changes it: the metric, the colours, the hour, the zone, the layers, the time that passes.
 
+import * as address from './address.js';
 import * as api from './api.js';
-import * as brief from './brief.js';
 import { byId, el } from './dom.js';
+import * as figures from './figures.js';
 import * as flows from './flows.js';
 import * as freshness from './freshness.js';
-import { listed } from './listing.js';
+import * as key from './key.js';
+import { list } from './listing.js';
 import { Panes } from './panes.js';
+import * as panel from './panel.js';
 import * as plants from './plants.js';
-import { colourOf, isDark } from './scale.js';
+import { colourOf, isDark, legend } from './scale.js';
 import * as signup from './signup.js';
 import * as theme from './theme.js';
 import { labelUnit, nameOf, quantity, rank, refusal, short, time } from './words.js';
 
-const METRICS = ['price', 'demand', 'interchange', 'carbon_intensity'];
-const AGAIN = 5 * 60 * 1000;
+const EVERY = 2 * 60 * 1000;
+const AGAIN = 15 * 1000;
+// Exact figures count as answers of the visitor's key: 96 a day at most for a tab left open.
+const EXACT_EVERY = 15 * 60 * 1000;
+const HOUR = 3600;
+// Net import has a natural zero, carbon intensity a natural scale; prices and sizes of zones differ too much.
+const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon_intensity: 'value' };
 
-const state = { metric: 'price', zone: null, zones: new Map(), figures: new Map(), now: 0, metricAsked: 0, zoneAsked: 0 };
+const view = { metric: 'price', colours: null, zone: null, beside: null, span: '7d', at: null, ...address.read() };
+const data = { live: null, hours: null, lines: null, now: 0, zones: new Map(), figures: new Map(), filled: 0 };
 const layers = { flows: null, plants: null };
-let lineFeatures = [];
 const panes = new Panes((zone) => choose(zone), tip);
+let timer = null;
+let turn = 0;
+
+const coloursOf = () => (view.at ? 'value' : view.colours ?? COLOURS[view.metric]);
 
 function tip(id) {
-  const shown = state.figures.get(id);
-  const zone = state.zones.get(id);
+  const figure = data.figures.get(id);
+  const zone = data.zones.get(id);
   return el('div', {}, el('strong', {}, zone.name),
-    shown ? el('div', {}, `${nameOf(state.metric)} ${quantity(state.metric, shown)}`) : el('div', {}, `${nameOf(state.metric)} is not published`),
-    shown ? el('div', {}, rank(shown.percentile)) : null,
-    shown ? el('div', { class: 'when' }, time(shown.ts, zone.tz)) : null);
+    figure ? el('div', {}, `${nameOf(view.metric)} ${quantity(view.metric, figure)}`) : el('div', {}, `${nameOf(view.metric)} is not published`),
+    figure ? el('div', {}, rank(figure)) : null,
+    figure ? el('div', { class: 'when' }, time(figure.ts, zone.tz)) : null);
 }
 
-/** Asks for a metric of all zones and colours the map with it. */
-async function colour(metric) {
-  const asked = (state.metricAsked += 1);
-  try {
-    const { body, stale, simulated } = await api.snapshot(metric);
-    if (asked !== state.metricAsked) return;
-    state.metric = metric;
-    state.now = body.generated;
-    state.figures = new Map(Object.entries(body.zones).flatMap(([id, zone]) => (zone.metrics[metric] ? [[id, zone.metrics[metric]]] : [])));
-    painted();
-    byId('simulated').hidden = !simulated;
-    note(body, stale);
-  } catch (error) {
-    if (!(error instanceof api.Refused)) throw error;
-    byId('zones-note').textContent = refusal(error);
-  }
-}
-
-function painted() {
-  const { metric, figures } = state;
-  for (const [id, zone] of state.zones) {
-    const shown = figures.get(id);
-    const percentile = shown?.percentile;
+/** Colours the map and fills the list with the figures of the chosen metric and hour. */
+function paint() {
+  if (!data.live) return;
+  const { metric } = view;
+  const colours = coloursOf();
+  data.figures = new Map();
+  for (const [id, zone] of data.zones) {
+    const figure = view.at && data.hours ? figures.ofHour(zone, data.hours, metric, view.at) : figures.newest(zone, metric);
+    if (figure) data.figures.set(id, figure);
     panes.paint(id, {
-      fill: colourOf(percentile), dark: isDark(percentile), text: shown ? short(metric, shown) : '',
-      said: shown ? `${zone.name}: ${nameOf(metric)} ${quantity(metric, shown)}, ${rank(percentile)}` : `${zone.name}: ${nameOf(metric)} not published`,
+      fill: colourOf(figure, metric, colours), dark: isDark(figure, metric, colours), text: figure ? short(metric, figure) : '',
+      said: figure ? `${zone.name}: ${nameOf(metric)} ${quantity(metric, figure)}, ${rank(figure)}` : `${zone.name}: ${nameOf(metric)} not published`,
     });
   }
-  byId('legend-text').textContent = `${nameOf(metric)}, each zone among its own last 30 days. Labels: ${labelUnit(metric)}.`;
-  listed(state.zones, metric, figures, (id) => choose(id));
+  list(data.zones, metric, colours, data.figures, data.now, choose);
+  paintLegend(metric, colours);
+  note();
   document.body.dataset.metric = metric;
 }
 
-function note(body, stale) {
-  const missing = state.zones.size - state.figures.size;
-  const parts = [`As of ${time(body.generated, 'UTC')}, the highest among its own last 30 days first.`];
-  if (stale) parts.push('Overdue: newer figures should be out.');
-  if (missing) parts.push(`${missing} of ${state.zones.size} zones publish no such figure here.`);
+function paintLegend(metric, colours) {
+  const { gradient, ends } = legend(metric, colours);
+  byId('ramp').style.background = gradient;
+  for (const [i, id] of ['ramp-low', 'ramp-middle', 'ramp-high'].entries()) byId(id).textContent = ends[i];
+  const what = colours === 'rank' ? 'each zone among its own last 30 days' : 'by value';
+  byId('legend-text').textContent = `${nameOf(metric)}, ${what}. Labels: ${labelUnit(metric)}, rounded.`;
+  for (const button of document.querySelectorAll('#colours button')) button.setAttribute('aria-pressed', String(button.value === colours));
+  byId('colours').hidden = Boolean(view.at);
+}
+
+function note() {
+  const { generated } = data.live;
+  const parts = [view.at ? `Means of the hour from ${time(view.at, 'UTC')}.` : `As of ${time(generated, 'UTC')}.`];
+  const known = [...data.figures.keys()];
+  const missing = data.zones.size - known.length;
+  if (missing && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.join(', ') || 'no zone'} only.`);
+  else if (missing) parts.push(`${missing} of ${data.zones.size} zones publish no such figure here.`);
+  const overdue = [...data.figures.values()].filter((figure) => figure.expectedBy && data.now > figure.expectedBy).length;
+  if (overdue) parts.push(`${overdue} overdue (◷): newer figures should be out.`);
   byId('zones-note').textContent = parts.join(' ');
 }
 
-/** Shows a zone's brief beside the map; null shows all zones again. */
-async function choose(id) {
-  const asked = (state.zoneAsked += 1);
-  const panel = byId('brief');
-  const before = state.zone;
-  state.zone = id;
+/** Asks for the free documents and shows them; says what went wrong, and tries again by itself. */
+async function refresh() {
+  clearTimeout(timer);
+  const asked = (turn += 1);
+  let wait = EVERY;
+  try {
+    const [live, status, hours] = await Promise.all([api.live(), api.status(), view.at || data.hours ? api.hours() : null]);
+    if (asked !== turn) return;
+    data.live = live.body;
+    data.now = status.body.now;
+    if (hours) data.hours = hours.body;
+    show(live.body);
+    freshness.show(status.body);
+    trouble(null);
+  } catch (error) {
+    if (!(error instanceof api.Refused)) throw error;
+    wait = Math.max(AGAIN, (error.wait ?? 0) * 1000);
+    trouble(error);
+  }
+  if (asked === turn) timer = setTimeout(refresh, wait);
+}
+
+function trouble(error) {
+  const banner = byId('trouble');
+  banner.hidden = !error;
+  banner.textContent = error ? refusal(error) : '';
+  if (error && !data.live) byId('zones-note').textContent = refusal(error);
+}
+
+function show(live) {
+  const first = !data.zones.size;
+  data.zones = new Map(live.features.map((feature) => [feature.id, feature.properties]));
+  panes.drawZones(live);
+  byId('attribution').textContent = live.attribution;
+  byId('simulated').hidden = !live.simulated;
+  paint();
+  if (first) {
+    document.body.dataset.ready = 'true';
+    performance.mark('ready');
+    if (data.zones.has(view.zone)) choose(view.zone, false);
+    else view.zone = null;
+  } else if (view.zone) refill();
+  drawFlows();
+  if (view.plants) showPlants(true);
+}
+
+/** The open panel anew: its headline always, its charts when their figures may have changed. */
+function refill() {
+  byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view.metric, data.figures.get(view.zone)));
+  if (!key.stored() || Date.now() - data.filled > EXACT_EVERY) fill();
+}
+
+async function fill() {
+  data.filled = Date.now();
+  const section = byId('panel');
+  section.setAttribute('aria-busy', 'true');
+  await panel.fill(view, data.zones, data.now, actions);
+  section.setAttribute('aria-busy', 'false');
+}
+
+const actions = {
+  close: () => choose(null),
+  span: (span) => change({ span }),
+  beside: (beside) => change({ beside }),
+  key: () => signup.open(true),
+  forget: () => { key.store(null); fill(); },
+};
+
+function change(part) {
+  Object.assign(view, part);
+  remember();
+  fill();
+}
+
+/** Shows a zone's panel beside the map; null shows all zones again. */
+async function choose(id, withFocus = true) {
+  const before = view.zone;
+  view.zone = id;
   panes.select(id);
-  addressed();
-  panel.hidden = id === null;
-  byId('zones').hidden = id !== null;
-  document.body.classList.toggle('with-brief', id !== null);
+  remember();
+  byId('panel').hidden = id === null;
+  document.body.classList.toggle('with-panel', id !== null);
   if (id === null) {
-    back(before);
+    // Focus goes back to where the zone was opened from.
+    if (before) document.querySelector(`path[data-zone="${before}"]`)?.focus({ preventScroll: true });
     return;
   }
-  const zone = state.zones.get(id);
-  const shown = state.figures.get(id);
-  panel.replaceChildren(...brief.frame(zone, state.metric, shown, () => choose(null)));
-  panel.focus({ preventScroll: true });
+  const figure = data.figures.get(id);
+  byId('panel').replaceChildren(...panel.frame(view, data.zones, figure, actions));
+  if (withFocus) byId('panel').focus({ preventScroll: true });
   byId('side').scrollTop = 0;
-  byId('said').textContent = `${zone.name}. ${shown ? `${nameOf(state.metric)} ${quantity(state.metric, shown)}, ${rank(shown.percentile)}.` : ''}`;
-  panel.setAttribute('aria-busy', 'true');
-  await brief.filled(panel, zone, state.metric, shown, state.now);
-  if (asked === state.zoneAsked) panel.setAttribute('aria-busy', 'false');
+  byId('said').textContent = `${data.zones.get(id).name}. ${figure ? `${nameOf(view.metric)} ${quantity(view.metric, figure)}, ${rank(figure)}.` : ''}`;
+  await fill();
 }
 
-/** Focus goes back to where the zone was opened from. */
-function back(before) {
-  if (before) document.querySelector(`path[data-zone="${before}"]`)?.focus({ preventScroll: true });
+function remember() {
+  const { metric, colours, zone, beside, span, at } = view;
+  address.write({ metric, colours, zone, beside: zone && beside, span: zone && span, at, flows: view.flows, plants: view.plants });
 }
 
-/** The view as an address that can be passed on. */
-function addressed() {
-  const parts = new URLSearchParams({ metric: state.metric, ...(state.zone ? { zone: state.zone } : {}) });
-  history.replaceState(null, '', `#${parts}`);
-}
-
-async function showFlows(wanted) {
-  if (!wanted) {
-    for (const [, layer] of layers.flows ?? []) layer.remove();
-    return;
-  }
-  if (!layers.flows) {
-    const rows = await flows.newest(lineFeatures.map((feature) => feature.properties));
-    if (layers.flows) return;
-    layers.flows = flows.draw(lineFeatures, rows, panes, (zone) => state.zones.get(zone)?.tz ?? 'UTC');
-    document.body.dataset.flows = 'drawn';
-    if (!byId('show-flows').checked) await showFlows(false);
-    return;
-  }
-  for (const [map, layer] of layers.flows) layer.addTo(map);
+async function drawFlows() {
+  for (const [, layer] of layers.flows ?? []) layer.remove();
+  layers.flows = null;
+  if (view.flows === 'hidden' || view.at) return;
+  data.lines ??= (await api.lines().catch(() => null))?.body.features ?? null;
+  if (!data.lines || layers.flows || view.flows === 'hidden') return;
+  layers.flows = flows.draw(data.lines, data.live.flows, panes, (zone) => data.zones.get(zone)?.tz ?? 'UTC');
+  document.body.dataset.flows = 'drawn';
 }
 
 async function showPlants(wanted) {
@@ -130,75 +200,73 @@ async function showPlants(wanted) {
     for (const [, layer] of layers.plants ?? []) layer.remove();
     return;
   }
-  if (!layers.plants) {
-    const { body } = await api.plants();
-    if (layers.plants) return;
-    layers.plants = plants.draw(body, panes, byId('fuels'));
-    if (!byId('show-plants').checked) await showPlants(false);
+  if (layers.plants) {
+    for (const [map, layer] of layers.plants) layer.addTo(map);
     return;
   }
-  for (const [map, layer] of layers.plants) layer.addTo(map);
+  const answer = await api.plants().catch((error) => { trouble(error); return null; });
+  if (answer && !layers.plants && view.plants) layers.plants = plants.draw(answer.body, panes, byId('fuels'));
 }
 
-async function refreshed() {
-  if (document.hidden) return;
-  await colour(state.metric);
-  await fresh();
+/** The slider: 0 is 47 hours ago, 47 the present. */
+async function slide(position) {
+  data.hours ??= (await api.hours().catch((error) => { trouble(error); return null; }))?.body ?? null;
+  if (!data.hours) return;
+  const last = data.now - (data.now % HOUR);
+  view.at = position >= 47 ? null : last - (47 - position) * HOUR;
+  showHour();
+  remember();
+  paint();
+  drawFlows();
 }
 
-async function fresh() {
-  try {
-    freshness.shown((await api.status()).body);
-  } catch (error) {
-    if (!(error instanceof api.Refused)) throw error;
-    byId('freshness-note').textContent = refusal(error);
-  }
+function showHour() {
+  const last = data.now - (data.now % HOUR);
+  byId('hour').value = view.at ? 47 - (last - view.at) / HOUR : 47;
+  byId('hour-text').textContent = view.at ? time(view.at, 'UTC') : 'now';
+  byId('hour').setAttribute('aria-valuetext', byId('hour-text').textContent);
 }
 
 function wire() {
   for (const radio of document.querySelectorAll('input[name=metric]')) {
-    radio.addEventListener('change', async () => {
-      await colour(radio.value);
-      addressed();
-      if (state.zone) await choose(state.zone);
+    radio.checked = radio.value === view.metric;
+    radio.addEventListener('change', () => {
+      Object.assign(view, { metric: radio.value, colours: null });
+      remember();
+      paint();
+      if (view.zone) choose(view.zone, false);
     });
   }
-  byId('show-flows').addEventListener('change', (event) => showFlows(event.target.checked));
-  byId('show-plants').addEventListener('change', (event) => showPlants(event.target.checked));
-  document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && state.zone && !byId('sign-up').open) choose(null);
+  for (const button of document.querySelectorAll('#colours button')) {
+    button.addEventListener('click', () => { view.colours = button.value; remember(); paint(); });
+  }
+  byId('show-flows').checked = view.flows !== 'hidden';
+  byId('show-flows').addEventListener('change', (event) => { view.flows = event.target.checked ? null : 'hidden'; remember(); drawFlows(); });
+  byId('show-plants').checked = view.plants === 'shown';
+  byId('show-plants').addEventListener('change', (event) => {
+    view.plants = event.target.checked ? 'shown' : null;
+    remember();
+    showPlants(event.target.checked);
   });
-  setInterval(refreshed, AGAIN);
-}
-
-async function drawn() {
-  const wanted = new URLSearchParams(location.hash.slice(1));
-  const metric = METRICS.includes(wanted.get('metric')) ? wanted.get('metric') : 'price';
-  document.querySelector(`input[name=metric][value=${metric}]`).checked = true;
-  const land = fetch(new URL('land.json', import.meta.url)).then((answer) => answer.json());
-  const lines = api.lines();
-  const { body: zones } = await api.zones();
-  state.zones = new Map(zones.features.map((feature) => [feature.id, feature.properties]));
-  panes.drawZones(zones);
-  byId('attribution').textContent = zones.attribution;
-  land.then((collection) => panes.drawLand(collection));
-  await Promise.all([colour(metric), fresh()]);
-  document.body.dataset.ready = 'true';
-  performance.mark('ready');
-  if (state.zones.has(wanted.get('zone'))) choose(wanted.get('zone'));
-  lineFeatures = (await lines).body.features;
-  if (byId('show-flows').checked) await showFlows(true);
+  byId('hour').addEventListener('input', (event) => slide(Number(event.target.value)));
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && view.zone && !byId('sign-up').open) choose(null);
+  });
+  // A tab in the background is not refreshed by browsers; it catches up when it comes to the front.
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });
+  window.addEventListener('online', refresh);
+  window.addEventListener('emds-key', () => { if (view.zone) fill(); });
 }
 
 async function start() {
   theme.wire();
   signup.wire();
   wire();
-  try {
-    await drawn();
-  } catch (error) {
-    if (!(error instanceof api.Refused)) throw error;
-    byId('zones-note').textContent = refusal(error);
+  fetch(new URL('land.json', import.meta.url)).then((response) => response.json()).then((land) => panes.drawLand(land)).catch(() => null);
+  await refresh();
+  if (view.at && data.live) {
+    showHour();
+    await slide(Number(byId('hour').value));
   }
 }
 

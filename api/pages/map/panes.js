@@ -33,7 +33,9 @@ export class Panes {
     }
   }
 
+  /** The zones and their labels, once. */
   drawZones(collection) {
+    if (this.shapes.size) return;
     for (const feature of collection.features) {
       const map = this.maps.get(regionOf(feature.properties.country));
       const layer = L.geoJSON(feature, { style: { className: 'zone', fillColor: 'url(#hatch)', fillOpacity: 1, weight: 1 } });
@@ -107,6 +109,8 @@ function pane(id, region) {
     // One finger scrolls the page; two move the map.
     dragging: !matchMedia('(pointer: coarse)').matches,
   });
+  // The zones are the tab stops: the container itself and Leaflet's panes are none.
+  map.getContainer().setAttribute('tabindex', '-1');
   map.getContainer().setAttribute('role', 'group');
   map.getContainer().setAttribute('aria-label', `Map of ${region.name}`);
   for (const [name, order] of [['land', 250], ['flows', 450], ['plants', 460], ['labels', 470]]) {

@@ -6,6 +6,7 @@ import { number } from './words.js';
 const FUELS = {
   nuclear: ['Nuclear', '#b45de0'], coal: ['Coal', '#57534e'], lignite: ['Lignite', '#8b5e34'], gas: ['Gas', '#e8833a'],
   oil: ['Oil', '#7f1d1d'], hydro: ['Hydro', '#2f7fe0'], pumped_storage: ['Pumped storage', '#16a3b8'],
+  wind: ['Wind', '#3fae6a'], imports: ['Imports', '#8f9bb3'], waste: ['Waste', '#9a6a4f'], marine: ['Marine', '#1d4ed8'],
   wind_onshore: ['Wind, onshore', '#3fae6a'], wind_offshore: ['Wind, offshore', '#0f7a5a'], solar: ['Solar', '#f2c230'],
   biomass: ['Biomass', '#7c9a2d'], battery: ['Battery', '#e05297'], geothermal: ['Geothermal', '#c2410c'],
 };
@@ -30,6 +31,9 @@ export function draw(collection, panes, legend) {
     }).addTo(map);
     map.on('zoomend', () => circle.setRadius(radius(properties.capacity_mw, map)));
     circle.bindTooltip(() => tip(properties), { className: 'tip', opacity: 1 });
+    // 1,300 tab stops would bury the rest of the page.
+    circle.on('add', () => hide(circle.getElement()));
+    hide(circle.getElement());
     return [map, circle];
   });
   const used = new Set(collection.features.map((feature) => feature.properties.fuel));
@@ -39,6 +43,11 @@ export function draw(collection, panes, legend) {
     return item;
   }));
   return layers;
+}
+
+function hide(path) {
+  path.setAttribute('tabindex', '-1');
+  path.setAttribute('aria-hidden', 'true');
 }
 
 function tip(plant) {

@@ -1,12 +1,18 @@
-// The form for a free key. The key is shown once and kept nowhere on this page.
+// The form for a free key, and for using one that the visitor has. A key is kept only in this browser, and only on request.
 
 import * as api from './api.js';
 import { byId } from './dom.js';
+import * as key from './key.js';
 
 export function wire() {
   const dialog = byId('sign-up');
   const form = byId('sign-up-form');
-  byId('get-key').addEventListener('click', () => open(dialog, form));
+  byId('get-key').addEventListener('click', () => open(false));
+  byId('own-key-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    use(event.target.elements.own.value.trim());
+  });
+  byId('use-key').addEventListener('click', () => use(byId('new-key').textContent));
   for (const button of dialog.querySelectorAll('[data-close]')) button.addEventListener('click', () => dialog.close());
   dialog.addEventListener('close', () => { byId('new-key').textContent = ''; byId('example').textContent = ''; });
   byId('copy-key').addEventListener('click', () => copied(byId('copy-key')));
@@ -16,12 +22,29 @@ export function wire() {
   });
 }
 
-function open(dialog, form) {
+/** Opens the dialog; `own`: at the field for a key that the visitor has. */
+export function open(own) {
+  const dialog = byId('sign-up');
+  const form = byId('sign-up-form');
   form.reset();
+  byId('own-key-form').reset();
   form.hidden = false;
+  byId('own-key-form').hidden = false;
   byId('sign-up-done').hidden = true;
   byId('sign-up-error').textContent = '';
   dialog.showModal();
+  if (own) byId('own-key').focus();
+}
+
+function use(value) {
+  if (!/^emds_[A-Za-z0-9]+$/.test(value)) {
+    byId('own-key-error').textContent = 'A key begins with emds_.';
+    return;
+  }
+  byId('own-key-error').textContent = '';
+  key.store(value);
+  byId('sign-up').close();
+  window.dispatchEvent(new Event('emds-key'));
 }
 
 async function submitted(form) {
@@ -49,11 +72,12 @@ function complain(email, text) {
   email.focus();
 }
 
-function show(form, key) {
+function show(form, made) {
   form.elements.email.removeAttribute('aria-invalid');
   form.hidden = true;
-  byId('new-key').textContent = key;
-  byId('example').textContent = `curl -H "Authorization: Bearer ${key}" \\\n  ${api.briefAddress('GB')}`;
+  byId('own-key-form').hidden = true;
+  byId('new-key').textContent = made;
+  byId('example').textContent = `curl -H "Authorization: Bearer ${made}" \\\n  ${api.address('v1/brief/GB')}`;
   byId('sign-up-done').hidden = false;
   byId('copy-key').focus();
 }

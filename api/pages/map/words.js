@@ -1,10 +1,10 @@
-// Numbers, times and ranks in words.
+// Numbers, times, ranks and refusals in words.
 
 const METRICS = {
-  price: { name: 'Price', label: 'local currency per MWh', digits: 2 },
-  demand: { name: 'Demand', label: 'GW', digits: 0 },
-  interchange: { name: 'Net import', label: 'GW, + = into the zone', digits: 0 },
-  carbon_intensity: { name: 'Carbon intensity', label: 'gCO₂/kWh', digits: 0 },
+  price: { name: 'Price', label: 'local currency per MWh' },
+  demand: { name: 'Demand', label: 'GW' },
+  interchange: { name: 'Net import', label: 'GW, + = into the zone' },
+  carbon_intensity: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
 };
 
 export const nameOf = (metric) => METRICS[metric]?.name ?? metric;
@@ -12,26 +12,24 @@ export const labelUnit = (metric) => METRICS[metric].label;
 
 export function number(value, digits) {
   // A true minus sign is as wide as the digits.
-  return new Intl.NumberFormat('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value).replace('-', '−');
+  return new Intl.NumberFormat('en', { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value).replace('-', '−');
 }
 
-const signed = (metric, value, text) => (metric === 'interchange' && value > 0 ? `+${text}` : text);
+export const signed = (metric, value, text) => (metric === 'interchange' && value > 0 ? `+${text}` : text);
 export const unitText = (unit) => unit.replace('gCO2', 'gCO₂');
 
-/** `54.20 EUR/MWh`, `31,240 MW`. */
-export function quantity(metric, { value, unit }) {
-  return `${signed(metric, value, number(value, METRICS[metric]?.digits ?? 1))} ${unitText(unit)}`;
-}
+/** `54 EUR/MWh`, `31,200 MW`; `digits` more where the figure is exact. */
+export const quantity = (metric, { value, unit }, digits = 0) => `${signed(metric, value, number(value, digits))} ${unitText(unit)}`;
 
 /** What fits into a zone on the map: `54`, `31.2`. */
 export function short(metric, { value, unit }) {
-  const inGw = unit === 'MW';
-  const shown = inGw ? value / 1000 : value;
-  const digits = inGw || Math.abs(shown) < 10 ? 1 : 0;
-  return signed(metric, value, number(shown, digits)).replace('−0.0', '0.0').replace('+0.0', '0.0');
+  const shown = unit === 'MW' ? value / 1000 : value;
+  return signed(metric, value, number(shown, unit === 'MW' ? 1 : 0)).replace(/^[−+]0(\.0)?$/, '0$1');
 }
 
-export function rank(percentile) {
+export function rank(figure) {
+  if (figure.past) return 'mean of the hour';
+  const { percentile } = figure;
   if (percentile === null || percentile === undefined) return 'too little history to rank';
   if (percentile === 0) return 'below everything in its last 30 days';
   if (percentile === 100) return 'above everything in its last 30 days';
@@ -55,9 +53,14 @@ export function ago(ts, now) {
 
 /** What a refusal means to a reader of the page. */
 export function refusal(error) {
-  if (error.status === 429) {
-    const wait = error.wait > 90 ? `${Math.ceil(error.wait / 60)} minutes` : `${error.wait ?? 60} seconds`;
-    return `The free calls of your address are used up; more in ${wait}. A free key has its own 500 a day.`;
+  switch (error.status) {
+    case 0: return 'The service cannot be reached. What you see is the last answer; the page tries again by itself.';
+    case 401: return 'Your key is not known or was revoked: the page shows rounded figures.';
+    case 429: {
+      const wait = error.wait > 90 ? `${Math.ceil(error.wait / 60)} minutes` : `${error.wait ?? 60} seconds`;
+      return `Too many calls from your address or with your key; the page goes on in ${wait}.`;
+    }
+    case 503: return 'Nothing has been published yet; the page looks again by itself.';
+    default: return error.message;
   }
-  return error.message;
 }

@@ -1,0 +1,117 @@
+// Charts with axes and hover, drawn by uPlot. What is missing stays missing: lines break at gaps.
+
+import { el } from './dom.js';
+import { fuelColour, fuelName } from './plants.js';
+import { number, time, unitText } from './words.js';
+
+const HEIGHT = 190;
+const LINES = ['#1f77b4', '#d95f02', '#1b9e77', '#7570b3', '#e7298a', '#66a61e', '#a6761d', '#666666'];
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function axes(tz, units) {
+  const colours = { stroke: css('--soft'), grid: { stroke: css('--line'), width: 1 }, ticks: { stroke: css('--line'), width: 1 } };
+  const font = '11px system-ui, sans-serif';
+  return [
+    { ...colours, font, space: 58, values: (_, ticks, _axis, _space, step) => ticks.map((ts) => tick(ts, tz, step)) },
+    ...units.map((unit, i) => ({
+      ...colours, font, scale: unit, side: i ? 1 : 3, size: 54, grid: { show: i === 0, stroke: css('--line'), width: 1 },
+      values: (_, ticks) => ticks.map((tick) => number(tick, 0)),
+    })),
+  ];
+}
+
+/** `16 Nov` for days, `14:00` for hours, of the zone's time; midnight says its day. */
+function tick(ts, tz, step) {
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(ts * 1000);
+  if (step < 86400 && clock !== '00:00') return clock;
+  return new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: tz }).format(ts * 1000);
+}
+
+function options(place, tz, units, series, more = {}) {
+  return {
+    width: Math.max(240, place.clientWidth), height: HEIGHT, tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), tz),
+    cursor: { drag: { x: false, y: false } }, legend: { live: true },
+    axes: axes(tz, units), ...more,
+    series: [{ label: 'Time', value: (_, ts) => (ts === null ? '–' : time(ts, tz)) }, ...series],
+  };
+}
+
+/** Puts a chart into `place` and keeps its width; a sentence in `said` tells screen readers what it shows. */
+function put(place, opts, data, said) {
+  const holder = el('div', { class: 'chart', role: 'img', 'aria-label': said });
+  place.replaceChildren(holder);
+  const chart = new uPlot(opts, data, holder);
+  const observer = new ResizeObserver(() => {
+    if (!holder.isConnected) {
+      observer.disconnect();
+      chart.destroy();
+    } else if (Math.abs(place.clientWidth - chart.width) > 1) chart.setSize({ width: Math.max(240, place.clientWidth), height: HEIGHT });
+  });
+  observer.observe(place);
+  return chart;
+}
+
+/** Lines over time. `lines`: [{label, unit, points: [[ts, value]]}]; two units get an axis each. */
+export function drawLines(place, tz, lines, said, now) {
+  const stamps = [...new Set(lines.flatMap((line) => line.points.map(([ts]) => ts)))].sort((a, b) => a - b);
+  const units = [...new Set(lines.map((line) => line.unit))];
+  const data = [stamps, ...lines.map((line) => {
+    const known = new Map(line.points);
+    return stamps.map((ts) => known.get(ts) ?? null);
+  })];
+  const series = lines.map((line, i) => ({
+    label: line.label, scale: line.unit, stroke: LINES[i % LINES.length], width: 2, points: { show: false }, spanGaps: false,
+    paths: uPlot.paths.stepped({ align: 1 }), value: (_, value) => (value === null ? '–' : `${number(value, line.digits ?? 0)} ${unitText(line.unit)}`),
+  }));
+  return put(place, options(place, tz, units, series, { hooks: { draw: [(chart) => mark(chart, now), (chart) => zero(chart, units[0])] } }), data, said);
+}
+
+/** A line where the present is, when the chart reaches beyond it. */
+function mark(chart, now) {
+  const { min, max } = chart.scales.x;
+  if (!now || now <= min || now >= max) return;
+  stroke(chart, [[chart.valToPos(now, 'x', true), chart.bbox.top], [chart.valToPos(now, 'x', true), chart.bbox.top + chart.bbox.height]]);
+}
+
+function zero(chart, unit) {
+  const { min, max } = chart.scales[unit];
+  if (min >= 0 || max <= 0) return;
+  const y = chart.valToPos(0, unit, true);
+  stroke(chart, [[chart.bbox.left, y], [chart.bbox.left + chart.bbox.width, y]]);
+}
+
+function stroke(chart, [[x1, y1], [x2, y2]]) {
+  const { ctx } = chart;
+  ctx.save();
+  ctx.strokeStyle = css('--soft');
+  ctx.setLineDash([4, 4]);
+  ctx.beginPath();
+  ctx.moveTo(x1, y1);
+  ctx.lineTo(x2, y2);
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** The parts of the mix stacked, the largest at the bottom. A step without every part is left empty. */
+export function drawStack(place, tz, mix, said) {
+  const total = (values) => values.reduce((sum, value) => sum + Math.max(0, value ?? 0), 0);
+  const fuels = Object.keys(mix.parts).filter((fuel) => total(mix.parts[fuel]) > 0).sort((a, b) => total(mix.parts[b]) - total(mix.parts[a]));
+  const stamps = mix.parts[fuels[0]].map((_, i) => mix.start + i * mix.step);
+  const sums = stamps.map((_, i) => {
+    let sum = 0;
+    return fuels.map((fuel) => (mix.parts[fuel][i] === null ? null : (sum += Math.max(0, mix.parts[fuel][i]))));
+  });
+  // uPlot fills from a line down to the axis: the highest sum is drawn first.
+  const order = fuels.map((_, i) => i).reverse();
+  const data = [stamps, ...order.map((part) => sums.map((step) => step[part]))];
+  const series = order.map((part) => ({
+    label: fuelName(fuels[part]), scale: mix.unit, fill: fuelColour(fuels[part]), stroke: fuelColour(fuels[part]), width: 0, points: { show: false },
+    paths: uPlot.paths.stepped({ align: 1 }),
+    value: (chart, _value, _series, at) => {
+      const value = at === null ? null : mix.parts[fuels[part]][at];
+      return value === null || value === undefined ? '–' : `${number(value, 0)} ${mix.unit}`;
+    },
+  }));
+  return put(place, options(place, tz, [mix.unit], series), data, said);
+}

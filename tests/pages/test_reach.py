@@ -1,0 +1,244 @@
+"""Who can use the map page, and when: keyboard, screen readers, small screens, no JavaScript, outages, weight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.pages.browser import in_chromium, touch, zone
+
+pytestmark = in_chromium
+AXE = Path(__file__).resolve().parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
+SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({ type: 'layout-shift', buffered: true });
+"""
+
+
+def test_nothing_asks_for_a_sample_or_is_counted(visit: Callable[..., Any]) -> None:
+    requests: list[str] = []
+    page = visit(flows=True, before=lambda page: page.on("request", lambda request: requests.append(request.url)))
+    touch(page, "GB")
+    paths = [urlsplit(url).path for url in requests if "/v1/" in url]
+    assert not [url for url in requests if "sample" in url]
+    assert set(paths) == {"/v1/geo/live", "/v1/status", "/v1/geo/interconnectors.geojson", "/v1/geo/live/GB"}
+    assert len(paths) <= 5
+
+
+def test_it_recovers_when_the_service_was_down_at_load(visit: Callable[..., Any], address: str) -> None:
+    down = {"now": True}
+
+    def before(page: Any) -> None:
+        page.clock.install()
+        page.route("**/v1/**", lambda route: route.abort() if down["now"] else route.continue_())
+
+    page = visit(ready=False, before=before)
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "cannot be reached" in page.inner_text("#trouble")
+    assert page.locator("path.zone").count() == 0
+    assert "-" not in page.inner_text("#zones-note")
+    down["now"] = False
+    page.clock.run_for(16_000)
+    page.wait_for_selector("body[data-ready=true]")
+    page.wait_for_selector("body[data-flows=drawn]")
+    assert page.locator("path.zone").count() == 25
+    assert page.locator("#trouble").is_hidden()
+    visit.faults.clear()  # the browser itself logs what it could not fetch
+
+
+def test_everything_refreshes_also_when_the_tab_comes_to_the_front(visit: Callable[..., Any]) -> None:
+    changed = {"now": False}
+
+    def alter(route: Any) -> None:
+        body = route.fetch().json()
+        if changed["now"]:
+            body["flows"] = [flow | {"mw": -flow["mw"]} for flow in body["flows"]]
+            for feature in body["features"]:
+                if feature["id"] == "GB":
+                    feature["properties"]["price"] = 777
+        route.fulfill(json=body)
+
+    page = visit("/#metric=price&zone=GB", flows=True, before=lambda page: page.route("**/v1/geo/live", alter))
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    targets = "paths => paths.map(p => p.dataset.to)"
+    before = page.eval_on_selector_all("path.flow.moving", targets)
+    changed["now"] = True
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_selector("#headline >> text=777 GBP/MWh")
+    assert zone(page, "GB").get_attribute("aria-label").startswith("Great Britain: Price 777 GBP/MWh")
+    page.wait_for_selector("body[data-flows=drawn]")
+    page.wait_for_timeout(300)
+    assert page.eval_on_selector_all("path.flow.moving", targets) != before
+
+
+def test_spent_calls_are_said_and_the_map_stays(visit: Callable[..., Any]) -> None:
+    spent = {"now": False}
+    refusal = {
+        "status": 429,
+        "headers": {"Retry-After": "1800"},
+        "content_type": "application/problem+json",
+        "body": '{"detail": "no"}',
+    }
+    answer = lambda route: route.fulfill(**refusal) if spent["now"] else route.continue_()  # noqa: E731
+    page = visit(before=lambda page: page.route("**/v1/geo/live", answer))
+    spent["now"] = True
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_selector("#trouble >> text=goes on in 30 minutes")
+    assert not zone(page, "GB").get_attribute("aria-label").endswith("not published"), "the last figures stay"
+    visit.faults.clear()  # the browser itself logs the 429
+
+
+def test_simulated_figures_are_marked(visit: Callable[..., Any]) -> None:
+    def simulated(page: Any) -> None:
+        page.route("**/v1/geo/live", lambda route: route.fulfill(json=route.fetch().json() | {"simulated": True}))
+
+    assert "Simulated data, not market data" in visit(before=simulated).inner_text("#simulated")
+    assert visit().locator("#simulated").is_hidden()
+
+
+def test_all_of_it_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.focus("input[value=price]")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector('body[data-metric="demand"]')
+    zone(page, "CH").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    assert page.evaluate("document.activeElement.id") == "panel"
+    assert zone(page, "CH").get_attribute("aria-pressed") == "true"
+    assert page.text_content("#said").startswith("Switzerland. Demand ")
+    page.keyboard.press("Escape")
+    assert page.locator("#panel").is_hidden()
+    assert page.evaluate("document.activeElement.dataset.zone") == "CH"
+    page.get_by_role("button", name="AT Austria").press("Enter")
+    page.wait_for_selector("#panel-title:has-text('Austria')")
+
+
+def test_the_tab_order_is_zones_list_panel(visit: Callable[..., Any]) -> None:
+    page = visit(flows=True)
+    page.check("#show-plants")
+    page.wait_for_selector("path.plant")
+    page.focus("#show-plants")
+    kind = (
+        "(e => e.matches('.skip, body') ? 'end' : e.dataset.zone ? 'zone' : e.closest('#zones') ? 'list' "
+        ": e.closest('#panel') ? 'panel' : e.matches('.flow, .plant') ? 'layer' : 'other')(document.activeElement)"
+    )
+    order: list[str] = []
+    while len(order) < 200 and "end" not in order:
+        page.keyboard.press("Tab")
+        order.append(page.evaluate(kind))
+    assert "layer" not in order
+    assert [order.count(kind) for kind in ("zone", "list")] == [25, 25]
+    assert max(i for i, kind in enumerate(order) if kind == "zone") < order.index("list")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
+def test_axe_finds_nothing(visit: Callable[..., Any], scheme: str, width: int) -> None:
+    # The page's own policy would keep the checker out.
+    page = visit(flows=True, color_scheme=scheme, viewport={"width": width, "height": 844}, bypass_csp=True)
+    page.check("#show-plants")
+    page.wait_for_selector("#fuels li")
+    page.add_script_tag(path=str(AXE))
+
+    def violations() -> list[str]:
+        results = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+        return [f"{v['id']} ({v['impact']}): {n['html'][:160]}" for v in results for n in v["nodes"]]
+
+    assert violations() == []
+    touch(page, "GB")
+    assert violations() == []
+    page.click(".close")
+    page.click("#get-key")
+    assert violations() == []
+
+
+@pytest.mark.parametrize("path", ["/", "/#metric=price&zone=GB", "/#metric=interchange", "/?embed"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_stands_still_while_it_loads(visit: Callable[..., Any], path: str, width: int) -> None:
+    page = visit(
+        path, flows=True, viewport={"width": width, "height": 800}, before=lambda page: page.add_init_script(SHIFTS)
+    )
+    page.wait_for_timeout(1000)
+    assert page.evaluate("window.shifts") < 0.05
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_everything_without_sideways_scrolling(visit: Callable[..., Any], width: int) -> None:
+    page = visit(viewport={"width": width, "height": 844}, is_mobile=True, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for name in ("europe", "america", "australia"):
+        assert page.locator(f"#{name}").bounding_box()["width"] > width - 50
+    touch(page, "GB")
+    box = page.locator("#panel").bounding_box()
+    assert box["y"] + box["height"] == pytest.approx(844, abs=1), "the panel rises at the lower edge of the screen"
+    assert page.locator("#panel .close").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_javascript_it_says_what_it_is(browser: Any, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    text = page.inner_text("body")
+    assert "a map of 25 electricity zones" in text
+    assert "It needs JavaScript" in text
+    assert all(name in text for name in ("Great Britain", "Tasmania"))
+    for link in page.eval_on_selector_all("noscript a", "links => links.map(a => a.getAttribute('href'))"):
+        assert context.request.get(f"{address}/{link}").ok
+    context.close()
+
+
+def test_embedded_it_is_the_map_alone(visit: Callable[..., Any]) -> None:
+    page = visit("/?embed#metric=demand")
+    assert page.locator(".top").is_hidden()
+    assert page.locator("#side").is_hidden()
+    assert page.locator("#legend-text").is_visible()
+    touch(page, "GB")
+    assert page.locator("#panel").is_visible()
+    assert re.search(r"\?embed#metric=demand&zone=GB", page.url)
+
+
+def test_weight_and_speed(browser: Any, address: str) -> None:
+    """At most 900 kB compressed with everything shown; usable within two seconds, the best of three fresh profiles."""
+    ready, weights = [], []
+    for _ in range(3):
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        session = context.new_cdp_session(page)
+        session.send("Network.enable")
+        received: list[float] = []
+        session.on(
+            "Network.loadingFinished", lambda event, received=received: received.append(event["encodedDataLength"])
+        )
+        page.goto(address)
+        page.wait_for_selector("body[data-ready=true]")
+        ready.append(page.evaluate("performance.getEntriesByName('ready')[0].startTime"))
+        page.wait_for_selector("body[data-flows=drawn]")
+        page.check("#show-plants")
+        page.wait_for_selector("#fuels li")
+        weights.append(sum(received))
+        context.close()
+    assert max(weights) < 900_000
+    assert min(ready) < 2000
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_reference_fits_its_screen_and_asks_for_nothing(browser: Any, address: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page, said = context.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{address}/docs")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert said == []
+    context.close()
