@@ -1,13 +1,15 @@
-"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: see `warehouse.resolve`.
+"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `warehouse.resolve`.
 
-Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the schema's
-version, the warehouse's mode, the file's own key and its checksum (`warehouse.seal`); pages have checksums of their own,
-for other readers.
+Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the
+schema's version, the warehouse's mode, the file's own key, where its net rows lie (`warehouse.net_rows`) and its checksum
+(`warehouse.seal`); pages have checksums of their own, for other readers. Net rows come first, borders in a row group of
+their own.
 """
 
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 import orjson
@@ -16,48 +18,63 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from warehouse import layout, modes, seal
+from warehouse import layout, modes, net_rows, seal
 from warehouse.errors import DamagedFile
+from warehouse.net_rows import NetRows
 from warehouse.schema import SCHEMA
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, RowLabels, Versions, empty
 
-_MARK = b'"sha256":"'
-"""In the footer, before the checksum's digits."""
+_HEAD, _MARK, _END = b'{"schema":', b'"sha256":"', b'"}'
+"""In the footer: how its text begins, what stands before the checksum's digits, and what behind them."""
 _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
 _TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed")
+_FILE_SCHEMA = pa.schema(
+    [
+        pa.field(name, pa.dictionary(pa.int64(), pa.string())) if name in _TEXT else SCHEMA.field(name)
+        for name in _COLUMNS
+    ]
+)
 
 
 def encode(versions: Versions, key: str, mode: str) -> bytes:
     """Parquet bytes in SCHEMA's columns but those of the key, in canonical order; equal versions give equal bytes."""
-    table = _columns(versions)
+    rows = versions.take(versions.order()).compact()
+    border, fuel = rows.where(lambda labels: labels.border), rows.where(lambda labels: labels.fuel is not None)
+    apart = not fuel.any()
+    parts = [rows.take(~border), rows.take(border)] if apart else [rows]
+    plain = apart and not layout.of_series(key)[-1]
     out = io.BytesIO()
     writer = pq.ParquetWriter(
         out,
-        table.schema,
-        compression="zstd",
-        compression_level=3,
+        _FILE_SCHEMA,
+        compression={name: "none" if plain and name == "value" else "zstd" for name in _COLUMNS},
+        compression_level={name: 3 for name in _COLUMNS if not (plain and name == "value")},
         store_schema=False,
         write_statistics=True,
         write_page_checksum=True,
         use_dictionary=[*_TEXT],
-        column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED"},
+        column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED", "value": "PLAIN"},
     )
     with writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({"emds": _footer(key, mode)})
+        for part in filter(len, parts):
+            writer.write_table(_columns(part))
+        stated = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
+        writer.add_key_value_metadata({"emds": _footer(key, mode, stated)})
     body = out.getvalue()
     return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
 
 
-def _footer(key: str, mode: str) -> str:
-    return orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "sha256": seal.BLANK}).decode()
+def _footer(key: str, mode: str, net: dict[str, Any] | None) -> str:
+    """The checksum comes last: by its place the text is found without a Parquet reader."""
+    stated = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "net": net, "sha256": seal.BLANK}
+    return orjson.dumps(stated).decode()
 
 
 def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
     """The versions as an Arrow table of SCHEMA's columns, in canonical order, text columns dictionary-encoded."""
-    return _partitioned(_columns(versions), zone, metric, SCHEMA.names)
+    return _partitioned(_columns(versions.take(versions.order()).compact()), zone, metric, SCHEMA.names)
 
 
 def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> pa.Table:
@@ -71,8 +88,8 @@ def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> p
     return pa.table(columns)
 
 
-def _columns(versions: Versions) -> pa.Table:
-    rows = versions.take(versions.order()).compact()
+def _columns(rows: Versions) -> pa.Table:
+    """The columns of a file, row by row as they come."""
     columns = {
         "ts": pa.array(rows.ts),
         "value": pa.array(rows.value),
@@ -82,7 +99,7 @@ def _columns(versions: Versions) -> pa.Table:
     for name in _TEXT:
         per_slot = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
         columns[name] = per_slot.take(pa.array(rows.label))
-    return pa.table({name: columns[name] for name in _COLUMNS})
+    return pa.table([columns[name] for name in _COLUMNS], schema=_FILE_SCHEMA)
 
 
 def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Table | None:
@@ -105,32 +122,43 @@ def versions(storage: Storage, key: str) -> Versions:
     return empty() if table is None else of_table(table)
 
 
+def net(storage: Storage, key: str) -> NetRows | None:
+    """The net rows of a kept month file without decoding Parquet; None where there is no file, or it does not say them.
+
+    Raises as `read` does.
+    """
+    body = storage.get(key)
+    if body is None:
+        return None
+    stated = _checked(body, key)
+    modes.check(storage, stated.get("mode"), key)
+    return net_rows.read(body, stated["net"]) if stated.get("net") else None
+
+
 def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
     body = storage.get(key)
     if body is None:
         return None
+    modes.check(storage, _checked(body, key).get("mode"), key)
     try:
-        file = _opened(body, key)
-        stated = _stated(file, key)
-        modes.check(storage, stated.get("mode"), key)
-        return file.read(columns=columns, use_threads=False).combine_chunks()
+        # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
+        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT], page_checksum_verification=True)
+        table = file.read(columns=columns, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
+    if file.num_row_groups > 1 and "ts" in columns:
+        # Net and borders are ascending each: a stable sort by time is the canonical order.
+        table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
+    return table
 
 
-def _opened(body: bytes, key: str) -> pq.ParquetFile:
-    """The file behind checked bytes. Raises DamagedFile."""
+def _checked(body: bytes, key: str) -> dict[str, Any]:
+    """What a file's footer says of itself, its bytes checked. Raises DamagedFile; StorageError for another release."""
     at = body.rfind(_MARK) + len(_MARK)
     if at < len(_MARK):
         raise DamagedFile(key, "has no checksum")
     seal.check(body, at, key)
-    # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
-    return pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT], page_checksum_verification=True)
-
-
-def _stated(file: pq.ParquetFile, key: str) -> dict[str, object]:
-    """What a file's footer says of itself. Raises DamagedFile for one that was written elsewhere, and StorageError."""
-    stated: dict[str, object] = orjson.loads((file.metadata.metadata or {}).get(b"emds", b"{}"))
+    stated: dict[str, Any] = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     seal.check_version(stated.get("schema"), key)
     if stated.get("key") != key:
         raise DamagedFile(key, f"is a copy of {stated.get('key')}")
@@ -140,7 +168,7 @@ def _stated(file: pq.ParquetFile, key: str) -> dict[str, object]:
 def stated_mode(storage: Storage, key: str) -> object:
     """The mode that a kept month file states. Raises DamagedFile and StorageError."""
     body = storage.get(key)
-    return None if body is None else _stated(_opened(body, key), key).get("mode")
+    return None if body is None else _checked(body, key).get("mode")
 
 
 def of_table(table: pa.Table) -> Versions:

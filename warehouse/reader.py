@@ -54,8 +54,6 @@ class RowColumns:
     """How many rows a mean was taken of; only where the rows are means over intervals."""
     coverage: Floats | None = None
     """The part of the interval that those rows cover, 0..1."""
-    origin: tuple[MonthFile, MonthFileSide] | None = None
-    """Set where these are all rows of one side of one file: equal origins mean equal rows."""
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -67,7 +65,6 @@ class RowColumns:
             label=self.label[chosen],
             ts=self.ts[chosen],
             value=self.value[chosen],
-            origin=None,
             samples=None if self.samples is None else self.samples[chosen],
             coverage=None if self.coverage is None else self.coverage[chosen],
         )
@@ -112,15 +109,18 @@ class Reader:
 
     def rows(self, file: MonthFile, side: MonthFileSide) -> RowColumns:
         """The rows of one side of a month file. Raises FileReplaced, and as `monthfile.read` does."""
-        return self._memory.get(file, partial(self._decode, file))[side]
+        return self._memory.get((file, side), partial(self._decode, file, side))
 
-    def _decode(self, file: MonthFile) -> tuple[dict[MonthFileSide, RowColumns], int]:
-        versions = monthfile.versions(self.storage, file.key)
+    def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns, int]:
+        net = monthfile.net(self.storage, file.key) if side == "net" else None
+        if net is not None:
+            columns = RowColumns(net.labels, net.label.astype(np.int32), net.ts, net.value)
+        else:
+            columns = _sides(monthfile.versions(self.storage, file.key))[side]
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
-        sides = {side: replace(columns, origin=(file, side)) for side, columns in _sides(versions).items()}
-        return sides, sum(columns.nbytes for columns in sides.values())
+        return columns, columns.nbytes
 
     def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
         """The sources of the rows on each side of a month file; decodes only the columns that say so."""

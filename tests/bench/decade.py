@@ -17,8 +17,8 @@ from tests.bench.warehouse import NOW, source
 from warehouse import catalogue, layout, monthfile
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
 from warehouse.market import Metric
-from warehouse.monthfile import LIVE, RowLabels, Versions
 from warehouse.storage import Folder
+from warehouse.versions import LIVE, RowLabels, Versions
 from warehouse.zones import ZONES
 
 METRICS = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE)
@@ -64,4 +64,5 @@ def _fill(home: Path, start: int, zone: str) -> None:
             swing = 30 * np.sin((ts + phase) / 13751) + 9 * np.sin(ts / 997) + 20 * np.sin((ts - phase) / (58 * DAY))
             values, zeros = np.round(70 + swing, 2), np.zeros(len(ts), np.int64)
             rows = Versions(labels, zeros, ts, values, zeros + 1, zeros + LIVE)
-            storage.put(layout.series(metric, zone, month), monthfile.encode(rows, zone, metric))
+            key = layout.series(metric, zone, month)
+            storage.put(key, monthfile.encode(rows, key, "live"))

@@ -1,0 +1,104 @@
+"""The net rows that a month file's footer describes are those that its Parquet holds, and checked like them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from warehouse import layout, monthfile
+from warehouse.errors import DamagedFile
+from warehouse.net_rows import MOST_RUNS
+from warehouse.storage import Folder
+from warehouse.versions import LIVE, RowLabels, Versions
+
+KEY = layout.series("interchange", "GB", "2026-11")
+START = 1_793_491_200
+FINE = RowLabels(None, None, None, "MW", "5m", "one", "one.fast")
+COARSE = FINE._replace(resolution="30m", feed="one.slow")
+BORDER = FINE._replace(counterparty="FR", link="ifa")
+WIND = FINE._replace(fuel="wind")
+
+
+def versions(*rows: tuple[RowLabels, int, float]) -> Versions:
+    labels = tuple(dict.fromkeys(label for label, _, _ in rows))
+    count = len(rows)
+    return Versions(
+        labels,
+        np.array([labels.index(label) for label, _, _ in rows], np.int64),
+        np.array([START + minute * 60 for _, minute, _ in rows], np.int64),
+        np.array([value for _, _, value in rows], float),
+        np.ones(count, np.int64),
+        np.full(count, LIVE),
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    storage = Folder(tmp_path)
+    storage.put(layout.MODE, b"live")
+    return storage
+
+
+def net(folder: Folder, rows: Versions) -> list[tuple[int, float, RowLabels]] | None:
+    folder.put(KEY, monthfile.encode(rows, KEY, "live"))
+    found = monthfile.net(folder, KEY)
+    if found is None:
+        return None
+    columns = zip(found.ts.tolist(), found.value.tolist(), found.label.tolist(), strict=True)
+    return [(ts, value, found.labels[code]) for ts, value, code in columns]
+
+
+def by_parquet(folder: Folder) -> list[tuple[int, float, RowLabels]]:
+    kept = monthfile.versions(folder, KEY)
+    columns = zip(kept.ts.tolist(), kept.value.tolist(), kept.label.tolist(), strict=True)
+    return [(ts, value, kept.labels[code]) for ts, value, code in columns if not kept.labels[code].border]
+
+
+LABELS = st.sampled_from([FINE, FINE, COARSE, BORDER])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(LABELS, st.integers(0, 60), st.floats(-1e6, 1e6)), min_size=1, max_size=40))
+def test_the_footer_says_what_parquet_holds(folder: Folder, rows: list[tuple[RowLabels, int, float]]) -> None:
+    unique = {(label.border, slot): (label, slot * 5, value) for label, slot, value in rows}
+    stated = net(folder, versions(*unique.values()))
+    assert (stated or []) == by_parquet(folder)
+
+
+def test_a_month_without_gaps_is_one_run(folder: Folder) -> None:
+    rows = [(FINE, minute, minute / 10) for minute in range(0, 30 * 1440, 5)]
+    stated = net(folder, versions(*rows))
+    assert stated is not None
+    assert len(stated) == 8640
+    assert (folder.get(KEY) or b"").count(b'"runs":[[0,1793491200,8640]]') == 1
+
+
+def test_borders_lie_apart_and_are_read_in_canonical_order(folder: Folder) -> None:
+    rows = [(label, minute, float(minute)) for minute in range(0, 600, 5) for label in (FINE, BORDER)]
+    assert net(folder, versions(*rows)) == by_parquet(folder)
+    assert [row[0] for row in by_parquet(folder)] == sorted(row[0] for row in by_parquet(folder))
+    table = monthfile.read(folder, KEY)
+    assert table is not None
+    assert table.column("ts").to_pylist() == sorted(table.column("ts").to_pylist())
+    assert table.column("counterparty").to_pylist() == [None, "FR"] * 120
+
+
+def test_what_is_no_plain_series_is_not_described(folder: Folder) -> None:
+    assert net(folder, versions((WIND, 0, 1.0), (FINE, 0, 2.0))) is None
+    assert net(folder, versions((BORDER, 0, 1.0))) is None
+    assert net(folder, versions(*[(FINE, 10 * n, float(n)) for n in range(MOST_RUNS + 1)])) is None
+    assert net(folder, versions(*[(FINE, 10 * n, float(n)) for n in range(MOST_RUNS)])) is not None
+    assert monthfile.net(folder, layout.series("price", "GB", "2026-11")) is None
+
+
+def test_a_flipped_bit_is_noticed(folder: Folder) -> None:
+    net(folder, versions(*[(FINE, 5 * n, float(n)) for n in range(200)]))
+    body = folder.get(KEY) or b""
+    for at in range(0, len(body), 97):
+        folder.put(KEY, body[:at] + bytes([body[at] ^ 4]) + body[at + 1 :])
+        with pytest.raises(DamagedFile):
+            monthfile.net(folder, KEY)
