@@ -1,4 +1,4 @@
-"""`emds probe`: a first meeting with the publishers. Each feed is asked for a past day and for today; nothing is written.
+"""`emds probe`: a first meeting with the publishers. Each feed is asked for a past day and today; nothing is written.
 
 A line a feed and day as it goes, a verdict at the end. See docs/operating.md for what each failure usually means.
 """
@@ -131,7 +131,7 @@ def line(trial: Trial) -> str:
     seconds = sum(exchange.seconds for exchange in trial.exchanges)
     size = sum(len(exchange.body) for exchange in trial.exchanges)
     parts = [
-        f"{trial.feed.id:26} {trial.day!s:10} {word:14} {statuses:9} {len(trial.exchanges):3} request{'s' if len(trial.exchanges) != 1 else ' '}",
+        f"{trial.feed.id:26} {trial.day!s:10} {word:14} {statuses:9} {_requests(len(trial.exchanges))}",
         f"{_size(size):>9} {seconds * 1000:6.0f} ms {report.rows:6} rows",
     ]
     if report.first is not None and report.last is not None:
@@ -142,6 +142,10 @@ def line(trial: Trial) -> str:
         parts.append(f"{trial.skipped} requests left out")
     parts += _remarks(trial, word)
     return " | ".join(parts)
+
+
+def _requests(count: int) -> str:
+    return f"{count:3} request " if count == 1 else f"{count:3} requests"
 
 
 def _remarks(trial: Trial, word: str) -> list[str]:

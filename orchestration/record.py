@@ -1,7 +1,7 @@
 """`emds record FOLDER`: what publishers answer, kept as recordings that `emds replay`, tests and bug reports take.
 
-The folder gets a MANIFEST.json as `assets.fetch.recorded` reads it, one file a request, and beside each body that states
-rows the rows that this release's parser reads in it (`.expected.csv`). Secrets are replaced before anything is written.
+The folder gets a MANIFEST.json as `assets.fetch.recorded` reads it, one file a request, and beside each body with rows
+the rows that this release's parser reads in it (`.expected.csv`). Secrets are replaced before anything is written.
 """
 
 from __future__ import annotations

@@ -8,31 +8,32 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from assets.fetch.observed import Exchange, Observed
 from assets.fetch.session import Session, Transport
 from assets.ingest import reports
+from assets.ingest.boundary import feed_code, transport
+from assets.ingest.gather import MOST_REQUESTS, Gathered
 from assets.ingest.reports import DayReport
 from warehouse import clock, coverage, quality
 from warehouse.clock import RESOLUTIONS, MarketDay
-from warehouse.errors import CredentialsMissing, FeedError
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, OutOfReach
 from warehouse.market import Feed, Request, Source
-from warehouse.schema import Readings, Rows
+from warehouse.schema import Rows
 
 SEARCHED_DAYS = 14
 """How far back `past_day` looks for a market day that is wholly published."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Trial:
     """What one market day of a feed gave."""
 
     feed: Feed
     day: MarketDay
     report: DayReport
-    rows: Rows
     exchanges: tuple[Exchange, ...]
     failures: tuple[tuple[Request, FeedError], ...]
     findings: tuple[quality.Finding, ...]
@@ -42,29 +43,6 @@ class Trial:
     """Net intervals had, in steps of the feed's resolution, over its zones and metrics."""
     expected: int | None = None
     """Net intervals that must be out by now; None where that cannot be said (yearly feeds, requests left out)."""
-
-
-@dataclass(slots=True)
-class _Answers:
-    """Rows and failures of the requests of one day."""
-
-    feed: Feed
-    rows: Rows = field(default_factory=Rows)
-    findings: list[quality.Finding] = field(default_factory=list)
-    failures: list[tuple[Request, FeedError]] = field(default_factory=list)
-    skipped: int = 0
-
-    def read(self, body: bytes, request: Request, at: int) -> None:
-        """Adds a body's rows; of two answers about one interval the later stays. Raises FeedError."""
-        judged = quality.judge(self.feed.parse(body, request), self.feed, (), at)
-        self.findings += [finding for finding in judged.findings if finding.severity == "error"]
-        self.rows.merge(judged.kept)
-
-    def combined(self) -> Rows:
-        for key, readings in self.rows.strips.items():
-            newest = dict(zip(readings.ts, readings.values, strict=True))
-            self.rows.strips[key] = Readings(list(newest), list(newest.values()))
-        return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
 
 
 class Trials:
@@ -85,58 +63,84 @@ class Trials:
         self._exchanges: list[Exchange] = []
         observed = Observed(transport, environ or {}, self._exchanges.append)
         self._session = Session(observed, environ, tick=tick, sleep=sleep)
+        self._skipped = 0
         self._most = max(1, min(most, int(source.requests_per_minute))) if most else 0
 
     def ask(self, feed: Feed, day: MarketDay) -> Trial:
         """One market day. Every FeedError is in the trial, none is raised."""
         self._exchanges.clear()
-        now, answers = clock.now(), _Answers(feed)
+        self._skipped = 0
+        now, gathered = clock.now(), Gathered(feed)
         beyond = feed.out_of_reach(day.day, clock.local_date(now, feed.tz))
-        if beyond is None:
-            self._gather(answers, day, now)
-        rows = answers.combined()
+        rows = Rows()
+        try:
+            if beyond is None:
+                self._gather(gathered, day, now)
+            with feed_code(feed.id, "combine"):
+                rows = gathered.stated()
+        except FeedError as error:
+            gathered.failed(error, [day])
+        return self._trial(gathered, day, rows, beyond, now)
+
+    def _trial(self, gathered: Gathered, day: MarketDay, rows: Rows, beyond: OutOfReach | None, now: int) -> Trial:
+        feed = gathered.feed
         # Of a yearly feed nothing is owed interval by interval.
         judged = quality.judge(rows, feed, [] if feed.yearly or beyond else [day.window], now)
-        (report,) = reports.of_days(
-            feed, [day], {day: beyond} if beyond else {}, judged.kept, judged.short, answers.failures, now
+        outside = {day: beyond} if beyond else {}
+        (report,) = reports.of_days(feed, [day], outside, judged.kept, judged.short, gathered.failures, now)
+        before = [f for verdict in gathered.prechecked for f in verdict.findings if f.severity == "error"]
+        trial = Trial(
+            feed,
+            day,
+            report,
+            tuple(self._exchanges),
+            tuple((request, error) for request, error in gathered.failures if isinstance(error, FeedError)),
+            (*before, *judged.findings),
+            self._skipped,
+            _intervals(feed, day, judged.kept),
         )
-        findings = (*answers.findings, *judged.findings)
-        exchanges, failures = tuple(self._exchanges), tuple(answers.failures)
-        trial = Trial(feed, day, report, judged.kept, exchanges, failures, findings, answers.skipped)
-        trial.intervals = _intervals(feed, day, judged.kept)
-        trial.expected = None if feed.yearly or beyond or answers.skipped else _expected(feed, day, now)
+        if not (feed.yearly or beyond or self._skipped):
+            trial = replace(trial, expected=_expected(feed, day, now))
         return trial
 
-    def _gather(self, answers: _Answers, day: MarketDay, now: int) -> None:
-        feed = answers.feed
-        try:
-            queue = deque(self._newest(feed.requests([day], now), answers))
-        except FeedError as error:
-            answers.failures.append((Request(feed.id, "", days=(day.day,)), error))
-            return
+    def _gather(self, gathered: Gathered, day: MarketDay, now: int) -> None:
+        """Sends the requests of a day and what they lead to. Raises FeedError where the feed names none."""
+        with feed_code(gathered.feed.id, "requests"):
+            requests = gathered.feed.requests([day], now)
+        queue = deque(self._newest(requests, self._most))
         sent: set[Request] = set()
         while queue:
             request = queue.popleft()
             if request in sent:
                 continue
             sent.add(request)
+            if len(sent) > MOST_REQUESTS:
+                raise FeedChanged(f"more than {MOST_REQUESTS} requests")
             try:
-                answer = self._session.ask(request)
-                if request.kind == "rows":
-                    answers.read(answer.body, request, answer.fetched_at)
-                if feed.follow is not None:
-                    room = max(1, self._most - len(sent)) if self._most else 0
-                    queue.extend(self._newest(feed.follow(answer.body, request), answers, room))
+                further = self._send(gathered, request)
+                queue.extend(self._newest(further, max(1, self._most - len(sent)) if self._most else 0))
             except FeedError as error:
-                answers.failures.append((request, error))
+                gathered.failures.append((request, error))
                 if isinstance(error, CredentialsMissing):
                     return
 
-    def _newest(self, requests: Sequence[Request], answers: _Answers, room: int | None = None) -> Sequence[Request]:
-        most = self._most if room is None else room
+    def _send(self, gathered: Gathered, request: Request) -> list[Request]:
+        """Reads one answer; returns the requests that it leads to. Raises FeedError."""
+        feed = gathered.feed
+        with transport(feed.id):
+            answer = self._session.ask(request)
+        if request.kind == "rows":
+            gathered.read(answer)
+        if feed.follow is None:
+            return []
+        with feed_code(feed.id, "follow"):
+            return feed.follow(answer.body, request)
+
+    def _newest(self, requests: Sequence[Request], most: int) -> Sequence[Request]:
+        """The last `most` of these; the others are counted. 0: all."""
         if not most or len(requests) <= most:
             return requests
-        answers.skipped += len(requests) - most
+        self._skipped += len(requests) - most
         return requests[-most:]
 
 

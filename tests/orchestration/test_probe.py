@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -139,6 +141,23 @@ def test_one_publisher_that_fails_leaves_the_others_alone(publishers: Publishers
     assert code == 1
     failed = {line.split()[0] for line in text.splitlines() if " | " in line and line[38:52].strip() == "failed"}
     assert failed == {"elexon.price", "elexon.demand", "elexon.interconnectors"}
+
+
+@pytest.mark.parametrize("stage", ["parse", "requests", "combine"])
+def test_a_feed_whose_own_code_fails_is_told_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], stage: str
+) -> None:
+    def broken(*_: object) -> NoReturn:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_NOW", NOW)
+    monkeypatch.setenv("EMDS_FEEDS", "simulated")
+    spoilt = replace(feed("neso.generation"), **{stage: broken})  # type: ignore[arg-type]
+    assert probe.probe([spoilt, feed("neso.carbon_intensity")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert any("ZeroDivisionError" in line and line.startswith("failed: neso.generation") for line in lines)
+    assert any(line.startswith("neso.carbon_intensity") and " ok " in line for line in lines)
 
 
 def test_every_beginning_of_a_sentence_is_explained_in_the_operating_page() -> None:

@@ -19,7 +19,7 @@ from assets.sources.entsoe.areas import borders
 from assets.sources.isone import TIES as ISONE_TIES
 from assets.sources.nyiso import TIES as NYISO_TIES
 from warehouse.clock import DAY, HOUR, instant
-from warehouse.ranges import PEAK_MW, jump, physical
+from warehouse.ranges import PEAK_MW, largest_step, physical
 from warehouse.zones import ZONES
 
 START = instant("2026-01-01T00:00Z")
@@ -93,8 +93,8 @@ def test_sizes_are_those_of_the_real_zone(zone):
     assert demand.min() > (0.05 if zone == "AU-SA" else 0.25) * PEAK_MW[zone]
     low, high = physical("interchange", zone, "MW")
     assert low / 1.5 < net.min() < net.max() < high / 1.5
-    assert np.abs(np.diff(demand)).max() < jump("demand", zone) / 2
-    assert np.abs(np.diff(net)).max() < jump("interchange", zone) / 2
+    assert np.abs(np.diff(demand)).max() < largest_step("demand", zone) / 2
+    assert np.abs(np.diff(net)).max() < largest_step("interchange", zone) / 2
 
 
 @pytest.mark.parametrize("zone", ZONE_IDS)
