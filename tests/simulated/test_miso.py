@@ -80,9 +80,16 @@ def test_live_load_and_interchange_are_the_grids(day, ask, inside):
 
 @days
 def test_polling_every_five_minutes_gives_a_day_of_prices(day, ask):
-    polls = range(day.start + 450, day.end + 450, 300)
-    readings = [row for now in polls for row in ask("miso.lmp_rt", [day], iso(now + now // 300 % 3 * 90))[0]]
+    polls = [now + now // 300 % 3 * 90 for now in range(day.start + 450, day.end + 450, 300)]
+    readings = [row for now in polls for row in ask("miso.lmp_rt", [MarketDay.at(now, TZ)], iso(now))[0]]
     same(readings, day, 300, grid.price(ZONE, starts(day)), 2)
+
+
+def test_a_first_fill_has_yesterday_and_today_whole(ask):
+    now = instant("2026-11-20T12:07:30-05:00")
+    today = MarketDay.at(now, TZ)
+    rows, _ = ask("miso.lmp_rt", [today.next(-1), today], iso(now))
+    assert [r.ts for r in rows.sorted()] == list(range(today.next(-1).start, instant("2026-11-20T17:05:00Z"), 300))
 
 
 def test_a_running_day_says_what_is_out(ask):

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
-from assets.sources.miso import SOURCE
+from assets.sources.miso import LARGE, SOURCE
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedError, NotPublished
@@ -372,10 +372,33 @@ def test_a_broken_row_number_does_not_fill_the_memory():
     assert not len(read(LOAD_DAILY, body))
 
 
+def test_real_time_prices_are_the_newest_interval_or_for_a_fill_two_days(monkeypatch):
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
+    today = MarketDay(date(2026, 11, 20), LMP_RT.tz)
+    for days, names in (
+        ([today], ["Current"]),
+        ([today.next(-1), today], ["Previous", "Rolling"]),
+        ([today.next(-1)], ["Previous"]),
+        ([today.next(-2)], []),
+    ):
+        requests = LMP_RT.requests(days, clock.now())
+        assert [r.url.rpartition("/GetRealTimeFiveMinExPost/")[2] for r in requests] == names
+
+
+def test_of_a_large_live_answer_only_the_hubs_rows_are_decoded():
+    rows = [[f"2026-11-20T00:{m:02}:00", node, "27.13", "0", "0"] for m in (5, 10) for node in ("A" * 9, "INDIANA.HUB")]
+    padding = [["2026-11-20T00:05:00", f"NODE.{i}", "1", "0", "0"] for i in range(30_000)]
+    body = json.dumps({"headers": ["INTERVAL", "CPNODE", "LMP", "MLC", "MCC"], "data": [*rows, *padding]}).encode()
+    assert len(body) > LARGE
+    body = body.replace(b'"data": [', b'"data":[')
+    assert [r.value for r in read(LMP_RT, body)] == [27.13, 27.13]
+    with pytest.raises(FeedChanged, match="cut short"):
+        read(LMP_RT, body[:-2])
+
+
 @pytest.mark.parametrize(
     ("found", "path"),
     [
-        (LMP_RT, "MarketPricing/GetRealTimeFiveMinExPost/Current"),
         (LOAD, "RealTimeTotalLoad"),
         (NSI, "Interchange/GetNsi/FiveMinute"),
     ],

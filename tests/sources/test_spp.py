@@ -131,6 +131,14 @@ def test_the_running_hour_of_the_load_file_is_left_out():
         assert rows.dropped == {"hour still running": 1}
 
 
+def test_the_chart_leaves_its_broken_first_hour_to_the_hourly_file():
+    """Rows of half an hour would hide the hourly mean, and with it the value of a day ago."""
+    ends = [f"x,11/20/2026 {h}:{m:02}:00,30000,,30012.5,," for h in (14, 13) for m in range(0, 60, 5)][1:]
+    rows = read(LOAD, sheet("Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF", *ends))
+    assert min(r.ts for r in rows) == instant("2026-11-20T13:00Z")
+    assert rows.dropped == {"first hour of the chart, not whole": 1}
+
+
 @pytest.mark.parametrize(
     ("stamp", "hours"), [("202607150000", 1), ("202607150100", 2), ("202607142300", 0), ("202611010200d", 2)]
 )

@@ -19,7 +19,7 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.simulated.miso.reports import priced, report
-from assets.sources.miso import EST, LIVE, REPORTS, TZ, ZONE
+from assets.sources.miso import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
 from warehouse.clock import HOUR, MarketDay
 from warehouse.market import Request
 
@@ -65,13 +65,28 @@ def _report(path: str, now: int) -> bytes:
 
 
 def _prices(now: int) -> bytes:
-    end = (now - PRICE_AFTER) // FIVE * FIVE
-    found = priced(grid.price(ZONE, np.array([end - FIVE])))
-    shuffled = np.random.default_rng(end).permutation(len(found))
-    nodes = [[*found][i] for i in shuffled]
-    return render_prices(
-        [(end, node, *(float(found[node][part][0]) for part in ("LMP", "MLC", "MCC"))) for node in nodes]
-    )
+    return _prices_at(np.array([(now - PRICE_AFTER) // FIVE * FIVE]))
+
+
+def _prices_so_far(now: int) -> bytes:
+    newest = (now - PRICE_AFTER) // FIVE * FIVE
+    return _prices_at(np.arange(MarketDay.at(newest - FIVE, TZ).start + FIVE, newest + FIVE, FIVE))
+
+
+def _prices_of_yesterday(now: int) -> bytes:
+    day = MarketDay.at(now, TZ).next(-1)
+    return _prices_at(np.arange(day.start + FIVE, day.end + FIVE, FIVE))
+
+
+def _prices_at(ends: Ints) -> bytes:
+    """The answer of these interval ends, each one's nodes in an order of its own."""
+    parts = priced(grid.price(ZONE, ends - FIVE))
+    rows = []
+    for i, end in enumerate(ends.tolist()):
+        shuffled = np.random.default_rng(end).permutation(len(parts))
+        nodes = ([*parts][k] for k in shuffled)
+        rows += [(end, node, *(float(parts[node][part][i]) for part in ("LMP", "MLC", "MCC"))) for node in nodes]
+    return render_prices(rows)
 
 
 def render_prices(rows: Sequence[tuple[int, str, float, float, float]]) -> bytes:
@@ -163,7 +178,9 @@ def _whole(values: Floats) -> list[int]:
 
 
 _LIVE: dict[str, Callable[[int], bytes]] = {
-    "MarketPricing/GetRealTimeFiveMinExPost/Current": _prices,
+    f"{LIVE_PRICES}/Current": _prices,
+    f"{LIVE_PRICES}/Rolling": _prices_so_far,
+    f"{LIVE_PRICES}/Previous": _prices_of_yesterday,
     "RealTimeTotalLoad": _load,
     "Interchange/GetNsi/FiveMinute": _interchange,
 }

@@ -39,6 +39,9 @@ REPORTS = "https://docs.misoenergy.org/marketreports"
 PRELIMINARY_DAYS = 4
 """How long the preliminary real-time file stays; the final one is out by then."""
 LOAD_COLUMN = "MISO ActualLoad (MWh)"
+LIVE_PRICES = "MarketPricing/GetRealTimeFiveMinExPost"
+LARGE = 1_000_000
+"""Bytes of a live answer that is not decoded whole."""
 OPENED = date(2025, 12, 12)
 """When public-api.misoenergy.org took over from api.misoenergy.org."""
 RETAINED = date(2023, 1, 1)
@@ -57,13 +60,25 @@ NEIGHBOURS: dict[str, tuple[str, str | None]] = {
 """Column -> the area beyond the border, and the line's id where there is one. A new neighbour keeps its own code."""
 _HOURS = frozenset(map(str, range(1, 25)))
 _CODE = re.compile(r"[A-Z][A-Z0-9]{1,7}", re.ASCII)
+_HUB_ROW = re.compile(rb'\[[^\[\]]*"INDIANA\.HUB"[^\[\]]*\]')
 _DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
 
 
 def live(feed: str, path: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One question whatever the days: these answers hold the running day only."""
-    asked = tuple(sorted({d.day for d in days}))
-    return [Request(feed, f"{LIVE}/{path}", days=asked, ext="json")] if asked else []
+    """One request whatever the days: these answers hold the running day only."""
+    wanted = tuple(sorted({d.day for d in days}))
+    return [Request(feed, f"{LIVE}/{path}", days=wanted, ext="json")] if wanted else []
+
+
+def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Today's newest interval; where yesterday is asked for too, both days whole, in answers of some 38 MB each."""
+    ages = {age(day, now): day for day in days}
+    answers = {0: "Rolling" if 1 in ages else "Current", 1: "Previous"}
+    return [
+        Request("miso.lmp_rt", f"{LIVE}/{LIVE_PRICES}/{answers[days_ago]}", days=(day.day,), ext="json")
+        for days_ago, day in sorted(ages.items(), reverse=True)
+        if days_ago in answers
+    ]
 
 
 def report(feed: str, name: str, days: Sequence[MarketDay], now: int, lag: int = 0) -> list[Request]:
@@ -98,7 +113,7 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
 
 def _parse_live_lmp(body: bytes) -> Rows:
     """`headers` name the positions of `data`; INTERVAL is the interval's end."""
-    answer = json_of(body)
+    answer = json_of(_only_hub(body) if len(body) > LARGE else body)
     header, lines = member(answer, "headers", list), member(answer, "data", list)
     if not lines:
         raise NotPublished("no interval yet")
@@ -118,6 +133,14 @@ def _parse_live_lmp(body: bytes) -> Rows:
         SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, [ts - FIVE_MINUTES for ts in ends], prices)
     )
     return rows
+
+
+def _only_hub(body: bytes) -> bytes:
+    """The same answer with the rows of the hub alone: one in thousands. Raises FeedChanged for a body cut short."""
+    head, data, rest = body.partition(b'"data":[')
+    if not data or not rest.rstrip().endswith(b"]}"):
+        raise FeedChanged("no data in the answer, or an answer cut short")
+    return head + data + b",".join(_HUB_ROW.findall(rest)) + b"]}"
 
 
 def _parse_report(body: bytes, metric: Metric) -> Rows:
@@ -252,12 +275,11 @@ SOURCE = Source(
             tz=TZ,
             since=OPENED,
             publication=Publication(lag_minutes=10, grace_minutes=30),
-            # Rolling has the whole day, in 38 MB.
-            requests=partial(live, "miso.lmp_rt", "MarketPricing/GetRealTimeFiveMinExPost/Current"),
+            requests=lmp_rt_requests,
             parse=parse_lmp_rt,
             every_minutes=5,
             revised_days=0,
-            reach_days=0,
+            reach_days=1,
             hub=HUB,
         ),
         Feed(

@@ -162,8 +162,23 @@ def parse_load(body: bytes, request: Request) -> Rows:
     else:
         sheet.place("stlf")
         starts, values = readings(sheet.eastern(), end, sheet.place("actualload", "actual"), FIVE)
+        if "actualload" in sheet.names:
+            starts, values = _whole_hours(rows, starts, values)
         rows.extend(DEMAND._replace(resolution="5m"), *on_grid(rows, starts, values))
     return rows
+
+
+def _whole_hours(rows: Rows, starts: list[int], values: list[float]) -> Columns:
+    """Without the part of an hour that the chart of 24 hours begins with.
+
+    An hourly mean that overlaps five-minute rows is not served: the rows of half an hour would hide the other half. A
+    running service has them from earlier charts.
+    """
+    first = min(starts, default=0)
+    whole = -(-first // HOUR) * HOUR
+    if max(starts, default=0) < whole:
+        return starts, values
+    return keep(rows, starts, values, lambda start: start >= whole, "first hour of the chart, not whole")
 
 
 def _finished(rows: Rows, starts: list[int], values: list[float], written: int | None) -> Columns:
