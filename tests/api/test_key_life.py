@@ -1,0 +1,365 @@
+"""How a key is shown, told apart from a typing error, rotated, confirmed by mail, and slowed down."""
+
+from __future__ import annotations
+
+import base64
+import re
+import socketserver
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from api.access.accounts.email_address import identity
+from api.access.accounts.key_format import KEY_PREFIX, is_well_formed, spell
+from api.access.accounts.store import OVERLAP_S
+from api.access.client_address import client_address
+from api.access.gate import Gate
+from api.settings import MailServer, Settings, SettingsError
+from tests.stand_ins.shop import shop
+from warehouse.clock import DAY
+
+NOON = 20_000 * DAY + DAY // 2
+PATH = "/v1/latest/GB"
+
+
+@dataclass
+class Service:
+    """A gate with a clock that the test moves, and a client."""
+
+    gate: Gate
+    http: FlaskClient
+    now: list[float]
+
+    def sign_up(self, email: str = "a@example.org", client: str = "127.0.0.1", **headers: str) -> TestResponse:
+        return self.http.post(
+            "/v1/keys/signup", json={"email": email}, headers=headers, environ_base={"REMOTE_ADDR": client}
+        )
+
+    def get(self, **headers: str) -> TestResponse:
+        return self.http.get(PATH, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def opened(folder: Path, **changes: Any) -> Service:
+    settings = Settings(database_url=f"sqlite:///{folder / 'accounts.sqlite'}", base_url="https://emds.example")
+    now = [float(NOON)]
+    gate = Gate.open(replace(settings, signups_per_hour=0, **changes), "live", lambda: now[0])
+    return Service(gate, shop(gate).test_client(), now)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    built = opened(tmp_path)
+    yield built
+    built.gate.close()
+
+
+def basic(user: str, password: str = "") -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def test_a_key_comes_by_three_ways_and_counts_as_one(service: Service) -> None:
+    key = service.sign_up().json["api_key"]
+    ways: list[dict[str, str]] = [
+        {"Authorization": f"Bearer {key}"},
+        {"Authorization": basic(key)},
+        {"Authorization": basic(key, "ignored")},
+        {"X_API_Key": key},
+        {"X_API_Key": key, "Authorization": "Bearer of something else"},
+    ]
+    for number, headers in enumerate(ways, 1):
+        answer = service.get(**headers)
+        assert (answer.status_code, answer.json["method"]) == (200, "key"), headers
+        assert answer.headers["RateLimit"].startswith(f'"day";r={500 - number};')
+    assert service.http.get("/v1/usage", headers={"X-API-Key": key}).json["quota"]["used"] == len(ways)
+    for wrong in (basic("user"), "Basic !!!", basic("\xff"), "Basic " + base64.b64encode(b"\xff\xfe").decode()):
+        assert service.get(Authorization=wrong).status_code == 401, wrong
+
+
+def test_a_mistyped_key_is_told_without_a_look_at_the_database(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = service.sign_up().json["api_key"]
+    monkeypatch.setattr(type(service.gate.accounts), "reserve", lambda *_: pytest.fail("asked the database"))
+    middle = len(key) // 2
+    swapped = key[:middle] + key[middle + 1] + key[middle] + key[middle + 2 :]
+    others = {swapped, key[:-1], key + "a", key[:10] + ("a" if key[10] != "a" else "b") + key[11:]} - {key}
+    for other in others:
+        answer = service.get(Authorization=f"Bearer {other}")
+        assert answer.status_code == 401
+        assert "mistyped" in answer.json["detail"]
+        assert other not in answer.text
+
+
+def test_every_single_typing_error_is_told() -> None:
+    key = spell(bytes(range(32)))
+    assert is_well_formed(key)
+    assert is_well_formed(key[:48]), "keys made before checksums"
+    assert len(key) == len(KEY_PREFIX) + 49
+    for place in range(len(KEY_PREFIX), len(key)):
+        other = key[:place] + ("0" if key[place] != "0" else "1") + key[place + 1 :]
+        assert not is_well_formed(other), place
+
+
+def test_a_rotated_key_keeps_its_day_and_the_old_one_opens_for_a_day_more(service: Service) -> None:
+    old = service.sign_up().json["api_key"]
+    service.get(Authorization=f"Bearer {old}")
+    rotated = service.http.post("/v1/keys/rotate", headers={"Authorization": f"Bearer {old}"})
+    assert (rotated.status_code, rotated.headers["Cache-Control"]) == (201, "no-store")
+    new = rotated.json["api_key"]
+    assert rotated.json["previous_valid_until"] == NOON + OVERLAP_S
+    for number, key in enumerate((old, new, old), 2):
+        answer = service.get(Authorization=f"Bearer {key}")
+        assert answer.headers["RateLimit"].startswith(f'"day";r={500 - number};'), "one count for both"
+    again = service.http.post("/v1/keys/rotate", headers={"Authorization": f"Bearer {old}"})
+    assert (again.status_code, again.json["type"].rpartition("/")[2]) == (409, "key-rotated")
+    service.now[0] += OVERLAP_S
+    assert service.get(Authorization=f"Bearer {old}").status_code == 401
+    assert service.get(Authorization=f"Bearer {new}").status_code == 200
+    assert service.http.post("/v1/keys/rotate").status_code == 401
+
+
+def test_an_old_key_ends_itself_alone_and_the_current_one_ends_both(service: Service) -> None:
+    first = service.sign_up().json["api_key"]
+    keys = [first]
+    for _ in range(2):
+        keys.append(
+            service.http.post("/v1/keys/rotate", headers={"Authorization": f"Bearer {keys[-1]}"}).json["api_key"]
+        )
+    statuses = [service.get(Authorization=f"Bearer {key}").status_code for key in keys]
+    assert statuses == [401, 200, 200], "a second rotation ends the first key"
+    assert service.http.delete("/v1/keys/current", headers={"Authorization": f"Bearer {keys[1]}"}).status_code == 204
+    assert [service.get(Authorization=f"Bearer {key}").status_code for key in keys] == [401, 401, 200]
+    keys.append(service.http.post("/v1/keys/rotate", headers={"Authorization": f"Bearer {keys[2]}"}).json["api_key"])
+    assert service.http.delete("/v1/keys/current", headers={"Authorization": f"Bearer {keys[3]}"}).status_code == 204
+    assert [service.get(Authorization=f"Bearer {key}").status_code for key in keys] == [401] * 4
+
+
+def test_a_key_may_call_so_often_a_second(tmp_path: Path) -> None:
+    service = opened(tmp_path, key_calls_per_second=3)
+    first, second = (service.sign_up(f"{name}@example.org").json["api_key"] for name in "ab")
+    assert [service.get(X_API_Key=first).status_code for _ in range(5)] == [200] * 3 + [429] * 2
+    limited = service.get(Authorization=basic(first))
+    assert (limited.headers["RateLimit-Policy"], limited.headers["Retry-After"]) == ('"second";q=3;w=1', "1")
+    assert service.get(X_API_Key=second).status_code == 200
+    service.now[0] += 1
+    answer = service.get(X_API_Key=first)
+    assert (answer.status_code, answer.headers["RateLimit"].split(";")[1]) == (200, "r=496"), "a 429 is not counted"
+    service.gate.close()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a@example.org", "A@EXAMPLE.ORG"),
+        ("a@example.org", "a+news@example.org"),
+        ("a+x@example.org", "a+y@example.org"),
+        ("a@example.org", "ａ@ｅｘａｍｐｌｅ.org"),
+        ("ﬁne@example.org", "fine@example.org"),
+    ],
+)
+def test_addresses_are_compared_in_normal_form(one: str, other: str) -> None:
+    assert identity(one) == identity(other)
+
+
+def test_addresses_of_two_people_stay_apart() -> None:
+    people = ("a@example.org", "b@example.org", "a@example.com", "a.b@example.org", "+tag@example.org", "+@example.org")
+    assert len({identity(person) for person in people}) == len(people)
+
+
+def test_a_fourth_spelling_of_one_address_is_409(service: Service) -> None:
+    for email in ("a@example.org", "A@example.org", "a+1@example.org"):
+        assert service.sign_up(email).status_code == 201
+    assert service.sign_up("a+2@example.org").status_code == 409
+
+
+def test_an_idempotency_key_belongs_to_one_address_and_one_client(service: Service) -> None:
+    token = {"Idempotency-Key": "6b1f"}
+    first = service.sign_up(**token).json["api_key"]
+    assert service.sign_up(**token).json["api_key"] == first
+    others = [
+        service.sign_up("b@example.org", **token).json["api_key"],
+        service.sign_up(client="192.0.2.9", **token).json["api_key"],
+    ]
+    assert len({first, *others}) == 3
+
+
+# Confirmation by mail
+
+
+class _Smtp(socketserver.StreamRequestHandler):
+    """As much of SMTP (RFC 5321) as a client needs that sends one mail."""
+
+    def handle(self) -> None:
+        server: Any = self.server
+        self.wfile.write(b"220 mail.example\r\n")
+        body: list[bytes] | None = None
+        while line := self.rfile.readline():
+            if body is not None:
+                if line == b".\r\n":
+                    server.mails.append(b"".join(body).decode())
+                    self.wfile.write(b"250 ok\r\n")
+                    body = None
+                else:
+                    body.append(line)
+                continue
+            verb = line[:4].upper()
+            if verb == b"DATA":
+                body = []
+                self.wfile.write(b"354 go on\r\n")
+            elif verb == b"QUIT":
+                self.wfile.write(b"221 bye\r\n")
+                return
+            else:
+                refused = verb == b"RCPT" and server.refuses
+                self.wfile.write(b"550 no at db-7\r\n" if refused else b"250 ok\r\n")
+
+
+@dataclass
+class Mailbox:
+    """A mail server on loopback, and a service that confirms by it."""
+
+    service: Service
+    server: Any
+    mails: list[str] = field(default_factory=list)
+
+    def link(self) -> str:
+        """The path in the newest mail."""
+        found = re.search(r"https://emds\.example(/v1/keys/confirm\?token=\S+)", self.mails[-1].replace("=\r\n", ""))
+        assert found
+        return found[1].replace("=3D", "=")
+
+
+@pytest.fixture
+def mailbox(tmp_path: Path) -> Iterator[Mailbox]:
+    server: Any = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)
+    server.mails, server.refuses, server.daemon_threads = [], False, True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    port = server.server_address[1]
+    service = opened(tmp_path, mail=MailServer("127.0.0.1", port, "keys@emds.example"))
+    yield Mailbox(service, server, server.mails)
+    service.gate.close()
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_a_key_opens_once_its_mails_link_was_opened(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    answer = service.sign_up()
+    assert (answer.status_code, answer.json["confirmed"]) == (201, False)
+    key = answer.json["api_key"]
+    refused = service.get(X_API_Key=key)
+    assert (refused.status_code, "link in its mail" in refused.json["detail"]) == (401, True)
+    assert "link in its mail" in service.http.get("/v1/usage", headers={"X-API-Key": key}).json["detail"]
+    (mail,) = mailbox.mails
+    assert "To: a@example.org" in mail
+    assert key not in mail
+    assert service.http.head(mailbox.link()).status_code == 200
+    assert service.get(X_API_Key=key).status_code == 401, "a scanner's HEAD does not confirm"
+    for _ in range(2):
+        confirmed = service.http.get(mailbox.link())
+        assert (confirmed.status_code, confirmed.json["email"]) == (200, "a@example.org")
+        assert confirmed.headers["Cache-Control"] == "no-store"
+    assert service.get(X_API_Key=key).status_code == 200
+
+
+def test_sign_ups_that_others_make_in_my_name_lock_me_out_of_nothing(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    for number in range(12):
+        assert service.sign_up(client=f"192.0.2.{number}").status_code == 201
+    mine = service.sign_up(client="198.51.100.1").json["api_key"]
+    assert service.http.get(mailbox.link()).status_code == 200
+    assert service.get(X_API_Key=mine).status_code == 200
+
+
+def test_a_fourth_confirmed_key_is_409_and_unconfirmed_ones_do_not_count(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    for _ in range(3):
+        service.sign_up()
+        assert service.http.get(mailbox.link()).status_code == 200
+    assert service.sign_up().status_code == 409
+    service.now[0] += 8 * DAY
+    service.sign_up()
+    assert service.gate.accounts.transfers.counts() == {}
+    service.sign_up()
+    assert service.http.get(mailbox.link()).status_code == 200, "the key idle longest made room, at the confirmation"
+
+
+def test_an_outdated_or_unknown_link_confirms_nothing(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    service.sign_up()
+    assert service.http.get("/v1/keys/confirm?token=" + "x" * 43).status_code == 404
+    assert service.http.get("/v1/keys/confirm").status_code == 400
+    service.now[0] += DAY
+    late = service.http.get(mailbox.link())
+    assert (late.status_code, late.json["type"].rpartition("/")[2]) == (404, "unknown-confirmation")
+
+
+def test_a_mail_that_cannot_be_sent_leaves_no_key(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    mailbox.server.refuses = True
+    for _ in range(4):
+        answer = service.sign_up(**{"Idempotency-Key": "6b1f"})
+        assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "mail-unavailable")
+        assert "db-7" not in answer.text
+    mailbox.server.refuses = False
+    assert service.sign_up(**{"Idempotency-Key": "6b1f"}).status_code == 201
+    assert len(mailbox.mails) == 1
+    service.http.get(mailbox.link())
+
+
+def test_the_mail_server_is_read_from_the_environment() -> None:
+    read = Settings.from_environ({"EMDS_MAIL": "smtps://me%40x:p%2Fw@mail.example?from=keys@example.org"}).mail
+    assert read == MailServer("mail.example", 465, "keys@example.org", True, "me@x", "p/w")
+    assert "p/w" not in repr(read)
+    assert Settings.from_environ({"EMDS_MAIL": "smtp://mail.example?from=k@example.org"}).mail == MailServer(
+        "mail.example", 587, "k@example.org"
+    )
+    for wrong in (
+        "mail.example",
+        "smtp://mail.example",
+        "http://mail.example?from=k@x.org",
+        "smtp://h:no?from=k@x.org",
+    ):
+        with pytest.raises(SettingsError, match="EMDS_MAIL"):
+            Settings.from_environ({"EMDS_MAIL": wrong})
+
+
+# Small print
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "client"),
+    [
+        ("203.0.113.9:4711", "203.0.113.9"),
+        ("[2001:db8::1]:443", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("198.51.100.1:1, 203.0.113.9:2", "203.0.113.9"),
+        ("203.0.113.9:http", "10.0.0.2"),
+    ],
+)
+def test_a_port_behind_a_forwarded_address_is_left_off(forwarded: str, client: str) -> None:
+    from ipaddress import ip_network
+
+    assert client_address("10.0.0.2", forwarded, [ip_network("10.0.0.0/8")]) == client
+
+
+def test_a_parameters_name_may_be_percent_encoded(service: Service) -> None:
+    assert service.http.get(PATH + "?%73ample=true").json["method"] == "sample"
+    assert service.http.get(PATH + "?sampl%65=true").headers["X-Sample"] == "true"
+
+
+def test_a_request_id_that_holds_a_key_is_not_taken_over(market: Any) -> None:
+    client = market.client()
+    key = spell(bytes(32))
+    for name in (key, f"id.{key}", key.upper()):
+        assert client.get("/healthz", headers={"X-Request-Id": name[:64]}).headers["X-Request-Id"] != name[:64]
+    assert client.get("/healthz", headers={"X-Request-Id": "mine-1"}).headers["X-Request-Id"] == "mine-1"
