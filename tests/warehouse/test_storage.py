@@ -163,7 +163,7 @@ def test_what_passes_by_itself_is_no_damage(folder, monkeypatch):
     def refuse(*_: object) -> bytes:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(StorageError, match=r"a/b\.json cannot be read: Too many open files") as caught:
         folder.get("a/b.json")
     assert not isinstance(caught.value, DamagedFile)
