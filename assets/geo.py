@@ -34,6 +34,7 @@ _OF_LINES = {
     "end_in_their_zones": "Every tie starts in one of its zones and ends in the other.",
 }
 _OF_PLANTS = {
+    "names": "No two plants share a name.",
     "vocabulary": "Zones and fuels are those of the series, capacities 250 MW and above.",
     "in_their_zones_or_explained": "Every plant lies in its zone's footprint, at sea off it, or has a written reason.",
     "none_twice": "No plant is listed twice.",

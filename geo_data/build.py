@@ -4,7 +4,8 @@ python -m geo_data.build check                    every check over the kept tabl
 python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
 python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
 python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
-python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from FOLDER/eia860YYYY.zip
+python -m geo_data.build plants FOLDER            shows new, gone and changed US plants of EIA-860M in FOLDER
+python -m geo_data.build plants FOLDER --take     writes them to tables/plants.csv, corrected by plant_mends.csv
 python -m geo_data.build compare FOLDER           the European rows against FOLDER/powerplants.csv; changes nothing
 """
 
@@ -18,8 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from geo_data import TABLES, compare, eia860, fetch, findings, mending, records
+from geo_data import TABLES, compare, eia860, eia860m, fetch, findings, mending, records, review
 from geo_data.recipe import LEVELS, Level
+from geo_data.records import Plant
 from warehouse.zones import ZONES
 
 BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
@@ -54,15 +56,27 @@ def write_backdrop(folder: Path) -> None:
     BACKDROP.write_text(collection(folder), encoding="utf-8")
 
 
-def write_plants(folder: Path) -> None:
-    """Replaces the US plants by the corrected ones of the newest Form 860 in the folder.
+def listed_us(folder: Path) -> list[Plant]:
+    """The corrected US plants of the newest form in the folder: the monthly workbook, else the yearly zip.
 
-    Raises IndexError where the folder has none.
+    Raises FileNotFoundError where the folder has neither.
     """
-    newest = sorted(folder.glob("eia860*.zip"))[-1]
-    others = [plant for plant in records.plants() if not plant.id.startswith("eia-")]
-    mends = [mend for mend in records.mends() if mend.id.startswith("eia-")]
-    records.write(PLANTS, mending.ordered([*mending.mended(eia860.plants(newest), mends), *others]))
+    workbook, yearly = eia860m.newest(folder), sorted(folder.glob("eia860*.zip"))
+    if workbook is None and not yearly:
+        raise FileNotFoundError(f"{folder} has neither a *_generator*.xlsx nor an eia860*.zip")
+    plants = eia860m.plants(workbook) if workbook else eia860.plants(yearly[-1])
+    return mending.mended(plants, [mend for mend in records.mends() if mend.id.startswith("eia-")])
+
+
+def review_plants(folder: Path, take: bool = False) -> None:
+    """Prints what the newest form changes in the US plants; writes it only where `take` says so."""
+    listed = listed_us(folder)
+    ours = records.plants()
+    kept = [plant for plant in ours if plant.id.startswith("eia-")]
+    sys.stdout.writelines(f"{line}\n" for line in review.changes(kept, listed))
+    if take:
+        others = [plant for plant in ours if not plant.id.startswith("eia-")]
+        records.write(PLANTS, mending.ordered([*listed, *others]))
 
 
 def print_differences(folder: Path) -> None:
@@ -82,11 +96,11 @@ def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
     return 1 if any(faults for checks in findings_by_layer.values() for faults in checks.values()) else 0
 
 
-VERBS: dict[str, Callable[[Path], None]] = {
+VERBS: dict[str, Callable[..., None]] = {
     "fetch": lambda folder: fetch.fetch(folder, datetime.now(UTC).date()),
     "zones": write_zones,
     "backdrop": write_backdrop,
-    "plants": write_plants,
+    "plants": review_plants,
     "compare": print_differences,
 }
 
@@ -96,10 +110,13 @@ def main(argv: list[str] | None = None) -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("check")
     for verb in VERBS:
-        verbs.add_parser(verb).add_argument("folder", type=Path)
+        own = verbs.add_parser(verb)
+        own.add_argument("folder", type=Path)
+        if verb == "plants":
+            own.add_argument("--take", action="store_true", help="write the table, after the changes were reviewed")
     arguments = parser.parse_args(argv)
     if arguments.verb in VERBS:
-        VERBS[arguments.verb](arguments.folder)
+        VERBS[arguments.verb](arguments.folder, **({"take": True} if getattr(arguments, "take", False) else {}))
     return report(findings.every())
 
 

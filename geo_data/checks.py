@@ -175,6 +175,12 @@ def duplicates(plants: Iterable[Plant]) -> list[str]:
     ]
 
 
+def names(plants: Iterable[Plant]) -> list[str]:
+    """Names that two plants share, in any case."""
+    counted = Counter(plant.name.casefold() for plant in plants)
+    return [f"{name} names {times} plants" for name, times in counted.items() if times > 1]
+
+
 def distance_km(point: Any, shape: Any) -> float:
     """Geodesic distance to the point of a shape that is nearest in degrees (never too short); 0 inside."""
     import shapely

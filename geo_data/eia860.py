@@ -77,7 +77,7 @@ def plants(bundle: Path) -> list[Plant]:
         if unit["Status"] not in STANDING or unit["Plant Code"] is None or int(unit["Plant Code"]) not in sited:
             continue
         code = int(unit["Plant Code"])
-        shares[code][_fuel(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
+        shares[code][fuel_of(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
         began[code] = min(began.get(code, 9999), int(unit["Operating Year"]))
     large = [code for code, parts in shares.items() if parts.total() >= FLOOR_MW * 10]
     return [_plant(code, sited[code], shares[code], began[code], year) for code in sorted(large)]
@@ -109,7 +109,8 @@ def _plant(code: int, site: dict[str, Any], tenths: Counter[str], began: int, ye
     )
 
 
-def _fuel(technology: Any) -> str:
+def fuel_of(technology: Any) -> str:
+    """Our word for a technology. Raises ValueError for one that is not known: a person decides what it is."""
     if technology not in FUELS:
         raise ValueError(f"EIA-860 names a technology that we do not know: {technology!r}")
     return FUELS[technology]

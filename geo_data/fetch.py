@@ -5,22 +5,24 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from geo_data import compare, eia860
+from geo_data import compare, eia860, eia860m
 from geo_data.recipe import INPUTS
 
 MOST_BYTES = 200_000_000
 TIMEOUT_S = (10, 120)
 
 
-def addresses(year: int) -> list[str]:
-    """Every file that `zones`, `plants` and `compare` read; `year` is that of the EIA's newest form."""
-    return [*dict.fromkeys(source.url for source in INPUTS.values()), eia860.URL.format(year=year), compare.URL]
+def addresses(today: date) -> list[str]:
+    """Every file that `zones`, `plants` and `compare` read, of the newest form that is out today."""
+    # Form 860 of a year comes out in September of the next.
+    yearly = eia860.URL.format(year=today.year - (1 if today.month >= 10 else 2))
+    polygons = dict.fromkeys(source.url for source in INPUTS.values())
+    return [*polygons, yearly, eia860m.address(today), compare.URL]
 
 
 def fetch(folder: Path, today: date) -> None:
     """Fetches the files that the folder lacks. Raises requests.RequestException, ValueError for a file too long."""
-    # Form 860 of a year comes out in September of the next.
-    for address in addresses(today.year - (1 if today.month >= 10 else 2)):
+    for address in addresses(today):
         target = folder / address.rsplit("/", 1)[1]
         if not target.exists():
             _one(address, target)

@@ -39,6 +39,7 @@ def plants() -> dict[str, list[str]]:
     kept = records.plants()
     return {
         "ids": checks.ids(plant.id for plant in kept),
+        "names": checks.names(kept),
         "vocabulary": checks.vocabulary(kept),
         "in_their_zones_or_explained": checks.placed(kept, _shapes("high"), records.outside()),
         "none_twice": checks.duplicates(kept),

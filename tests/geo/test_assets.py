@@ -37,14 +37,10 @@ def test_a_run_publishes_its_layer_alone(tmp_path: Path) -> None:
     result = run(Folder(tmp_path), [geo.geo_assets()[1]])
     assert result.success
     assert all(check.passed for check in result.get_asset_check_evaluations())
-    assert Folder(tmp_path).keys("published/") == [
-        "published/geo/interconnectors.csv",
-        "published/geo/interconnectors.fgb",
-        "published/geo/interconnectors.geojson",
-        "published/geo/interconnectors.parquet",
-        "published/geo/interconnectors.rows.fgb",
-        "published/geo/interconnectors.sha256.json",
-    ]
+    formats = ("csv", "fgb", "geojson", "parquet", "rows.fgb")
+    keys = Folder(tmp_path).keys("published/")
+    assert {f"published/geo/interconnectors.{name}" for name in formats} <= set(keys)
+    assert all(key.startswith("published/geo/interconnectors.") for key in keys)
 
 
 def test_a_faulty_layer_is_not_published(tmp_path: Path) -> None:

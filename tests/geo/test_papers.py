@@ -17,7 +17,7 @@ def test_counts_are_those_of_the_tables() -> None:
     plants = records.plants()
     assert f"{len(plants):,} plants of 250 MW and above" in README
     for source, heading in (
-        ("EIA-860", "U.S. EIA Form 860"),
+        ("EIA-860M", "U.S. EIA Form 860M"),
         ("powerplantmatching", "powerplantmatching"),
         ("OpenNEM", "OpenElectricity"),
     ):

@@ -15,7 +15,7 @@ import openpyxl
 import pytest
 import requests
 
-from geo_data import build, compare, eia860, fetch, mending, records
+from geo_data import build, compare, eia860, eia860m, fetch, mending, records, review
 from geo_data.compare import Listed
 from geo_data.records import Mend, Plant
 
@@ -134,14 +134,99 @@ def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
 
 
-def test_the_command_replaces_the_us_plants_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_shows_changes_and_takes_them_only_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "plants.csv"
     monkeypatch.setattr(build, "PLANTS", target)
     form(tmp_path)
-    build.write_plants(tmp_path)
+    build.review_plants(tmp_path)
+    shown = capsys.readouterr().out.splitlines()
+    assert not target.exists()
+    assert "changed US-CAISO eia-260 Moss Landing: " in "\n".join(shown)
+    assert sum(line.startswith("gone ") for line in shown) == sum(p.country == "US" for p in records.plants()) - 2
+    build.review_plants(tmp_path, take=True)
     written = records.read(Plant, target)
     assert [p.id for p in written if p.country == "US"] == ["eia-6099", "eia-260"]
     assert [p for p in written if p.country != "US"] == [p for p in records.plants() if p.country != "US"]
+
+
+MONTHLY_HEADING = [
+    "Entity ID", "Entity Name", "Plant ID", "Plant Name", "Plant State", "County", "Balancing Authority Code", "Sector",
+    "Generator ID", "Unit Code", "Nameplate Capacity (MW)", "Technology", "Operating Month", "Operating Year", "Status",
+    "Latitude", "Longitude",
+]  # fmt: skip
+
+
+def monthly(folder: Path, units: list[tuple[object, ...]], name: str = "december_generator2025.xlsx") -> Path:
+    """A workbook laid out as EIA-860M: two titles, a heading, units, a note."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Operating"
+    sheet.append(["Inventory of Operating Generators as of December 2025"])
+    sheet.append([None])
+    sheet.append(MONTHLY_HEADING)
+    for code, plant, authority, mw, technology, year, status, lat, lon in units:
+        sheet.append(
+            [1, "Owner", code, plant, "CA", "X", authority, "IPP", "1", None, mw, technology, 5, year, status, lat, lon]
+        )
+    sheet.append(["NOTES: capacity from facilities with a total of 1 MW or more"])
+    book.save(folder / name)
+    return folder / name
+
+
+MONTHLY = [
+    (6099, "Diablo  Canyon", "CISO", 1159.0, "Nuclear", 1985, "(OP) Operating", 35.21154, -120.85554),
+    (6099, "Diablo  Canyon", "CISO", 1164.0, "Nuclear", 1986, "(OP) Operating", 35.21154, -120.85554),
+    (70001, "Sun", "ERCO", 300.0, "Solar Photovoltaic", 2025, "(SB) Standby/Backup", 31.0, -100.0),
+    (70002, "Small", "ERCO", 100.0, "Solar Photovoltaic", 2025, "(OP) Operating", 31.0, -100.0),
+    (70003, "Elsewhere", "TVA", 900.0, "Nuclear", 1985, "(OP) Operating", 35.0, -86.0),
+]
+
+
+def test_form_860m_gives_plants_of_250_mw_in_our_zones(tmp_path: Path) -> None:
+    diablo, sun = eia860m.plants(monthly(tmp_path, MONTHLY))
+    assert (diablo.id, diablo.name, diablo.capacity_mw) == ("eia-6099", "Diablo Canyon", 2323.0)
+    assert (diablo.commissioning_year, diablo.source, diablo.as_of) == (1985, "EIA-860M 2025-12", "2025-12-01")
+    assert (sun.zone, sun.fuel, sun.source_id) == ("US-ERCOT", "solar", "70001")
+
+
+def test_the_newest_workbook_of_a_folder_counts(tmp_path: Path) -> None:
+    monthly(tmp_path, MONTHLY[:2], "january_generator2026.xlsx")
+    monthly(tmp_path, MONTHLY)
+    newest = eia860m.newest(tmp_path)
+    assert newest is not None
+    assert eia860m.month_of(newest) == "2026-01"
+    assert eia860m.address(date(2026, 11, 22)).endswith("/august_generator2026.xlsx")
+    assert eia860m.address(date(2026, 1, 28)).endswith("/november_generator2025.xlsx")
+
+
+def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
+    import openpyxl
+
+    path = tmp_path / "may_generator2026.xlsx"
+    book = openpyxl.Workbook()
+    book.save(path)
+    with pytest.raises(ValueError, match="no sheet Operating"):
+        eia860m.plants(path)
+    book.active.title = "Operating"
+    book.save(path)
+    with pytest.raises(ValueError, match="no column Plant ID"):
+        eia860m.plants(path)
+    with pytest.raises(FileNotFoundError):
+        build.listed_us(tmp_path / "none")
+
+
+def test_a_review_tells_new_gone_and_changed() -> None:
+    one, two = (dataclasses.replace(paluel(), id=name) for name in ("eia-1", "eia-2"))
+    moved = dataclasses.replace(one, capacity_mw=5000.0, lon=one.lon + 0.001, owner="another")
+    assert review.changes([one, two], [moved, dataclasses.replace(two, id="eia-3")]) == [
+        "changed FR eia-1 Paluel: capacity_mw 5320.0 -> 5000.0",
+        "gone    FR eia-2 Paluel: 5320 MW nuclear",
+        "new     FR eia-3 Paluel: 5320 MW nuclear",
+    ]
 
 
 def listed(**changes: object) -> Listed:
@@ -201,10 +286,10 @@ def publisher() -> Iterator[str]:
 def test_files_are_fetched_whole_once_or_not_at_all(
     publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "addresses", lambda year: [f"{publisher}/file.zip"])
+    monkeypatch.setattr(fetch, "addresses", lambda today: [f"{publisher}/file.zip"])
     fetch.fetch(tmp_path, date(2026, 11, 20))
     assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000
-    monkeypatch.setattr(fetch, "addresses", lambda year: [f"{publisher}/file.zip", f"{publisher}/none.zip"])
+    monkeypatch.setattr(fetch, "addresses", lambda today: [f"{publisher}/file.zip", f"{publisher}/none.zip"])
     (tmp_path / "file.zip").write_bytes(b"kept")
     with pytest.raises(requests.HTTPError):
         fetch.fetch(tmp_path, date(2026, 11, 20))
@@ -218,7 +303,7 @@ def test_files_are_fetched_whole_once_or_not_at_all(
 
 
 def test_addresses_are_the_publishers_own() -> None:
-    named = fetch.addresses(2025)
+    named = fetch.addresses(date(2026, 11, 22))
     assert "https://www.eia.gov/electricity/data/eia860/xls/eia8602025.zip" in named
     assert all(address.startswith("https://") for address in named)
     assert len(named) == len(set(named))

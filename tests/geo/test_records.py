@@ -28,7 +28,7 @@ def line(**changes: object) -> Interconnector:
 
 def test_the_kept_tables_pass_every_check() -> None:
     faults = {(layer, name): faults for layer, named in findings.every().items() for name, faults in named.items()}
-    assert len(faults) == 17
+    assert len(faults) == 18
     assert {key: faults for key, faults in faults.items() if faults} == {}
 
 
@@ -52,7 +52,7 @@ def test_the_eastern_balancing_area_is_said_to_be_it() -> None:
 
 def test_mixed_plants_add_up() -> None:
     hybrid = next(p for p in PLANTS if p.id == "eia-260")
-    assert hybrid.shares() == [("gas", 1398.0), ("battery", 400.0)]
+    assert hybrid.shares() == [("gas", 1398.0), ("battery", 750.0)]
     for one in PLANTS:
         assert sum(mw for _, mw in one.shares()) == pytest.approx(one.capacity_mw)
         assert one.shares()[0][1] >= one.shares()[-1][1] - 1e-9, one.id
@@ -186,3 +186,19 @@ def test_the_command_says_what_failed(capsys: pytest.CaptureFixture[str]) -> Non
     assert build.report({"zones": {"ids": []}}) == 0
     assert build.report({"zones": {"ids": ["GB is missing"]}}) == 1
     assert "FAIL zones: ids\n       GB is missing" in capsys.readouterr().out
+
+
+def test_checks_find_names_that_two_plants_share() -> None:
+    assert checks.names([plant(), plant(id="eia-1", name="DIABLO Canyon"), plant(id="eia-2", name="Other")]) == [
+        "diablo canyon names 2 plants"
+    ]
+
+
+def test_us_totals_are_those_of_the_form_of_december_2025() -> None:
+    """MW by zone and fuel, summed from EIA-860M's operating sheet; Palisades and Crane are left out on purpose."""
+    ours = checks.totals(p for p in PLANTS if p.country == "US")
+    for zone, fuel, mw in (
+        ("US-CAISO", "battery", 7340.3), ("US-CAISO", "gas", 23989.6), ("US-CAISO", "nuclear", 2323.0),
+        ("US-PJM", "nuclear", 34466.6), ("US-MISO", "nuclear", 12269.4),
+    ):  # fmt: skip
+        assert ours[zone, fuel] == pytest.approx(mw, abs=1), (zone, fuel)
