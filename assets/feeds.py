@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, events, first_days
+from assets import checks, document_events, events, first_days
 from assets.event_tables import report_evaluation
 from assets.events import forget_partitions
 from assets.ingest.context import PipelineContext
@@ -66,6 +66,7 @@ def series_asset(
 
     @dg.asset(
         key=asset_key(feed),
+        deps=[raw_key(source)],
         group_name=source.code,
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=31),
@@ -94,6 +95,7 @@ def series_asset(
             unpublished = refresh(pipeline, report)
             with logged(f"freshness of {feed.id}"):
                 checks.report_freshness(context.instance, pipeline, [feed])
+            _record_documents(context, pipeline, report)
             _raise(context, report, unpublished)
         yield from ()
 
@@ -135,6 +137,37 @@ def _record(
         f"{len(report.days)} days: {report.requests} requests, {report.bytes} bytes, {report.quarantined} rows set"
         f" aside, {sum(f.added + f.changed + f.evicted for f in report.folded)} rows changed"
     )
+
+
+def _record_documents(context: dg.AssetExecutionContext, pipeline: PipelineContext, report: RunReport) -> None:
+    """What a run kept and published, as events of the assets before and after it."""
+    with logged("events of documents"):
+        source = pipeline.sources[report.feed.split(".")[0]]
+        for event in (*raw_events(source, report), *document_events.events(pipeline, report.zones)):
+            context.instance.report_runless_asset_event(event)
+
+
+def raw_key(source: Source) -> dg.AssetKey:
+    """`raw/aemo`: the publisher's answers as they came."""
+    return dg.AssetKey(["raw", source.code])
+
+
+def raw_asset(source: Source) -> dg.AssetSpec:
+    """The kept answers of a publisher: no step of their own, since a feed's run asks, keeps and parses in one."""
+    return dg.AssetSpec(
+        raw_key(source),
+        group_name=source.code,
+        owners=[OWNER],
+        kinds={"zstd"},
+        tags={"source": source.code},
+        description=f"What {source.name} answered, byte by byte, zstd-compressed; kept by every run of its feeds.",
+    )
+
+
+def raw_events(source: Source, report: RunReport) -> list[dg.AssetMaterialization]:
+    """The event of a run that kept answers; none where each equalled the last one."""
+    kept: dict[str, Any] = {"answers_kept": report.kept, "bytes_received": report.bytes, "feed": report.feed}
+    return [dg.AssetMaterialization(raw_key(source), metadata=kept)] if report.kept else []
 
 
 def _tags(source: Source, feed: Feed) -> dict[str, str]:

@@ -1,56 +1,90 @@
-"""The published documents as assets, so that a rerun in the UI shows: each run of a feed publishes its own zones besides.
+"""The published documents as assets: `latest` and `brief` by zone, and catalogue, snapshot and live map of all zones.
 
-Unpartitioned; asked every quarter hour, since a day-ahead hour turns without any new row. No `from __future__ import annotations`.
+Every run of a feed publishes the zones that it touched and reports them here; a condition asks for all zones each quarter
+hour besides, since a day-ahead hour turns without new rows. No `from __future__ import annotations`.
 """
 
 from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
+from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, SNAPSHOT, events, figures
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key
-from warehouse import layout
 from warehouse.market import Source
+from warehouse.zones import ZONES
 
-GROUP = "published"
-DOCUMENTS = {
-    "catalogue": "What is held, whose it is, and how fresh: zones, feeds in rank order, licences, spans.",
-    "latest": "Per zone the newest value of every metric whose interval has begun.",
-    "brief": "Per zone the current values against their own trailing 30 days, the 24-hour trend and a sentence.",
-    "snapshot": "All zones' latest values in one document.",
+BY_ZONE = {
+    "latest": "The zone's newest value of every metric whose interval has begun.",
+    "brief": "The zone's current values against their own trailing 30 days, the 24-hour trend and a sentence.",
 }
+ZONE_PARTITIONS = dg.StaticPartitionsDefinition(list(ZONES))
+QUARTER_HOUR = "*/15 * * * *"
+FAILED = "not all is published"
 
 
 def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
-    """One step that publishes all four, downstream of every feed."""
+    """Two steps: the documents by zone, downstream of every feed, and those of all zones, downstream of these."""
+    return [_by_zone(sources), _of_all_zones()]
+
+
+def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
+    feeds = [asset_key(feed) for source in sources.values() for feed in source.feeds]
     specs = [
         dg.AssetSpec(
             dg.AssetKey([GROUP, name]),
-            deps=[asset_key(f) for s in sources.values() for f in s.feeds]
-            if name != "snapshot"
-            else [dg.AssetKey([GROUP, "latest"])],
+            deps=[dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping()) for key in feeds],
+            description=text,
+            group_name=GROUP,
+            owners=[OWNER],
+            kinds={"json"},
+            partitions_def=ZONE_PARTITIONS,
+            automation_condition=dg.AutomationCondition.cron_tick_passed(QUARTER_HOUR)
+            & ~dg.AutomationCondition.in_progress(),
+        )
+        for name, text in BY_ZONE.items()
+    ]
+
+    @dg.multi_asset(name="publish_zones", specs=specs, pool="documents", backfill_policy=dg.BackfillPolicy.single_run())
+    def publish_zones(
+        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        failures = refresh_all(pipeline)
+        for event in events(pipeline, context.partition_keys):
+            if event.partition is None:
+                context.instance.report_runless_asset_event(event)
+            else:
+                context.log_event(event)
+        if failures:
+            raise dg.Failure(f"{FAILED}: {'; '.join(failures[:5])}", allow_retries=False)
+        yield from ()
+
+    return publish_zones
+
+
+def _of_all_zones() -> dg.AssetsDefinition:
+    specs = [
+        dg.AssetSpec(
+            key,
+            deps=[SNAPSHOT]
+            if key == LIVE
+            else [dg.AssetDep([GROUP, "latest"], partition_mapping=dg.AllPartitionMapping())],
             description=text,
             group_name=GROUP,
             owners=[OWNER],
             kinds={"json"},
         )
-        for name, text in DOCUMENTS.items()
+        for key, (_, text) in OF_ALL_ZONES.items()
     ]
 
-    @dg.multi_asset(name="publish_documents", specs=specs, pool="documents")
-    def documents(
-        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
-    ) -> Iterator[dg.MaterializeResult[None]]:
+    @dg.multi_asset(name="publish_all", specs=specs, pool="documents")
+    def publish_all(pipeline: dg.ResourceParam[PipelineContext]) -> Iterator[dg.MaterializeResult[None]]:
         failures = refresh_all(pipeline)
-        for name in DOCUMENTS:
-            keys = [k for k in pipeline.storage.keys(layout.published("")) if k.startswith(f"published/{name}")]
-            sizes = [
-                stat.size for k in keys if (stat := pipeline.storage.stat(k)) and stat.size
-            ]  # an empty one was withdrawn
-            yield dg.MaterializeResult(asset_key=[GROUP, name], metadata={"documents": len(sizes), "bytes": sum(sizes)})
+        for key, (name, _) in OF_ALL_ZONES.items():
+            yield dg.MaterializeResult(asset_key=key, metadata=figures(pipeline, name))
         if failures:
-            raise dg.Failure(f"not all is published: {'; '.join(failures[:5])}", allow_retries=False)
+            raise dg.Failure(f"{FAILED}: {'; '.join(failures[:5])}", allow_retries=False)
 
-    return [documents]
+    return publish_all

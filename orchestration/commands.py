@@ -11,7 +11,7 @@ from pathlib import Path
 from assets.ingest.refresh import measure_publishers, refresh_all
 from assets.ingest.reports import RunReport
 from assets.sources import feed as feed_of
-from orchestration import backfill, event_log, retention
+from orchestration import backfill, downstream, event_log, retention
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
@@ -38,6 +38,7 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
         progress.step(task, report)
     failures = refresh_all(pipeline)
     event_log.record_freshness(instance, pipeline)
+    downstream.record(instance, pipeline, [report for _, report in done])
     retention.after_command(instance, pipeline)
     print(end_report(done))
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
@@ -83,6 +84,8 @@ def replayed(folder: Path) -> int:
     for request, error in done.failures:
         print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
     code = _ended(refresh_all(pipeline))
+    event_log.record_freshness(instance, pipeline)
+    downstream.record(instance, pipeline, [report for _, report in done.reports])
     print(
         "replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(
             **summary(done)

@@ -14,7 +14,7 @@ import dagster as dg
 from assets import first_days
 from assets.analyst import analyst_asset
 from assets.checks import feed_checks
-from assets.feeds import series_asset
+from assets.feeds import raw_asset, series_asset
 from assets.geo import geo_assets
 from assets.ingest.context import PipelineContext
 from assets.partitions import first_partition, partitions_of
@@ -26,7 +26,7 @@ from orchestration.gap_sensor import gap_sensor
 from orchestration.resources import kept_mode, open_context
 from orchestration.retention import retention
 from orchestration.schedules import schedules_and_jobs
-from orchestration.sensors import failure_sensor
+from orchestration.sensors import outage_begins, outage_ends
 from orchestration.settings import PipelineSettings
 from warehouse import clock
 from warehouse.storage import Folder
@@ -37,7 +37,8 @@ def build() -> dg.Definitions:
     settings = PipelineSettings.from_environ(os.environ)
     mode = kept_mode(Folder(settings.home)) or settings.feeds or "simulated"
     known, firsts = sources(), first_partitions(settings)
-    assets, asset_checks = [], []
+    assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_asset(source) for source in known.values()]
+    asset_checks = []
     with warnings.catch_warnings():
         # Backfill policies are marked beta, checks by partition preview; Dagster is pinned below 1.14.
         warnings.simplefilter("ignore", dg.BetaWarning)
@@ -54,7 +55,7 @@ def build() -> dg.Definitions:
         asset_checks=asset_checks,
         jobs=[*jobs, retention],
         schedules=schedules,
-        sensors=[failure_sensor, gap_sensor(known, jobs, mode)],
+        sensors=[outage_begins, outage_ends, gap_sensor(known, jobs, mode), automation()],
         resources={
             "pipeline": dg.ResourceDefinition(_pipeline, description="The warehouse, its mode and its transport."),
             "reconcile": dg.ResourceDefinition(_reconcile, description="Compares transfers with the payments ledger."),
@@ -71,6 +72,16 @@ def first_partitions(settings: PipelineSettings) -> dict[str, date]:
         for source in sources().values()
         for feed in source.feeds
     }
+
+
+def automation() -> dg.AutomationConditionSensorDefinition:
+    """Asks for what follows by condition. Once a minute: a condition that looks at a quarter hour needs no more."""
+    return dg.AutomationConditionSensorDefinition(
+        "automation",
+        target=dg.AssetSelection.groups("published", "analyst"),
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=60,
+    )
 
 
 def _pipeline(_: dg.InitResourceContext) -> PipelineContext:

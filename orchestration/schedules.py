@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from assets.document_events import OF_ALL_ZONES
 from assets.partitions import asset_key, calendar
 from warehouse.market import Feed, Source
 
@@ -36,7 +37,7 @@ def schedules_and_jobs(
             )
             jobs.append(job)
             schedules.append(_look_back(name, feeds, firsts[feeds[0].id], status))
-    documents = dg.define_asset_job("documents", selection=dg.AssetSelection.groups("published"))
+    documents = dg.define_asset_job("documents", selection=dg.AssetSelection.assets(*OF_ALL_ZONES))
     geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
     publishers = dg.define_asset_job("publishers", selection=dg.AssetSelection.groups("publishers"))
@@ -44,9 +45,6 @@ def schedules_and_jobs(
     jobs += [documents, geo, analyst, publishers, payments]
     running = dg.DefaultScheduleStatus.RUNNING
     schedules += [
-        dg.ScheduleDefinition(
-            job=documents, cron_schedule="*/15 * * * *", execution_timezone="UTC", default_status=running
-        ),
         dg.ScheduleDefinition(job=geo, cron_schedule="30 3 2 1 *", execution_timezone="UTC", default_status=running),
         dg.ScheduleDefinition(
             job_name="retention",
@@ -57,9 +55,6 @@ def schedules_and_jobs(
         ),
         dg.ScheduleDefinition(
             job=publishers, cron_schedule="20 3 * * *", execution_timezone="UTC", default_status=running
-        ),
-        dg.ScheduleDefinition(
-            job=analyst, cron_schedule="40 3 * * *", execution_timezone="UTC", default_status=running
         ),
         dg.ScheduleDefinition(
             job=payments,

@@ -1,37 +1,58 @@
-"""Alerts: posts failed runs to a webhook (EMDS_ALERT_WEBHOOK): feed, days, reason. Reasons never hold a secret."""
+"""Sensors on runs: they alert a webhook (EMDS_ALERT_WEBHOOK) when an outage begins and when it ends. See `alerts`.
 
-import json
+No `from __future__ import annotations`: Dagster reads the annotations.
+"""
+
 import os
-import urllib.request
+import time
 
 import dagster as dg
 
+from orchestration import alerts
+from orchestration.settings import PipelineSettings
+from warehouse.storage import Folder
 
-@dg.run_failure_sensor(name="tell_failures", default_status=dg.DefaultSensorStatus.RUNNING)
-def failure_sensor(context: dg.RunFailureSensorContext) -> None:
-    """Posts {job, run_id, source, partitions, reason} as JSON; without a webhook the UI alone shows it."""
-    address = os.environ.get("EMDS_ALERT_WEBHOOK")
-    if not address:
+ASSET_JOB = "__ASSET_JOB"
+"""The job of every run that is launched from an asset's page."""
+
+
+@dg.run_failure_sensor(name="outage_begins", default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+def outage_begins(context: dg.RunFailureSensorContext) -> None:
+    """Posts {event, since, job, run_id, source, partitions, reason}; without a webhook the UI alone shows it."""
+    settings = PipelineSettings.from_environ(os.environ)
+    if not settings.alert_webhook:
         return
     run = context.dagster_run
     reasons = [reason_of(event) for event in context.get_step_failure_events()] or [str(context.failure_event.message)]
-    body = json.dumps(
-        {
-            "job": run.job_name,
-            "run_id": run.run_id,
-            "source": run.tags.get("source", ""),
-            "partitions": [
-                v
-                for k, v in sorted(run.tags.items())
-                if k.startswith(("dagster/partition", "dagster/asset_partition_range"))
-            ],
-            "reason": "; ".join(filter(None, reasons))[:1000],
-        }
-    ).encode()
-    # The owner's own address.
-    request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310
-    with urllib.request.urlopen(request, timeout=10):  # noqa: S310
-        context.log.info("sent to the webhook")
+    partitions = ("dagster/partition", "dagster/asset_partition_range")
+    message = {
+        "run_id": run.run_id,
+        "source": run.tags.get("source", ""),
+        "partitions": [value for name, value in sorted(run.tags.items()) if name.startswith(partitions)],
+        "reason": "; ".join(filter(None, reasons))[:1000],
+    }
+    sent = alerts.begin(Folder(settings.home), settings.alert_webhook, subject(run), int(time.time()), message)
+    context.log.info("sent to the webhook" if sent else "the outage is known")
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    name="outage_ends",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=60,
+)
+def outage_ends(context: dg.RunStatusSensorContext) -> None:
+    """Posts {event, since, until, job} for a job that failed before."""
+    settings = PipelineSettings.from_environ(os.environ)
+    if settings.alert_webhook:
+        alerts.end(Folder(settings.home), settings.alert_webhook, subject(context.dagster_run), int(time.time()))
+
+
+def subject(run: dg.DagsterRun) -> str:
+    """What an outage is of: the job; of a run from an asset's page, its assets."""
+    if run.job_name != ASSET_JOB:
+        return run.job_name
+    return ", ".join(sorted(key.to_user_string() for key in run.asset_selection or ()))
 
 
 def reason_of(event: dg.DagsterEvent) -> str:

@@ -14,10 +14,11 @@ import urllib.request
 from pathlib import Path
 
 from assets.ingest.refresh import refresh_all
-from orchestration import backfill, commands, event_log, serve
+from orchestration import backfill, code_server, commands, event_log, serve
 from orchestration.checkpoint import unfinished
 from orchestration.logs import Logs
 from orchestration.resources import open_context
+from orchestration.settings import PipelineSettings
 from orchestration.supervisor import Server, Supervisor
 from warehouse import series
 from warehouse.errors import StorageError
@@ -73,8 +74,11 @@ def _fill(days: int, recordings: Path | None) -> None:
     elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
         refresh_all(pipeline)
     else:
-        print(f"first start: {days} days of history, {pipeline.mode} feeds", flush=True)
-        commands.resumable(backfill.plan(backfill.chosen(None, None), None, None, days), FIRST_FILL)
+        since = PipelineSettings.from_environ(os.environ).since
+        told = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {told}, {pipeline.mode} feeds", flush=True)
+        feeds = backfill.chosen(None, None)
+        commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
 
 
 def _free(port: int) -> None:
@@ -89,22 +93,7 @@ def _free(port: int) -> None:
 
 
 def _dagster_commands(ui_port: int, ui_host: str) -> dict[str, list[str]]:
-    here = str(Path(sys.executable).parent)
-    workspace = str(ROOT / "workspace.yaml")
-    return {
-        "webserver": [
-            f"{here}/dagster-webserver",
-            "-w",
-            workspace,
-            "-h",
-            ui_host,
-            "-p",
-            str(ui_port),
-            "--log-level",
-            "warning",
-        ],
-        "daemon": [f"{here}/dagster-daemon", "run", "-w", workspace, "--log-level", "warning"],
-    }
+    return code_server.commands(ROOT, ui_port, ui_host)
 
 
 def _await_api(api: Server, port: int) -> None:

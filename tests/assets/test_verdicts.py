@@ -93,7 +93,7 @@ def test_a_series_that_stands_still_warns(storage: Folder) -> None:
     rows = Rows()
     stamps = list(range(DAY.start, DAY.end, 300))
     rows.extend(KEY, stamps, [18000.0] * len(stamps))
-    series.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000)
+    series.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000, "simulated")
     found = verdict(storage, STEADY)
     assert (found.passed, found.grave) == (False, False)
     assert found.findings[0].startswith("frozen: US-NYISO demand")

@@ -4,11 +4,12 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from orchestration.sensors import failure_sensor
+from orchestration.sensors import outage_begins, outage_ends
 
 CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
 
@@ -26,32 +27,38 @@ class Webhook(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, object]]]:
+def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[dict[str, object]]]:
     """What a webhook on loopback was told."""
     Webhook.heard = []
     with HTTPServer(("127.0.0.1", 0), Webhook) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
+        monkeypatch.setenv("EMDS_HOME", str(tmp_path))
         monkeypatch.setenv("EMDS_ALERT_WEBHOOK", f"http://127.0.0.1:{server.server_port}/alerts")
         yield Webhook.heard
         server.shutdown()
         thread.join()
 
 
-def told_of(step: dg.OpDefinition) -> None:
-    """Fails a run by this step and lets the sensor see it."""
+def run_of(step: dg.OpDefinition) -> None:
+    """Runs this step as a feed's job and lets the sensors see how it ended."""
 
     @dg.job(name="caiso_every_5m", tags={"source": "caiso", "dagster/asset_partition_range_start": "2026-01-01"})
-    def failing() -> None:
+    def job() -> None:
         step()
 
     with dg.DagsterInstance.ephemeral() as instance:
-        run = failing.execute_in_process(instance=instance, raise_on_error=False)
-        (event,) = [e for e in run.all_events if e.event_type is dg.DagsterEventType.RUN_FAILURE]
-        context = dg.build_run_status_sensor_context(
-            "tell_failures", event, instance, run.dagster_run
-        ).for_run_failure()
-        failure_sensor(context)
+        run = job.execute_in_process(instance=instance, raise_on_error=False)
+        kinds = (dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS)
+        (event,) = [e for e in run.all_events if e.event_type in kinds]
+        name = "outage_ends" if run.success else "outage_begins"
+        context = dg.build_run_status_sensor_context(name, event, instance, run.dagster_run)
+        outage_ends(context) if run.success else outage_begins(context.for_run_failure())
+
+
+@dg.op
+def works() -> None:
+    pass
 
 
 @dg.op
@@ -78,7 +85,7 @@ def broken() -> None:
     ],
 )
 def test_the_reason_is_told(heard: list[dict[str, object]], step: dg.OpDefinition, reason: str) -> None:
-    told_of(step)
+    run_of(step)
     (message,) = heard
     assert message["reason"] == reason
     assert (message["job"], message["source"], message["partitions"]) == ("caiso_every_5m", "caiso", ["2026-01-01"])
@@ -86,5 +93,27 @@ def test_the_reason_is_told(heard: list[dict[str, object]], step: dg.OpDefinitio
 
 def test_without_a_webhook_nobody_is_told(heard: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EMDS_ALERT_WEBHOOK")
-    told_of(changed)
+    run_of(changed)
     assert heard == []
+
+
+def test_an_outage_is_told_once_and_its_end_once(heard: list[dict[str, object]]) -> None:
+    for step in (works, silent, changed, silent, works, works, changed):
+        run_of(step)
+    assert [(m["event"], m["job"]) for m in heard] == [
+        ("outage", "caiso_every_5m"),
+        ("recovered", "caiso_every_5m"),
+        ("outage", "caiso_every_5m"),
+    ]
+    assert heard[1]["since"] == heard[0]["since"]
+
+
+def test_an_outage_that_could_not_be_told_is_told_at_the_next_failure(
+    heard: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("EMDS_ALERT_WEBHOOK", "http://127.0.0.1:9/nobody")
+        with pytest.raises(OSError, match="refused"):
+            run_of(silent)
+    run_of(silent)
+    assert [m["event"] for m in heard] == ["outage"]

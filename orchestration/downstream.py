@@ -1,0 +1,59 @@
+"""Without a daemon: what lies downstream of the feeds is made where it is missing, and recorded in Dagster's event log.
+
+So that after a first fill no asset is "never materialized", and warehouse.duckdb is there. No late annotations.
+"""
+
+from collections.abc import Collection, Iterable
+
+import dagster as dg
+
+from assets import analyst, document_events
+from assets.documents import geo_layers, publishers
+from assets.feeds import raw_events
+from assets.geo import GROUP, LAYERS
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import RunReport
+from warehouse import clock, layout
+from warehouse.bookkeeping import logged
+
+
+def record(instance: dg.DagsterInstance | None, pipeline: PipelineContext, reports: Collection[RunReport]) -> None:
+    """Records the answers kept and the documents published by these runs, and makes what was never made."""
+    if instance is None:
+        return
+    zones = {zone for report in reports for zone in report.zones}
+    with logged("events of documents"):
+        for report in reports:
+            _report(instance, raw_events(pipeline.sources[report.feed.split(".")[0]], report))
+        _report(instance, document_events.events(pipeline, zones))
+    with logged("events of geo layers"):
+        _report(instance, _layers(instance, pipeline))
+    with logged(analyst.NAME):
+        if _never(instance, analyst.KEY) or not (pipeline.storage.root / analyst.NAME).exists():
+            _report(instance, [analyst.materialisation(pipeline.storage.root)])
+    with logged("publishers"):
+        key = dg.AssetKey(["measured_publishers"])
+        if _never(instance, key):
+            known, mode = pipeline.sources, pipeline.mode
+            publishers.publish(pipeline.storage, known, pipeline.rights, mode, clock.now())
+            _report(instance, [dg.AssetMaterialization(key)])
+
+
+def _layers(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterable[dg.AssetMaterialization]:
+    """The geo layers, which every command publishes where their tables changed."""
+    if pipeline.storage.stat(layout.published(layout.GEO_BUILT_FROM)) is None:
+        return
+    for layer in LAYERS:
+        key = dg.AssetKey([GROUP, layer.name])
+        if _never(instance, key):
+            version = {"dagster/code_version": geo_layers.fingerprint()[:12]}
+            yield dg.AssetMaterialization(key, tags=version)
+
+
+def _never(instance: dg.DagsterInstance, key: dg.AssetKey) -> bool:
+    return instance.get_latest_materialization_event(key) is None
+
+
+def _report(instance: dg.DagsterInstance, events: Iterable[dg.AssetMaterialization]) -> None:
+    for event in events:
+        instance.report_runless_asset_event(event)
