@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from assets.sources import feeds, sources
 from orchestration import definitions
 from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
 from orchestration.settings import PipelineSettings
+from warehouse.zones import ZONES
 
 TODAY = date(2026, 11, 22)
 SETTINGS = PipelineSettings.from_environ({"EMDS_HOME": "/nowhere/emds"})
@@ -41,7 +43,7 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
         assert spec.description
         assert {"source", "rank", "resolution"} <= set(spec.tags)
     extra = {key.to_user_string() for key in specs} - {asset_key(f).to_user_string() for f in feeds().values()}
-    assert extra == {
+    assert extra == {f"raw/{code}" for code in sources()} | {
         "measured_publishers",
         "published/catalogue",
         "published/latest",
@@ -49,6 +51,7 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
         "published/snapshot",
         "accounts/payments",
         "analyst/warehouse_duckdb",
+        "geo/live",
         "geo/zones",
         "geo/interconnectors",
         "geo/plants",
@@ -164,3 +167,21 @@ def test_loading_leaves_the_filters_of_warnings_alone() -> None:
     before = list(warnings.filters)
     definitions.build()
     assert warnings.filters == before
+
+
+def test_the_lineage_runs_from_raw_answers_to_the_live_map(loaded: dg.Definitions) -> None:
+    graph = loaded.resolve_asset_graph()
+    path = ["raw/caiso", "caiso/demand", "published/latest", "published/snapshot", "geo/live"]
+    for above, below in itertools.pairwise(path):
+        assert dg.AssetKey(above.split("/")) in graph.get(dg.AssetKey(below.split("/"))).parent_keys, below
+    latest = graph.get(dg.AssetKey(["published", "latest"]))
+    assert latest.partitions_def.get_partition_keys() == list(ZONES)
+    assert latest.automation_condition is not None
+
+
+def test_a_parser_is_where_its_code_reference_leads(loaded: dg.Definitions) -> None:
+    specs = {spec.key: spec for spec in loaded.resolve_all_asset_specs()}
+    for feed in feeds().values():
+        (code,) = specs[asset_key(feed)].metadata["dagster/code_references"].code_references
+        assert Path(code.file_path).parent.parent.name in ("assets", "sources"), feed.id
+        assert Path(code.file_path).read_text().splitlines()[code.line_number - 1].lstrip().startswith(("def ", "@"))
