@@ -6,7 +6,7 @@ RECORDINGS ?=
 UP_OPTIONS ?=
 TEST_OPTIONS ?=
 
-.PHONY: up test check lint coverage bench chain setup lock hooks clean
+.PHONY: up test check lint coverage bench faults audit chain setup lock hooks clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -26,6 +26,16 @@ lint: $(STAMP)
 
 coverage: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
+
+# Random faults on copies of a small warehouse, for an hour.
+faults: $(STAMP)
+	$(BIN)/python -m tests.faults $(or $(SECONDS),3600) $(or $(SEED),1)
+
+# What runs is what is locked, by hash, without the network; then what is known of it, from PyPI's advisories.
+audit: $(STAMP)
+	$(BIN)/python .ci/audit.py
+	$(PYTHON) -m venv .venv-audit && .venv-audit/bin/python -m pip install -q pip-audit
+	.venv-audit/bin/pip-audit --disable-pip --require-hashes -r requirements-image.lock
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
@@ -51,10 +61,12 @@ lock:
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --extra test --no-header \
 	  pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --extra image --no-header \
+	  -c requirements.lock pyproject.toml -o requirements-image.lock
 
 hooks: $(STAMP)
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info tests/node/node_modules
+	rm -rf .venv .venv-bench .venv-audit .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info tests/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,76 @@
+"""What can be told of the dependencies without the network: that what runs is what is locked, unchanged, by hash.
+
+Every line of both lock files has hashes; the image's versions are the tests'; every installed package has the locked
+version; and every installed file has the hash that its own package records. Exit 1 with a line for each that has not.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCKS = ("requirements.lock", "requirements-image.lock")
+OURS = {"emds", "pip", "uv"}
+"""Not locked: the project itself, and what installs and locks."""
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def locked(text: str) -> dict[str, set[str]]:
+    """Name -> the versions that a lock file allows, by Python version and platform."""
+    found: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([A-Za-z0-9_.\-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", text, re.MULTILINE):
+        found.setdefault(canonical(name), set()).add(version)
+    return found
+
+
+def without_hashes(text: str) -> list[str]:
+    """The requirements of a lock file that no hash follows."""
+    blocks = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)
+    return [block.split()[0] for block in blocks if "==" in block and "--hash=sha256:" not in block]
+
+
+def changed(distribution: Distribution) -> Iterator[str]:
+    """The files of an installed package that are not as it records them."""
+    for file in distribution.files or ():
+        # Code alone: some packages put their docs into one common folder, over each other's.
+        if file.hash is None or file.hash.mode != "sha256" or file.suffix not in (".py", ".so"):
+            continue
+        path = Path(str(file.locate()))
+        if not path.is_file():
+            yield f"{distribution.name}: {file} is missing"
+            continue
+        digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).rstrip(b"=").decode()
+        if digest != file.hash.value:
+            yield f"{distribution.name}: {file} was changed"
+
+
+def faults() -> Iterator[str]:
+    texts = {name: (ROOT / name).read_text() for name in LOCKS}
+    for name, text in texts.items():
+        yield from (f"{name}: {requirement} has no hash" for requirement in without_hashes(text))
+    tests, image = (locked(texts[name]) for name in LOCKS)
+    for name, versions in image.items():
+        if versions != tests.get(name):
+            yield f"{name}: {sorted(versions)} in the image, {sorted(tests.get(name, ()))} in the tests"
+    for distribution in distributions():
+        name = canonical(distribution.name)
+        if name in OURS:
+            continue
+        if distribution.version not in tests.get(name, ()):
+            yield f"{name} {distribution.version} is installed, {sorted(tests.get(name, ())) or 'nothing'} is locked"
+        yield from changed(distribution)
+
+
+if __name__ == "__main__":
+    found = list(faults())
+    sys.stdout.write("\n".join([*found, f"{len(found)} faults\n"]))
+    sys.exit(1 if found else 0)

@@ -1,0 +1,129 @@
+"""The fault campaign: random faults in turn, each on a copy of its own, until the time is up; counts by kind.
+
+After each fault the pipeline runs once over the harmed copy, then the copy is repaired, rebuilt from kept bytes and
+ingested anew. **lost**: rows served before and no more. **wrong**: rows served, at either moment, that are not true,
+while the run reported nothing. **stale**: zones that the fault does not concern and whose documents were not renewed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestration import repair
+from tests.faults.kinds import KINDS, quiet
+from tests.faults.warehouse import LATER, Truth, built, ingest, opened, renewed, reparse, served, with_documents
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one case."""
+
+    kind: str
+    number: int
+    what: str
+    lost: int = 0
+    wrong: int = 0
+    stale: tuple[str, ...] = ()
+    error: str = ""
+    told: bool = False
+
+    @property
+    def good(self) -> bool:
+        return not (self.lost or self.wrong or self.stale or self.error)
+
+    def __str__(self) -> str:
+        stale = f", not renewed: {' '.join(self.stale)}" if self.stale else ""
+        return (
+            f"{self.kind} {self.number}: {self.what}: lost {self.lost}, wrong {self.wrong}{stale} {self.error}".rstrip()
+        )
+
+
+@dataclass
+class Result:
+    """The verdicts so far."""
+
+    cases: Counter[str] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+    bad: list[Verdict] = field(default_factory=list)
+
+    def add(self, verdict: Verdict) -> None:
+        self.cases[verdict.kind] += 1
+        self.told[verdict.kind] += verdict.told
+        if not verdict.good:
+            self.bad.append(verdict)
+
+    def lines(self) -> Iterator[str]:
+        """A line a kind, each bad case, and the sum."""
+        for kind, count in self.cases.items():
+            bad = sum(verdict.kind == kind for verdict in self.bad)
+            yield f"{kind:12} {count:6} cases, {self.told[kind]:6} reported by the run, {bad:4} bad"
+        yield from map(str, self.bad)
+        lost, wrong = sum(v.lost for v in self.bad), sum(v.wrong for v in self.bad)
+        stale, errors = sum(len(v.stale) for v in self.bad), sum(bool(v.error) for v in self.bad)
+        yield (
+            f"{self.cases.total()} faults: lost {lost}, silently wrong {wrong}, other zones not renewed {stale}, "
+            f"runs that died {errors}"
+        )
+
+
+def run(folder: Path, seconds: float, seed: int) -> Result:
+    """Every kind at least once, then in turn until the time is up."""
+    with quiet():
+        truth, result = built(folder), Result()
+        ends, number = time.monotonic() + seconds, 0
+        while number < len(KINDS) or time.monotonic() < ends:
+            kind = list(KINDS)[number % len(KINDS)]
+            result.add(in_child(truth, kind, folder, seed * 1_000_003 + number))
+            number += 1
+    return result
+
+
+def in_child(truth: Truth, kind: str, folder: Path, number: int) -> Verdict:
+    """One case in a process of its own: what it sets, patches or leaves open goes with it."""
+    answer = folder / f"{number}.verdict"
+    pid = os.fork()
+    if pid == 0:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+        try:
+            verdict = case(truth, kind, folder / str(number), number)
+        except BaseException as error:  # the case's verdict, whatever it is
+            verdict = Verdict(kind, number, "died", error=f"{type(error).__name__}: {error}"[:300])
+        answer.write_bytes(pickle.dumps(verdict))
+        os._exit(0)
+    os.waitpid(pid, 0)
+    verdict = pickle.loads(answer.read_bytes()) if answer.exists() else Verdict(kind, number, "died", error="killed")
+    answer.unlink(missing_ok=True)
+    shutil.rmtree(folder / str(number), ignore_errors=True)
+    return verdict  # type: ignore[no-any-return]
+
+
+def case(truth: Truth, kind: str, home: Path, number: int) -> Verdict:
+    """Harms a copy, looks, repairs, looks again."""
+    truth.copy(home)
+    harm = KINDS[kind](home, random.Random(number))
+    pipeline = opened(home, LATER)
+    wrong = 0 if harm.told else truth.wrong(served(pipeline)[0])
+    stale = with_documents(truth) - harm.zones - set(renewed(pipeline, LATER))
+    _repaired(home)
+    rows, unreadable = served(opened(home, LATER))
+    wrong += truth.wrong(rows)
+    return Verdict(kind, number, harm.what, truth.lost(rows), wrong, (*sorted(stale), *unreadable), told=harm.told)
+
+
+def _repaired(home: Path) -> None:
+    """`emds repair`, `emds rebuild` and a clean ingest."""
+    opened(home, LATER)
+    repair.main()
+    pipeline = opened(home, LATER)
+    reparse(pipeline, LATER)
+    ingest(pipeline, LATER)

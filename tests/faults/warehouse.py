@@ -1,0 +1,137 @@
+"""The small warehouse that every case starts from, what is true of it, and what a copy serves after a fault."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from assets.ingest.context import PipelineContext
+from assets.ingest.refresh import refresh_all
+from assets.ingest.reports import RunReport
+from assets.ingest.runs import ingest_days, reparse_days
+from assets.sources import feed
+from orchestration.resources import open_context
+from warehouse import artefact, catalogue, layout, series
+from warehouse.clock import DAY, HOUR, MarketDay, Window, instant, local_date
+from warehouse.errors import MarketError
+from warehouse.market import Feed
+from warehouse.zones import ZONES
+
+NOW = instant("2026-11-18T12:00:00Z")
+LATER = NOW + HOUR
+FEEDS = ("elexon.demand", "neso.generation", "nyiso.load", "energy_charts.price", "eia.demand")
+BASE_DAYS = 6
+Served = dict[tuple[str, str, str, str, str, int], float]
+"""Zone, metric, fuel, border, tie and start -> value."""
+
+
+def days_of(of: Feed, back: int, now: int) -> list[MarketDay]:
+    """The market days from `back` days ago to today."""
+    today = local_date(now, of.tz)
+    return [MarketDay(today - timedelta(days=i), of.tz) for i in range(back, -1, -1)]
+
+
+def opened(home: Path, now: int) -> PipelineContext:
+    """The warehouse of a folder at an instant, simulated."""
+    os.environ.update(EMDS_HOME=str(home), EMDS_NOW=str(now))
+    for name in ("EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS"):
+        os.environ.pop(name, None)
+    return open_context()
+
+
+def ingest(pipeline: PipelineContext, now: int, back: int = 1) -> tuple[list[RunReport], list[str]]:
+    """What a scheduled run of every feed does, publishing included; its reports, and what could not be published."""
+    done = [ingest_days(pipeline, feed(name), days_of(feed(name), back, now)) for name in FEEDS]
+    return done, refresh_all(pipeline)
+
+
+def reparse(pipeline: PipelineContext, now: int) -> None:
+    """What `emds rebuild` does, over all days."""
+    for name in FEEDS:
+        reparse_days(pipeline, feed(name), days_of(feed(name), BASE_DAYS, now))
+    refresh_all(pipeline)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The warehouse before any fault, and what it may serve: the rows of before and those of an hour later."""
+
+    home: Path
+    before: Served
+    after: Served
+
+    def copy(self, target: Path) -> Path:
+        """A copy of it to harm."""
+        shutil.copytree(self.home, target)
+        return target
+
+    def lost(self, rows: Served) -> int:
+        """Rows that were served before and are no more."""
+        return len(self.before.keys() - rows.keys())
+
+    def wrong(self, rows: Served) -> int:
+        """Rows that are in neither truth, or with another value."""
+        return sum(value not in (self.before.get(key), self.after.get(key)) for key, value in rows.items())
+
+
+def built(folder: Path) -> Truth:
+    """Builds the small warehouse, and runs the hour after it on a copy."""
+    home = folder / "base"
+    ingest(opened(home, NOW), NOW, BASE_DAYS)
+    before, unreadable = served(opened(home, NOW))
+    assert before
+    assert not unreadable
+    clean = folder / "clean"
+    shutil.copytree(home, clean)
+    ingest(opened(clean, LATER), LATER)
+    truth = Truth(home, before, served(opened(clean, LATER))[0])
+    assert truth.before.keys() <= truth.after.keys()
+    assert set(renewed(opened(clean, LATER), LATER)) == with_documents(truth)
+    return truth
+
+
+def served(pipeline: PipelineContext) -> tuple[Served, list[str]]:
+    """Every row that is served, and the zones and metrics that cannot be read."""
+    rows: Served = {}
+    unreadable = []
+    for metric, zone, month in series.held(pipeline.storage):
+        year, number = int(month[:4]), int(month[5:])
+        start = instant(f"{year:04}-{number:02}-01T00:00:00Z")
+        try:
+            table = series.read(pipeline.storage, zone, metric, Window(start, start + 31 * DAY))
+        except MarketError:
+            unreadable.append(f"{zone} {metric}")
+            continue
+        for row in table.to_pylist():
+            key = (zone, metric, row["fuel"] or "", row["counterparty"] or "", row["link"] or "", row["ts"])
+            rows[key] = row["value"]
+    return rows, unreadable
+
+
+def with_documents(truth: Truth) -> set[str]:
+    """The zones that have figures."""
+    return {zone for zone, *_ in truth.before}
+
+
+def renewed(pipeline: PipelineContext, now: int) -> Sequence[str]:
+    """The zones whose latest and brief were made at an instant."""
+    described = catalogue.load(pipeline.storage)
+    assert described is not None
+    return [
+        zone
+        for zone in ZONES
+        if (_stamp(pipeline, layout.latest(zone), "updated"), _stamp(pipeline, layout.brief(zone), "as_of"))
+        == (now, now)
+    ]
+
+
+def _stamp(pipeline: PipelineContext, name: str, member: str) -> int | None:
+    try:
+        body = artefact.load(pipeline.storage, name)
+    except MarketError:
+        return None
+    return None if body is None else int(body[member])
