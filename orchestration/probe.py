@@ -94,22 +94,32 @@ def probe(feeds: Sequence[Feed], day: date | None = None, most: int = REQUESTS) 
     mode = mode_of(settings)
     print(OPENINGS[mode], flush=True)
     verdicts: Counter[str] = Counter()
-    failed: list[str] = []
+    failed: list[Trial] = []
     transport = transport_of(mode, environ, settings.contact)
     for trial in trials(feeds, transport, environ if mode == "live" else None, day, most):
         word = verdict(trial)
         verdicts[word] += 1
         print(line(trial), flush=True)
         if word == "failed":
-            failed.append(f"{trial.feed.id} {trial.day}: {sentence(trial)}")
-    for text in failed:
-        print(f"failed: {text}")
+            failed.append(trial)
+    _list(failed)
     counts = ", ".join(f"{count} {word}" for word, count in sorted(verdicts.items()))
     marked = " (simulated publishers)" if mode == "simulated" else ""
-    print(f"{'FAILED' if failed else 'ok'}: {counts}{marked}")
+    answered = verdicts.keys() - {"not configured", "out of reach"}
+    print(f"{'FAILED' if failed else 'ok' if answered else 'nothing was asked'}: {counts}{marked}")
     if failed:
         print('docs/operating.md, "A first meeting", says what each failure usually means.')
     return 1 if failed else 0
+
+
+def _list(failed: Sequence[Trial]) -> None:
+    """The failures again, each cause once: what was not asked because its host failed before is counted."""
+    resting = [trial for trial in failed if trial.failures and all(e.kind == "resting" for _, e in trial.failures)]
+    for trial in failed:
+        if trial not in resting:
+            print(f"failed: {trial.feed.id} {trial.day}: {sentence(trial)}")
+    if resting:
+        print(f"failed: {len(resting)} more were not asked, since their host is left alone after failures")
 
 
 def verdict(trial: Trial) -> str:
@@ -179,7 +189,7 @@ def _begin(error: FeedError) -> str:
 
 
 def _retry(error: FeedError) -> str:
-    seconds = getattr(error, "retry_after", None)
+    seconds = None if error.kind == "resting" else getattr(error, "retry_after", None)
     return f" Ask again in {seconds:.0f} s." if seconds else ""
 
 

@@ -18,7 +18,7 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.elexon import BASE, TIES
-from warehouse.clock import HOUR, MarketDay, instant, iso, local_midnight
+from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
 from warehouse.errors import BadWindow
 from warehouse.market import Request
 
@@ -26,6 +26,8 @@ HALF_HOUR = 1800
 LONDON = "Europe/London"
 INDEX_LAG = 50 * 60
 """Seconds after a half hour's end until its market index is out; demand and flows are out at the end itself."""
+LONGEST_INDEX = 7 * DAY
+"""A longer span of the market index is refused: seven days by the clock of a London autumn last an hour more."""
 STATION_LOAD = 600.0
 ORDER = (
     "Eleclink (INTELEC)",
@@ -62,7 +64,10 @@ def answer(request: Request, now: int) -> Answer:
 
 def _market_index(params: Mapping[str, str], now: int) -> bytes:
     """Half hours that begin between two instants, both included; both providers unless one is asked for."""
-    ts = _half_hours(instant(params["from"]), instant(params["to"]) + 1, now - INDEX_LAG)[::-1]
+    first, last = instant(params["from"]), instant(params["to"])
+    if last - first > LONGEST_INDEX:
+        raise BadWindow("from and to lie too far apart")
+    ts = _half_hours(first, last + 1, now - INDEX_LAG)[::-1]
     prices = grid.price("GB", ts, HALF_HOUR).round(2).tolist()
     volumes = (2200.0 + 1200.0 * smooth("elexon/market index volume", ts, 3 * HOUR)).round(2).tolist()
     providers = {"APXMIDP": (prices, volumes), "N2EXMIDP": ([0.0] * len(ts), [0.0] * len(ts))}

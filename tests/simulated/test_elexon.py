@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from assets.simulated import elexon, grid
+from assets.sources import feed
 from assets.sources.elexon import BASE, TIES
-from warehouse.clock import MarketDay, instant
+from warehouse.clock import MarketDay, instant, iso
 from warehouse.market import Request
 
 LONDON = "Europe/London"
@@ -46,6 +47,15 @@ def test_price_and_demand_are_the_grids(day, count, ask, inside):
     )
     assert [r.value for r in readings] == grid.demand("GB", starts(day), 1800).round().tolist()
     assert not refused
+
+
+def test_seven_days_of_the_index_are_time_and_not_days(monkeypatch):
+    days = [MarketDay(date(2026, 10, number), LONDON) for number in range(19, 27)]
+    week, longer = days[:7], {"from": iso(days[0].start), "to": iso(days[6].end)}
+    assert week[-1].end - week[0].start == 7 * 86400 + 3600
+    assert answered("balancing/pricing/market-index", **longer)[1]["status"] == 400
+    for request in feed("elexon.price").requests(days, instant(LATER)):
+        assert elexon.answer(request, instant(LATER)).status == 200
 
 
 @pytest.mark.parametrize("day", DAYS, ids=str)

@@ -7,14 +7,14 @@ import io
 import json
 import time
 import zipfile
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
 
 from assets.simulated import ercot, grid
 from assets.simulated.ercot import dashboards, prices
-from assets.simulated.ercot import documents as _ercot_documents
+from assets.simulated.ercot import documents as document_list
 from assets.sources import feed
 from assets.sources.ercot import TIES, TZ
 from warehouse import clock
@@ -154,7 +154,7 @@ def test_a_listing_keeps_5_days_and_its_documents_their_names_and_numbers():
 def test_names_of_the_repeated_hour_tell_its_passes_apart():
     stamps = [
         d.name.split("_", 1)[1]
-        for d in _ercot_documents.documents(prices.REAL_TIME, AUTUMN.day)
+        for d in document_list.documents(prices.REAL_TIME, AUTUMN.day)
         if d.name.endswith("csv")
     ]
     stamps = [stamp.removesuffix("_csv") for stamp in stamps if "retry" not in stamp]
@@ -371,3 +371,24 @@ def test_the_page_of_supply_and_demand_has_readings_then_forecasts():
         "timestamp": "2026-09-12 00:00:00-0500",
         "epoch": 1789189200000,
     }
+
+
+def test_before_the_keyed_api_began_a_page_is_empty_and_no_fault():
+    began = date(2023, 12, 11)
+    product = feed("ercot.spp_da")
+    for day, count in ((began, 24), (began - timedelta(days=1), 0)):
+        params = (
+            ("deliveryDateFrom", str(day)),
+            ("deliveryDateTo", str(day)),
+            ("settlementPoint", "HB_HUBAVG"),
+            ("size", "1000"),
+        )
+        request = Request(
+            product.id, "https://api.ercot.com/api/public-reports/np4-190-cd/dam_stlmnt_pnt_prices", params
+        )
+        body = json.loads(ercot.answer(request, instant("2026-11-20T18:00:00Z")).body)
+        assert (len(body["data"]), body["_meta"]["totalPages"], body["_meta"]["currentPage"]) == (
+            count,
+            int(count > 0),
+            int(count > 0),
+        )

@@ -1,7 +1,8 @@
 """Simulated ERCOT market information: listed documents, their names and times, and the zip behind each number.
 
 A document's number encodes which one it is, so no list is kept. Quirks that are kept: an XML twin of each (only listed
-here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 5 days (real time) and 31 days.
+here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 5
+(real time) and 31 days.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import orjson
 from assets.simulated import grid
 from assets.simulated.format import lines, local, short
 from assets.sources.ercot import HUB
-from assets.sources.ercot.prices import TZ, ZONE
+from assets.sources.ercot.prices import KEYED_SINCE, TZ, ZONE
 from warehouse.clock import HOUR, MarketDay, market_days
 
 QUARTER = 900
@@ -163,7 +163,7 @@ def keyed(report: Report, params: Mapping[str, str], now: int) -> bytes:
     rows = [
         (label(start), point, price)
         for day in days
-        if point in POINTS
+        if point in POINTS and day.day >= KEYED_SINCE
         for start, price in zip(range(day.start, day.end, step_of(report)), prices(report, day.day)[point], strict=True)
         if out_at(report, start) <= now
     ]
@@ -185,7 +185,7 @@ def render_keyed(
                 "totalRecords": len(ordered),
                 "pageSize": size,
                 "totalPages": -(-len(ordered) // size),
-                "currentPage": page,
+                "currentPage": page if ordered else 0,
                 "query": {"parameterCount": len(query), "parameters": query, "sortedBy": report.order},
             },
             "report": {
