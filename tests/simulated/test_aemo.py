@@ -122,10 +122,11 @@ def test_trading_was_half_hourly_before_october_2021(ask):
             assert any(key.resolution == resolution and ts[0] in strip.ts for key, strip in rows.strips.items())
 
 
-def test_an_intervention_doubles_lines_and_changes_no_price(ask):
+def test_an_intervention_doubles_lines_and_changes_no_row(ask):
+    """Prices and demand are those of run 0, flows those of run 1."""
     day = next(day for day in (DAYS[0].next(-n) for n in range(60)) if reports.intervened(day.day))
     rows, _ = ask("aemo.dispatch", [day], iso(NOWS["bundles"](day)))
-    assert rows.dropped == {"intervention run": 12 * (5 + 5 + 6)}
+    assert rows.dropped == {"intervention run": 12 * (5 + 5), "pricing run of an intervention": 12 * (5 + 6)}
     check(rows, day)
 
 

@@ -153,9 +153,7 @@ def test_a_listing_keeps_5_days_and_its_documents_their_names_and_numbers():
 
 def test_names_of_the_repeated_hour_tell_its_passes_apart():
     stamps = [
-        d.name.split("_", 1)[1]
-        for d in document_list.documents(prices.REAL_TIME, AUTUMN.day)
-        if d.name.endswith("csv")
+        d.name.split("_", 1)[1] for d in document_list.documents(prices.REAL_TIME, AUTUMN.day) if d.name.endswith("csv")
     ]
     stamps = [stamp.removesuffix("_csv") for stamp in stamps if "retry" not in stamp]
     assert stamps[3:14] == [

@@ -35,19 +35,18 @@ class Block:
     metered: Columns
     """The same as measured at its start."""
 
-    def with_intervention(self) -> Block:
-        """The intervention run of a dispatch: targets that differ from those the prices imply."""
-        price = {region: values + 20.0 for region, values in self.price.items()}
-        demand, export = (
-            {region: values + 5.0 for region, values in part.items()} for part in (self.demand, self.export)
-        )
-        return replace(
-            self,
-            price=price,
-            demand=demand,
-            export=export,
-            flow={name: values * 0.9 for name, values in self.flow.items()},
-        )
+    def pricing_run(self) -> Block:
+        """Of a market intervention, the run that sets prices: its flows are those without the intervention."""
+        flow = {name: values * 0.9 for name, values in self.flow.items()}
+        return replace(self, export=_shifted(self.export, 5.0), flow=flow)
+
+    def intervention_run(self) -> Block:
+        """And the run that was dispatched: its flows are real, its prices and demand do not settle."""
+        return replace(self, price=_shifted(self.price, 20.0), demand=_shifted(self.demand, 5.0))
+
+
+def _shifted(columns: Columns, by: float) -> Columns:
+    return {name: values + by for name, values in columns.items()}
 
 
 def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:

@@ -1,7 +1,7 @@
 """Renders AEMO's files: five-minute reports, tables of the monthly archive, price and demand, the dashboard.
 
 Stamps are interval ends in market time (UTC+10). On some evenings AEMO intervenes: each line of those intervals comes
-a second time with INTERVENTION=1. For directories and publication times see `nemweb`.
+a second time with INTERVENTION=1, whose flows are the real ones. For directories and publication times see `nemweb`.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[list[str]]:
     """The D lines of each interval in turn; `quote` stands around stamps, as in the five-minute reports."""
     ends = part.ends.tolist()
     doubled = {end for end in ends if "%(INTERVENTION)s" in table.row and _has_two_runs(end, part.step)}
-    runs = {
-        "0": _FIGURES[table.name](part),
-        **({"1": _FIGURES[table.name](part.with_intervention())} if doubled else {}),
-    }
+    figures = _FIGURES[table.name]
+    runs = {"": figures(part)}
+    if doubled:
+        runs |= {"0": figures(part.pricing_run()), "1": figures(part.intervention_run())}
     for i, end in enumerate(ends):
         common = {
             "SETTLEMENTDATE": f"{quote}{stamp(end)}{quote}",
@@ -78,13 +78,12 @@ def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[list[str]]:
             table.row
             % {
                 **common,
-                "INTERVENTION": run,
+                "INTERVENTION": run or "0",
                 table.key: name,
                 **{column: texts[i] for column, texts in runs[run][name].items()},
             }
-            for name in runs["0"]
-            for run in runs
-            if run == "0" or end in doubled
+            for name in runs[""]
+            for run in (("0", "1") if end in doubled else ("",))
         ]
 
 
