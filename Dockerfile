@@ -15,6 +15,7 @@ COPY assets assets
 COPY orchestration orchestration
 COPY api api
 COPY geo_data geo_data
+COPY docs docs
 RUN /opt/emds/bin/pip install --no-cache-dir --no-deps --no-build-isolation -e . \
  && /opt/emds/bin/python -m compileall -q warehouse assets orchestration api geo_data \
  && /opt/emds/bin/pip uninstall -q -y pip

@@ -5,6 +5,15 @@ from __future__ import annotations
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.query_parameters import CONFIRMATION
 
+DOC_PAGES = {
+    "brief": "The method of the brief",
+    "windows": "The method of windows",
+    "statistics": "The method of statistics",
+    "data": "What each metric and zone is",
+    "mcp": "The MCP server",
+}
+"""Pages of the folder `docs` that the service itself shows, with their titles."""
+
 SERVICE_PATHS: tuple[Endpoint, ...] = (
     Endpoint(
         "sign-up",
@@ -134,6 +143,12 @@ SERVICE_PATHS: tuple[Endpoint, ...] = (
         "Discovery",
         "Text",
         media=("text/plain",),
+    ),
+    *(
+        Endpoint(
+            f"docs-{page}", f"/docs/{page}", title, f"{title}, as a page.", "Discovery", "Text", media=("text/html",)
+        )
+        for page, title in DOC_PAGES.items()
     ),
     Endpoint(
         "docs",

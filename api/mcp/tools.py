@@ -15,7 +15,19 @@ COLUMNAR_FROM = 24
 """Rows: as objects 200 take 17 kB, as columns 6 kB, and hosts cut answers at 25,000 tokens."""
 _REFERENCE = "#/components/schemas/"
 _STRICT = frozenset(
-    {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format", "description"}
+    {
+        "enum",
+        "const",
+        "pattern",
+        "propertyNames",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maximum",
+        "format",
+        "description",
+        "required",
+    }
 )
 
 
@@ -57,7 +69,7 @@ def _kind(value: Any) -> str:
 
 def _answer(name: str) -> Schema:
     schema: Schema = loose(SCHEMAS[name])
-    return {**schema, "properties": {**schema["properties"], "notes": _NOTES}}
+    return {**schema, "properties": {**schema["properties"], "notes": _NOTES}, "required": SCHEMAS[name]["required"]}
 
 
 _NOTES: Schema = {

@@ -254,7 +254,7 @@ def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 
 def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
     if not media.startswith("text/") and not media.endswith("json"):
-        return {}  # bytes have no JSON Schema
+        return {"schema": {"type": "string", "format": "binary"}}  # without one, generated types are `unknown`
     content: Json = {"schema": {"type": "string"} if media.startswith("text/") else schemas.ref(endpoint.answer)}
     example = examples.get(f"{endpoint.id} {media}")
     return content if example is None else {**content, "example": example}

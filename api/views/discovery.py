@@ -6,17 +6,21 @@ Every text follows from the tables of endpoints, prices and problems.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import orjson
 from flask import Response, render_template, request
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from api.access.prices import PRICES
 from api.access.values import Grant
 from api.access.x402 import requirements
 from api.documents.cache import Document
 from api.endpoints import ENDPOINTS, Endpoint
+from api.endpoints.service_paths import DOC_PAGES
 from api.http import responses
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
@@ -30,6 +34,7 @@ from warehouse.errors import StorageError
 from warehouse.storage import Identity
 from warehouse.zones import ZONES
 
+_DOCS = Path(__file__).parents[2] / "docs"
 _TITLE = "Electricity Market Data Service"
 _ABOUT = (
     "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and "
@@ -68,6 +73,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
         **{name: _view(service, make, media) for name, (make, media) in texts.items()},
         "openapi": _kept(service, "openapi", lambda: _json(description(service)), _JSON),
         "docs": _kept(service, "docs", lambda: render_template("docs.html", api=description(service)), _HTML, _PAGE),
+        **{f"docs-{page}": _view(service, partial(_doc_page, page), _HTML, _PAGE) for page in DOC_PAGES},
         "problem": partial(_problem_page, service),
     }
 
@@ -128,6 +134,14 @@ def _problem_page(service: Service, kind: str) -> Response:
     if problem is None:
         raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
     return _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)()
+
+
+@cache
+def _doc_page(page: str) -> str:
+    """A page of the folder `docs` as HTML. The texts are our own: what HTML is in them may stay."""
+    markdown = MarkdownIt("commonmark").enable("table")
+    text = (_DOCS / f"{page}.md").read_text()
+    return render_template("document.html", title=DOC_PAGES[page], body=Markup(markdown.render(text)))  # noqa: S704
 
 
 def example_path(endpoint: Endpoint) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ import pytest
 
 from api.access.prices import PRICES
 from api.endpoints import ENDPOINTS
+from api.endpoints.service_paths import DOC_PAGES
 from api.http.problem_kinds import KINDS
+from api.openapi.schemas import SCHEMAS
+from api.openapi.schemas.definitions import COMMON, OWN
 from assets.documents.publish import publish
 
 NODE = Path(__file__).resolve().parents[1] / "node"
@@ -250,3 +254,94 @@ def test_security_txt_expires_within_a_year(market: Any) -> None:
 
 def test_robots_keep_off_the_figures(client: Any) -> None:
     assert "Disallow: /v1/" in client.get("/robots.txt").text
+
+
+def members(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every member of a schema, at any depth."""
+    if isinstance(schema, dict):
+        for name, part in schema.items():
+            if name == "properties":
+                for member, inner in part.items():
+                    yield member, inner
+                    yield from members(inner)
+            else:
+                yield from members(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from members(part)
+
+
+def test_every_member_of_every_schema_is_defined() -> None:
+    without = [
+        f"{name}.{member}"
+        for name, schema in SCHEMAS.items()
+        for member, part in members(schema)
+        if not part.get("description")
+    ]
+    assert not without, "add the words to api/openapi/schemas/definitions.py"
+
+
+def test_no_definition_is_of_a_member_that_is_nowhere() -> None:
+    known = {name: {member for member, _ in members(schema)} for name, schema in SCHEMAS.items()}
+    assert not [f"{name}.{member}" for name, words in OWN.items() for member in words if member not in known[name]]
+    assert not set(COMMON) - set().union(*known.values())
+
+
+def undefined(value: Any, schema: dict[str, Any], path: str) -> list[str]:
+    """Members of an answer that its schema does not name."""
+    schema = SCHEMAS[schema["$ref"].split("/")[-1]] if "$ref" in schema else schema
+    if isinstance(value, list):
+        return [fault for part in value for fault in undefined(part, schema.get("items", {}), f"{path}[]")]
+    if not isinstance(value, dict):
+        return []
+    if "additionalProperties" in schema and isinstance(schema["additionalProperties"], dict):
+        return [f for n, v in value.items() for f in undefined(v, schema["additionalProperties"], f"{path}.{n}")]
+    if "properties" not in schema:
+        return []
+    faults = [f"{path}.{name}" for name in value if name not in schema["properties"]]
+    return faults + [
+        fault
+        for name, part in value.items()
+        if name in schema["properties"]
+        for fault in undefined(part, schema["properties"][name], f"{path}.{name}")
+    ]
+
+
+def test_every_member_that_is_served_is_in_its_schema(rig: Any) -> None:
+    month = rig.every(rig.now - rig.now % 3600 - 31 * 86400, 3600, 31 * 24, lambda i: 900.0 + i % 24 * (i % 7))
+    rig.put("north.grid", "GB", "demand", month, "MW", "1h")
+    rig.put("north.price", "GB", "price", month, "GBP/MWh", "1h")
+    for fuel in ("gas", "wind"):
+        rig.put("north.mix", "GB", "generation", month, "%", "1h", fuel=fuel)
+    rig.publish()
+    publish(rig.storage, rig.now)
+    client = rig.client()
+    headers = rig.key(client)
+    answers = {
+        "/v1/brief/GB": "Brief",
+        "/v1/latest/GB": "Latest",
+        "/v1/map/snapshot": "Snapshot",
+        "/v1/price/GB": "Series",
+        "/v1/generation/GB?interval=1h": "Series",
+        "/v1/zones": "Zones",
+        "/v1/status": "Status",
+        "/v1/usage": "Usage",
+        "/v1/price/GB?stats=true&above=1": "SeriesStatistics",
+        "/v1/windows/DE-LU": "Windows",
+        "/nowhere": "Problem",
+    }
+    for path, name in answers.items():
+        answer = client.get(path, headers=headers).get_json()
+        assert undefined(answer, SCHEMAS[name], "") == [], path
+    assert client.get("/v1/brief/GB", headers=headers).get_json()["context"], "ranked values are there to look at"
+
+
+def test_the_pages_of_methods_are_served_and_linked(market: Any) -> None:
+    client = market.client()
+    for page in DOC_PAGES:
+        answer = client.get(f"/docs/{page}")
+        assert (answer.status_code, answer.mimetype) == (200, "text/html")
+        assert "<h1>" in answer.text
+        assert "<script" not in answer.text
+    assert "<table>" in client.get("/docs/brief").text
+    assert "/docs/brief" in client.get("/docs").text

@@ -1,0 +1,162 @@
+"""Schemas of zones, status, latest values, the snapshot and rows."""
+
+from __future__ import annotations
+
+from api.openapi.schemas.parts import (
+    FLAG,
+    FRACTION,
+    INSTANT,
+    METRIC,
+    NUMBER,
+    RESOLUTION,
+    SAMPLED,
+    STATE,
+    TERMS,
+    TEXT,
+    WHOLE,
+    ZONE,
+    Schema,
+    keyed,
+    listed,
+    or_null,
+    record,
+    ref,
+)
+from warehouse.market import Fuel
+
+_MIX = record(
+    {
+        "unit": TEXT,
+        "ts": INSTANT,
+        "fuels": keyed(NUMBER, {"enum": list(Fuel)}),
+        "resolution": RESOLUTION,
+        "source": TEXT,
+        "expected_by": INSTANT,
+    },
+    "resolution",
+    "source",
+    "expected_by",
+)
+
+MARKET_DATA: dict[str, Schema] = {
+    "Zone": record(
+        {
+            "id": ZONE,
+            "name": TEXT,
+            "source": TEXT,
+            "tz": TEXT,
+            "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
+            **TERMS,
+            "market_tz": TEXT,
+        }
+    ),
+    "Zones": record({"zones": listed(ref("Zone")), "sample": SAMPLED}, "sample"),
+    "SourceFreshness": record(
+        {
+            "source": TEXT,
+            "zone": ZONE,
+            "last_ok": INSTANT,
+            "last_error": TEXT,
+            "state": STATE,
+            "expected_by": or_null(INSTANT),
+        }
+    ),
+    "Status": record({"now": INSTANT, "sources": listed(ref("SourceFreshness")), "sample": SAMPLED}, "sample"),
+    "MetricValue": record(
+        {
+            "value": NUMBER,
+            "unit": TEXT,
+            "ts": INSTANT,
+            "resolution": RESOLUTION,
+            "expected_by": INSTANT,
+            "source": TEXT,
+            "percentile": or_null({"type": "integer", "minimum": 0, "maximum": 100}),
+        },
+        "expected_by",
+        "source",
+        "percentile",
+    ),
+    "GenerationMix": _MIX,
+    "Latest": record(
+        {
+            "zone": ZONE,
+            "metrics": keyed(ref("MetricValue"), METRIC),
+            **TERMS,
+            "updated": INSTANT,
+            "valid_until": INSTANT,
+            "generation_mix": ref("GenerationMix"),
+            "sample": SAMPLED,
+        },
+        "valid_until",
+        "generation_mix",
+        "sample",
+    ),
+    "Snapshot": record(
+        {
+            "generated": INSTANT,
+            "valid_until": INSTANT,
+            "zones": keyed(
+                record(
+                    {
+                        "metrics": keyed(ref("MetricValue"), METRIC),
+                        "updated": INSTANT,
+                        **TERMS,
+                        "valid_until": INSTANT,
+                        "generation_mix": ref("GenerationMix"),
+                    },
+                    "valid_until",
+                    "generation_mix",
+                ),
+                ZONE,
+            ),
+            "sample": SAMPLED,
+        },
+        "valid_until",
+        "sample",
+    ),
+    "Row": record(
+        {
+            "fuel": {"type": "string", "enum": list(Fuel)},
+            "ts": INSTANT,
+            "value": NUMBER,
+            "unit": TEXT,
+            "resolution": RESOLUTION,
+            "counterparty": or_null(TEXT),
+            "link": or_null(TEXT),
+            "source": TEXT,
+            "samples": WHOLE,
+            "coverage": FRACTION,
+        },
+        "fuel",
+        "counterparty",
+        "link",
+        "source",
+        "samples",
+        "coverage",
+        more=False,
+    ),
+    "Series": record(
+        {
+            "zone": ZONE,
+            "metric": METRIC,
+            "start": INSTANT,
+            "end": INSTANT,
+            "count": {"type": "integer", "minimum": 0, "maximum": 5000},
+            **TERMS,
+            "data": listed(ref("Row")),
+            "truncated": FLAG,
+            "sources": listed(TEXT),
+            "market": {"type": "string", "const": "day_ahead"},
+            "by": {"type": "string", "const": "border"},
+            "interval": {"type": "string", "enum": ["1h", "1d"]},
+            "as_of": INSTANT,
+            "sample": SAMPLED,
+        },
+        "market",
+        "by",
+        "interval",
+        "as_of",
+        "sample",
+    ),
+    "SeriesAnswer": {"oneOf": [ref("Series"), ref("SeriesStatistics")]},
+}

@@ -1,0 +1,99 @@
+"""Clients generated from the description compile and make calls: openapi-python-client and openapi-typescript."""
+
+from __future__ import annotations
+
+import compileall
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from assets.documents.publish import publish
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+NODE = Path(__file__).resolve().parents[1] / "node"
+TYPES, COMPILER = NODE / "node_modules/.bin/openapi-typescript", NODE / "node_modules/.bin/tsc"
+CALLS = """
+import json, sys
+from client import Client
+from client.api.free import zones
+from client.api.now import brief
+from client.api.series import price
+from client.models import BriefZone, PriceZone
+with Client(base_url=sys.argv[1]) as client:
+    listed = zones.sync(client=client)
+    rows = price.sync(PriceZone.GB, client=client, sample=True, limit=3)
+    told = brief.sync(BriefZone.GB, client=client, sample=True)
+    print(json.dumps({
+        "zones": len(listed.zones), "values": [row.value for row in rows.data], "unit": rows.data[0].unit,
+        "summary": told.summary,
+    }))
+"""
+
+
+@pytest.fixture
+def served(market: Any, serve: Any, tmp_path: Path) -> Any:
+    publish(market.storage, market.now)
+    market.publish()
+    running = serve(market)
+    description = requests.get(f"{running.url}/openapi.json", timeout=30).json()
+    (tmp_path / "openapi.json").write_text(json.dumps(description))
+    return running
+
+
+def check(served: Any, printed: str) -> None:
+    """What a generated client read is what the service answers."""
+    answer = json.loads(printed)
+    rows = requests.get(f"{served.url}/v1/price/GB?sample=true&limit=3", timeout=30).json()["data"]
+    assert answer["zones"] == 25
+    assert answer["values"] == [row["value"] for row in rows]
+    assert answer["unit"] == "GBP/MWh"
+    assert answer["summary"].startswith("Great Britain")
+
+
+def test_a_generated_python_client_compiles_and_calls(served: Any, tmp_path: Path) -> None:
+    (tmp_path / "config.yml").write_text(
+        "package_name_override: client\nproject_name_override: generated\npost_hooks: []\n"
+    )
+    command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
+    paths = ["--path", str(tmp_path / "openapi.json"), "--config", str(tmp_path / "config.yml")]
+    run = subprocess.run(
+        [*command, *paths, "--output-path", str(tmp_path / "client")], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "will not be generated" not in run.stdout, run.stdout
+    assert compileall.compile_dir(tmp_path / "client", quiet=1)
+    called = subprocess.run(
+        [sys.executable, "-c", CALLS, served.url], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert called.returncode == 0, called.stderr
+    check(served, called.stdout)
+
+
+@pytest.mark.skipif(not (TYPES.exists() and COMPILER.exists()), reason="npm packages of tests/node are not installed")
+def test_generated_typescript_types_fit_a_program_that_calls(served: Any, tmp_path: Path) -> None:
+    shutil.copy(NODE / "typed_client.ts", tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "node_modules").symlink_to((NODE / "node_modules").resolve())
+    subprocess.run([TYPES, "openapi.json", "-o", "schema.d.ts"], cwd=tmp_path, check=True, capture_output=True)
+    options = {
+        "strict": True,
+        "target": "es2022",
+        "module": "nodenext",
+        "skipLibCheck": True,
+        "lib": ["es2023", "dom"],
+        "types": [],
+    }
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["typed_client.ts"]}))
+    compiled = subprocess.run([COMPILER], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stdout
+    called = subprocess.run(
+        ["node", "typed_client.js", served.url], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert called.returncode == 0, called.stderr
+    check(served, called.stdout)
