@@ -9,6 +9,7 @@ DOC_PAGES = {
     "brief": "The method of the brief",
     "windows": "The method of windows",
     "statistics": "The method of statistics",
+    "publishers": "How publishers are measured",
     "data": "What each metric and zone is",
     "mcp": "The MCP server",
 }
