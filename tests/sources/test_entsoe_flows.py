@@ -9,9 +9,9 @@ import pytest
 from assets.sources import feed
 from assets.sources.entsoe.areas import BORDERS, EIC, zone_of
 from assets.sources.entsoe.net import INTO, OUT_OF
-from warehouse.clock import instant
+from warehouse.clock import DAY, instant
 from warehouse.errors import FeedChanged
-from warehouse.market import Request
+from warehouse.market import Metric, Request
 from warehouse.schema import Rows, SeriesKey
 from warehouse.zones import ZONES as ALL_ZONES
 
@@ -222,6 +222,40 @@ def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", 
         f"<Period><timeInterval><start>{start}</start><end>{end}</end></timeInterval><resolution>{resolution}</resolution>{points}</Period>"
         "</TimeSeries></Publication_MarketDocument>"
     ).encode()
+
+
+def days_of_flows(silent_days, days=20):
+    """Spain's two borders, hourly; the Portuguese one is silent from the third day on."""
+    rows = Rows()
+    for neighbour, gone in (("FR", range(0)), ("Portugal", range(2, 2 + silent_days))):
+        for way, sign in ((INTO, 1.0), (OUT_OF, -0.25)):
+            starts = [MIDNIGHT + h * 3600 for h in range(24 * days) if h // 24 not in gone]
+            key = SeriesKey("ES", Metric.INTERCHANGE, "MW", "1h", counterparty=neighbour, link=way)
+            rows.extend(key, starts, [sign * 100.0] * len(starts))
+    return rows
+
+
+def test_a_border_silent_for_two_weeks_is_out_of_service_and_the_net_goes_on_without_it():
+    for silent, without in ((13, 0), (14, 14 * 24), (18, 18 * 24)):
+        rows = FLOWS.combine(days_of_flows(silent))
+        net = {r.ts: r.value for r in rows if r.counterparty is None}
+        assert len(net) == 20 * 24 - (0 if without else silent * 24)
+        assert set(net.values()) == ({150.0, 75.0} if without else {150.0})
+        assert rows.dropped == ({"ES without Portugal, silent for 14 days (hours)": without} if without else {})
+        assert not [
+            r for r in rows if r.counterparty == "Portugal" and MIDNIGHT + 2 * DAY <= r.ts < MIDNIGHT + 15 * DAY
+        ]
+
+
+def test_a_zone_whose_borders_are_mostly_silent_has_no_net():
+    rows = Rows()
+    for way in (INTO, OUT_OF):
+        key = SeriesKey("FR", Metric.INTERCHANGE, "MW", "1h", counterparty="BE", link=way)
+        rows.extend(key, [MIDNIGHT + h * 3600 for h in range(24 * 20)], [1.0] * 480)
+    assert {r.counterparty for r in FLOWS.combine(rows)} == {"BE"}
+
+
+MIDNIGHT = instant("2026-10-31T23:00:00Z")
 
 
 def read(body, asked=None):

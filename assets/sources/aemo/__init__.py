@@ -262,8 +262,8 @@ SOURCE = Source(
         "Price is the regional reference price (RRP) of the dispatch interval; demand is TOTALDEMAND, met by scheduled "
         "and semi-scheduled generation and net import.",
         "Interchange is -NETINTERCHANGE, the dispatch target: + = into the region. Ties are their MWFLOW targets for "
-        "the end of the interval. The five nets do not add to zero, and a region's net is not the sum of its ties: losses "
-        "lie between.",
+        "the end of the interval. The five nets do not add to zero, and a region's net is not the sum of its ties: "
+        "losses lie between.",
         "In a market intervention, price and demand are those of the pricing run, interchange and ties what flowed.",
         "Before October 2021 trading intervals and the monthly price and demand files are half-hourly.",
     ),

@@ -300,7 +300,8 @@ SOURCE = Source(
         "Prices are those of the day-ahead auction (SDAC) in EUR; Polish ones were in PLN from March 2017 to 2019.",
         "Demand is actual total load (6.1.A) as the operators report and revise it.",
         "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two "
-        "directions, at the coarsest resolution among them; where one border is missing there is no net. Spain's ties to "
+        "directions, at the coarsest resolution among them; where one border is missing there is no net. A border "
+        "without a reading for 14 days is out of service, and the net of that time is without it. Spain's ties to "
         "Morocco are not published there; Belgium's border with DE-LU is the cable ALEGrO.",
         "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; similar types are added up.",
     ),

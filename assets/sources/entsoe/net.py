@@ -1,5 +1,9 @@
 """Both directions of a border into its net flow, all borders of a zone into its net: only where every part is there.
 
+A border without a reading for 14 days, while most of its zone's borders report, is out of service: nothing is published
+for a link under repair, and "all borders or no net" would silence a zone for weeks. The net of that time is written
+without it.
+
 Works on the quarter hours of the hours that have a reading. Where parts differ in resolution, the finer are brought to
 the coarser by their exact time-weighted mean, hour by hour; never the other way.
 """
@@ -21,6 +25,8 @@ INTO, OUT_OF = "in", "out"
 """What a one-way row carries as `link` until it is combined."""
 
 QUARTER = 900
+SILENT_HOURS = 14 * 24
+"""How long a border says nothing until it counts as out of service."""
 _LEVELS = {"1h": 4, "30m": 2, "15m": 1}
 """Quarter hours of each resolution, coarse ones first: finer readings are laid over them."""
 _WATT_DECIMALS = 6
@@ -28,6 +34,7 @@ _WATT_DECIMALS = 6
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+_Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +58,16 @@ def combine(rows: Rows) -> Rows:
 
 def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: dict[SeriesKey, Readings]) -> None:
     hours = np.unique(np.concatenate([np.asarray(readings.ts, np.int64) // HOUR for readings in series.values()]))
-    flows = []
+    flows: list[_Flow] = []
+    silent: list[_Flags] = []
     for border in borders:
         into, out = (
             _laid({k: s for k, s in series.items() if (k.counterparty, k.link) == (border.neighbour, way)}, hours)
             for way in (INTO, OUT_OF)
         )
         flow = _Flow(into.values + out.values, np.maximum(into.level, out.level))
+        nothing: _Flags = np.logical_and.reduce(np.isnan(np.hstack([into.values, out.values])), axis=1)
+        silent.append(nothing)
         _put(
             combined,
             SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=border.link),
@@ -65,6 +75,12 @@ def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: 
             hours,
         )
         flows.append(_before_its_time(flow, border, hours))
+    most: _Flags = np.asarray(np.mean(silent, axis=0) <= 0.5)
+    for number, border in enumerate(borders):
+        resting = _long(silent[number], hours) & most & (hours * HOUR >= border.since)
+        if resting.any():
+            combined.dropped[f"{zone} without {border.neighbour}, silent for 14 days (hours)"] += int(resting.sum())
+            flows[number] = _Flow(np.where(resting[:, None], 0.0, flows[number].values), flows[number].level)
     net = _Flow(np.sum([f.values for f in flows], axis=0), np.max([f.level for f in flows], axis=0))
     _put(combined, SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
 
@@ -98,6 +114,16 @@ def _before_its_time(flow: _Flow, border: Border, hours: _Ints) -> _Flow:
     """The flow as a part of the net: nothing, where its cable was not yet laid and no value is given."""
     unborn = (hours * HOUR < border.since)[:, None] & np.isnan(flow.values)
     return _Flow(np.where(unborn, 0.0, flow.values), flow.level)
+
+
+def _long(silent: _Flags, hours: _Ints) -> _Flags:
+    """The hours in a silence of at least `SILENT_HOURS`, half of whose hours other borders report."""
+    chosen = np.zeros(len(hours), np.bool_)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], silent, [False]])))
+    for first, after in zip(edges[::2], edges[1::2], strict=True):
+        lasting = hours[after - 1] + 1 - hours[first]
+        chosen[first:after] = lasting >= SILENT_HOURS and after - first >= lasting / 2
+    return chosen
 
 
 def _put(combined: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:

@@ -5,11 +5,12 @@ Longer blocks are refused ("P1M", which 30 days may exceed); price answers beyon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from assets.parsing.days import runs
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, Border, borders
+from assets.sources.entsoe.net import SILENT_HOURS
 from assets.sources.entsoe.xml import TOKEN
 from warehouse.clock import MarketDay, local_midnight, utc
 from warehouse.market import Request, Secret, request_window
@@ -19,6 +20,7 @@ TZ = "Europe/Brussels"
 LONGEST_PRICE = 7
 LONGEST = 28
 """Days a request."""
+EARLIER = SILENT_HOURS // 24
 
 CAPACITY_ZONES = ("DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "CH")
 SECRETS = (Secret("query", "securityToken", (TOKEN,)),)
@@ -63,17 +65,28 @@ def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Both directions of every border of every zone, as far as the border was there; at most four weeks a request."""
+    """Both directions of every border of every zone, as far as the border was there; at most four weeks a request.
+
+    The first request of a run of days reaches two weeks further back: a border that is silent for so long is out of
+    service (see `net`), and the answers must show it.
+    """
     return [
         request
-        for block in runs(days, LONGEST)
+        for block, earlier in _flow_blocks(days)
         for border in borders()
         if border.since < request_window(block).end
-        for request in _both_ways(block, border)
+        for request in _both_ways(block, border, earlier)
     ]
 
 
-def _both_ways(block: Sequence[MarketDay], border: Border) -> list[Request]:
+def _flow_blocks(days: Sequence[MarketDay]) -> Iterator[tuple[list[MarketDay], int]]:
+    """Blocks of consecutive days, each with the number of days before it that its request asks for besides."""
+    for run in runs(days, len(days) + 1):
+        yield run[: LONGEST - EARLIER], EARLIER
+        yield from ((block, 0) for block in runs(run[LONGEST - EARLIER :], LONGEST))
+
+
+def _both_ways(block: Sequence[MarketDay], border: Border, earlier: int) -> list[Request]:
     zone, neighbour = border.eics(block[-1].start)
     return [
         _request(
@@ -82,6 +95,7 @@ def _both_ways(block: Sequence[MarketDay], border: Border) -> list[Request]:
             border.zone,
             (("documentType", "A11"), ("in_Domain", target), ("out_Domain", origin)),
             part,
+            earlier,
         )
         for origin, target, part in (
             (neighbour, zone, f"{border.neighbour}>{border.zone}"),
@@ -113,9 +127,14 @@ def request_capacity(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _request(
-    feed: str, block: Sequence[MarketDay], zone: str, params: tuple[tuple[str, str], ...], part: str = ""
+    feed: str,
+    block: Sequence[MarketDay],
+    zone: str,
+    params: tuple[tuple[str, str], ...],
+    part: str = "",
+    earlier: int = 0,
 ) -> Request:
-    window = request_window(block)
+    window = request_window([block[0].next(-earlier), *block])
     return Request(
         feed,
         f"https://{HOST}/api",
