@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.recorded import Recorded, recorded_requests, recordings
 from assets.fetch.session import Session
-from assets.sources import feeds, sources
-from warehouse.errors import NotPublished, StorageError
+from assets.sources import feeds
+from warehouse.clock import days_of
+from warehouse.errors import FeedError, NotPublished, StorageError
 from warehouse.market import Request
 
 NONE = Credentials()
@@ -112,6 +115,37 @@ def test_the_recordings_beside_the_project_answer_themselves(request: pytest.Fix
     transport = Recorded(folder)
     requests = recorded_requests(folder)
     by_address = {r.address: r for r in recordings(folder)}
-    assert len({q.url for q in requests}) == len(requests) >= len(sources())
+    assert len({q.url for q in requests}) == len(requests) > 0
     for q in requests:
         assert transport(q, NONE).body == (folder / by_address[q.url].file).read_bytes()
+
+
+def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:
+    """Of the recordings beside the project, or of any folder that `emds record` wrote (EMDS_RECORDINGS)."""
+    folder: Path = request.getfixturevalue("recordings")
+    entries = [e for e in json.loads((folder / "MANIFEST.json").read_bytes()) if e.get("expected") and e.get("feed")]
+    assert entries
+    wrong = [entry["file"] for entry in entries if _parsed(folder, entry) != _expected(folder, entry)]
+    assert wrong == []
+
+
+def _parsed(folder: Path, entry: dict[str, Any]) -> dict[tuple[object, ...], object]:
+    days = days_of(entry["day"]) if entry["day"] else ()
+    request = Request(entry["feed"], "", days=days, zone=entry["zone"], ext=entry["file"].rpartition(".")[2])
+    try:
+        rows = feeds()[entry["feed"]].parse((folder / entry["file"]).read_bytes(), request)
+    except FeedError:
+        return {}
+    return {
+        (r.metric, r.zone, r.fuel or "", r.ts, r.unit, r.resolution): pytest.approx(r.value, rel=1e-6, abs=1e-6)
+        for r in rows
+        if r.counterparty is None
+    }
+
+
+def _expected(folder: Path, entry: dict[str, Any]) -> dict[tuple[object, ...], object]:
+    with (folder / entry["expected"]).open() as lines:
+        return {
+            (r["metric"], r["zone"], r["fuel"], int(r["ts"]), r["unit"], r["resolution"]): float(r["value"])
+            for r in csv.DictReader(lines)
+        }
