@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -32,3 +33,8 @@ def commands(root: Path, ui_port: int, ui_host: str) -> dict[str, list[str]]:
         ],
         "daemon": [f"{here}/dagster-daemon", "run", "--workspace", str(workspace), *quiet],
     }
+
+
+def listens(argv: Sequence[str]) -> bool:
+    """Whether the server of a command line is there for others: a code server once it has loaded, any other at once."""
+    return "--socket" not in argv or Path(argv[argv.index("--socket") + 1]).exists()

@@ -48,7 +48,7 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
         _await_api(supervisor.start("api", serve.command(port)), port)
         _greet(port)
         for name, argv in _dagster_commands(ui_port, ui_host).items():
-            supervisor.start(name, argv)
+            _await_listening(supervisor, supervisor.start(name, argv))
         _await_dagster(supervisor, ui_port)
         while True:
             time.sleep(0.2)
@@ -105,6 +105,14 @@ def _await_api(api: Server, port: int) -> None:
         if time.monotonic() > deadline:
             raise StorageError(f"{url} did not answer within {READY_WITHIN_S:.0f} s")
         time.sleep(0.1)
+
+
+def _await_listening(supervisor: Supervisor, server: Server) -> None:
+    """Returns once the code server listens: a server that looks for it before says so at length. Others do not wait."""
+    deadline = time.monotonic() + READY_WITHIN_S
+    while not code_server.listens(server.argv) and time.monotonic() < deadline:
+        time.sleep(0.1)
+        supervisor.tend()
 
 
 def _await_dagster(supervisor: Supervisor, ui_port: int) -> None:
