@@ -62,7 +62,7 @@ class Supervisor:
             self.logs.bound()
 
     def stop(self) -> None:
-        """Terminates every server's process group, and kills what is left after a while. Further signals are ignored."""
+        """Terminates every server's process group, and kills what is left after a while. Later signals are ignored."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         for number, patience in ((signal.SIGTERM, 15.0), (signal.SIGKILL, 5.0)):

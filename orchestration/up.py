@@ -33,10 +33,10 @@ FIRST_FILL = "up"
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
     """Runs until a signal; then 0. A server that ends is restarted, and the API serves whatever becomes of Dagster.
 
-    `ui_host`: where Dagster's UI listens, which has no log-in. Raises StorageError where a port is taken or the API does
-    not start.
+    `ui_host`: where Dagster's UI listens, which has no log-in. Raises StorageError where a port is taken or the API
+    does not start.
     """
-    # As Ctrl-C: from anywhere below, past the `finally` that stops the servers. Also where the starting shell has SIGINT
+    # As Ctrl-C: from anywhere below, past the `finally` that stops the servers. Also where the shell has SIGINT
     # ignored, as for jobs in its background.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)

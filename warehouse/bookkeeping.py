@@ -1,6 +1,6 @@
-"""`logged`: bookkeeping never decides over data. Whatever a block raises is logged with its place, and the work goes on.
+"""`logged`: bookkeeping never decides over data. What a block raises is logged with its place, and the work goes on.
 
-For pictures, event logs, retention and health notes, and where one zone's or one task's failure must not cost another's.
+For plots, event logs, retention and health notes, and where one zone's or task's failure must not cost another's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Level shifts that a parser cannot see: demand doubled, a price in another unit, a flow with the other sign.
 
 A day's hourly means are compared with the same hours of the two weeks before, by median and spread, and with what is
-stored of those very hours; where they disagree, with another feed's. A shift is a finding, never silent: a warning where
+stored of those very hours; where they disagree, with another feed's. A shift is a finding, never silent: a warning if
 only the series' own past disagrees, an error, and the rows are set aside, where another feed disagrees too.
 """
 
@@ -24,7 +24,7 @@ _LEAST_DAYS = 5
 _LEAST_HOURS = 4
 """Fewer hours of a day say too little."""
 _AGREE = 1.25
-"""Two feeds whose levels differ by no more than this factor agree: publishers draw the borders of a metric differently."""
+"""Two feeds whose levels differ by no more than this factor agree: publishers define a metric's borders differently."""
 _LEAST_STEPS = 5 * 24
 _JUMP = 1.5
 """A step so many times the largest of two weeks is no weather."""
@@ -33,7 +33,7 @@ _RESTATED = 1.6
 
 
 class Tolerance(NamedTuple):
-    """How far a day's level may lie from those of the days before: a multiple of their spread, which is at least a share
+    """How far a day's level may lie from those of the days before: a multiple of their spread, at least a share
     of their usual size and an amount in the series' own unit."""
 
     spreads: float
@@ -72,7 +72,8 @@ class Shift:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.reason}: {self.level:.6g} where {self.usual:.6g} is usual, {self.hours} hours from {iso(self.day.start)}"
+        span = f"{self.hours} hours from {iso(self.day.start)}"
+        return f"{self.reason}: {self.level:.6g} where {self.usual:.6g} is usual, {span}"
 
 
 def hourly(ts: Ints, values: Floats) -> Hourly:
@@ -82,7 +83,7 @@ def hourly(ts: Ints, values: Floats) -> Hourly:
 
 
 def shifts(metric: str, zone: str, days: Sequence[Window], new: Hourly, stored: Hourly) -> list[Shift]:
-    """The days whose new hours do not fit what is stored of their series, which `stored` holds from two weeks before on.
+    """The days whose new hours do not fit what is stored of their series (`stored`, from two weeks before on).
 
     Days are judged in order: each that fits belongs to the past of the next.
     """
@@ -160,7 +161,7 @@ def _restated(day: Window, values: Floats, stored: Floats, floor: float) -> Shif
 
 
 def agree(metric: str, zone: str, day: Window, new: Hourly, other: Hourly) -> bool | None:
-    """Whether another feed states the same level for the hours that both have of a day; None where it says too little."""
+    """Whether another feed states the same level for the hours that both have of a day; None: too little to say."""
     hours = np.intersect1d(new.hour, other.hour)
     hours = hours[(hours * HOUR >= day.start) & (hours * HOUR < day.end)]
     if len(hours) < _LEAST_HOURS:

@@ -1,4 +1,4 @@
-"""Where a feed's own code and its publisher are called: whatever they raise untyped becomes FeedChanged, with its place."""
+"""Where a feed's own code and its publisher are called: what they raise untyped becomes FeedChanged, with its place."""
 
 from __future__ import annotations
 

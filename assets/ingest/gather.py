@@ -1,4 +1,4 @@
-"""Gathering what a publisher answers: ask, keep the bytes, parse, follow listings and pages until nothing is left to ask."""
+"""Gathers what a publisher answers: ask, keep the bytes, parse, follow listings and pages until none is left."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Gathered:
     """When the newest answer came, Unix seconds."""
 
     def read(self, answer: Fetched) -> None:
-        """Adds an answer's rows. What contradicts itself or strays in time within one body is set aside at once: another
+        """Adds an answer's rows. What contradicts itself or strays in time within a body is set aside at once: another
         body may state it rightly."""
         self.answered_at = max(self.answered_at, answer.fetched_at)
         try:

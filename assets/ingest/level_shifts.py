@@ -1,6 +1,6 @@
-"""A run's rows against what the warehouse holds of their series: reads the last weeks once, and other feeds where in doubt.
+"""A run's rows against what is stored of their series: reads the last weeks once, and other feeds where in doubt.
 
-How a shift is told from weather: see `warehouse.levels`.
+What makes a shift: see `warehouse.levels`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _LOG = logging.getLogger("emds")
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """Brings these market days of a feed into the warehouse. Failures are reported, never raised: those of the publisher
+    """Brings these market days of a feed into the warehouse. Failures are reported, not raised: those of the publisher
     by their request, those of our own files by the zone and metric that they cost."""
     today = clock.local_date(clock.now(), feed.tz)
     beyond = (

@@ -1,4 +1,4 @@
-"""Level shifts through a run: a warning by the series' own past, an error and no row where another feed disagrees too."""
+"""Level shifts through a run: a warning by the own past, an error and no row where another feed disagrees too."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,15 +74,20 @@ class Result:
         )
 
 
-def run(folder: Path, seconds: float, seed: int) -> Result:
-    """Every kind at least once, then in turn until the time is up."""
+def run(folder: Path, seconds: float, seed: int, say: Callable[[str], object] = lambda line: None) -> Result:
+    """Every kind at least once, then in turn until the time is up. `say` gets a line per bad case and per round."""
     with quiet():
         truth, result = built(folder), Result()
         ends, number = time.monotonic() + seconds, 0
         while number < len(KINDS) or time.monotonic() < ends:
             kind = list(KINDS)[number % len(KINDS)]
-            result.add(in_child(truth, kind, folder, seed * 1_000_003 + number))
+            verdict = in_child(truth, kind, folder, seed * 1_000_003 + number)
+            result.add(verdict)
             number += 1
+            if not verdict.good:
+                say(str(verdict))
+            if number % len(KINDS) == 0:
+                say(f"{number} faults, {len(result.bad)} bad")
     return result
 
 
