@@ -20,6 +20,8 @@ from api.access.prices import PRICES
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
+from warehouse import artefact
+from warehouse.clock import iso
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
 
@@ -77,13 +79,17 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
     session: requests.Session,
 ) -> None:
     payee = str(Account.create().address)
-    served = serve(everywhere, EMDS_PAY_TO=payee, EMDS_FACILITATOR_URLS=facilitator.url, EMDS_RPC_URL=chain.url)
+    snapshot = artefact.load(everywhere.storage, "snapshot.json")
+    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # nobody pays for overdue figures
+    payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
+    served = serve(everywhere, **payments, **fresh)
     assert set(PAID) == set(PRICES)
     for name, path in PAID.items():
         before = chain.balance(payee)
         answer = session.get(served.url + path, timeout=30)
         assert answer.status_code == 200, (path, answer.text)
         assert answer.headers["Cache-Control"] == "private, no-store"
+        assert "PAYMENT-RESPONSE" in answer.headers, (path, dict(answer.headers), answer.text[:300])
         receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
         assert receipt["transaction"] == chain.transfers(payee)[-1]
         assert chain.balance(payee) - before == PRICES[name].units
