@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import URL, Connection, Engine, make_url
 
-from api.access.accounts.engine import AccountsUnavailable, open_engine
+from api.access.accounts.engine import READS, AccountsUnavailable, open_engine
 from api.access.accounts.migration import migrate
 
 _AGAIN_S = 5.0
@@ -39,7 +39,7 @@ class Database:
 
     def connect(self) -> AbstractContextManager[Connection]:
         """A transaction that reads."""
-        return self.open().connect()
+        return self.open().connect().execution_options(**{READS: True})
 
     def close(self) -> None:
         """Closes every connection."""

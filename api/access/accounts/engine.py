@@ -20,6 +20,8 @@ from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceEr
 
 from warehouse.errors import MarketError
 
+READS = "emds_reads"
+"""The execution option of a connection that only reads."""
 _PATIENCE_S = 10
 _PRIVATE = 0o600
 _OURS = (IntegrityError, DataError, ProgrammingError)
@@ -36,7 +38,7 @@ def open_engine(url: str) -> Engine:
         _prepare_file(Path(url.removeprefix("sqlite:///")))
         engine = create_engine(url, connect_args={"timeout": _PATIENCE_S})
         event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_immediate)
+        event.listen(engine, "begin", _begin)
     else:
         engine = create_engine(
             url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5}
@@ -107,5 +109,7 @@ def _as_unavailable(context: ExceptionContext) -> None:
         raise AccountsUnavailable(type(context.original_exception).__name__) from fault
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin(connection: Connection) -> None:
+    """A writer takes the file's one write lock at once; a reader takes none, and waits for nobody."""
+    reads = connection.get_execution_options().get(READS, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

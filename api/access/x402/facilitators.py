@@ -195,6 +195,10 @@ class Facilitators:
         awake = [each for each in self.listed if self._resting.get(each.url, (0.0, 0.0))[0] <= now]
         return sorted(awake, key=lambda each: each.url != first)
 
+    def all_rest(self) -> bool:
+        """Whether nobody can be asked at the moment."""
+        return not self._awake("")
+
     def rest(self, url: str) -> None:
         """Leaves a facilitator alone for a while, for longer each time until it settles a payment."""
         span = self._resting.get(url, (0.0, _FIRST_REST_S))[1]

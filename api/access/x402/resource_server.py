@@ -108,7 +108,7 @@ class X402ResourceServer:
             entry = self._ledger.find(terms)
         if entry and entry.state != "released":
             return self._again(entry, payment, terms, call)
-        return self._first(payment, terms, call)
+        return self._first(payment, terms, call, fresh=entry is None)
 
     def reconcile(self) -> None:
         """Frees what dead workers held and asks the chain about payments in doubt."""
@@ -117,32 +117,54 @@ class X402ResourceServer:
 
     # A payment's first time
 
-    def _first(self, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
+    def _first(self, payment: Payment, terms: PaymentTerms, call: Call, fresh: bool) -> Grant | Answer | Refusal:
+        """Lets a payment in. `fresh`: the ledger never saw it, so that nothing can have moved for it here."""
         if code := mismatch(payment, terms.pay_to, PRICES[call.price].units, self._now):
             return self.offer(call, code)
         if not is_signed_by_payer(payment) and not self._may_be_by_wallet(payment):
             return self.offer(call, requirements.BAD_SIGNATURE)
-        entry = self._ledger.claim(terms, self._now)
+        if fresh and self._facilitators.all_rest():
+            return requirements.unreachable()
+        if not self._waits.acquire(blocking=False):
+            return requirements.crowded()
+        entry = None
+        try:
+            entry = self._ledger.claim(terms, self._now)
+        finally:
+            if entry is None:
+                self._waits.release()
         if entry is None:  # another call with the same payment was faster
             held = self._ledger.find(terms)
             return self._again(held, payment, terms, call) if held else requirements.busy()
         note(entry)
-        return Grant("payment", lambda made: self._charge(entry, payment, call, made), lambda: self._release(entry))
+        return self._grant(entry, payment, call)
+
+    def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
+        """A grant that holds one of the places for payments under way until the answer is settled or given up."""
+
+        def settle(made: Answer) -> Receipt | Refusal:
+            try:
+                return self._charge(entry, payment, call, made)
+            finally:
+                self._waits.release()
+
+        def release() -> None:
+            try:
+                self._release(entry)
+            finally:
+                self._waits.release()
+
+        return Grant("payment", settle, release)
 
     def _charge(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
         if made.status != 200 or not made.rows:
             self._release(entry)
             return Receipt(_PRIVATE)
-        if not self._waits.acquire(blocking=False):
-            self._release(entry)
-            return requirements.crowded()
         try:
             return self._settle(entry, payment, call, made)
         except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
             _LOG.error("the ledger does not answer during a settlement: %s", fault)
             return requirements.doubtful()
-        finally:
-            self._waits.release()
 
     def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
         requirement = self._requirement(payment.version, call)
