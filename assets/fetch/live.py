@@ -80,7 +80,7 @@ class Live:
         raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle", kind="network")
 
     def _send(self, request: Request, credentials: Credentials, url: str, terms: Source) -> requests.Response:
-        agent = {"User-Agent": terms.user_agent or self._agent, "Accept-Encoding": "gzip"}
+        agent = {"User-Agent": terms.user_agent or self._agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
         headers = {**agent, **dict(request.headers), **dict(credentials.headers)}
         parts = urlsplit(url)
         base = self._stand_ins.get(parts.hostname or "")

@@ -49,6 +49,10 @@ bursts (https://github.com/opennem/opennem/issues/474).
 """
 
 THROTTLED_403 = ": too many requests at once, or none from this address"
+AMERICAN_ONLY = ("ercot.com",)
+"""Domains whose firewall answers 403 to addresses outside the United States, whatever the key
+(https://github.com/ercot/api-specs/discussions/85)."""
+ABROAD_403 = ": it refuses addresses outside the United States"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,8 @@ class Session:
         if throttled:
             self._gate.throttled(_host(request))
         if throttled or reply.status in LATER:
-            text = f"{_host(request)} answers {reply.status}{THROTTLED_403 if reply.status == 403 else ''}"
+            reason = ABROAD_403 if _american(_host(request)) else THROTTLED_403
+            text = f"{_host(request)} answers {reply.status}{reason if reply.status == 403 else ''}"
             kind = "limit" if throttled else "server"
             later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")), kind)
             return _Passing(later, reply.status, self._tick() - begun, throttled)
@@ -207,6 +212,10 @@ def _pace(request: Request) -> tuple[float, float]:
     return terms.requests_per_minute, terms.min_interval_s
 
 
+def _american(host: str) -> bool:
+    return host.endswith(AMERICAN_ONLY)
+
+
 def _good(request: Request, reply: Reply) -> Reply:
     """The reply if its status is a success. Raises the FeedError that the status means."""
     if 200 <= reply.status < 300:
@@ -218,6 +227,8 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
     host, names = _host(request), names_of(request.secrets)
     if reply.status in (404, 410):
         return NotPublished(f"{host} answers {reply.status}: not there")
+    if reply.status == 403 and _american(host):
+        return FeedUnavailable(f"{host} answers 403{ABROAD_403}", kind="refused")
     if reply.status in (401, 403):
         return (
             CredentialsMissing(names, refused=True)

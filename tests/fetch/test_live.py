@@ -330,6 +330,7 @@ def test_a_coding_that_was_not_asked_for_is_refused(publisher: Callable[..., Pub
     host = publisher(replies(200, b"rows", Content_Encoding="br"))
     assert "coding 'br'" in reason(transport(host))
     assert host.asked[0].headers["Accept-Encoding"] == "gzip"
+    assert host.asked[0].headers["Accept"] == "*/*", "as curl and requests send it: firewalls miss it"
 
 
 def test_gzip_in_two_members_is_one_answer(publisher: Callable[..., Publisher]) -> None:

@@ -121,6 +121,16 @@ def test_a_refused_key_names_the_variable_to_check(live: Live, status: int) -> N
     assert caught.value.names == ("EXAMPLE_TOKEN",)
 
 
+def test_ercots_403_says_that_it_answers_only_in_the_united_states(live: Live) -> None:
+    """Its firewall refuses other addresses before it looks at a key."""
+    keyed = replace(KEYED, url="https://api.ercot.com/api/public-reports")
+    for request in (keyed, replace(QUESTION, url="https://www.ercot.com/misapp")):
+        with pytest.raises(FeedUnavailable, match="outside the United States"):
+            live(Script([Reply(403, {}, b"")])).ask(request)
+    with pytest.raises(CredentialsMissing):
+        live(Script([Reply(401, {}, b"")])).ask(keyed)
+
+
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 522])
 def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
     script = Script([Reply(status, {}, b"")])
