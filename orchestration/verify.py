@@ -67,6 +67,9 @@ def _mode_known(storage: Folder) -> bool:
 def _of_files(storage: Folder, prefix: str, check: Check) -> Iterator[Fault]:
     for key in storage.keys(prefix):
         yield from _of_file(storage, key, check)
+    for folder in storage.folders(prefix):
+        if "." in folder.rsplit("/", 1)[1]:
+            yield Fault(folder, "is a folder where a file was", movable=True)
 
 
 def _of_file(storage: Folder, key: str, check: Check) -> Iterator[Fault]:

@@ -186,6 +186,12 @@ class Folder:
         root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
         return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(str(base)) for name in names)
 
+    def folders(self, prefix: str) -> list[str]:
+        """Every folder below a prefix that ends in `/`, as keys without a last `/`, sorted."""
+        root = len(str(self.root)) + 1
+        walk = os.walk(str(self.path(prefix)))
+        return sorted(f"{folder}/{name}"[root:] for folder, names, _ in walk for name in names)
+
     def unreadable(self, prefix: str = "") -> list[str]:
         """The folders below a prefix that cannot be listed, each with the reason."""
         errors: list[OSError] = []

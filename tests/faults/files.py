@@ -1,0 +1,91 @@
+"""Makers of damage to kept files. Each takes the warehouse's folder and a source of chance, and may be called for an hour."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+KEPT = ("series", "history", "raw", "published", "quarantine", "backfill")
+"""The folders whose files carry a checksum, or are named by one."""
+
+Harm = Callable[[Path, random.Random], None]
+"""Damages one file."""
+
+
+def kept_files(home: Path) -> list[Path]:
+    """Every file below EMDS_HOME that a checksum covers."""
+    return sorted(path for folder in KEPT for path in (home / folder).rglob("*") if path.is_file())
+
+
+def flip(path: Path, chance: random.Random) -> None:
+    """One bit of one byte."""
+    body = bytearray(path.read_bytes())
+    body[chance.randrange(len(body))] ^= 1 << chance.randrange(8)
+    path.write_bytes(body)
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    """The end is missing."""
+    path.write_bytes(path.read_bytes()[: chance.randrange(path.stat().st_size)])
+
+
+def empty(path: Path, _: random.Random) -> None:
+    """`: > file`."""
+    path.write_bytes(b"")
+
+
+def zeros(path: Path, chance: random.Random) -> None:
+    """A block of zeros, as a lost disk sector leaves; a byte at least changes."""
+    body = bytearray(path.read_bytes())
+    start = chance.randrange(len(body))
+    body[start] ^= 0xFF
+    body[start + 1 : start + 512] = bytes(len(body[start + 1 : start + 512]))
+    path.write_bytes(body)
+
+
+def swap(path: Path, chance: random.Random) -> None:
+    """The bytes of another file of the same kind."""
+    others = [other for other in path.parents[1].rglob(f"*{path.suffix}") if other.read_bytes() != path.read_bytes()]
+    if others:
+        path.write_bytes(chance.choice(others).read_bytes())
+    else:
+        flip(path, chance)
+
+
+def folder_in_place(path: Path, _: random.Random) -> None:
+    """A folder where a file was: not even root can read it."""
+    path.unlink()
+    path.mkdir()
+
+
+def endless_link(path: Path, _: random.Random) -> None:
+    """A link to itself: not even root can read it."""
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+HARMS: tuple[Harm, ...] = (flip, cut, empty, zeros, folder_in_place, endless_link)
+
+
+def harmed(home: Path, harms: tuple[Harm, ...], count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Damages one file after the other, each made whole again afterwards; yields its key and the harm's name."""
+    chance = random.Random(seed)
+    files = kept_files(home)
+    for _ in range(count):
+        path, harm = chance.choice(files), chance.choice(harms)
+        before, stamp = path.read_bytes(), path.stat().st_mtime_ns
+        harm(path, chance)
+        if path.is_file() and path.read_bytes() == before:
+            continue
+        try:
+            yield str(path.relative_to(home)), harm.__name__
+        finally:
+            if path.is_symlink():
+                path.unlink()
+            elif path.is_dir():
+                shutil.rmtree(path)
+            path.write_bytes(before)
+            os.utime(path, ns=(stamp, stamp))

@@ -1,0 +1,197 @@
+"""Every bit of a kept file counts: what rots, is cut or cannot be read is named by `emds verify`, and reaches no answer."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import date
+from pathlib import Path
+
+import orjson
+import pytest
+
+from orchestration import verify
+from tests.faults import files
+from warehouse import artefact, layout, modes, monthfile, raw, series
+from warehouse.clock import Window
+from warehouse.errors import DamagedFile, StorageError, WrongMode
+from warehouse.market import Request
+from warehouse.reader import Reader
+from warehouse.schema import Rows, SeriesKey
+from warehouse.storage import Folder
+
+DAY = date(2026, 11, 2)
+START = 1793577600
+RANKS = {"neso.generation": 1, "eia.demand": 9}
+EVERYTHING = Window(START - 86400 * 40, START + 86400 * 40)
+
+
+def fold(folder: Folder, feed: str, zone: str, metric: str, values: list[float], known_at: int) -> None:
+    rows = Rows()
+    rows.extend(SeriesKey(zone, metric, "MW", "1h"), [START + i * 3600 for i in range(len(values))], values)
+    series.fold(folder, feed, rows, {}, RANKS, known_at, "live")
+
+
+def build(home: Path) -> Folder:
+    """A warehouse with a file of every kind that carries a checksum."""
+    folder = Folder(home)
+    for zone in ("GB", "FR"):
+        fold(folder, "neso.generation", zone, "demand", [30000.5 + i for i in range(200)], 1)
+        fold(folder, "neso.generation", zone, "demand", [30001.5 + i for i in range(20)], 2)
+    for number in range(3):
+        request = Request("neso.generation", f"https://example.org/{number}", days=(DAY,), ext="json")
+        raw.keep(folder, request, orjson.dumps({"data": [number] * 300}), number + 1, "live")
+    artefact.put(folder, "latest/GB.json", orjson.dumps({"zone": "GB", "value": 30001.5}), 10)
+    artefact.put(folder, "geo/plants.csv", b"id,zone\r\n1,GB\r\n" * 20, 10)
+    artefact.put(folder, "geo/zones.parquet", bytes(range(256)) * 4, 10)
+    artefact.withdraw(folder, "latest/FR.json", 10)
+    folder.put(layout.quarantine("neso.generation", str(DAY), "4f53cda1"), b"[]")
+    folder.put(layout.journal("first"), artefact.sealed(b'{"tasks":[],"done":["a"]}'))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return build(tmp_path)
+
+
+def answers(folder: Folder) -> dict[str, object]:
+    """What each reader makes of each file; None where it refuses."""
+    found: dict[str, object] = {}
+    reader = Reader(folder, 10_000_000)
+
+    def note(name: str, read):  # type: ignore[no-untyped-def]
+        found[name] = None
+        with contextlib.suppress(StorageError):
+            found[name] = read()
+
+    for zone in ("GB", "FR"):
+        note(f"rows {zone}", lambda zone=zone: series.read(folder, zone, "demand", EVERYTHING).to_pydict())
+        note(
+            f"known {zone}",
+            lambda zone=zone: series.read_as_of(folder, zone, "demand", EVERYTHING, 1, RANKS).to_pydict(),
+        )
+        note(
+            f"columns {zone}",
+            lambda zone=zone: [
+                reader.rows(file, "net").value.tolist() for file in reader.files(zone, "demand", EVERYTHING)
+            ],
+        )
+    for name in ("latest/GB.json", "latest/FR.json", "geo/plants.csv", "geo/zones.parquet"):
+        note(name, lambda name=name: (document := artefact.get(folder, name)) and document.body)
+    for key in folder.keys(layout.RAW):
+        note(key, lambda key=key: (kept := raw.opened(folder, key)) and (kept.request, kept.body))
+    return found
+
+
+def test_every_flipped_bit_is_found_and_none_reaches_an_answer(folder: Folder) -> None:
+    assert verify.broken(folder) == []
+    whole = answers(folder)
+    assert None not in [whole[name] for name in whole if name != "latest/FR.json"]
+    count = 0
+    for key, _ in files.harmed(folder.root, (files.flip,), 300, seed=1):
+        faults = list(verify.faults(folder))
+        assert key in {fault.key for fault in faults}, key
+        for name, answer in answers(folder).items():
+            assert answer is None or answer == whole[name], (key, name)
+        count += 1
+    assert count >= 290
+    assert verify.broken(folder) == []
+
+
+def test_cut_empty_zeroed_and_unreadable_files_are_named_and_cost_their_own_answers_alone(folder: Folder) -> None:
+    whole = answers(folder)
+    for key, harm in files.harmed(folder.root, files.HARMS, 120, seed=2):
+        assert key in {fault.key for fault in verify.faults(folder)}, (key, harm)
+        for name, answer in answers(folder).items():
+            assert answer is None or answer == whole[name], (key, harm, name)
+            zone = "GB" if "zone=GB" in key else "FR" if "zone=FR" in key else None
+            if zone and not name.endswith(zone):
+                assert answer == whole[name], (key, harm, name)
+
+
+def test_a_file_of_another_place_is_no_answer(folder: Folder) -> None:
+    """A month file that was copied over another one is whole, and wrong."""
+    target = layout.series("demand", "FR", "2026-11")
+    folder.put(target, folder.get(layout.series("demand", "GB", "2026-11")) or b"")
+    with pytest.raises(DamagedFile, match="is a copy of series/metric=demand/zone=GB"):
+        monthfile.versions(folder, target)
+    assert [fault.key for fault in verify.faults(folder)] == [target]
+
+
+def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> None:
+    for key in (layout.series("demand", "GB", "2026-11"), layout.history("demand", "GB", "2026-11")):
+        files.empty(folder.path(key), files.random.Random(1))
+    fold(folder, "neso.generation", "GB", "demand", [1.0, 2.0], 5)
+    assert series.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
+    assert len(folder.keys(layout.DAMAGED)) == 4  # two files, and why
+    assert {fault.reason.split(" waits")[0] for fault in verify.faults(folder)} == {
+        layout.series("demand", "GB", "2026-11"),
+        layout.history("demand", "GB", "2026-11"),
+    }
+
+
+def test_a_folder_that_cannot_be_listed_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    real = os.scandir
+
+    def refusing(path):  # type: ignore[no-untyped-def]
+        if str(path).endswith("zone=GB"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert any("zone=GB: Permission denied" in line for line in verify.broken(folder))
+
+
+def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) -> None:
+    import sqlite3
+
+    path = folder.path(layout.ACCOUNTS)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE keys (id INTEGER PRIMARY KEY, name TEXT)")
+        connection.executemany("INSERT INTO keys (name) VALUES (?)", [("x" * 500,)] * 200)
+        connection.commit()
+    assert verify.broken(folder) == []
+    body = path.read_bytes()
+    for damaged in (b"", b"no database" * 900, body[: len(body) // 2], body[:8192] + bytes(4096) + body[12288:]):
+        path.write_bytes(damaged)
+        [line] = verify.broken(folder)
+        assert line.startswith("accounts.sqlite: ")
+        assert "restore it from a backup" in line
+
+
+def test_rows_of_another_mode_are_neither_folded_nor_read(folder: Folder) -> None:
+    with pytest.raises(WrongMode, match="this warehouse is live, not simulated"):
+        series.fold(folder, "neso.generation", Rows(), {}, RANKS, 3, "simulated")
+    folder.put(layout.MODE, b"simulated")
+    with pytest.raises(WrongMode, match="holds live rows"):
+        series.read(folder, "GB", "demand", EVERYTHING)
+    rows = Rows()
+    rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [START], [1.0])
+    with pytest.raises(WrongMode, match="holds live rows"):
+        series.fold(folder, "neso.generation", rows, {}, RANKS, 3, "simulated")
+
+
+@pytest.mark.parametrize("word", [None, b"", b"liv", b"lIve", b"live simulated", b"\xff"])
+def test_a_warehouse_with_rows_and_no_mode_is_refused_with_the_way_out(folder: Folder, word: bytes | None) -> None:
+    if word is None:
+        folder.delete(layout.MODE)
+    else:
+        folder.put(layout.MODE, word)
+    for wanted in (None, "live", "simulated"):
+        with pytest.raises(WrongMode, match="emds repair"):
+            modes.claim(folder, wanted)
+    assert folder.get(layout.MODE) == word
+    assert verify.broken(folder)[0].startswith("mode: ")
+
+
+def test_files_of_a_newer_release_are_refused_in_words_and_left_alone(folder: Folder) -> None:
+    from warehouse import seal
+
+    key = layout.series("demand", "GB", "2026-11")
+    body = (folder.get(key) or b"").replace(b'{"schema":2', b'{"schema":3')
+    folder.put(key, seal.stamped(body, body.rindex(b'"sha256":"') + 10))
+    with pytest.raises(StorageError, match=r"written by a newer release \(schema 3"):
+        fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
+    assert folder.keys(layout.DAMAGED) == []
