@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from api.ethereum_address import is_address
-from warehouse import clock, settings
+from warehouse import clock, layout, settings
 from warehouse.errors import BadWindow, MarketError
 
 Network = IPv4Network | IPv6Network
@@ -189,7 +189,7 @@ def _origin(text: str) -> str:
 
 
 def _beside(home: str) -> str:
-    return "" if "://" in home else f"sqlite:///{Path(home).absolute() / 'accounts.sqlite'}"
+    return "" if "://" in home else f"sqlite:///{Path(home).absolute() / layout.ACCOUNTS}"
 
 
 def _database_url(text: str) -> str:

@@ -247,3 +247,22 @@ def test_nothing_is_left_to_do() -> None:
         if marks.search(line)
     ]
     assert not left
+
+
+def test_keys_of_kept_files_are_spelled_in_one_place() -> None:
+    """`warehouse.layout`; `orchestration.upgrade` knows those of the first release, sources their publishers' paths."""
+    spelled = re.compile(
+        r"^(series|history|raw|published|quarantine|backfill|damaged)/|^accounts\.sqlite$|\.history\.parquet"
+    )
+    elsewhere = {"warehouse.layout", "orchestration.upgrade", "assets.sources", "assets.simulated"}
+    wrong = []
+    for path in (path for path in FILES if not within(module_of(path), elsewhere)):
+        tree = tree_of(path)
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        wrong += [
+            f"{path.relative_to(ROOT)}:{node.lineno} spells {node.value[:40]!r}"
+            for node in texts
+            if id(node) not in prose and spelled.search(node.value)
+        ]
+    assert not wrong

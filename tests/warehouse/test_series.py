@@ -558,3 +558,28 @@ def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
         reads += 1
     assert os.waitpid(pid, 0)[1] == 0
     assert reads > 5
+
+
+# --- other readers --------------------------------------------------------------------------------------------------
+
+
+def test_the_series_folder_gives_other_readers_each_served_row_once(folder):
+    """pandas, polars and DuckDB over `series`; zone and metric come from the folders' names."""
+    import duckdb
+    import pandas as pd
+    import polars as pl
+
+    for zone in ("GB", "NO-2"):
+        for feed, values in (("three.back", [1, 2, 3]), ("one.fast", [10, 20]), ("one.fast", [11, 20])):
+            rows = Rows()
+            rows.extend(SeriesKey(zone, "demand", "MW", "1h"), [BASE + i * 3600 for i in range(len(values))], values)
+            series.fold(folder, feed, rows, {}, RANKS, int(values[0]), "live")
+    columns, root = ["zone", "metric", "ts", "value"], str(folder.root / "series")
+    served = [series.read(folder, zone, "demand", WIDE).select(columns).to_pylist() for zone in ("GB", "NO-2")]
+    expected = [tuple(row.values()) for rows_of_zone in served for row in rows_of_zone]
+    assert [value for *_, value in expected] == [11, 20, 3] * 2
+    table = pd.read_parquet(root)
+    assert sorted(table[columns].astype({"zone": str, "metric": str}).itertuples(index=False, name=None)) == expected
+    assert sorted(pl.scan_parquet(root).select(columns).collect().rows()) == expected
+    asked = f"SELECT zone, metric, ts, value FROM read_parquet('{root}/**/*.parquet', hive_partitioning=true)"
+    assert sorted(duckdb.sql(asked).fetchall()) == expected

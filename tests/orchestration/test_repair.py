@@ -1,0 +1,139 @@
+"""docs/operating.md on damage, backup and upgrade, command by command; and what `emds repair` and the next run make good."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestration import verify
+from orchestration.cli import main
+from tests.faults import files
+from warehouse import artefact, clock, damaged, layout, modes, series
+from warehouse.clock import Window
+from warehouse.storage import Folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+ROOT = Path(__file__).resolve().parents[2]
+NOW = clock.instant("2026-11-20T12:00:00Z")
+SPAN = Window(NOW - 5 * clock.DAY, NOW + 2 * clock.DAY)
+CHANCE = random.Random(7)
+
+
+@pytest.fixture
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """A simulated warehouse with three days of GB's mix."""
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW))
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    monkeypatch.delenv("EMDS_FEEDS", raising=False)
+    assert main(["backfill", "--days", "2", "--feed", "neso.generation"]) == 0
+    return Folder(tmp_path / "home")
+
+
+def mix(storage: Folder) -> list[tuple[int, str, float]]:
+    table = series.read(storage, "GB", "generation", SPAN)
+    return list(zip(*(table.column(name).to_pylist() for name in ("ts", "fuel", "value")), strict=True))
+
+
+MONTH = layout.series("generation", "GB", "2026-11")
+
+
+def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    before, snapshot = mix(storage), artefact.load(storage, layout.SNAPSHOT)
+    body = storage.keys(layout.RAW)[0]
+    files.empty(storage.path(MONTH), CHANCE)
+    files.flip(storage.path(layout.published(layout.latest("GB"))), CHANCE)
+    files.cut(storage.path(layout.published("geo/plants.csv")), CHANCE)
+    files.folder_in_place(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
+    (storage.root / layout.MODE).write_bytes(b"simul")
+    storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-deadbeef.json.zst", b"torn")
+    assert main(["verify"]) == 1
+    capsys.readouterr()
+    # A cut mode with an empty month file as the only one: nothing says whose rows these are.
+    assert main(["repair"]) == 1
+    assert "the month files say nothing" in capsys.readouterr().err
+    storage.put(layout.MODE, b"simulated")
+    assert main(["repair"]) == 0
+    said = capsys.readouterr().out
+    assert "5 damaged files were set aside, 0 faults are left" in said
+    assert f"{MONTH}: made again from the kept bytes: {len(before)} rows" in said
+    assert mix(storage) == before
+    assert storage.stat(body) is not None
+    assert artefact.load(storage, layout.SNAPSHOT)["zones"] == snapshot["zones"]
+    assert len(artefact.get(storage, "geo/plants.csv").body) > 10_000  # type: ignore[union-attr]
+    assert main(["verify"]) == 0
+    assert {damage.settled.split(":")[0] for damage in damaged.listed(storage)} >= {"published again"}
+
+
+def test_the_next_ingest_heals_by_itself(storage: Folder) -> None:
+    """Though it brings only today's rows, the whole month is there again, and every document."""
+    before = mix(storage)
+    for harm in (files.empty, files.flip, files.endless_link):
+        harm(storage.path(MONTH), CHANCE)
+        assert main(["ingest", "--feed", "neso.carbon_intensity"]) == 0
+        assert mix(storage) == before, harm.__name__
+        assert artefact.load(storage, layout.latest("GB"))["generation_mix"]["unit"] == "%"
+    assert verify.broken(storage) == []
+    assert [damage.key for damage in damaged.listed(storage)] == [MONTH] * 3
+
+
+def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    storage.delete(layout.MODE)
+    for verb in ("ingest", "publish", "rebuild"):
+        assert main([verb]) == 1
+        assert "`emds repair`" in capsys.readouterr().err
+    assert main(["repair"]) == 0
+    assert modes.of(storage) == "simulated"
+
+
+def test_simulated_files_in_a_live_warehouse_are_named_and_stay_where_they_are(
+    storage: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage.put(layout.MODE, b"live")
+    assert main(["repair"]) == 1
+    assert f"{MONTH} holds simulated rows, but this warehouse is live" in capsys.readouterr().out
+    assert storage.stat(MONTH) is not None
+    assert not [name for name in storage.keys(layout.DAMAGED) if "parquet" in name]
+
+
+def _blocks(heading: str) -> list[str]:
+    page = (ROOT / "docs" / "operating.md").read_text()
+    section = page[page.index(f"\n## {heading}\n") :].split("\n## ")[1]
+    return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+
+
+def test_every_command_of_the_page_runs(storage: Folder, tmp_path: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(storage.path(layout.ACCOUNTS)) as accounts:
+        accounts.execute("CREATE TABLE keys (id INTEGER PRIMARY KEY)")
+        accounts.execute("INSERT INTO keys VALUES (41)")
+    accounts.close()
+    before = mix(storage)
+    sections = [_blocks(name) for name in ("Backup and restore", "When a file is damaged", "Upgrade")]
+    assert [len(blocks) for blocks in sections] == [2, 1, 1]
+    backup, restore = sections[0]
+    _shell(backup + restore + sections[2][0], tmp_path)
+    files.cut(storage.path(MONTH), CHANCE)
+    restored = Folder(tmp_path / "restored")
+    assert mix(restored) == before
+    with sqlite3.connect(restored.path(layout.ACCOUNTS)) as accounts:
+        assert accounts.execute("SELECT id FROM keys").fetchall() == [(41,)]
+    accounts.close()
+    _shell(sections[1][0].replace("emds verify", "! emds verify"), tmp_path)
+    assert mix(storage) == before
+
+
+def _shell(commands: str, place: Path) -> None:
+    emds = f'emds() {{ "{sys.executable}" -m orchestration.cli "$@"; }}\nset -e\n'
+    extra = {"BACKUP": str(place / "backup"), "RESTORED": str(place / "restored"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", emds + commands], env=os.environ | extra, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
