@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
@@ -39,9 +40,7 @@ def register(app: Flask, service: Service) -> None:
     app.register_blueprint(geo.blueprint(service.gate, service.documents))
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(map_page.blueprint(service))
-    app.register_error_handler(
-        NotFound, lambda _error: problem_responses.response(service.settings.base_url, not_found(request.path))
-    )
+    app.register_error_handler(NotFound, lambda _error: _unrouted(service.settings.base_url))
 
 
 def checked(endpoint: Endpoint, view: Callable[..., Response]) -> Callable[..., Response]:
@@ -62,10 +61,36 @@ def _rule(endpoint: Endpoint) -> str:
     return endpoint.path.replace("{zone}", f"<any({zones}):zone>").replace("{kind}", "<kind>")
 
 
+def _unrouted(base_url: str) -> Response:
+    """The answer where no path fits: the way to the zone's exact id, or why there is nothing."""
+    exact = exact_path(request.path) if request.method in ("GET", "HEAD") else None
+    if exact is None:
+        return problem_responses.response(base_url, not_found(request.path))
+    query = request.query_string.decode("latin-1")
+    location = f"{exact}?{query}" if query else exact  # relative: whatever host and prefix the caller came by
+    return Response(status=308, headers=[("Location", location), ("Cache-Control", "public, max-age=86400")])
+
+
+def exact_path(path: str) -> str | None:
+    """A path with its zone's exact id, where that is there in another case or with `_` for `-`; None for any other."""
+    match = _ZONE_PATH.fullmatch(path)
+    if match is None or match[1] not in _PREFIXES:
+        return None
+    zone = _normal(match[2])
+    return f"{match[1]}{zone}" if zone in ZONES and zone != match[2] else None
+
+
+def _normal(zone: str) -> str:
+    return zone.upper().replace("_", "-")
+
+
 def not_found(path: str) -> Problem:
-    """Why a path leads nowhere: its zone, or all of it."""
+    """Why a path leads nowhere: its zone, with the nearest id, or all of it."""
     match = _ZONE_PATH.fullmatch(path)
     endpoint = _PREFIXES.get(match[1]) if match else None
     if match is None or endpoint is None:
         return Problem("not-found", KINDS["not-found"].meaning)
-    return Problem("unknown-zone", f"There is no zone {match[2][:40]!r}.", members={"zones": list(endpoint.zones)})
+    zone = match[2][:40]
+    nearest = get_close_matches(_normal(zone), endpoint.zones, 1, 0.5)
+    meant = f" Did you mean {nearest[0]}?" if nearest else ""
+    return Problem("unknown-zone", f"There is no zone {zone!r}.{meant}", members={"zones": list(endpoint.zones)})

@@ -12,6 +12,7 @@ from api.http.parameters import (
     text,
     utc_month,
     whole,
+    words,
     yes_no,
 )
 from api.series import formats
@@ -20,6 +21,7 @@ from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from warehouse.clock import HOUR
 from warehouse.market import Metric
+from warehouse.zones import ZONES
 
 SAMPLE = yes_no(
     "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief."
@@ -60,11 +62,13 @@ CURSOR = text(
     "^[A-Za-z0-9_-]{1,400}$",
     Cursor.from_text,
 )
-SNAPSHOT_METRIC = choice(
+SNAPSHOT_METRIC = words(
     "metric",
-    "Which metric a sample keeps; only with `sample=true`. Default: price.",
+    "Only these metrics, with commas. Default: all. A sample keeps the price alone.",
     [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY],
+    "price",
 )
+SNAPSHOT_ZONES = words("zones", "Only these zones, with commas. Default: all.", ZONES, "GB")
 SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
 FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
 MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 
 from api.geo.filters import Box
-from api.http.parameters import Parameter, choice, yes_no
+from api.http.parameters import Parameter, choice, words, yes_no
 from warehouse.market import Fuel
 from warehouse.zones import ZONES
 
@@ -29,23 +28,6 @@ FORMATS = {
 }
 """The formats of each layer, which are also the suffixes of its paths; the first is the default."""
 _WIND = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE)
-
-
-def words(name: str, description: str, allowed: Iterable[str], example: str) -> Parameter:
-    """A list with commas of known words, each once."""
-    known = tuple(allowed)
-
-    def read(text: str) -> tuple[str, ...]:
-        values = text.split(",")
-        unknown = [word for word in values if word not in known]
-        if unknown:
-            raise ValueError(
-                f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}"
-            )
-        return tuple(dict.fromkeys(values))
-
-    schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
-    return Parameter(name, description, read, schema, None, [example], comma=True)
 
 
 def _fuels(text: str) -> tuple[str, ...]:

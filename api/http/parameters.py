@@ -172,3 +172,20 @@ def number(name: str, description: str) -> Parameter:
         return float(text)
 
     return Parameter(name, description, read, {"type": "number"}, None, 100)
+
+
+def words(name: str, description: str, allowed: Iterable[str], example: str) -> Parameter:
+    """A list with commas of known words, each once."""
+    known = tuple(allowed)
+
+    def read(text: str) -> tuple[str, ...]:
+        values = text.split(",")
+        unknown = [word for word in values if word not in known]
+        if unknown:
+            raise ValueError(
+                f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}"
+            )
+        return tuple(dict.fromkeys(values))
+
+    schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
+    return Parameter(name, description, read, schema, None, [example], comma=True)

@@ -196,7 +196,8 @@ KINDS: dict[str, ProblemKind] = {
             "damaged-file",
             503,
             "A stored file is damaged",
-            "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` names "
+            "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` "
+            "names "
             "the zone and metric; all others are answered. The file is rebuilt from the publishers' own answers.",
         ),
         ProblemKind(

@@ -1,4 +1,4 @@
-"""MCP results: what came of a call, in the form of each protocol version, and the answers that are the same for everybody.
+"""MCP results: what came of a call in the form of each protocol version, and the answers that are always the same.
 
 An error of a tool is a result too, in words that say what to do. It has no structured content: clients check that
 against the tool's output schema and would show their own complaint instead of ours.

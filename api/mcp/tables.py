@@ -1,4 +1,4 @@
-"""Rows of a page in the two forms of the history tool: columns for programs, a compact table with ISO 8601 times to read.
+"""Rows of a page in the two forms of the history tool: columns for programs, a compact table to read.
 
 Both hold every row. Missing values are `null` in columns and `-` in the table, never 0.
 """

@@ -82,7 +82,7 @@ def snapshot(stated: Mapping[str, Any]) -> str:
 
 
 def history(page: Page, held: tuple[int, int] | None) -> str:
-    """What the rows are and reach, then all of them as a table. `held`: the first and last `ts` that are kept at all."""
+    """What the rows are and reach, then all of them as a table. `held`: the first and last `ts` that are kept."""
     query = page.query
     what = f"{query.zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
     what += f", means of {query.interval}" if query.interval else ""

@@ -44,7 +44,7 @@ class Tool:
 
 
 def loose(schema: Any) -> Any:
-    """A schema without references, bounds and descriptions: it stands in every prompt, and clients keep it for an hour and
+    """A schema without references, bounds and descriptions: it stands in every prompt, and clients keep it and
     refuse answers that outgrow it."""
     if isinstance(schema, list):
         return [loose(member) for member in schema]

@@ -268,6 +268,11 @@ def _is_kept(endpoint: Endpoint) -> bool:
 def _others(endpoint: Endpoint) -> Json:
     statuses = {*endpoint.statuses, *_ANYWHERE, *((404,) if "{" in endpoint.path else ())}
     others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
+    if endpoint.zones:
+        others["308"] = {
+            "description": "The zone was spelt in another case or with `_`: `Location` has its exact id.",
+            "headers": {**_headers("Cache-Control"), "Location": {"schema": {"type": "string"}}},
+        }
     if _is_kept(endpoint):
         headers = _headers(*_KEPT, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
         others = {

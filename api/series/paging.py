@@ -70,7 +70,7 @@ class Cut:
 
 
 def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
-    """The first rows of a window, at most `limit`, from `cursor` on; months come in the direction of `order`, ascending.
+    """The first rows of a window, at most `limit`, from `cursor` on; months come in the order's direction, ascending.
 
     A page ends between instants: rows of one `ts` stay together where at least one whole instant fits into `limit`.
     Reads no month further than the first row left out.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import orjson
 from flask import Response, request
 
 from api.access.values import Grant
@@ -31,11 +32,13 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
 
     def snapshot() -> Response:
         query = parameters.values(ENDPOINTS["snapshot"].parameters, stated(request))
-        if query["metric"] and not query["sample"]:
-            raise parameters.invalid([ParameterFault("metric", "conflict", "only with sample=true")])
-        if query["metric"] not in (None, "price"):
+        metrics, zones = query["metric"], query["zones"]
+        if query["sample"] and metrics is not None and "price" not in metrics:
             raise parameters.invalid([ParameterFault("metric", "conflict", "a sample keeps the price alone")])
-        answer = partial(_answer, service, layout.SNAPSHOT, published.sample_snapshot)
+        if metrics is None and zones is None:
+            answer = partial(_answer, service, layout.SNAPSHOT, published.sample_snapshot)
+        else:
+            answer = partial(_filtered, service, metrics, zones)
         return service.guarded("snapshot", answer)
 
     return {"latest": latest, "brief": brief, "snapshot": snapshot}
@@ -59,3 +62,17 @@ def _answer(
         request, published.sampled(document, "sample", sample) if entry.method == "sample" else document, _JSON, headers
     )
     return response, 0 if stale or response.status_code == 304 else 1  # nobody pays for overdue figures
+
+
+def _filtered(
+    service: Service, metrics: tuple[str, ...] | None, zones: tuple[str, ...] | None, entry: Grant
+) -> tuple[Response, int]:
+    """The snapshot of some metrics and zones, and how many values it holds."""
+    document = published.document(service.documents, layout.SNAPSHOT)
+    whole = published.sample_snapshot(document.json) if entry.method == "sample" else document.json
+    body = published.filtered_snapshot(whole, metrics, zones)
+    stale = clock.now() > document.derive("stale_after", published.stale_after)
+    headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
+    response = responses.body(request, orjson.dumps(body), _JSON, headers)
+    values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())
+    return response, 0 if stale or response.status_code == 304 else values

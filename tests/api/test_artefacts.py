@@ -120,7 +120,6 @@ def test_a_sample_of_a_snapshot_keeps_the_prices_alone(published: Any) -> None:
     assert client.get("/v1/map/snapshot?sample=true&metric=price").get_json() == sample
     for metric in ("demand", "generation", "capacity", "heat"):
         assert client.get(f"/v1/map/snapshot?sample=true&metric={metric}").status_code == 400
-    assert client.get("/v1/map/snapshot?metric=demand").status_code == 400
 
 
 def brief(metrics: tuple[str, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Connections on the wire: spread over workers, bounded by address, shed with 503; bodies and heads that lack something."""
+"""Connections on the wire: spread over workers, bounded by address, shed with 503; broken heads and bodies."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_an_address_has_a_bound_of_connections_and_a_further_one_is_told_when_to
     assert statuses(exchange(port, KEPT.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))) == [200]
 
 
-def test_a_full_queue_answers_503_and_the_connection_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker's own machinery is played: what matters is who is queued, who is sent away, and that counts come back."""
+def test_a_full_queue_answers_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a stand-in for gunicorn's worker: who is queued, who is sent away, and that counts come back."""
     monkeypatch.setattr(connections, "MOST_WAITING", 3)
     worker = Worker()
     connections.share_and_shed(worker, OpenConnections(), b"HTTP/1.1 503 Overloaded\r\n\r\n", ())

@@ -1,4 +1,4 @@
-"""Damaged files cost their own answers alone: 503 that names zone and metric, and never a wrong figure or a traceback."""
+"""Damaged files cost their own answers alone: 503 that names zone and metric, never a wrong figure."""
 
 from __future__ import annotations
 

@@ -91,7 +91,6 @@ def test_a_cursor_of_the_other_order_is_refused(market: Any, client: Any) -> Non
     "path",
     [
         "/v1/price/XX",
-        "/v1/price/gb",
         "/v1/price/",
         "/v1/brief/GB%20",
         "/v1/latest/US-CAISO%00",

@@ -379,3 +379,35 @@ def test_pages_end_between_instants(ask: Any, market: Any) -> None:
     newest = ask(f"/v1/generation/GB?{window}&limit=7&order=desc")
     older = ask(f"/v1/generation/GB?start={market.now - 5 * HOUR}&end={newest['start']}&order=desc")["data"]
     assert newest["data"] + older == whole[::-1]
+
+
+def test_zones_are_found_in_other_spellings(market: Any) -> None:
+    client = market.client()
+    for path, exact in (
+        ("/v1/price/gb?sample=true&limit=3", "/v1/price/GB?sample=true&limit=3"),
+        ("/v1/latest/de_lu", "/v1/latest/DE-LU"),
+        ("/v1/generation/fr", "/v1/generation/FR"),
+    ):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["Location"], answer.data) == (308, exact, b"")
+        assert client.head(path).status_code == 308
+    unknown = client.get("/v1/price/DE-LX")
+    assert unknown.status_code == 404
+    assert "Did you mean DE-LU?" in unknown.get_json()["detail"]
+    assert client.get("/v1/price/0000").get_json()["detail"] == "There is no zone '0000'."
+    assert client.get("/v1/nothing/gb").status_code == 404
+
+
+def test_a_snapshot_is_narrowed_to_metrics_and_zones(everywhere: Any) -> None:
+    client = everywhere.client()
+    headers = everywhere.key(client)
+    whole = client.get("/v1/map/snapshot", headers=headers).get_json()
+    few = client.get("/v1/map/snapshot?metric=price,demand&zones=GB,DE-LU", headers=headers).get_json()
+    assert list(few["zones"]) == ["GB", "DE-LU"]
+    metrics = whole["zones"]["GB"]["metrics"]
+    assert few["zones"]["GB"]["metrics"] == {name: metrics[name] for name in ("price", "demand")}
+    assert few["zones"]["GB"]["license"] == whole["zones"]["GB"]["license"]
+    sample = client.get("/v1/map/snapshot?sample=true&zones=GB").get_json()
+    assert (sample["sample"], list(sample["zones"]["GB"]["metrics"])) == (True, ["price"])
+    assert client.get("/v1/map/snapshot?sample=true&metric=demand").status_code == 400
+    assert client.get("/v1/map/snapshot?zones=XX").get_json()["errors"][0]["parameter"] == "zones"
