@@ -15,7 +15,20 @@ from api.http import parameters, problem_responses
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
 from api.service import Service
-from api.views import catalogue, discovery, documents, geo, health, keys, live, map_page, publishers, series, windows
+from api.views import (
+    catalogue,
+    discovery,
+    documents,
+    geo,
+    health,
+    keys,
+    live,
+    map_page,
+    ogc,
+    publishers,
+    series,
+    windows,
+)
 from warehouse.zones import ZONES
 
 _PREFIXES = {endpoint.path.removesuffix("{zone}"): endpoint for endpoint in ENDPOINTS.values() if endpoint.zones}
@@ -38,6 +51,7 @@ def register(app: Flask, service: Service) -> None:
         endpoint = ENDPOINTS[name]
         app.add_url_rule(_rule(endpoint), name, checked(endpoint, view), methods=[endpoint.method])
     app.register_blueprint(geo.blueprint(service.gate, service.documents))
+    app.register_blueprint(ogc.blueprint(service))
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(map_page.blueprint(service))
     app.register_error_handler(NotFound, lambda _error: _unrouted(service.settings.base_url))

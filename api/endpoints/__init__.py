@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.market_data import MARKET_DATA
+from api.endpoints.ogc_features import OGC_FEATURES
 from api.endpoints.query_parameters import SAMPLE
 from api.endpoints.service_paths import SERVICE_PATHS
 
@@ -14,6 +15,6 @@ __all__ = ["ENDPOINTS", "Endpoint"]
 # Every path takes `sample`, so that a caller may add it to any address.
 ENDPOINTS: dict[str, Endpoint] = {
     endpoint.id: replace(endpoint, parameters=endpoint.parameters | {"sample": SAMPLE})
-    for endpoint in (*MARKET_DATA, *SERVICE_PATHS)
+    for endpoint in (*MARKET_DATA, *OGC_FEATURES, *SERVICE_PATHS)
 }
 """By operationId."""

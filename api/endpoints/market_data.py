@@ -220,8 +220,8 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         "live-hours",
         "/v1/geo/live/hours",
         "The last 48 hours of every zone, rounded",
-        "Hourly means of price, demand, net import and carbon intensity, rounded as `/v1/geo/live`: from `start` on, one "
-        "value a `step`, null where less than half an hour is covered.",
+        "Hourly means of price, demand, net import and carbon intensity, rounded as `/v1/geo/live`: from `start` on, "
+        "one value a `step`, null where less than half an hour is covered.",
         "Free",
         "LiveHours",
         named([SAMPLE]),
@@ -231,8 +231,8 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         "live-zone",
         "/v1/geo/live/{zone}",
         "Recent history of a zone, rounded",
-        "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and hours of "
-        "the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.",
+        "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and hours "
+        "of the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.",
         "Free",
         "LiveZone",
         named([SAMPLE]),

@@ -190,6 +190,16 @@ def _path_parameters(endpoint: Endpoint) -> list[Json]:
                 "example": endpoint.zones[0],
             }
         ]
+    if "{feature}" in endpoint.path:
+        return [
+            {
+                "name": "feature",
+                "in": "path",
+                "required": True,
+                "description": "The id of a feature.",
+                "schema": {"type": "string"},
+            }
+        ]
     if "{kind}" in endpoint.path:
         schema = {"type": "string", "enum": list(KINDS)}
         return [

@@ -119,7 +119,7 @@ def _format(layer: str, name: str | None, request: Request) -> str:
 
 
 def answer(request: Request, documents: DocumentCache, selection: Selection) -> tuple[Response, int]:
-    """The response, and how many features it holds. Raises Problem 404 for a point in no zone, 503 before publication."""
+    """The response and its number of features. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
     headers = [*_caching(selection, layer), *_disposition(selection)]

@@ -89,8 +89,8 @@ def _is_simulated(service: Service) -> bool:
 def _rows() -> str:
     """The zones as table rows without figures: what stands there before the script, and without it."""
     return "".join(
-        f'<tr class="none"><th scope="row"><button type="button">{zone.id}<small>{escape(zone.name)}</small></button></th>'
-        '<td class="num"><b>–</b> <small>&nbsp;</small></td><td><span class="rank unknown"></span></td></tr>'
+        f'<tr class="none"><th scope="row"><button type="button">{zone.id}<small>{escape(zone.name)}</small></button>'
+        '</th><td class="num"><b>–</b> <small>&nbsp;</small></td><td><span class="rank unknown"></span></td></tr>'
         for zone in ZONES.values()
     )
 

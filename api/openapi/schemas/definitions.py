@@ -199,6 +199,13 @@ OWN: Mapping[str, Mapping[str, str]] = {
         "coordinates": "Positions as [longitude, latitude], nested by the geometry's type.",
         "properties": "Flat properties; /docs names those of each layer.",
     },
+    "Feature": {
+        "type": "GeoJSON type (RFC 7946).",
+        "id": "The feature's id.",
+        "properties": "Flat properties; /docs names those of each layer.",
+    },
+    "OgcDocument": {"links": "Links with `rel`, as OGC API Features defines them."},
+    "OgcConformance": {"conformsTo": "Conformance classes, as URIs of the standard."},
     "Live": {"flows": "Newest flows over borders and ties.", "mw": "Net import over the border, whole 100 MW."},
     "LiveHours": {"step": "Seconds between two values.", "zones": "Rounded hourly values by zone."},
     "LiveZone": {

@@ -54,6 +54,9 @@ _FLOW = record(
 )
 
 GEOGRAPHY: dict[str, Schema] = {
+    "Feature": record({"type": {"const": "Feature"}, "id": TEXT, "properties": {"type": "object"}}),
+    "OgcDocument": record({"links": listed({"type": "object"})}),
+    "OgcConformance": record({"conformsTo": listed(TEXT)}),
     "Live": {"allOf": [ref("Features"), record({**_HEAD, "flows": listed(_FLOW)})]},
     "LiveHours": record({**_HEAD, "step": WHOLE, "zones": keyed({"type": "object"}, {"enum": list(ZONES)})}),
     "LiveZone": record(

@@ -1,0 +1,173 @@
+"""OGC API Features, Part 1: Core, over the geo layers, so that QGIS, GDAL and ArcGIS add the service itself.
+
+Landing page, conformance, collections, items with `limit`, `offset`, `bbox` and `datetime`, and single features.
+Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from flask import Blueprint, Response, request
+
+from api.documents.cache import Document
+from api.geo.collections import COLLECTIONS, ROOT
+from api.geo.filters import GeoLayer
+from api.geo.parameters import SAMPLE
+from api.http import parameters, responses
+from api.http.problems import Problem
+from api.service import Service
+from api.settings import Settings
+from api.views.geo import layer_of, published
+
+CONFORMS_TO = (
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
+)
+_CRS = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
+_GEOJSON, _JSON = "application/geo+json", "application/json"
+_CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding")]
+
+
+def blueprint(service: Service) -> Blueprint:
+    """The paths below `/v1/geo`, those of each collection by name."""
+    routes = Blueprint("ogc", __name__)
+
+    def add(path: str, name: str, make: Callable[..., tuple[dict[str, Any], str]]) -> None:
+        def view(**named: str) -> Response:
+            return service.guarded("", lambda _grant: _answer(*make(service, **named)))
+
+        routes.add_url_rule(f"{ROOT}{path}", name, view)
+
+    add("", "landing", _landing)
+    add("/conformance", "conformance", _conformance)
+    add("/collections", "collections", _collections)
+    for name in COLLECTIONS:
+        add(f"/collections/{name}", name, partial(_collection, name=name))
+        add(f"/collections/{name}/items", f"{name}-items", partial(_items, name=name))
+        add(f"/collections/{name}/items/<feature>", f"{name}-item", partial(_item, name=name))
+    return routes
+
+
+def _answer(body: Mapping[str, Any], media: str) -> tuple[Response, int]:
+    return responses.body(request, orjson.dumps(body), media, _CACHING), 1
+
+
+def _link(service: Service, path: str, relation: str, media: str, title: str) -> dict[str, str]:
+    base = service.settings.base_url
+    if base == Settings().base_url:  # not set: the address by which the client found the service
+        base = request.host_url
+    return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
+
+
+def _unfiltered() -> None:
+    parameters.values({"sample": SAMPLE}, request.args)
+
+
+def _landing(service: Service) -> tuple[dict[str, Any], str]:
+    _unfiltered()
+    link = partial(_link, service)
+    links = [
+        link(ROOT, "self", _JSON, "This document"),
+        link("/openapi.json", "service-desc", "application/vnd.oai.openapi+json;version=3.1", "The API"),
+        link("/docs", "service-doc", "text/html", "The API for people"),
+        link(f"{ROOT}/conformance", "conformance", _JSON, "Conformance classes"),
+        link(f"{ROOT}/collections", "data", _JSON, "The layers"),
+    ]
+    title = "Electricity Market Data: zones, interconnectors, plants"
+    return {
+        "title": title,
+        "description": "Layers whose ids join to prices, flows and generation.",
+        "links": links,
+    }, _JSON
+
+
+def _conformance(_service: Service) -> tuple[dict[str, Any], str]:
+    _unfiltered()
+    return {"conformsTo": list(CONFORMS_TO)}, _JSON
+
+
+def _collections(service: Service) -> tuple[dict[str, Any], str]:
+    _unfiltered()
+    links = [_link(service, f"{ROOT}/collections", "self", _JSON, "The layers")]
+    # `live` appears with the first figures.
+    there = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
+    described = [_described(service, name) for name in there]
+    return {"links": links, "collections": described}, _JSON
+
+
+def _collection(service: Service, name: str) -> tuple[dict[str, Any], str]:
+    _unfiltered()
+    return _described(service, name), _JSON
+
+
+def _described(service: Service, name: str) -> dict[str, Any]:
+    title = COLLECTIONS[name].title
+    layer = layer_of(published(service.documents, COLLECTIONS[name].document))
+    path = f"{ROOT}/collections/{name}"
+    return {
+        "id": name,
+        "title": title,
+        "description": layer.head["attribution"],
+        "itemType": "feature",
+        "crs": [_CRS],
+        "extent": {"spatial": {"bbox": [layer.extent(layer.select({}, None, None, None))], "crs": _CRS}},
+        "links": [
+            _link(service, path, "self", _JSON, title),
+            _link(service, f"{path}/items", "items", _GEOJSON, f"{title} as GeoJSON"),
+            _link(service, "/docs", "license", "text/html", layer.head["license"]),
+        ],
+    }
+
+
+def _items(service: Service, name: str) -> tuple[dict[str, Any], str]:
+    values = parameters.values(COLLECTIONS[name].parameters, request.args)
+    held = published(service.documents, COLLECTIONS[name].document)
+    layer = layer_of(held)
+    words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
+    matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
+    first, last = values["offset"], values["offset"] + values["limit"]
+    shown = matched[first:last]
+    path = f"{ROOT}/collections/{name}/items"
+    links = [_link(service, f"{path}{_query({})}", "self", _GEOJSON, "This document")]
+    if last < len(matched):
+        links.append(_link(service, f"{path}{_query({'offset': last})}", "next", _GEOJSON, "The next features"))
+    extra = {"numberMatched": len(matched), "numberReturned": len(shown), "timeStamp": _stamp(held), "links": links}
+    body: dict[str, Any] = orjson.loads(layer.collection(shown, extra))
+    return body, _GEOJSON
+
+
+def _query(changes: Mapping[str, int]) -> str:
+    merged = {**request.args.to_dict(), **{name: str(value) for name, value in changes.items()}}
+    return f"?{urlencode(merged)}" if merged else ""
+
+
+def _stamp(document: Document) -> str:
+    """When the layer was published (RFC 3339)."""
+
+    return datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _item(service: Service, name: str, feature: str) -> tuple[dict[str, Any], str]:
+    _unfiltered()
+    held = published(service.documents, COLLECTIONS[name].document)
+    layer = layer_of(held)
+    places: dict[str, int] = held.derive("ids", lambda _: _by_id(layer))
+    if feature not in places:
+        raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
+    path = f"{ROOT}/collections/{name}"
+    body = orjson.loads(layer.features[places[feature]])
+    links = [
+        _link(service, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
+        _link(service, path, "collection", _JSON, COLLECTIONS[name].title),
+    ]
+    return {**body, "links": links}, _GEOJSON
+
+
+def _by_id(layer: GeoLayer) -> dict[str, int]:
+    return {orjson.loads(feature)["id"]: position for position, feature in enumerate(layer.features)}

@@ -1,0 +1,111 @@
+"""OGC API Features core over the geo layers: landing, conformance, collections, items, and GDAL as a client."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from api.settings import Settings
+from assets.documents import geo_layers
+from geo_data import records
+from warehouse.storage import Folder
+from warehouse.zones import ZONES
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
+    home: Path = tmp_path_factory.mktemp("home")
+    geo_layers.publish(Folder(home))
+    free = {"free_calls_per_minute": 0, "sample_calls_per_day": 0}
+    return create_app(Settings(home=str(home), database_url=f"sqlite:///{home}/accounts.sqlite", **free)).test_client()
+
+
+def get(client: FlaskClient, path: str) -> Any:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.json
+
+
+def links(body: Any) -> dict[str, str]:
+    return {link["rel"]: link["href"].removeprefix("http://localhost") for link in body["links"]}
+
+
+def test_the_landing_page_leads_to_everything(client: FlaskClient) -> None:
+    landing = get(client, "/v1/geo")
+    found = links(landing)
+    assert {"self", "service-desc", "service-doc", "conformance", "data"} == set(found)
+    assert "core" in " ".join(get(client, found["conformance"])["conformsTo"])
+    assert client.get(found["service-desc"]).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["zones", "interconnectors", "plants"])
+def test_items_come_in_pages_that_hold_each_feature_once(client: FlaskClient, name: str) -> None:
+    collection = get(client, f"/v1/geo/collections/{name}")
+    assert len(collection["extent"]["spatial"]["bbox"][0]) == 4
+    path, ids = links(collection)["items"] + "?limit=20", []
+    while path:
+        page = get(client, path)
+        assert page["type"] == "FeatureCollection"
+        assert page["numberReturned"] == len(page["features"]) <= 20
+        ids += [feature["id"] for feature in page["features"]]
+        path = links(page).get("next", "")
+    expected = {"zones": list(ZONES), "interconnectors": [line.id for line in records.interconnectors()]}
+    assert ids == expected.get(name, [plant.id for plant in records.plants()])
+    assert page["numberMatched"] == len(ids)
+
+
+def test_filters_and_a_single_feature(client: FlaskClient) -> None:
+    items = "/v1/geo/collections/plants/items"
+    page = get(client, f"{items}?bbox=-11,35,25,62&fuel=nuclear&zone=FR&datetime=2026-01-01T00:00:00Z")
+    assert {f["properties"]["fuel"] for f in page["features"]} == {"nuclear"}
+    feature = get(client, f"{items}/eia-6099")
+    assert (feature["properties"]["name"], feature["type"]) == ("Diablo Canyon", "Feature")
+    assert links(feature)["collection"] == "/v1/geo/collections/plants"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/geo/collections/lakes", 404),
+        ("/v1/geo/collections/lakes/items", 404),
+        ("/v1/geo/collections/plants/items/none", 404),
+        ("/v1/geo/collections/plants/items?limit=0", 400),
+        ("/v1/geo/collections/plants/items?bbox=1,2,3", 400),
+        ("/v1/geo/collections/plants/items?colour=red", 400),
+        ("/v1/geo/collections?f=html", 400),
+        ("/v1/geo/collections/live/items", 503),
+    ],
+)
+def test_what_is_refused(client: FlaskClient, path: str, status: int) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
+def test_gdal_adds_the_service_itself(client: FlaskClient) -> None:
+    import threading
+
+    from werkzeug.serving import make_server
+
+    server = make_server("127.0.0.1", 0, client.application, threaded=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"OAPIF:http://127.0.0.1:{server.server_port}/v1/geo"
+    try:
+        said = subprocess.run(["ogrinfo", "-so", address, "plants"], capture_output=True, text=True, timeout=60)
+        assert said.returncode == 0, said.stderr
+        assert f"Feature Count: {len(records.plants())}\n" in said.stdout
+        said = subprocess.run(
+            ["ogrinfo", "-so", "-spat", "2.2", "46.5", "2.4", "46.7", address, "zones"],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert "Feature Count: 1\n" in said.stdout
+    finally:
+        server.shutdown()
+        server.server_close()
