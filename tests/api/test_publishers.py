@@ -65,6 +65,13 @@ def test_a_wrong_parameter_names_what_is_allowed(rig: Rig, query: str, allowed: 
     assert allowed in answer.get_data(as_text=True)
 
 
+def test_its_definitions_are_a_page(rig: Rig) -> None:
+    fill(rig)
+    page = rig.client().get("/docs/publishers")
+    assert page.status_code == 200
+    assert "nearest rank" in page.get_data(as_text=True)
+
+
 def test_before_the_first_measurement_it_is_not_available_yet(rig: Rig) -> None:
     fill(rig)
     answer = rig.client().get("/v1/publishers")
