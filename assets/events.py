@@ -18,7 +18,7 @@ from assets.held import HeldDay, HeldRows
 from assets.ingest import plots
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport, window_of
-from assets.partitions import asset_key, days_of, key_of, recent
+from assets.partitions import asset_key, days_of, key_of, raw_key, recent
 from warehouse import clock
 from warehouse.clock import MarketDay, months
 from warehouse.market import Feed
@@ -26,6 +26,10 @@ from warehouse.market import Feed
 CODE_VERSION, DATA_VERSION = "dagster/code_version", "dagster/data_version"
 """Tags of an event, by which the UI shows a partition as stale once the parser or the rows have changed."""
 
+INPUT_VERSION = "dagster/input_data_version/"
+RAW_VERSION = "kept"
+"""The data version of kept answers, always the same: a new answer makes no partition stale that it did not change."""
+VERSIONS = (CODE_VERSION, DATA_VERSION, INPUT_VERSION)
 _NOT_ASKED = ("out of reach", "not configured")
 DayEvent = dg.AssetMaterialization | dg.AssetObservation
 
@@ -116,7 +120,11 @@ def materialisation(feed: Feed, day: HeldDay, rows: HeldRows, report: DayReport 
         asset_key(feed),
         metadata=shown,
         partition=key_of(feed, str(day.day)),
-        tags={CODE_VERSION: feed.version, DATA_VERSION: day.version},
+        tags={
+            CODE_VERSION: feed.version,
+            DATA_VERSION: day.version,
+            f"{INPUT_VERSION}{raw_key(feed.source).to_user_string()}": RAW_VERSION,
+        },
     )
 
 

@@ -20,7 +20,7 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
-from assets.partitions import asset_key, days_of, pool_of
+from assets.partitions import asset_key, days_of, pool_of, raw_key
 from warehouse import clock
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
@@ -66,7 +66,7 @@ def series_asset(
 
     @dg.asset(
         key=asset_key(feed),
-        deps=[raw_key(source)],
+        deps=[raw_key(source.code)],
         group_name=source.code,
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=31),
@@ -147,15 +147,10 @@ def _record_documents(context: dg.AssetExecutionContext, pipeline: PipelineConte
             context.instance.report_runless_asset_event(event)
 
 
-def raw_key(source: Source) -> dg.AssetKey:
-    """`raw/aemo`: the publisher's answers as they came."""
-    return dg.AssetKey(["raw", source.code])
-
-
 def raw_asset(source: Source) -> dg.AssetSpec:
     """The kept answers of a publisher: no step of their own, since a feed's run asks, keeps and parses in one."""
     return dg.AssetSpec(
-        raw_key(source),
+        raw_key(source.code),
         group_name=source.code,
         owners=[OWNER],
         kinds={"zstd"},
@@ -167,7 +162,8 @@ def raw_asset(source: Source) -> dg.AssetSpec:
 def raw_events(source: Source, report: RunReport) -> list[dg.AssetMaterialization]:
     """The event of a run that kept answers; none where each equalled the last one."""
     kept: dict[str, Any] = {"answers_kept": report.kept, "bytes_received": report.bytes, "feed": report.feed}
-    return [dg.AssetMaterialization(raw_key(source), metadata=kept)] if report.kept else []
+    tags = {events.DATA_VERSION: events.RAW_VERSION}
+    return [dg.AssetMaterialization(raw_key(source.code), metadata=kept, tags=tags)] if report.kept else []
 
 
 def _tags(source: Source, feed: Feed) -> dict[str, str]:

@@ -50,6 +50,11 @@ def asset_key(feed: Feed) -> dg.AssetKey:
     return dg.AssetKey(feed.id.split("."))
 
 
+def raw_key(source: str) -> dg.AssetKey:
+    """`raw/aemo`: a publisher's answers as they came."""
+    return dg.AssetKey(["raw", source])
+
+
 def pool_of(source: Source) -> str:
     """One pool a host: runs of one publisher take turns."""
     return source.hosts[0].replace(".", "_").replace("-", "_")

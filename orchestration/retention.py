@@ -17,7 +17,7 @@ import dagster as dg
 from sqlalchemy import delete, func, select
 
 from assets.event_tables import CHECKS, EVENTS, RUNLESS, delete_events, tables
-from assets.events import CODE_VERSION, DATA_VERSION
+from assets.events import VERSIONS
 from assets.ingest.context import PipelineContext
 from warehouse import clock, layout, raw
 from warehouse.bookkeeping import logged
@@ -59,7 +59,7 @@ def _report_runless(instance: dg.DagsterInstance, run_id: str) -> None:
         made = event.step_materialization_data.materialization
         newest = _newest(instance, made)
         if newest is not None and newest.run_id == run_id:
-            tags = {name: value for name, value in (made.tags or {}).items() if name in (CODE_VERSION, DATA_VERSION)}
+            tags = {name: value for name, value in (made.tags or {}).items() if name.startswith(VERSIONS)}
             instance.report_runless_asset_event(
                 dg.AssetMaterialization(made.asset_key, made.description, made.metadata, made.partition, tags)
             )

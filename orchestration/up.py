@@ -11,23 +11,19 @@ import socket
 import sys
 import time
 import urllib.request
+from multiprocessing import get_context
 from pathlib import Path
 
-from assets.ingest.refresh import refresh_all
-from orchestration import backfill, code_server, commands, event_log, serve
-from orchestration.checkpoint import unfinished
+from orchestration import code_server, fill, serve
+from orchestration.dagster_home import dagster_home
 from orchestration.logs import Logs
-from orchestration.resources import open_context
 from orchestration.settings import PipelineSettings
 from orchestration.supervisor import Server, Supervisor
-from warehouse import series
 from warehouse.errors import StorageError
 
 ROOT = serve.ROOT
 READY_WITHIN_S = 180.0
 """As long as Dagster gives its code server to load (dagster.yaml)."""
-FIRST_FILL = "up"
-"""The name of its checkpoint: the next start resumes a first start that was killed."""
 
 
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
@@ -63,22 +59,23 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
 
 
 def _fill(days: int, recordings: Path | None) -> None:
-    """First start: history and documents. Later ones: only the documents."""
-    pipeline = open_context(recordings=recordings)
-    instance = event_log.instance(pipeline.storage.root)
-    if instance is not None:
-        instance.dispose()
-    os.environ["EMDS_HOME"] = str(pipeline.storage.root)
-    if recordings is not None:
-        commands.replayed(recordings)
-    elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
-        refresh_all(pipeline)
-    else:
-        since = PipelineSettings.from_environ(os.environ).since
-        told = f"history since {since}" if since else f"{days} days of history"
-        print(f"first start: {told}, {pipeline.mode} feeds", flush=True)
-        feeds = backfill.chosen(None, None)
-        commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
+    """The first fill, in a process of its own: what it loads is given back before the servers start.
+
+    Raises StorageError where it ends with a failure, which it has told.
+    """
+    home = PipelineSettings.from_environ(os.environ).home
+    os.environ["EMDS_HOME"] = str(home)  # the servers run in the project's folder: a relative home is meant from here
+    dagster_home(home)
+    process = get_context("spawn").Process(target=fill.run, args=(days, recordings))
+    process.start()
+    try:
+        process.join()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.join()
+        raise
+    if process.exitcode:
+        raise StorageError("the warehouse could not be filled")
 
 
 def _free(port: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import event_log, serve
+from orchestration import dagster_home, event_log, serve
 from orchestration.cli import main
 from warehouse import catalogue, layout, series
 from warehouse.clock import Window
@@ -185,10 +185,10 @@ def test_serving_does_not_import_dagster() -> None:
 
 def test_the_dagster_home_holds_the_projects_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_HOME", "")
-    folder = event_log.dagster_home(tmp_path)
-    assert (folder / "dagster.yaml").read_bytes() == (event_log.ROOT / "dagster.yaml").read_bytes()
+    folder = dagster_home.dagster_home(tmp_path)
+    assert (folder / "dagster.yaml").read_bytes() == (dagster_home.ROOT / "dagster.yaml").read_bytes()
     assert os.environ["DAGSTER_HOME"] == str(folder)
     assert isinstance(dg.DagsterInstance.get(), dg.DagsterInstance)
     (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    event_log.dagster_home(tmp_path)
+    dagster_home.dagster_home(tmp_path)
     assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

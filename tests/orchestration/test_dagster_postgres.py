@@ -15,7 +15,7 @@ from assets import checks
 from assets.event_tables import report_evaluation
 from assets.partitions import asset_key, days_of
 from assets.sources import feeds
-from orchestration import backfill, commands, event_log, partition_status, retention
+from orchestration import backfill, commands, dagster_home, event_log, partition_status, retention
 from orchestration.resources import open_context
 from tests.stand_ins.postgres import Postgres, programs
 from warehouse.errors import StorageError
@@ -68,9 +68,9 @@ def test_a_backfill_is_recorded_and_tidied_there(home: Path) -> None:
 
 
 def test_the_owners_own_file_is_left_alone_and_must_read_the_address(home: Path) -> None:
-    folder = event_log.dagster_home(home)
+    folder = dagster_home.dagster_home(home)
     assert os.environ["EMDS_DAGSTER_POSTGRES_URL"].startswith("postgresql+psycopg2://")
     (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     with pytest.raises(StorageError, match="is your own and does not read it"):
-        event_log.dagster_home(home)
+        dagster_home.dagster_home(home)
     assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

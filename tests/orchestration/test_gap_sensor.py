@@ -6,6 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets import first_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, feeds, sources
@@ -43,6 +44,13 @@ def test_the_days_of_an_outage_are_asked_for_again(pipeline: PipelineContext) ->
         (task,) = backfill.monthly_tasks(product, [date(2026, 11, day) for day in range(10, 18)])
         ingest_days(pipeline, product, backfill.days_of(task))
     assert list(gap_sensor.requests(pipeline, KNOWN)) == []
+
+
+def test_days_before_the_first_partition_are_not_asked_for_and_no_check_is_planned(pipeline: PipelineContext) -> None:
+    for product in KNOWN["neso"].feeds:
+        first_days.note(pipeline.storage, product, [date(2026, 11, 14)])
+    requests = list(gap_sensor.requests(pipeline, KNOWN))
+    assert [(r.tags[RANGE[0]], r.asset_check_keys) for r in requests] == [("2026-11-14", [])] * 2
 
 
 def test_a_feed_that_never_gave_a_row_is_not_asked(pipeline: PipelineContext) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from orchestration import event_log
+from orchestration import dagster_home, event_log
 from warehouse import series
 from warehouse.clock import MarketDay
 from warehouse.storage import Folder
@@ -75,11 +75,13 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
         event_log.instance(home).dispose()
     environ["DAGSTER_HOME"] = str(home / "dagster")
     bin_ = Path(sys.executable).parent
-    workspace = str(event_log.ROOT / "workspace.yaml")
+    workspace = str(dagster_home.ROOT / "workspace.yaml")
     log = (home / "servers.log").open("wb")
 
     def start(*argv: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(argv, cwd=event_log.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True)
+        return subprocess.Popen(
+            argv, cwd=dagster_home.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
+        )
 
     children = [start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))]
     found = Ui(f"http://127.0.0.1:{port}", home)

@@ -1,0 +1,47 @@
+"""What `emds up` does before its servers start: fills an empty warehouse, publishes the documents of one that is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from warehouse.errors import MarketError
+
+FIRST_FILL = "up"
+"""The name of its checkpoint: the next start resumes a first start that was killed."""
+
+
+def run(days: int, recordings: Path | None) -> None:
+    """The whole of a process. Ends it with 1 where our own files refuse, which is told on standard error."""
+    try:
+        _fill(days, recordings)
+    except MarketError as error:
+        sys.stderr.write(f"emds: {error}\n")
+        sys.exit(1)
+
+
+def _fill(days: int, recordings: Path | None) -> None:
+    """First start: history and documents. Later ones: only the documents."""
+    # Imported here: the process that starts this one keeps none of it.
+    from assets.ingest.refresh import refresh_all
+    from orchestration import backfill, commands, event_log
+    from orchestration.checkpoint import unfinished
+    from orchestration.resources import open_context
+    from orchestration.settings import PipelineSettings
+    from warehouse import series
+
+    pipeline = open_context(recordings=recordings)
+    instance = event_log.instance(pipeline.storage.root)
+    if instance is not None:
+        instance.dispose()
+    if recordings is not None:
+        commands.replayed(recordings)
+    elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
+        refresh_all(pipeline)
+    else:
+        since = PipelineSettings.from_environ(os.environ).since
+        told = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {told}, {pipeline.mode} feeds", flush=True)
+        feeds = backfill.chosen(None, None)
+        commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
