@@ -22,7 +22,7 @@ def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, l
 
 
 def resolve_all(pipeline: PipelineContext) -> tuple[int, list[str]]:
-    """Resolves every month file again; returns how many are served otherwise now, and a line for each unreadable one."""
+    """Resolves every month file again; returns how many changed, and a line for each unreadable one."""
     changed, unreadable = 0, []
     for place in series.held(pipeline.storage):
         with logged("/".join(place)) as attempt:

@@ -1,9 +1,9 @@
 """`emds upgrade`: brings a warehouse of schema 1, the first release's, to this release's layout and file formats.
 
 Each file is written in its new form before its old one goes, and one that is new already is left alone: a run that was
-killed is run again and goes on. Schema 1 had month files at `series/<metric>/<zone>/<month>[.history].parquet` with zone
-and metric as columns, kept bodies whose head is the question alone, documents without a checksum, and empty files for
-withdrawn documents.
+killed is run again and goes on. Schema 1 had month files at `series/<metric>/<zone>/<month>[.history].parquet` with
+zone and metric as columns, kept bodies whose head is the question alone, documents without a checksum, and empty files
+for withdrawn documents.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _document(storage: Folder, name: str) -> bool:
 
 
 def main() -> int:
-    """Upgrades the warehouse of the environment, publishes every document, and says what was done; returns the exit code."""
+    """Upgrades the warehouse of the environment, publishes, and says what was done; returns the exit code."""
     from assets import analyst
     from assets.ingest.refresh import refresh_all
     from orchestration.resources import home, open_context

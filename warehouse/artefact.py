@@ -110,7 +110,7 @@ def _write(storage: Storage, key: str, body: bytes, version: int | None) -> None
 
 
 def _note_checksum(storage: Storage, key: str, digest: str) -> None:
-    """Puts a body's checksum before the body, with that of the one there: whichever a reader or a kill finds is known."""
+    """Puts a body's checksum before the body, with that of the one there: whichever a reader finds is known."""
     known = _checksums(storage, key)
     if known != [digest]:
         there = hashlib.sha256(_kept(storage, key) or b"").hexdigest()

@@ -1,4 +1,4 @@
-"""Values kept in memory: within a bound of bytes, or for a moment. What they are worth, the caller says."""
+"""Values kept in memory: within a bound of bytes, or for a moment. The caller supplies each value's size."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LruCache:
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
-        """What is kept under `key`, else what `make` gives: a value and its bytes. One larger than the bound is not kept."""
+        """Kept under `key`, else what `make` gives: a value and its bytes. A larger one is not kept."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:

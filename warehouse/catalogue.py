@@ -22,7 +22,7 @@ SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
 
 
 def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> frozenset[str]:
-    """Ids of the feeds whose rows stay out of every answer: their publisher wants written permission (API.md section 3)."""
+    """Ids of the feeds whose rows stay out of every answer: their publisher wants written permission."""
     if mode == "simulated":
         return frozenset()
     return frozenset(f.id for s in sources.values() if s.withheld and s.code not in rights for f in s.feeds)
@@ -35,7 +35,7 @@ def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> 
 
 
 def spans(storage: Storage, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Per served month file its identity, rows, first and last `ts`; files that `known` has counted are not opened again.
+    """Per served month file its identity, rows, first and last `ts`; files counted in `known` are not opened again.
 
     A file that cannot be read has no rows here; whoever reads its series raises for it.
     """
@@ -74,8 +74,8 @@ def describe(
     """The catalogue document. `configured` names the sources whose credentials are set.
 
     {generated, mode, zones: {id: zone}, sources: {code: source}, feeds: {id: feed}}; a zone's `metrics` maps a metric
-    that it publishes (and `price_day_ahead` where it is a series of its own) to {unit, resolution, market, feeds in rank
-    order, source, license, attribution, redistributable, first, last, rows}.
+    that it publishes (and `price_day_ahead` where it is a series of its own) to {unit, resolution, market, feeds in
+    rank order, source, license, attribution, redistributable, first, last, rows}.
     """
     kept_out = withheld(sources, rights, mode)
     counted = spans(storage, _counted_before(storage))

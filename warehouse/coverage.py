@@ -1,4 +1,4 @@
-"""Which asked spans hold every reading that should be there by now, and where the gaps are: days of 23, 24 and 25 hours alike."""
+"""Which spans hold every reading that should be there by now, and where the gaps are: days of 23 and 25 hours too."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ Parts = list[tuple[str, list[int]]]
 
 
 def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Series]]]:
-    """By pair the net series, fuel by fuel, and those of borders and ties; an empty net for a pair that ought to be there."""
+    """By pair the net series, fuel by fuel, and those of borders and ties; an empty net where a pair is missing."""
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, strip in rows.strips.items():

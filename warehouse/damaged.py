@@ -1,4 +1,4 @@
-"""Damaged files set aside: each is moved below `damaged/`, with a note that names it and says why, until it is rebuilt."""
+"""Damaged files set aside: each is moved below `damaged/`, with a note that names it and says why."""
 
 from __future__ import annotations
 

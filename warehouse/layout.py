@@ -56,7 +56,7 @@ def _partitions(metric: str, zone: str) -> str:
 
 
 def of_series(key: str) -> tuple[str, str, str, bool]:
-    """Metric, zone, month, and whether it is history, of the key of a month file. Raises ValueError for any other key."""
+    """Metric, zone, month, and whether it is history, of a month file's key. Raises ValueError for another key."""
     root, metric, zone, name = key.split("/")
     if not (metric.startswith("metric=") and zone.startswith("zone=") and name.endswith(".parquet")):
         raise ValueError(f"{key} is no month file")

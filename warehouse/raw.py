@@ -53,7 +53,7 @@ def keep(storage: Storage, request: Request, body: bytes, fetched_at: int, mode:
     modes.claim(storage, mode)
     day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
     sha8 = digest(request, body)
-    # No lock: two that keep one answer at once write the same name, or one body twice, which changes nothing that is read.
+    # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
     if _is_newest(storage, request, day, sha8):
         return None
     key = layout.raw(request.feed, day, fetched_at, sha8, request.ext)
@@ -87,7 +87,7 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
 
 
 def opened(storage: Storage, key: str) -> Kept | None:
-    """One kept body, or None where it is gone. Raises DamagedFile for one that is not what was written, and WrongMode."""
+    """One kept body, or None where it is gone. Raises DamagedFile, and WrongMode for one of another mode."""
     stored = storage.get(key)
     if stored is None:
         return None
@@ -114,7 +114,7 @@ def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:
 
 
 def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
-    """Of bodies fetched before an instant keeps, per market day, the last answer to each question; returns how many went.
+    """Keeps, of bodies fetched before an instant, each market day's last answers; returns how many went.
 
     Opened are only days with a body that has become old since the instant of the last time, `pruned`.
     """

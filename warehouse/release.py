@@ -1,4 +1,4 @@
-"""Which release's layout a warehouse has: its file `schema` says so. Older ones go through `emds upgrade`, newer ones are refused."""
+"""Which release's layout a warehouse has, by its file `schema`. Older ones need `emds upgrade`, newer ones are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def version_of(storage: Storage) -> int | None:
     text = kept.decode("utf-8", "replace").strip()
     if not (text.isascii() and text.isdigit()):
         raise StorageError(
-            f"the file `{layout.SCHEMA}` holds {text[:20]!r} and no version: write {SCHEMA_VERSION} into it, or restore it"
+            f"the file `{layout.SCHEMA}` holds {text[:20]!r} and no version: write {SCHEMA_VERSION} into it, "
+            "or restore it"
         )
     return int(text)
 

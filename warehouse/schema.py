@@ -33,7 +33,7 @@ SCHEMA = pa.schema(
         pa.field("superseded_at", pa.int64()),
     ]
 )
-"""Section 3 of DESIGN.md. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net."""
+"""A row of a series. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net."""
 
 
 class SeriesKey(NamedTuple):

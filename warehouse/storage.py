@@ -89,7 +89,7 @@ class Folder:
             raise _unreadable(key, error) from None
 
     def stat(self, key: str) -> Identity | None:
-        """Version, size and inode of what a key holds, or None. Raises DamagedFile for a file that cannot be reached."""
+        """Version, size and inode of what a key holds, or None. Raises DamagedFile for one out of reach."""
         try:
             status = os.stat(f"{self.root}/{_checked(key)}")
         except (FileNotFoundError, NotADirectoryError):
@@ -179,7 +179,7 @@ class Folder:
                 raise _unwritable(key, error) from None
 
     def keys(self, prefix: str) -> list[str]:
-        """Every key below a prefix that ends in `/`, sorted. Folders that cannot be read are left out: see `unreadable`."""
+        """Every key below a prefix that ends in `/`, sorted; without unreadable folders (`unreadable` names them)."""
         base = self.path(prefix)
         if not base.is_dir():
             return []

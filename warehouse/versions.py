@@ -81,7 +81,7 @@ class Versions:
         return np.lexsort((self.known_at, place[self.label], self.ts))
 
     def compact(self) -> Versions:
-        """The same versions with only the labels in use, in order: labels of other rows must not change a file's bytes."""
+        """The same versions with only the labels in use, in order: others must not change a file's bytes."""
         used, code = np.unique(self.label, return_inverse=True)
         labels = [self.labels[number] for number in used]
         places = _places(labels)

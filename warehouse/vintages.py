@@ -34,7 +34,7 @@ def all_of(storage: Storage, place: Month) -> tuple[Versions, bool]:
 
 
 def mended(storage: Storage, place: Month) -> tuple[Versions, bool, bool]:
-    """As `all_of`, for a writer that holds the month's lock: a damaged file is set aside, and the last value says so."""
+    """As `all_of`, for the holder of the month's lock: a damaged file is set aside, and the last value says so."""
     lost = False
     while True:
         try:
@@ -58,7 +58,7 @@ def witnessed(storage: Storage, place: Month) -> Versions:
 
 
 def _parts(storage: Storage, place: Month) -> Versions:
-    """The versions of both files, those of both twice. What is served is read first: the history keeps all that leaves it."""
+    """The versions of both files, those of both twice; served first, since the history keeps all that leaves it."""
     served = monthfile.versions(storage, layout.series(*place))
     return concat([monthfile.versions(storage, layout.history(*place)), served])
 
@@ -80,7 +80,7 @@ def _repeated(versions: Versions, *later: Flags) -> Flags:
 
 
 def store(storage: Storage, place: Month, merged: Versions, ranks: Mapping[str, int], mode: str) -> None:
-    """Writes history, then what is served. A version that moves from history to the served file is in both in between."""
+    """Writes history, then what is served; a version that moves to the served file is in both in between."""
     chosen = resolve.served(merged, ranks)
     served, rest = merged.take(chosen), merged.take(~chosen)
     history = monthfile.versions(storage, layout.history(*place))

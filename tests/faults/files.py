@@ -1,4 +1,4 @@
-"""Makers of damage to kept files. Each takes the warehouse's folder and a source of chance, and may be called for an hour."""
+"""Makers of damage to kept files, with a source of chance; `harmed` may be looped for an hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/operating.md on damage, backup and upgrade, command by command; and what `emds repair` and the next run make good."""
+"""What `emds repair` and the next run make good; docs/operating.md on damage, backup, upgrade by each command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emds upgrade`: a warehouse of the first release gives the same answers in this one, wherever the upgrade was killed."""
+"""`emds upgrade`: a warehouse of the first release gives the same answers, wherever the upgrade was killed."""
 
 from __future__ import annotations
 

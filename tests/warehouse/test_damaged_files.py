@@ -1,4 +1,4 @@
-"""Every bit of a kept file counts: what rots, is cut or cannot be read is named by `emds verify`, and reaches no answer."""
+"""What rots, is cut or cannot be read is named by `emds verify`, and reaches no answer: every bit counts."""
 
 from __future__ import annotations
 

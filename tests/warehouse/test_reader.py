@@ -1,4 +1,4 @@
-"""Month files read once and kept by identity: which files a window opens, what is given up, what a writer in between does."""
+"""Month files read once and kept by identity: what a window opens, what is given up, writers in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The series store against a model in plain Python: folds of many feeds, revisions, evictions, ranks, rights, readings of the past."""
+"""The series store against a model in plain Python: revisions, evictions, ranks, rights, readings of the past."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Version:
 
 
 class Model:
-    """All versions of one zone's metric in a list, and the rules of DESIGN.md sections 4 and 5 written out."""
+    """All versions of one zone's metric in a list, and the rules of resolving and folding written out."""
 
     def __init__(self) -> None:
         self.versions: list[Version] = []
