@@ -22,6 +22,9 @@ import requests
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
+from api.access.accounts.store import Accounts
+from api.access.x402.chain import Chain as Node
+from api.access.x402.reconciler import Reconciler
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Core, Facilitator, Fault
@@ -155,6 +158,7 @@ def _by_node(program: str) -> Callable[[list[str]], list[dict[str, Any]]]:
         pytest.param(_by_requests, id="python-requests"),
         pytest.param(_by_httpx, id="python-httpx"),
         pytest.param(_by_node("pay_v2.mjs"), id="x402-fetch-v2", marks=NEEDS_NODE),
+        pytest.param(_by_node("pay_axios.mjs"), id="x402-axios-v2", marks=NEEDS_NODE),
         pytest.param(_by_node("pay_v1.mjs"), id="x402-fetch-v1", marks=NEEDS_NODE),
     ],
 )
@@ -268,6 +272,35 @@ def test_without_a_node_a_doubt_stays_unknown_until_there_is_one(
     answer = get(served, signed)
     assert (answer.status_code, answer.json()["method"]) == (200, "payment")
     assert (states(tmp_path), chain.balance(payee)) == (["settled"], 1000)
+
+
+def test_after_every_lie_the_ledger_reconciles_with_the_chain(
+    chain: Chain, serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path
+) -> None:
+    """Nobody was charged without an answer or a credit, answered without money, or charged twice."""
+    served = serve(EMDS_RPC_URL=chain.url)
+    faults: tuple[Fault, ...] = ("", "lie", "done-drop", "screened", "500")
+    answered = 0
+    for fault in faults:
+        for each in facilitators:
+            each.faults["settle"] = fault
+        signed = payment(served)
+        answer = get(served, signed)
+        for each in facilitators:
+            each.faults["settle"] = ""
+        if answer.status_code != 200:
+            time.sleep(2.5)  # by then a facilitator that failed is asked again
+            answer = get(served, signed)
+        answered += answer.status_code == 200
+        assert chain.balance(payee) == 1000 * answered, fault
+        served.stop()  # what failed is forgotten
+        served.start()
+    accounts = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
+    report = Reconciler(accounts.ledger, Node(chain.url), time.time).read_transfers(accounts.transfers, payee.lower())
+    accounts.close()
+    assert answered == len(faults) - 1, "a screening is final"
+    assert (report.transfers, report.answer, report.owed) == (answered, answered, 0)
+    assert (report.credit, report.waiting, report.unproven) == (0, 0, 0)
 
 
 @dataclass

@@ -117,17 +117,18 @@ def main() -> int:
         }
         served = Served(environ, workers=2, threads=64)
         quiet, flooded = [], []
+        prober = spawn.Pool(1)  # a process of its own: the stand-ins answer in this one
         try:
-            probe(served.port)
+            prober.apply(probe, (served.port,))
             for number in range(ROUNDS):
                 headers, done = payments(served), spawn.Queue()
-                quiet.append(p99(probe(served.port)))
+                quiet.append(p99(prober.apply(probe, (served.port,))))
                 process = spawn.Process(target=flood, args=(served.port, headers, done))
                 process.start()
                 time.sleep(1.0)  # its interpreter starts
-                times = probe(served.port)
+                times = prober.apply(probe, (served.port,))
                 while process.is_alive() and done.empty():
-                    times += probe(served.port)
+                    times += prober.apply(probe, (served.port,))
                 statuses = done.get(timeout=120)
                 process.join()
                 flooded.append(p99(times))
@@ -137,6 +138,8 @@ def main() -> int:
                 )
                 sys.stdout.flush()
         finally:
+            prober.terminate()
+            prober.join()
             served.stop()
             for server in (*slow, node):
                 server.close()
