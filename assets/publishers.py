@@ -59,9 +59,16 @@ def plot(entries: Sequence[Mapping[str, Any]]) -> str:
     bars = "".join(_bar(entry, place, scale, zero) for place, entry in enumerate(timed))
     height = _ROW * (len(timed) + 1)
     axis = f'<line x1="{zero:.0f}" y1="0" x2="{zero:.0f}" y2="{height - _ROW}" stroke="#999"/>'
-    words = f'<text x="{_LEFT}" y="{height - 4}" font-size="10">-{worst / 60:.0f} min, 0, +{worst / 60:.0f} min</text>'
+    words = _labels(worst, height - 4)
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}">{axis}{bars}{words}</svg>'
     return f"![lateness by feed](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+
+
+def _labels(worst: float, y: int) -> str:
+    """The axis in minutes: its left end, its middle, its right end."""
+    places = ((_LEFT, "start", f"-{worst / 60:.0f} min"), ((_WIDTH + _LEFT) / 2, "middle", "0"))
+    ends = (*places, (_WIDTH, "end", f"+{worst / 60:.0f} min"))
+    return "".join(f'<text x="{x:.0f}" y="{y}" font-size="10" text-anchor="{at}">{text}</text>' for x, at, text in ends)
 
 
 def _bar(entry: Mapping[str, Any], place: int, scale: float, zero: float) -> str:
