@@ -131,7 +131,7 @@ def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeyp
         task.feed: [(day.status, day.reason) for day in report.days] for task, report in backfill.run(tasks, workers=1)
     }
     assert outcome == {
-        "neso.generation": [("failed", "another writer has held it for 120 s")],
+        "neso.generation": [("failed", "StorageError: another writer has held it for 120 s")],
         "neso.carbon_intensity": [("done", "")],
     }
 
