@@ -65,6 +65,7 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     environ = {
         **os.environ,
         "EMDS_HOME": str(home),
+        "EMDS_SINCE": str(TODAY - timedelta(days=60)),
         "EMDS_FAULTS": f"caiso.demand#{BROKEN}:changed",
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
@@ -72,7 +73,9 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
         environ.pop(name, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DAGSTER_HOME", "")
-        event_log.instance(home).dispose()
+        instance = event_log.instance(home)
+        assert instance is not None
+        instance.dispose()
     environ["DAGSTER_HOME"] = str(home / "dagster")
     bin_ = Path(sys.executable).parent
     workspace = str(dagster_home.ROOT / "workspace.yaml")
