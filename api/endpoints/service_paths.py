@@ -43,7 +43,8 @@ SERVICE_PATHS: tuple[Endpoint, ...] = (
         "rotate",
         "/v1/keys/rotate",
         "Rotate a key",
-        "A new key in place of the one that is shown, with the same quota and count; the old one works for 24 hours more.",
+        "A new key in place of the one that is shown, with the same quota and count; the old one works for 24 hours "
+        "more.",
         "Keys",
         "Rotated",
         method="POST",

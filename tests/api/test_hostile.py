@@ -77,7 +77,8 @@ REQUESTS = {
     "a space before the colon": get(b"/v1/zones", b"Content-Length : 0"),
     "two lengths": get(b"/v1/zones", b"Content-Length: 0", b"Content-Length: 5"),
     "a length and chunks": _POST
-    + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/zones HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    + b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
     "a disguised encoding": b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
     "a negative length": get(b"/v1/zones", b"Content-Length: -5"),
     "a length that is no number": get(b"/v1/zones", b"Content-Length: 1e3"),
