@@ -1,7 +1,7 @@
 """The payments ledger against the chain, hourly: a transfer without an answer or a credit, or an answer without money, warns.
 
-The work is handed in by `orchestration`, which knows the accounts database. No `from __future__ import annotations`: Dagster
-reads the annotations.
+The work is handed in by `orchestration`, which knows the accounts database. No `from __future__ import annotations`:
+Dagster reads the annotations.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""`emds keys`: who holds keys and how much they are used; ends one, or gives it another quota. No key itself is kept anywhere."""
+"""`emds keys`: who holds keys and how much they are used; ends one, or gives it another quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emds reconcile`: every transfer to the receiver held against the payments ledger. The asset `accounts/payments` runs it too."""
+"""`emds reconcile`: every transfer to the receiver held against the ledger. The asset `accounts/payments` runs it too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ class NotReconciled(MarketError):
 
 
 def counts() -> dict[str, int] | None:
-    """What came of reading the chain, by name; None where no payments are taken. Raises NotReconciled, AccountsUnavailable."""
+    """What came of reading the chain, by name; None where no payments are taken.
+
+    Raises NotReconciled, AccountsUnavailable.
+    """
     settings = Settings.from_environ(os.environ)
     if not settings.pay_to or not settings.rpc_url:
         return None

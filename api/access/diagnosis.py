@@ -15,22 +15,22 @@ def access_faults(settings: Settings, mode: str, proxied_calls: int) -> list[tup
     faults: list[tuple[str, bool]] = []
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
         text = (
-            "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment whose "
-            "settlement was not answered was charged."
+            "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment "
+            "whose settlement was not answered was charged."
         )
         faults.append((text, True))
     if settings.pay_to and mode in LIVE_MODES and not settings.facilitators:
         faults.append(("EMDS_PAY_TO is set without EMDS_FACILITATOR_URLS: no payments are taken.", True))
     if proxied_calls:
         text = (
-            f"{proxied_calls} calls of today came with X-Forwarded-For from an address outside EMDS_TRUSTED_PROXIES: behind "
-            "a proxy that is not listed there, all clients count as one and share its limits."
+            f"{proxied_calls} calls of today came with X-Forwarded-For from an address outside EMDS_TRUSTED_PROXIES: "
+            "behind a proxy that is not listed there, all clients count as one and share its limits."
         )
         faults.append((text, False))
     elif not settings.trusted_proxies and _is_public(settings.base_url):
         text = (
-            "EMDS_BASE_URL is https and EMDS_TRUSTED_PROXIES is empty: if a proxy terminates TLS, list its address, or all "
-            "clients count as one."
+            "EMDS_BASE_URL is https and EMDS_TRUSTED_PROXIES is empty: if a proxy terminates TLS, list its address, or "
+            "all clients count as one."
         )
         faults.append((text, False))
     return faults
