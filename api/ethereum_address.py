@@ -8,7 +8,10 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is an address: one case throughout, or mixed case with a right checksum; never the zero address."""
+    """Whether a text is an address: one case throughout, or mixed case with a right checksum.
+
+    Never the zero address.
+    """
     if not _ADDRESS.fullmatch(text) or int(text, 16) == 0:
         return False
     digits = text[2:]

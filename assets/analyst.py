@@ -1,7 +1,8 @@
 """warehouse.duckdb for analysts: documented views over the month files, built whole beside the old file and swapped in.
 
-Views and two small tables only: the Parquet files stay the truth, and no service reads this file, which DuckDB locks for a
-writer. Paths are relative: open it in its own folder. docs/sql.md shows how. No `from __future__ import annotations`.
+Views and two small tables only: the Parquet files stay the truth, and no service reads this file, which DuckDB locks
+for a writer. Paths are relative: open it in its own folder. docs/sql.md shows how. No `from __future__ import
+annotations`.
 """
 
 import os

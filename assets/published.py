@@ -1,7 +1,7 @@
 """The published documents as assets: `latest` and `brief` by zone, and catalogue, snapshot and live map of all zones.
 
-Every run of a feed publishes the zones that it touched and reports them here; a condition asks for all zones each quarter
-hour besides, since a day-ahead hour turns without new rows. No `from __future__ import annotations`.
+Every run of a feed publishes the zones that it touched and reports them here; a condition asks for all zones each
+quarter hour besides, since a day-ahead hour turns without new rows. No `from __future__ import annotations`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,6 @@
-"""One message when an outage begins, one when it ends: which job, since when, which days, why. No secret is in a reason.
+"""One message when an outage begins, one when it ends: which job, since when, which days, why.
+
+No secret is in a reason.
 
 An outage of a job lasts from its first failed run to its next successful one; failures in between are silent.
 """

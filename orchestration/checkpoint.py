@@ -44,7 +44,10 @@ class Checkpoint:
 
 
 def _kept(storage: Folder, key: str) -> tuple[list[Task], set[str]] | None:
-    """The tasks and those that ended of a killed backfill; None without one, or where its checkpoint does not decode."""
+    """The tasks and those that ended of a killed backfill.
+
+    None without one, or where its checkpoint does not decode.
+    """
     with logged(f"checkpoint {key}"):
         stored = storage.get(key)
         if stored is not None:

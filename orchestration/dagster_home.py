@@ -15,8 +15,8 @@ POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
 def dagster_home(home: Path) -> Path:
     """EMDS_HOME/dagster with a dagster.yaml in it: the project's, or the owner's own, which is left alone.
 
-    Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is set
-    and the owner's own dagster.yaml does not read it.
+    Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is
+    set and the owner's own dagster.yaml does not read it.
     """
     folder = home / "dagster"
     folder.mkdir(parents=True, exist_ok=True)

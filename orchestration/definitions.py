@@ -33,7 +33,10 @@ from warehouse.storage import Folder
 
 
 def build() -> dg.Definitions:
-    """The definitions of this process's environment. Writes nothing: an empty warehouse gets its mode at its first run."""
+    """The definitions of this process's environment.
+
+    Writes nothing: an empty warehouse gets its mode at its first run.
+    """
     settings = PipelineSettings.from_environ(os.environ)
     mode = kept_mode(Folder(settings.home)) or settings.feeds or "simulated"
     known, firsts = sources(), first_partitions(settings)

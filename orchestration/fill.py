@@ -1,4 +1,7 @@
-"""What `emds up` does before its servers start: fills an empty warehouse, publishes the documents of one that is not."""
+"""What `emds up` does before its servers start.
+
+Fills an empty warehouse, publishes the documents of one that is not.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Keeps disks bounded: Dagster's old runs, events and logs, old kept answers, scratch files of killed writers.
 
 Runs hourly under the daemon, and after each command that ingests. A run's sqlite file takes some 200 kB, so finished
-runs go after six hours, failed ones after two weeks. A partition stays materialised: before a run goes, the newest event
-of each partition is reported again without it; of such runless events only the newest of each partition stays.
+runs go after six hours, failed ones after two weeks. A partition stays materialised: before a run goes, the newest
+event of each partition is reported again without it; of such runless events only the newest of each partition stays.
 Dagster has no public call for most of this, so its tables are named here. No `from __future__ import annotations`.
 """
 

@@ -1,4 +1,7 @@
-"""What each metric measures, in words: definition, unit, sign and time. The one place from which documentation takes them."""
+"""What each metric measures, in words: definition, unit, sign and time.
+
+The one place from which documentation takes them.
+"""
 
 from __future__ import annotations
 

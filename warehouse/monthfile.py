@@ -1,9 +1,9 @@
 """One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `warehouse.resolve`.
 
 Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the
-schema's version, the warehouse's mode, the file's own key, where its net rows lie (`warehouse.net_rows`) and its checksum
-(`warehouse.seal`); pages have checksums of their own, for other readers. Net rows come first, borders in a row group of
-their own.
+schema's version, the warehouse's mode, the file's own key, where its net rows lie (`warehouse.net_rows`) and its
+checksum (`warehouse.seal`); pages have checksums of their own, for other readers. Net rows come first, borders in a row
+group of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Publishers' own bytes: kept before they are parsed, so that every later stage can be run again without the network.
 
-A kept body is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) holds the head
-as JSON: the question, so that `parse(body, request)` can be called again, the warehouse's mode, the schema's version, and
-a checksum over the whole file. A file that is damaged is set aside as soon as it is noticed.
+A kept body is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) holds the
+head as JSON: the question, so that `parse(body, request)` can be called again, the warehouse's mode, the schema's
+version, and a checksum over the whole file. A file that is damaged is set aside as soon as it is noticed.
 """
 
 from __future__ import annotations

@@ -27,7 +27,10 @@ MonthFileSide = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
 
 _FEW_SECONDS = 100 * DAY
-"""In a shorter window each month's name is tried; else the folder is listed: 8,000 years have more months than files."""
+"""In a shorter window each month's name is tried; else the folder is listed.
+
+8,000 years have more months than files.
+"""
 
 
 class FileReplaced(StorageError):

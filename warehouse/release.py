@@ -1,4 +1,7 @@
-"""Which release's layout a warehouse has, by its file `schema`. Older ones need `emds upgrade`, newer ones are refused."""
+"""Which release's layout a warehouse has, by its file `schema`.
+
+Older ones need `emds upgrade`, newer ones are refused.
+"""
 
 from __future__ import annotations
 

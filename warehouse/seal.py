@@ -1,7 +1,7 @@
 """The checksum inside every kept file: SHA-256 over its bytes, taken with the checksum's own digits as zeros.
 
-A month file carries it in the Parquet footer, a kept body in its head, a JSON document as its last member; so each stays
-a file that any Parquet, zstd or JSON reader opens, travels through copies, and is replaced in one step.
+A month file carries it in the Parquet footer, a kept body in its head, a JSON document as its last member; so each
+stays a file that any Parquet, zstd or JSON reader opens, travels through copies, and is replaced in one step.
 """
 
 from __future__ import annotations

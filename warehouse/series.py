@@ -201,8 +201,8 @@ def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: M
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
     """The rows served in `[start, end)` by `ts`, in SCHEMA's columns, ascending by ts, fuel, counterparty, link.
 
-    Opens only the month files that the window touches. Net and border rows both; `net` and `borders` separate them. Raises
-    as `monthfile.read` does.
+    Opens only the month files that the window touches. Net and border rows both; `net` and `borders` separate them.
+    Raises as `monthfile.read` does.
     """
     tables = (monthfile.read(storage, layout.series(metric, zone, month)) for month in months(window))
     return cut(_joined([table for table in tables if table is not None]), window)

@@ -1,7 +1,7 @@
 """Every version of a month of a zone's metric: its two files read as one, written in an order that a kill cannot break.
 
-One file holds what is served, the other the history: rows of lower rank, superseded values. History is written first, so
-that a kill between the two leaves a version in both and the next fold heals.
+One file holds what is served, the other the history: rows of lower rank, superseded values. History is written first,
+so that a kill between the two leaves a version in both and the next fold heals.
 """
 
 from __future__ import annotations

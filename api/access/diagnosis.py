@@ -11,7 +11,10 @@ from warehouse.clock import DAY
 
 
 def access_faults(settings: Settings, mode: str, proxied_calls: int) -> list[tuple[str, bool]]:
-    """Every fault in a sentence or two, and whether it surely is one; `proxied_calls`: today's calls by proxies that are not trusted."""
+    """Every fault in a sentence or two, and whether it surely is one; `proxied_calls`.
+
+    Today's calls by proxies that are not trusted.
+    """
     faults: list[tuple[str, bool]] = []
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
         text = (

@@ -151,7 +151,10 @@ def geojson(name: str, features: list[Feature]) -> bytes:
 
 
 def table_csv(features: list[Feature]) -> bytes:
-    """Rows by RFC 4180: the properties, the geometry (`lon` and `lat` of points, else `wkt`), licence and attribution."""
+    """Rows by RFC 4180.
+
+    The properties, the geometry (`lon` and `lat` of points, else `wkt`), licence and attribution.
+    """
     import shapely
 
     points = features[0]["geometry"]["type"] == "Point"

@@ -1,4 +1,7 @@
-"""Attacks on payments: one transfer for many answers, nonces used elsewhere, lies of facilitators, floods of garbage."""
+"""Attacks on payments.
+
+One transfer for many answers, nonces used elsewhere, lies of facilitators, floods of garbage.
+"""
 
 from __future__ import annotations
 

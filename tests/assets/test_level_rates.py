@@ -1,4 +1,7 @@
-"""How often level shifts are told, over three simulated weeks: false alarms by day, and shares of true shifts by kind."""
+"""How often level shifts are told, over three simulated weeks.
+
+False alarms by day, and shares of true shifts by kind.
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     python -m tests.bench.payment_flood
 
-Each round sends 300 payments by a hundred connections, a third each with forged signatures, signed by empty wallets, and
-no payment at all; no limit by client is set, since a flood has many addresses. Budget: p99 of `/v1/zones` under twice that
-of a quiet service, the median of the rounds. Exit 1 above it.
+Each round sends 300 payments by a hundred connections, a third each with forged signatures, signed by empty wallets,
+and no payment at all; no limit by client is set, since a flood has many addresses. Budget: p99 of `/v1/zones` under
+twice that of a quiet service, the median of the rounds. Exit 1 above it.
 """
 
 from __future__ import annotations

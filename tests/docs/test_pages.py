@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 from assets.documents.data_page import page
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "geo_data").glob("*.md")])
 _LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#|/)([^)#\s]+)")
 _TARGET = re.compile(r"`make ([a-z]+)")
+_PAGE = re.compile(r"(?<![\w/*.-])(?:[\w.-]+/)*([A-Za-z][\w-]*\.md)\b")
 
 
 def test_the_data_page_is_what_the_code_says() -> None:
@@ -40,4 +42,16 @@ def test_make_targets_that_pages_name_exist() -> None:
     wrong = {f"{path.name}: make {name}" for path in PAGES for name in _TARGET.findall(path.read_text())} - {
         f"{path.name}: make {name}" for path in PAGES for name in targets
     }
+    assert not wrong
+
+
+def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    known = {Path(name).name for name in listed}
+    wrong = []
+    for name in listed:
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".js", ".mjs", ".html", ".yaml", ".yml"} and path.exists():
+            cited = _PAGE.findall(path.read_text())
+            wrong += [f"{name} cites {page}" for page in sorted(set(cited)) if page not in known]
     assert not wrong

@@ -1,4 +1,7 @@
-"""`emds keys`, `emds reconcile`, what `emds doctor` says of access, and the asset that reconciles: as their owner runs them."""
+"""`emds keys`, `emds reconcile`, what `emds doctor` says of access, and the asset that reconciles.
+
+As their owner runs them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An ingest by the command line over a warehouse whose bookkeeping is damaged: rows are stored and documents published."""
+"""An ingest by the command line over a warehouse whose bookkeeping is damaged.
+
+Rows are stored and documents published.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Dagster's storage on PostgreSQL by EMDS_DAGSTER_POSTGRES_URL: events, checks, retention; the address stays out of files."""
+"""Dagster's storage on PostgreSQL by EMDS_DAGSTER_POSTGRES_URL: events, checks, retention.
+
+The address stays out of files.
+"""
 
 from __future__ import annotations
 

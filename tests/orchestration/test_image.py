@@ -1,4 +1,7 @@
-"""The image and its compose file: two stages, a base by argument, no root, a read-only file system; and the audit of locks."""
+"""The image and its compose file: two stages, a base by argument, no root, a read-only file system.
+
+And the audit of locks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew; `emds doctor` in words."""
+"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew.
+
+`emds doctor` in words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`emds up` as a person starts it: an empty folder becomes a running service, Ctrl-C stops it whole, a second start takes seconds."""
+"""`emds up` as a person starts it.
+
+An empty folder becomes a running service, Ctrl-C stops it whole, a second start takes seconds.
+"""
 
 from __future__ import annotations
 

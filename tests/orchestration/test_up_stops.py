@@ -1,4 +1,7 @@
-"""Every way to end `emds up` leaves no process behind, and a server that ends is restarted. Stand-ins for its servers."""
+"""Every way to end `emds up` leaves no process behind, and a server that ends is restarted.
+
+Stand-ins for its servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Level shifts: days that leave their series' own level, jump at their start or restate by a factor; weather does not."""
+"""Level shifts: days that leave their series' own level, jump at their start or restate by a factor.
+
+Weather does not.
+"""
 
 from __future__ import annotations
 
