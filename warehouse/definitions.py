@@ -29,8 +29,8 @@ _MEAN = (
 DEFINITIONS: dict[Metric, Definition] = {
     Metric.PRICE: Definition(
         "Wholesale price",
-        "The zone's headline wholesale price: real-time locational marginal price (LMP) at one named hub in the US, the "
-        "market index price in Great Britain, the regional dispatch price in Australia, the day-ahead auction in "
+        "The zone's headline wholesale price: real-time locational marginal price (LMP) at one named hub in the US, "
+        "the market index price in Great Britain, the regional dispatch price in Australia, the day-ahead auction in "
         "continental Europe. Taxes, network charges and retail margins are not in it.",
         "local currency per MWh",
         "May be negative: the seller pays.",
@@ -38,8 +38,8 @@ DEFINITIONS: dict[Metric, Definition] = {
     ),
     Metric.PRICE_DAY_AHEAD: Definition(
         "Day-ahead price",
-        "The price of the day-ahead auction: in the US at the same hub as the headline price, in continental Europe the "
-        "headline price itself. Great Britain and Australia have none here. Served as `price?market=day_ahead`.",
+        "The price of the day-ahead auction: in the US at the same hub as the headline price, in continental Europe "
+        "the headline price itself. Great Britain and Australia have none here. Served as `price?market=day_ahead`.",
         "local currency per MWh",
         "May be negative: the seller pays.",
         "The price of the delivery interval that starts at `ts`; rows of tomorrow are known from the auction on.",
@@ -55,8 +55,8 @@ DEFINITIONS: dict[Metric, Definition] = {
     ),
     Metric.INTERCHANGE: Definition(
         "Interchange",
-        "Net flow over all borders of the zone. With `by=border`, one row for each neighbour or tie. A net that is a sum "
-        "is there only where all its borders are.",
+        "Net flow over all borders of the zone. With `by=border`, one row for each neighbour or tie. A net that is a "
+        "sum is there only where all its borders are.",
         "MW",
         "Net import: positive into the zone, negative out of it.",
         _MEAN + " NYISO's ties are schedules, not meters.",

@@ -157,8 +157,8 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         "publishers",
         "/v1/publishers",
         "Measured publishers",
-        "By feed and UTC month, of the last 13 months: how late rows came (median, 95th percentile, worst), how many were "
-        "revised, when and by how much, intervals due and missing, and failures by kind. Measured once a day. "
+        "By feed and UTC month, of the last 13 months: how late rows came (median, 95th percentile, worst), how many "
+        "were revised, when and by how much, intervals due and missing, and failures by kind. Measured once a day. "
         "Definitions: /docs/publishers.",
         "Free",
         "Publishers",
@@ -231,8 +231,8 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         "live-zone",
         "/v1/geo/live/{zone}",
         "Recent history of a zone, rounded",
-        "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and hours "
-        "of the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.",
+        "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and "
+        "hours of the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.",
         "Free",
         "LiveZone",
         named([SAMPLE]),

@@ -14,25 +14,25 @@ from warehouse.zones import ZONES
 
 _HEAD = """# The data
 
-Written by `python -m assets.documents.data_page` from the code; do not edit. Which feed carries a metric of a zone, by rank,
-with its licence: [feeds.md](feeds.md). How the brief ranks them: [brief.md](brief.md).
+Written by `python -m assets.documents.data_page` from the code; do not edit. Which feed carries a metric of a zone, by
+rank, with its licence: [feeds.md](feeds.md). How the brief ranks them: [brief.md](brief.md).
 
-A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1y`). Windows are
-half open. A missing interval has no row: it is never 0 and never interpolated. Where feeds of several ranks have an
+A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1y`). Windows
+are half open. A missing interval has no row: it is never 0 and never interpolated. Where feeds of several ranks have an
 interval, the best rank is served; replaced values stay, and `as_of=` answers what was known at an instant.
 
 """
 _FUELS = """## Fuels
 
-One vocabulary for generation, capacity and power plants. A publisher's fuels that share one of ours are summed; a code that
-is not known is an error, never `other`.
+One vocabulary for generation, capacity and power plants. A publisher's fuels that share one of ours are summed; a code
+that is not known is an error, never `other`.
 
 """
 _ZONES = """
 ## Zones
 
-A day of a window that is given as a date, and `interval=1d`, is a day of the zone's civil time. The market's own day, by
-which feeds are fetched and published, follows the market clock.
+A day of a window that is given as a date, and `interval=1d`, is a day of the zone's civil time. The market's own day,
+by which feeds are fetched and published, follows the market clock.
 
 | Zone | Name | Civil time | Market clock | Currency | `price` | `price?market=day_ahead` |
 |---|---|---|---|---|---|---|

@@ -28,11 +28,11 @@ LICENCE = (
 )
 ATTRIBUTION = (
     "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py (MIT). "
-    "US market areas derived from U.S. EIA Form 861 and NREL ReEDS. Plants: U.S. Energy Information Administration, Form "
-    "860M (December 2025) and Form 860 (2022, 2023); powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO "
-    "via OpenElectricity (MIT). Contains public sector information licensed under the Open Government Licence v3.0 "
-    "(DESNZ: DUKES 5.11, REPD). Offshore wind farms: EMODnet Human Activities (CETMAR), CC BY 4.0, changed. European "
-    "Commission, Joint Research Centre: JRC-PPDB-OPEN and JRC Hydro-power database, CC BY 4.0, changed. "
+    "US market areas derived from U.S. EIA Form 861 and NREL ReEDS. Plants: U.S. Energy Information Administration, "
+    "Form 860M (December 2025) and Form 860 (2022, 2023); powerplantmatching (PyPSA contributors), CC BY 4.0, changed; "
+    "AEMO via OpenElectricity (MIT). Contains public sector information licensed under the Open Government Licence "
+    "v3.0 (DESNZ: DUKES 5.11, REPD). Offshore wind farms: EMODnet Human Activities (CETMAR), CC BY 4.0, changed. "
+    "European Commission, Joint Research Centre: JRC-PPDB-OPEN and JRC Hydro-power database, CC BY 4.0, changed. "
     "No endorsement implied."
 )
 LAYERS = ("zones", "interconnectors", "plants")

@@ -58,7 +58,8 @@ def old_file(path: Path) -> None:
     for number, state in enumerate(states):
         tx = "0x" + f"{number:064x}" if state == "settled" else ""
         connection.execute(
-            "INSERT INTO payments (network, payer, nonce, state, attempt, version, asset, pay_to, amount, valid_before, path,"
+            "INSERT INTO payments (network, payer, nonce, state, attempt, version, asset, pay_to, amount, valid_before,"
+            " path,"
             " fingerprint, payment_hash, facilitator, tx, error, replays, created, updated)"
             " VALUES ('eip155:8453', '0xaa', ?, ?, 1, 2, '0xbb', '0xcc', 1000, 9, '/v1/latest/GB', 'f', 'h', '', ?, '',"
             " 0, 1, 1)",
