@@ -1,4 +1,6 @@
-"""The payments ledger against the chain, hourly: a transfer without an answer or a credit, or an answer without money, warns.
+"""The payments ledger against the chain, hourly.
+
+A transfer without an answer or a credit, or an answer without money, warns.
 
 The work is handed in by `orchestration`, which knows the accounts database. No `from __future__ import annotations`:
 Dagster reads the annotations.

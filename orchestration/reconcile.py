@@ -1,4 +1,7 @@
-"""`emds reconcile`: every transfer to the receiver held against the ledger. The asset `accounts/payments` runs it too."""
+"""`emds reconcile`: every transfer to the receiver held against the ledger.
+
+The asset `accounts/payments` runs it too.
+"""
 
 from __future__ import annotations
 
