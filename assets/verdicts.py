@@ -150,11 +150,11 @@ def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
         return Verdict(COMPLETE, day, False, True, 0, (NOTHING_READ,))
     rows = own.rows(window)
     if feed.yearly:
-        missing = sorted(set(feed.zones) - {key.zone for key in rows.strips})
+        missing = sorted(set(feed.zones) - {key.zone for key in rows.readings})
         return Verdict(COMPLETE, day, not missing, settled, len(missing), tuple(f"{zone}: no row" for zone in missing))
     for zone in feed.zones:
         for metric in feed.metrics:
-            if not any((key.zone, key.metric) == (zone, metric) for key in rows.strips):
+            if not any((key.zone, key.metric) == (zone, metric) for key in rows.readings):
                 rows.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
     gaps = sorted(coverage.cover(rows, feed, [window], now).gaps.items())
     findings = [

@@ -78,7 +78,7 @@ def _held(
             if attempt.error is not None:
                 unreadable.append(attempt.failure)
                 unknown.add((zone, metric.value))
-            elif not given.strips:
+            elif not given.readings:
                 given.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
             rows.merge(given)
     return rows, unknown

@@ -175,7 +175,7 @@ def days_of(feed: Feed, now: int, asked: date | None) -> list[MarketDay]:
 def _intervals(feed: Feed, day: MarketDay, rows: Rows) -> int:
     """Net intervals in the day, distinct by zone, metric and instant; longer rows count as several steps."""
     seconds: dict[tuple[str, str, int], int] = {}
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         if key.counterparty is None and key.link is None and key.metric in feed.metrics:
             step = RESOLUTIONS[key.resolution]
             seconds |= {(key.zone, key.metric, ts): step for ts in readings.ts if ts in day.window}

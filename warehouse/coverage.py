@@ -88,7 +88,7 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     """By pair the net series, fuel by fuel, and those of borders and ties; an empty net where a pair is missing."""
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
-    for key, strip in rows.strips.items():
+    for key, strip in rows.readings.items():
         if key.metric not in feed.metrics:
             continue  # told beside what the feed owes: the ties of a report of prices
         pair = key.zone, key.metric

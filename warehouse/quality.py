@@ -79,9 +79,9 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, possible: W
     """
     kept, aside = Rows(), Rows()
     findings: list[Finding] = []
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         findings += _part(key, readings, possible, kept, aside)
-    for key, readings in kept.strips.items():
+    for key, readings in kept.readings.items():
         findings += _oddities(key, readings)
     cover = coverage.cover(kept, feed, spans, now)
     for (zone, metric), gaps in sorted(cover.gaps.items()):
@@ -109,7 +109,7 @@ def _part(key: SeriesKey, readings: Readings, possible: Window, kept: Rows, asid
     bad = np.any([fault.readings for fault in faults], axis=0)
     for rows, chosen in ((kept, ~(bad | again)), (aside, bad & ~again)):
         if chosen.any():
-            rows.strips[key] = _chosen(readings, ts, values, chosen)
+            rows.readings[key] = _chosen(readings, ts, values, chosen)
     findings = [
         Finding(fault.check, "error", key.zone, key.metric, int(fault.readings.sum()), _first(key, ts, values, fault))
         for fault in faults
@@ -209,7 +209,7 @@ def to_json(judgement: Judgement) -> bytes:
     """JSON of what was set aside and why, for a person; `emds rebuild` judges the kept bodies again."""
     strips = [
         {**key._asdict(), "ts": readings.ts, "values": readings.values}
-        for key, readings in judgement.quarantined.strips.items()
+        for key, readings in judgement.quarantined.readings.items()
     ]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": strips})

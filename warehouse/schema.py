@@ -71,16 +71,16 @@ class Readings:
 
 
 class Rows:
-    """What a body states: strips by key, and a count of the readings dropped on purpose, by reason.
+    """What a body states: readings by series, and a count of those dropped on purpose, by reason.
 
     Two readings of one key and instant with the same value become one; with different values both stay, and
     `warehouse.quality` quarantines them. A value that is not finite is a broken body, never a row.
     """
 
-    __slots__ = ("dropped", "strips")
+    __slots__ = ("dropped", "readings")
 
     def __init__(self) -> None:
-        self.strips: dict[SeriesKey, Readings] = {}
+        self.readings: dict[SeriesKey, Readings] = {}
         self.dropped: Counter[str] = Counter()
 
     def add(
@@ -114,25 +114,25 @@ class Rows:
 
     def merge(self, other: Rows) -> None:
         """Takes the rows and drop counts of another body in."""
-        for key, strip in other.strips.items():
+        for key, strip in other.readings.items():
             mine = self._strip(key)
             mine.ts.extend(strip.ts)
             mine.values.extend(strip.values)
         self.dropped.update(other.dropped)
 
     def _strip(self, key: SeriesKey) -> Readings:
-        strip = self.strips.get(key)
+        strip = self.readings.get(key)
         if strip is None:
             if key.resolution not in RESOLUTIONS:
                 raise FeedChanged(f"unknown resolution {key.resolution!r}")
-            strip = self.strips[key] = Readings([], [])
+            strip = self.readings[key] = Readings([], [])
         return strip
 
     def __len__(self) -> int:
-        return sum(len(s.ts) for s in self.strips.values())
+        return sum(len(s.ts) for s in self.readings.values())
 
     def __iter__(self) -> Iterator[Row]:
-        for k, strip in self.strips.items():
+        for k, strip in self.readings.items():
             for ts, value in zip(strip.ts, strip.values, strict=True):
                 yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, k.unit, k.resolution)
 

@@ -62,7 +62,7 @@ def fold(
     """
     modes.claim(storage, mode)
     work: dict[tuple[str, str, str], list[tuple[SeriesKey, Ints, np.ndarray]]] = defaultdict(list)
-    for key, stated in rows.strips.items():
+    for key, stated in rows.readings.items():
         for month, ts, values in _by_month(stated):
             work[key.metric, key.zone, month].append((key, ts, values))
     for (zone, metric), spans in covered.items():

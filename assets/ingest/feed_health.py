@@ -59,7 +59,7 @@ def _reached(rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
     """The end of the newest interval by zone, and by zone and metric. Border rows do not count as a metric's total."""
     zones: dict[str, int] = defaultdict(int)
     metrics: dict[Pair, int] = defaultdict(int)
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         if not readings.ts:
             continue
         end = clock.interval_end(max(readings.ts), key.resolution)

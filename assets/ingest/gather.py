@@ -43,7 +43,7 @@ class Gathered:
             with feed_code(self.feed.id, "parse"):
                 rows = self.feed.parse(answer.body, answer.request)
                 possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at)
-                if any(_repeats(readings) or _strays(readings, possible) for readings in rows.strips.values()):
+                if any(_repeats(readings) or _strays(readings, possible) for readings in rows.readings.values()):
                     self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at, possible))
                     rows = self.prechecked[-1].kept
         except FeedError as error:
@@ -57,10 +57,10 @@ class Gathered:
 
     def stated(self) -> Rows:
         """What all answers state together; of two answers the later stays."""
-        for key, readings in self.rows.strips.items():
+        for key, readings in self.rows.readings.items():
             if _repeats(readings):
                 newest = dict(zip(readings.ts, readings.values, strict=True))
-                self.rows.strips[key] = Readings(list(newest), list(newest.values()))
+                self.rows.readings[key] = Readings(list(newest), list(newest.values()))
         return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
 
 

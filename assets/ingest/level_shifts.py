@@ -59,7 +59,7 @@ def apart(rows: Rows, found: Iterable[Found]) -> tuple[Rows, Rows]:
         days[shift.pair].append(shift.shift.day)
     kept, aside = Rows(), Rows()
     kept.dropped.update(rows.dropped)
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         ts = np.asarray(readings.ts, np.int64)
         bad = np.zeros(len(ts), np.bool_)
         for day in days.get((key.zone, key.metric), ()):
@@ -67,14 +67,14 @@ def apart(rows: Rows, found: Iterable[Found]) -> tuple[Rows, Rows]:
         for part, chosen in ((kept, ~bad), (aside, bad)):
             if chosen.any():
                 values = np.asarray(readings.values, np.float64)
-                part.strips[key] = Readings(ts[chosen].tolist(), values[chosen].tolist())
+                part.readings[key] = Readings(ts[chosen].tolist(), values[chosen].tolist())
     return kept, aside
 
 
 def _by_pair(rows: Rows) -> dict[Pair, Hourly]:
     """The net series of each zone and metric; of a mix in MW the sum over its fuels, of shares nothing."""
     parts: dict[Pair, list[Readings]] = defaultdict(list)
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         if key.counterparty is None and key.link is None and key.unit != "%" and readings.ts:
             parts[key.zone, key.metric].append(readings)
     return {

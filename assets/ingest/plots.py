@@ -13,7 +13,7 @@ WIDTH, HEIGHT, POINTS = 480, 80, 240
 
 def sparkline(rows: Rows) -> str:
     """The longest series of the rows as a Markdown image with its span; empty text without rows."""
-    drawn = [(key, readings) for key, readings in rows.strips.items() if readings.ts]
+    drawn = [(key, readings) for key, readings in rows.readings.items() if readings.ts]
     if not drawn:
         return ""
     key, readings = max(drawn, key=lambda item: (item[0].counterparty is None, len(item[1].ts)))
@@ -28,7 +28,7 @@ def sparkline(rows: Rows) -> str:
 def excerpt(rows: Rows) -> Rows:
     """The rows that the plot and the table need: the newest readings of a run's longest net series."""
     kept = Rows()
-    ranked = sorted(rows.strips.items(), key=lambda item: (item[0].counterparty is not None, -len(item[1].ts)))
+    ranked = sorted(rows.readings.items(), key=lambda item: (item[0].counterparty is not None, -len(item[1].ts)))
     for key, readings in ranked[:4]:
         pairs = sorted(zip(readings.ts, readings.values, strict=True))[-POINTS * 2 :]
         kept.extend(key, [p[0] for p in pairs], [p[1] for p in pairs])

@@ -93,7 +93,7 @@ def of_days(
     now: int,
 ) -> tuple[DayReport, ...]:
     """A report per day: `rows` were believed, `short` spans lack a reading, days `beyond` reach were not asked for."""
-    starts = [np.asarray(readings.ts, np.int64) for readings in rows.strips.values()]
+    starts = [np.asarray(readings.ts, np.int64) for readings in rows.readings.values()]
     stamps = np.sort(np.concatenate([np.empty(0, np.int64), *starts]))
     return tuple(
         DayReport(str(day), "out of reach", reason=str(beyond[day]))

@@ -175,22 +175,22 @@ def _fold(
         except (StorageError, OSError) as error:
             gathered.failed(as_storage_error(error), zone=pair[0])
         else:
-            stored.strips |= rows.strips
+            stored.readings |= rows.readings
     return stored, folded
 
 
 def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
     """The rows by zone and metric."""
     parts: dict[coverage.Pair, Rows] = defaultdict(Rows)
-    for key, readings in rows.strips.items():
-        parts[key.zone, key.metric].strips[key] = readings
+    for key, readings in rows.readings.items():
+        parts[key.zone, key.metric].readings[key] = readings
     return parts
 
 
 def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
     """The rows of these days, and of days that no kept body was asked for."""
     windows = [reports.window_of(feed, day) for day in days]
-    stamps = {ts for readings in rows.strips.values() for ts in readings.ts}
+    stamps = {ts for readings in rows.readings.values() for ts in readings.ts}
     day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in windows)}
     if not day_of:
         return rows
@@ -203,7 +203,7 @@ def _without(rows: Rows, stamps: Collection[int]) -> Rows:
     """The rows but those that start at these instants."""
     kept = Rows()
     kept.dropped.update(rows.dropped)
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in stamps]
         if pairs:
             kept.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])

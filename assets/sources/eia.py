@@ -132,11 +132,11 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
 def combine_interchange(rows: Rows) -> Rows:
     """The same rows with the nets that their borders add up to; a net that was stated as a total stays as it is."""
     borders: dict[str, list[dict[int, float]]] = defaultdict(list)
-    for key, readings in rows.strips.items():
+    for key, readings in rows.readings.items():
         if key.counterparty is not None:
             borders[key.zone].append(undisputed(readings.ts, readings.values))
     for zone, parts in borders.items():
-        rows.strips.pop(_key(zone, Metric.INTERCHANGE), None)
+        rows.readings.pop(_key(zone, Metric.INTERCHANGE), None)
         rows.extend(_key(zone, Metric.INTERCHANGE), *_whole(parts))
     return rows
 

@@ -458,7 +458,7 @@ def test_an_empty_series_is_none(tmp_path: Path) -> None:
 
     report = run(pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, combine=with_empty)))
     assert [(d.status, d.rows) for d in report.days] == [("done", 30)]
-    assert list(report.sample.strips) == [SeriesKey("GB", Metric.DEMAND, "MW", "30m")]
+    assert list(report.sample.readings) == [SeriesKey("GB", Metric.DEMAND, "MW", "30m")]
     empty = Rows()
     empty.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), [], [])
     assert plots.sparkline(empty) == ""

@@ -55,7 +55,7 @@ def ours(body: Body) -> tuple[float, int]:
         times.append(time.process_time() - began)
     series = [
         len(strip.ts)
-        for key, strip in rows.strips.items()
+        for key, strip in rows.readings.items()
         if key.metric == product.metrics[0] and body.zone in (None, key.zone)
     ]
     return min(times), sum(series) if body.feed.startswith("aemo") else max(series)

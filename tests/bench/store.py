@@ -124,7 +124,7 @@ def _bare(feed: Feed, documents: Shelf, folder: Path) -> None:
             with contextlib.suppress(FeedError):
                 rows.merge(feed.parse(answer.body, answer.request))
     rows = feed.combine(rows) if feed.combine else rows
-    for number, (key, strip) in enumerate(rows.strips.items()):
+    for number, (key, strip) in enumerate(rows.readings.items()):
         for month, ts, values in series._by_month(strip):
             versions = series._versions(feed.id, [(key, ts, values)], NOW)
             (folder / f"{number}-{month}.parquet").write_bytes(

@@ -43,9 +43,9 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
                     rows.merge(product.parse(reply.body, request))
             except NotPublished as error:
                 refused.append((request, error))
-        for key, readings in rows.strips.items():  # of two answers the later stays, as in a run
+        for key, readings in rows.readings.items():  # of two answers the later stays, as in a run
             newest = dict(zip(readings.ts, readings.values, strict=True))
-            rows.strips[key] = Readings(list(newest), list(newest.values()))
+            rows.readings[key] = Readings(list(newest), list(newest.values()))
         return (product.combine(rows) if product.combine else rows), refused
 
     return asked

@@ -43,7 +43,7 @@ def names(body):
 def told(rows, day, metric, zone, other=None, link=None):
     """Instants and values of a series in a market day, ascending."""
     readings = []
-    for key, strip in rows.strips.items():
+    for key, strip in rows.readings.items():
         if (key.zone, key.metric, key.counterparty, key.link) == (zone, metric, other, link):
             readings += [(ts, value) for ts, value in zip(strip.ts, strip.values, strict=True) if ts in day.window]
     return [ts for ts, _ in sorted(readings)], [value for _, value in sorted(readings)]
@@ -119,7 +119,7 @@ def test_trading_was_half_hourly_before_october_2021(ask):
             ts, values = told(rows, day, "price", "AU-SA")
             assert ts == starts(day, step).tolist()
             assert values == pytest.approx(grid.price("AU-SA", starts(day, step), step), abs=0.501e-2)
-            assert any(key.resolution == resolution and ts[0] in strip.ts for key, strip in rows.strips.items())
+            assert any(key.resolution == resolution and ts[0] in strip.ts for key, strip in rows.readings.items())
 
 
 def test_an_intervention_doubles_lines_and_changes_no_row(ask):

@@ -15,7 +15,7 @@ def test_every_metric_of_the_eighteen_zones_is_told(ask):
     for code in ("neso", "elexon", "entsoe", "energy_charts", "aemo"):
         for feed in source(code).feeds:
             rows, _ = ask(feed.id, [MarketDay(date(2026, 11, 18), feed.tz)], "2026-11-19T12:00:00Z")
-            for key in rows.strips:
+            for key in rows.readings:
                 if key.counterparty is None:
                     published[key.zone].add(key.metric)
     assert published == {zone.id: set(zone.metrics) for zone in ZONES.values() if not zone.id.startswith("US-")}

@@ -155,7 +155,7 @@ def test_before_october_2025_prices_were_hourly():
 def test_load_and_flows_end_at_the_last_hour_that_is_out(ask):
     for product in ("entsoe.demand", "entsoe.flows"):
         rows, _ = ask(product, [TODAY], NOON)
-        assert {max(strip.ts) + {"15m": 900, "1h": 3600}[key.resolution] for key, strip in rows.strips.items()} == {
+        assert {max(strip.ts) + {"15m": 900, "1h": 3600}[key.resolution] for key, strip in rows.readings.items()} == {
             instant("2026-11-21T09:00:00Z"),
         }
         tomorrow = TODAY.next()

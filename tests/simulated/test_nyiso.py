@@ -60,7 +60,7 @@ def test_a_running_day_says_what_is_out_and_advisory_prices_are_none(ask):
     assert rows.dropped["advisory quarter hour"] >= 9
     assert max(r.ts for r in ask("nyiso.load", [day], now)[0]) == instant("2026-11-20T12:05:00-05:00")
     assert max(r.ts for r in ask("nyiso.flows", [day], now)[0]) == instant("2026-11-20T12:00:00-05:00")
-    assert not ask("nyiso.lbmp_rt", [day.next()], now)[0].strips, "tomorrow has no file"
+    assert not ask("nyiso.lbmp_rt", [day.next()], now)[0].readings, "tomorrow has no file"
 
 
 def test_the_auction_is_out_before_noon_of_the_day_before(ask):

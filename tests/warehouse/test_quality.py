@@ -77,7 +77,7 @@ def test_a_clean_day_is_kept_whole_and_without_a_word() -> None:
 
 def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
     rows = series(DAY)
-    rows.strips[SeriesKey("FR", "demand", "MW", "1h")].values[5] = 5_000_000.0
+    rows.readings[SeriesKey("FR", "demand", "MW", "1h")].values[5] = 5_000_000.0
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert len(verdict.kept) == 23
     assert [r.value for r in verdict.quarantined] == [5_000_000.0]
@@ -117,7 +117,7 @@ def test_a_day_has_its_own_count_of_hours(day: date, hours: int) -> None:
     rows = series(market_day)
     assert len(rows) == hours
     assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {}
-    for strip in rows.strips.values():
+    for strip in rows.readings.values():
         del strip.ts[-1], strip.values[-1]
     assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {"short": 1}
 
@@ -210,7 +210,7 @@ def test_a_series_that_stands_still_is_told() -> None:
 
 def test_a_jump_between_neighbours_is_reported_and_a_step_over_a_hole_is_not() -> None:
     rows = series(DAY)
-    rows.strips[SeriesKey("FR", "demand", "MW", "1h")].values[9] = 90_000.0
+    rows.readings[SeriesKey("FR", "demand", "MW", "1h")].values[9] = 90_000.0
     assert checks(rows) == {"jump": 2}
     gone = Rows.of(r for r in rows if r.ts not in (DAY.start + 8 * HOUR, DAY.start + 10 * HOUR))
     assert checks(gone) == {"hole": 2}

@@ -50,7 +50,7 @@ def combine(rows: Rows) -> Rows:
     combined = Rows()
     combined.dropped.update(rows.dropped)
     for zone, borders in BORDERS.items():
-        series = {key: readings for key, readings in rows.strips.items() if key.zone == zone and readings.ts}
+        series = {key: readings for key, readings in rows.readings.items() if key.zone == zone and readings.ts}
         if series:
             _combine_zone(combined, zone, borders, series)
     return combined
