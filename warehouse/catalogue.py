@@ -9,7 +9,10 @@ import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from warehouse import artefact, layout, monthfile, series
+from warehouse.clock import DAY
 from warehouse.errors import StorageError
 from warehouse.market import Feed, Metric, Source
 from warehouse.storage import Storage
@@ -19,6 +22,12 @@ _LOG = logging.getLogger("emds.warehouse")
 
 SIMULATED_LICENCE = "none: simulated data"
 SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
+
+
+_COUNTED = 5
+"""Members of a counted file in `spans.json`: identity, rows, first and last ts, and the last ts of each neighbour."""
+SILENT_S = 14 * DAY
+"""A border silent for so long while others of its zone report is out of service."""
 
 
 def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> frozenset[str]:
@@ -47,20 +56,30 @@ def spans(storage: Storage, known: Mapping[str, Any]) -> dict[str, Any]:
         try:
             identity = storage.stat(key)
             if identity is not None:
-                same = before and before[0] == list(identity)
+                same = before and len(before) == _COUNTED and before[0] == list(identity)
                 counted[key] = before if same else [list(identity), *_count(storage, key)]
         except StorageError as error:
             _LOG.error("not in the catalogue: %s", error)
     return counted
 
 
-def _count(storage: Storage, key: str) -> list[int | None]:
-    """Rows, first and last ts of a month file's net rows."""
+def _count(storage: Storage, key: str) -> list[Any]:
+    """Rows, first and last ts of a month file's net rows, and the last ts of each neighbour's."""
     table = monthfile.read(storage, key, ["ts", "counterparty", "link"])
     if table is None:
-        return [0, None, None]
+        return [0, None, None, {}]
     ts = series.net(table).column("ts")
-    return [len(ts), ts[0].as_py(), ts[-1].as_py()] if len(ts) else [0, None, None]
+    borders = series.borders(table)
+    last = {} if not len(borders) else _last_of_each(borders)
+    return [len(ts), ts[0].as_py(), ts[-1].as_py(), last] if len(ts) else [0, None, None, last]
+
+
+def _last_of_each(borders: pa.Table) -> dict[str, int]:
+    """Counterparty -> the newest ts of its rows."""
+    plain = pa.table({"ts": borders.column("ts"), "counterparty": borders.column("counterparty").cast(pa.string())})
+    rows = plain.group_by("counterparty").aggregate([("ts", "max")])
+    pairs = zip(rows.column("counterparty").to_pylist(), rows.column("ts_max").to_pylist(), strict=True)
+    return {name: ts for name, ts in pairs if name is not None}
 
 
 def describe(
@@ -79,11 +98,11 @@ def describe(
     """
     kept_out = withheld(sources, rights, mode)
     counted = spans(storage, _counted_before(storage))
-    held = _held(counted)
+    held, silent = _held(counted), _silent(counted)
     return {
         "generated": generated,
         "mode": mode,
-        "zones": {z: _zone(z, sources, mode, kept_out, held) for z in ZONES},
+        "zones": {z: _zone(z, sources, mode, kept_out, held, silent.get(z, [])) for z in ZONES},
         "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
         "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
         "spans": counted,
@@ -118,11 +137,26 @@ def publish(
 def _held(counted: Mapping[str, Any]) -> dict[tuple[str, str], tuple[int, int | None, int | None]]:
     """(metric, zone) -> rows, first ts, last ts over all months."""
     held: dict[tuple[str, str], tuple[int, int | None, int | None]] = {}
-    for key, (_, rows, first, last) in sorted(counted.items()):
+    for key, (_, rows, first, last, _borders) in sorted(counted.items()):
         metric, zone, _, _ = layout.of_series(key)
         total, earliest, latest = held.get((metric, zone), (0, None, None))
         held[metric, zone] = (total + rows, first if earliest is None else earliest, latest if last is None else last)
     return held
+
+
+def _silent(counted: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Zone -> the neighbours that have been silent for SILENT_S while other borders of the zone report."""
+    last: dict[str, dict[str, int]] = {}
+    for key, (*_, borders) in counted.items():
+        _, zone, _, _ = layout.of_series(key)
+        known = last.setdefault(zone, {})
+        for name, ts in borders.items():
+            known[name] = max(ts, known.get(name, 0))
+    return {
+        zone: sorted(name for name, ts in known.items() if ts <= max(known.values()) - SILENT_S)
+        for zone, known in last.items()
+        if known
+    }
 
 
 def _zone(
@@ -131,6 +165,7 @@ def _zone(
     mode: str,
     kept_out: Collection[str],
     held: Mapping[tuple[str, str], tuple[int, int | None, int | None]],
+    silent: list[str],
 ) -> dict[str, Any]:
     zone = ZONES[zone_id]
     metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
@@ -138,6 +173,8 @@ def _zone(
         m.value: _entry(zone_id, m, sources, mode, kept_out, held.get((m.value, zone_id), (0, None, None)))
         for m in metrics
     }
+    if Metric.INTERCHANGE in entries:
+        entries[Metric.INTERCHANGE]["borders_out_of_service"] = silent
     carriers = _carriers(entries, sources)
     return {
         "id": zone.id,

@@ -1,0 +1,58 @@
+"""The catalogue names borders that are out of service: silent for 14 days while the zone's others report."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from warehouse import catalogue, layout
+from warehouse.clock import DAY, HOUR
+from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.schema import Rows, SeriesKey
+from warehouse.series import fold
+from warehouse.storage import Folder
+
+NOW = 1_795_305_600
+
+
+def _nothing(*_: Any) -> Any:
+    raise AssertionError("nobody is asked")
+
+
+FEED = Feed(
+    "one.flows",
+    "flows",
+    ("GB", "DE-LU"),
+    (Metric.INTERCHANGE,),
+    1,
+    "1h",
+    "start",
+    "UTC",
+    date(2020, 1, 1),
+    Publication(lag_minutes=5),
+    _nothing,
+    _nothing,
+    60,
+)
+SOURCE = Source("one", "One", "https://one.example", ("one.example",), 60, "none", "", "One", "yes", (FEED,), False)
+
+
+def described(home: Path, silent_days: int) -> list[str]:
+    storage = Folder(home)
+    storage.put(layout.MODE, b"live")
+    for area, days in (("FR", 0), ("NL", silent_days), (None, 0)):
+        rows, stamps = Rows(), range(NOW - 30 * DAY, NOW - days * DAY, HOUR)
+        key = SeriesKey("GB", "interchange", "MW", "1h", counterparty=area)
+        rows.extend(key, list(stamps), [1.0] * len(stamps))
+        fold(storage, FEED.id, rows, {}, {FEED.id: 1}, NOW, mode="live")
+    document = catalogue.describe(storage, {"one": SOURCE}, "live", (), ("one",), NOW)
+    assert document["zones"]["DE-LU"]["metrics"]["interchange"]["borders_out_of_service"] == []
+    assert "borders_out_of_service" not in document["zones"]["GB"]["metrics"]["price"]
+    named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["borders_out_of_service"]
+    return named
+
+
+def test_a_border_silent_for_two_weeks_is_named(tmp_path: Path) -> None:
+    assert described(tmp_path / "thirteen", 13) == []
+    assert described(tmp_path / "fourteen", 14) == ["NL"]
