@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -34,6 +35,9 @@ from warehouse.zones import ZONES
 
 NOW = instant("2026-03-30T12:10:00Z")
 """The tests' present: a day after Europe's clocks went forward."""
+
+
+_NOBODY = 65534
 
 
 def _none(*_: object) -> Any:
@@ -330,3 +334,26 @@ def trade(tmp_path: Path) -> Iterator[Trade]:
     """A service that sells, with facilitators, a node and a buyer."""
     with open_trade(tmp_path) as built:
         yield built
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Callable[[Rig], None]]:
+    """`unprivileged(rig)` moves a warehouse to where a user without rights owns it and becomes that user.
+
+    Root reads and writes whatever a file's mode says, so that modes would test nothing.
+    """
+    made: list[Path] = []
+
+    def become(rig: Rig) -> None:
+        if os.geteuid() == 0:
+            made.append(Path(tempfile.mkdtemp()))
+            shutil.copytree(rig.home, made[0] / "home")
+            rig.home = made[0] / "home"
+            for path in (made[0], *made[0].rglob("*")):
+                os.chown(path, _NOBODY, _NOBODY)
+            os.seteuid(_NOBODY)
+
+    yield become
+    if made:
+        os.seteuid(0)
+        shutil.rmtree(made[0])

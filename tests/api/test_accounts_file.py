@@ -209,8 +209,8 @@ def test_a_full_disk_stops_what_is_counted_and_nothing_else(market: Any, monkeyp
     app.extensions["emds"].gate.close()
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root writes everywhere")
-def test_a_read_only_home_serves_free_paths(market: Any) -> None:
+def test_a_read_only_home_serves_free_paths(market: Any, unprivileged: Any) -> None:
+    unprivileged(market)
     Accounts.open(f"sqlite:///{market.home / 'accounts.sqlite'}").close()
     market.home.chmod(0o500)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +86,8 @@ def test_without_a_readable_catalogue_descriptions_and_layers_are_served(everywh
         assert statuses(client, {}, *closed) == [503] * len(closed)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file_is_told_like_a_damaged_one(everywhere: Any) -> None:
+def test_an_unreadable_file_is_told_like_a_damaged_one(everywhere: Any, unprivileged: Any) -> None:
+    unprivileged(everywhere)
     (everywhere.home / "published" / "latest" / "GB.json").chmod(0)
     client = everywhere.client()
     assert client.get("/v1/latest/GB?sample=true").status_code == 503
