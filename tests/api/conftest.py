@@ -128,15 +128,15 @@ class Rig:
         unit: str = "MW",
         resolution: str = "5m",
         known_at: int = 1,
-        **lane: Any,
+        **labels: Any,
     ) -> None:
-        """Folds (ts, value) pairs of one lane."""
+        """Folds (ts, value) pairs of one series."""
         pairs = list(rows)
-        heap = Rows()
-        heap.extend(
-            SeriesKey(zone, metric, unit, resolution, **lane), [ts for ts, _ in pairs], [value for _, value in pairs]
+        batch = Rows()
+        batch.extend(
+            SeriesKey(zone, metric, unit, resolution, **labels), [ts for ts, _ in pairs], [value for _, value in pairs]
         )
-        fold(self.storage, feed_id, heap, {}, catalogue.ranks(self.sources, (), self.mode), known_at, self.mode)
+        fold(self.storage, feed_id, batch, {}, catalogue.ranks(self.sources, (), self.mode), known_at, self.mode)
 
     def publish(self, rights: tuple[str, ...] = ()) -> dict[str, Any]:
         """Publishes the catalogue."""
@@ -296,11 +296,11 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     """Where it listens, once it answers."""
     for _ in range(600):
-        found = re.search(r"Listening at: (http://\S+)", log.read_text())
-        if found:
+        match = re.search(r"Listening at: (http://\S+)", log.read_text())
+        if match:
             try:
-                urllib.request.urlopen(f"{found[1]}/healthz", timeout=10).close()
-                return found[1]
+                urllib.request.urlopen(f"{match[1]}/healthz", timeout=10).close()
+                return match[1]
             except OSError:
                 pass
         assert process.poll() is None, log.read_text()

@@ -67,10 +67,10 @@ def test_a_day_holds_500_calls_and_no_501st(accounts: Accounts) -> None:
 
 def test_a_call_given_back_can_be_made_again(accounts: Accounts) -> None:
     digest = digest_of(sign_up(accounts))
-    held = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY)]
+    reserved = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY)]
     assert accounts.reserve(digest, NOW) is None
-    assert held[7]
-    assert accounts.give_back(held[7]) == CALLS_PER_DAY - 1
+    assert reserved[7]
+    assert accounts.give_back(reserved[7]) == CALLS_PER_DAY - 1
     again = accounts.reserve(digest, NOW)
     assert again
     assert again.used == CALLS_PER_DAY

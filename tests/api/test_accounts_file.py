@@ -96,15 +96,15 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(tmp_path: Path) -> None:
     for name in ("old", "new"):
         engine = open_engine(f"sqlite:///{tmp_path / name}.sqlite")
         migrate(engine)
-        found = inspect(engine)
+        inspector = inspect(engine)
         shapes.append(
             {
                 table: (
-                    {column["name"] for column in found.get_columns(table)},
-                    set(found.get_pk_constraint(table)["constrained_columns"]),
-                    {tuple(index["column_names"]) for index in found.get_indexes(table)},
+                    {column["name"] for column in inspector.get_columns(table)},
+                    set(inspector.get_pk_constraint(table)["constrained_columns"]),
+                    {tuple(index["column_names"]) for index in inspector.get_indexes(table)},
                 )
-                for table in found.get_table_names()
+                for table in inspector.get_table_names()
             }
         )
         engine.dispose()

@@ -73,10 +73,10 @@ def test_readers_never_see_a_torn_document(published: Any) -> None:
     try:
         for _ in range(300):
             answer = client.get("/v1/latest/GB?sample=true")
-            found = answer.get_json()
-            if "number" in found:
-                assert found["filling"] == str(found["number"]) * 3000
-                assert found["again"] == found["number"]
+            body = answer.get_json()
+            if "number" in body:
+                assert body["filling"] == str(body["number"]) * 3000
+                assert body["again"] == body["number"]
     finally:
         stop.set()
         writer.join()
@@ -159,25 +159,25 @@ def brief(metrics: tuple[str, ...]) -> dict[str, Any]:
 @pytest.mark.parametrize(("metrics", "kept"), [(("price", "demand"), "price"), (("demand", "interchange"), "demand")])
 def test_a_sample_of_a_brief_keeps_one_block_and_its_trend(published: Any, metrics: tuple[str, ...], kept: str) -> None:
     published.put_document("brief/GB.json", brief(metrics))
-    found = published.client().get("/v1/brief/GB?sample=true").get_json()
-    assert found["sample"] is True
-    assert list(found["context"]) == list(found["trend_24h"]) == [kept]
-    assert found["context_omitted"] == found["trend_omitted"] == {m: "sample" for m in metrics if m != kept}
-    numbers = re.findall(r"-?\d+(?:\.\d+)?", found["summary"])
+    sample = published.client().get("/v1/brief/GB?sample=true").get_json()
+    assert sample["sample"] is True
+    assert list(sample["context"]) == list(sample["trend_24h"]) == [kept]
+    assert sample["context_omitted"] == sample["trend_omitted"] == {m: "sample" for m in metrics if m != kept}
+    numbers = re.findall(r"-?\d+(?:\.\d+)?", sample["summary"])
     assert numbers
     rest = orjson.dumps(
-        {name: member for name, member in found.items() if name not in ("summary", "summary_parts")}
+        {name: member for name, member in sample.items() if name not in ("summary", "summary_parts")}
     ).decode()
     assert all(number in rest for number in numbers)
-    assert list(found["summary_figures"]) == ["at", kept]
-    assert list(found["summary_parts"]) == ["opening", kept, "sample"]
-    assert found["summary"] == " ".join(found["summary_parts"].values())
+    assert list(sample["summary_figures"]) == ["at", kept]
+    assert list(sample["summary_parts"]) == ["opening", kept, "sample"]
+    assert sample["summary"] == " ".join(sample["summary_parts"].values())
 
 
 def test_a_sample_of_a_brief_without_context_says_so(published: Any) -> None:
-    found = published.client().get("/v1/brief/GB?sample=true").get_json()
-    assert found["context"] == {}
-    assert "too little history" in found["summary"]
+    sample = published.client().get("/v1/brief/GB?sample=true").get_json()
+    assert sample["context"] == {}
+    assert "too little history" in sample["summary"]
 
 
 def sampled_and_whole(rig: Any, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -201,7 +201,7 @@ def put_demand(rig: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prices", "late", "told"),
+    ("prices", "late", "sentence"),
     [
         ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, "so that no rank is given."),
         ([60.0] * 1440 + [-5.0], 0, "is negative, -5.00 GBP/MWh"),
@@ -210,12 +210,12 @@ def put_demand(rig: Any) -> None:
     ],
 )
 def test_a_sample_says_of_its_metric_what_the_whole_brief_says(
-    rig: Any, prices: list[float], late: int, told: str
+    rig: Any, prices: list[float], late: int, sentence: str
 ) -> None:
     put_prices(rig, prices)
     put_demand(rig)
     sample, whole = sampled_and_whole(rig, rig.now + late)
-    assert told in sample["summary"]
+    assert sentence in sample["summary"]
     assert sample["summary_parts"] == {
         **{m: part for m, part in whole["summary_parts"].items() if m != "demand"},
         "sample": sample["summary_parts"]["sample"],
@@ -254,26 +254,26 @@ def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(
     body = published.put_document("latest/GB.json", {"new": True})
     assert documents.get("latest/GB.json") is first
     now[0] += 0.21
-    found = documents.get("latest/GB.json")
-    assert found is not None
-    assert found.body == body
+    document = documents.get("latest/GB.json")
+    assert document is not None
+    assert document.body == body
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:
     """A compressed catalogue or a description takes megabytes while it is made: not for each thread."""
     document, made, barrier = Document("x", b"1" * 5000, Identity(1, 5000, 1)), [], threading.Barrier(8)
 
-    def make(held: Document) -> int:
+    def make(document: Document) -> int:
         made.append(threading.get_ident())
         time.sleep(0.05)
-        return held.derive("inner", lambda _: 7)  # type: ignore[no-any-return]
+        return document.derive("inner", lambda _: 7)  # type: ignore[no-any-return]
 
     def ask(_: int) -> tuple[int, bytes]:
         barrier.wait(10)
         return document.derive("outer", make), document.coded("br")
 
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(ask, range(8)))
+        results = list(pool.map(ask, range(8)))
     assert len(made) == 1
-    assert {number for number, _ in told} == {7}
-    assert len({id(packed) for _, packed in told}) == 1
+    assert {number for number, _ in results} == {7}
+    assert len({id(packed) for _, packed in results}) == 1

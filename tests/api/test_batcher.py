@@ -11,61 +11,61 @@ import pytest
 from api.access.accounts.batcher import Batcher
 
 
-class Held:
+class GatedDoubler:
     """Answers with the question doubled; the first go waits until it is let on, so that the others gather."""
 
     def __init__(self) -> None:
         self.goes: list[int] = []
         self.begun, self.on = threading.Event(), threading.Event()
 
-    def answer(self, asked: Sequence[int]) -> Sequence[int]:
-        self.goes.append(len(asked))
+    def answer(self, numbers: Sequence[int]) -> Sequence[int]:
+        self.goes.append(len(numbers))
         self.begun.set()
         assert self.on.wait(10)
-        if 13 in asked:
+        if 13 in numbers:
             raise ValueError("thirteen")
-        return [2 * each for each in asked]
+        return [2 * each for each in numbers]
 
 
-def ask_all(held: Held, first: int, others: Sequence[int]) -> list[int | Exception]:
+def ask_all(doubler: GatedDoubler, first: int, others: Sequence[int]) -> list[int | Exception]:
     """Asks `first`, and while it is at work all others, which then wait."""
-    batcher = Batcher(held.answer)
+    batcher = Batcher(doubler.answer)
     with ThreadPoolExecutor(1 + len(others)) as threads:
-        asked = [threads.submit(batcher.ask, first)]
-        assert held.begun.wait(10)
-        asked += [threads.submit(batcher.ask, other) for other in others]
+        futures = [threads.submit(batcher.ask, first)]
+        assert doubler.begun.wait(10)
+        futures += [threads.submit(batcher.ask, other) for other in others]
         while len(batcher._waiting) < len(others):
             pass
-        held.on.set()
-        told: list[int | Exception] = []
-        for each in asked:
+        doubler.on.set()
+        results: list[int | Exception] = []
+        for each in futures:
             fault = each.exception(10)
-            told.append(fault if isinstance(fault, Exception) else each.result())
-    return told
+            results.append(fault if isinstance(fault, Exception) else each.result())
+    return results
 
 
 def test_one_that_asks_alone_is_answered_alone() -> None:
-    held = Held()
-    held.on.set()
-    batcher = Batcher(held.answer)
+    doubler = GatedDoubler()
+    doubler.on.set()
+    batcher = Batcher(doubler.answer)
     assert [batcher.ask(n) for n in (1, 2, 3)] == [2, 4, 6]
-    assert held.goes == [1, 1, 1]
+    assert doubler.goes == [1, 1, 1]
 
 
 def test_those_that_wait_are_answered_in_one_go_each_with_its_own() -> None:
-    held = Held()
-    assert ask_all(held, 7, range(20, 40)) == [14, *(2 * n for n in range(20, 40))]
-    assert held.goes == [1, 20]
+    doubler = GatedDoubler()
+    assert ask_all(doubler, 7, range(20, 40)) == [14, *(2 * n for n in range(20, 40))]
+    assert doubler.goes == [1, 20]
 
 
 def test_a_fault_reaches_all_of_its_go_and_none_of_another() -> None:
-    held = Held()
-    told = ask_all(held, 7, [1, 13, 2])
-    assert told[0] == 14
-    assert [str(each) for each in told[1:]] == ["thirteen"] * 3
+    doubler = GatedDoubler()
+    results = ask_all(doubler, 7, [1, 13, 2])
+    assert results[0] == 14
+    assert [str(each) for each in results[1:]] == ["thirteen"] * 3
 
 
 def test_an_answer_too_few_is_a_fault() -> None:
-    batcher: Batcher[int, int] = Batcher(lambda asked: [])
+    batcher: Batcher[int, int] = Batcher(lambda numbers: [])
     with pytest.raises(ValueError, match="zip"):
         batcher.ask(1)

@@ -28,21 +28,21 @@ def test_zones_are_the_25_of_the_specification_in_its_order(market: Any) -> None
 
 
 def entry(client: Any, source: str, zone: str) -> Any:
-    found = client.get("/v1/status").get_json()
-    return next(member for member in found["sources"] if (member["source"], member["zone"]) == (source, zone))
+    status = client.get("/v1/status").get_json()
+    return next(member for member in status["sources"] if (member["source"], member["zone"]) == (source, zone))
 
 
 def test_status_names_every_source_and_zone(market: Any) -> None:
-    found = market.client().get("/v1/status").get_json()
-    assert found["now"] == market.now
-    pairs = [(member["source"], member["zone"]) for member in found["sources"]]
+    status = market.client().get("/v1/status").get_json()
+    assert status["now"] == market.now
+    pairs = [(member["source"], member["zone"]) for member in status["sources"]]
     assert pairs == sorted({(f.source, z) for s in market.sources.values() for f in s.feeds for z in f.zones})
-    assert all(set(m) == {"source", "zone", "last_ok", "last_error", "state", "expected_by"} for m in found["sources"])
+    assert all(set(m) == {"source", "zone", "last_ok", "last_error", "state", "expected_by"} for m in status["sources"])
 
 
 def test_a_feed_that_never_ran_is_unknown(market: Any) -> None:
-    found = entry(market.client(), "north", "DE-LU")
-    assert (found["last_ok"], found["last_error"], found["state"], found["expected_by"]) == (0, "", "unknown", None)
+    row = entry(market.client(), "north", "DE-LU")
+    assert (row["last_ok"], row["last_error"], row["state"], row["expected_by"]) == (0, "", "unknown", None)
 
 
 @pytest.mark.parametrize(("minutes", "state"), [(0, "ok"), (44, "ok"), (46, "late"), (134, "late"), (136, "down")])
@@ -54,9 +54,9 @@ def test_a_state_follows_the_feeds_own_schedule(market: Any, minutes: int, state
         "north",
         [Health("north.grid", "AU-SA", last_ok=market.now - behind, data_until=market.now - behind)],
     )
-    found = entry(market.client(), "north", "AU-SA")
-    assert found["state"] == state
-    assert found["expected_by"] == market.now - behind + 45 * 60
+    row = entry(market.client(), "north", "AU-SA")
+    assert row["state"] == state
+    assert row["expected_by"] == market.now - behind + 45 * 60
 
 
 def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> None:
@@ -69,9 +69,9 @@ def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> 
         "north",
         [Health("north.grid", "AU-SA", last_error="503 from the publisher", last_error_at=market.now)],
     )
-    found = entry(client, "north", "AU-SA")
-    assert found["last_error"] == "north.grid: 503 from the publisher"
-    assert found["last_ok"] == market.now - 60
+    row = entry(client, "north", "AU-SA")
+    assert row["last_error"] == "north.grid: 503 from the publisher"
+    assert row["last_ok"] == market.now - 60
     assert entry(client, "north", "AU-NSW")["last_error"] == ""
 
 
@@ -113,9 +113,9 @@ def test_a_slow_feed_on_its_own_schedule_does_not_excuse_a_fast_one(market: Any,
             Health("north.daily", "AU-SA", last_ok=market.now, data_until=until),
         ],
     )
-    found = entry(market.client(), "north", "AU-SA")
-    assert found["state"] == state
-    assert found["expected_by"] == until + 45 * 60
+    row = entry(market.client(), "north", "AU-SA")
+    assert row["state"] == state
+    assert row["expected_by"] == until + 45 * 60
 
 
 def test_rows_of_a_slow_feed_that_reach_as_far_as_the_fast_one_owes_are_ok(market: Any) -> None:
@@ -131,9 +131,9 @@ def test_a_feed_without_credentials_promises_nothing_beside_one_that_needs_none(
     unset = Health("north.grid", "AU-SA", last_error="not configured: set X_KEY", last_error_at=market.now)
     until = market.now - 10 * HOUR
     note(market.storage, "north", [unset, Health("north.daily", "AU-SA", last_ok=market.now, data_until=until)])
-    found = entry(market.client(), "north", "AU-SA")
-    assert found["state"] == "unknown"  # of interchange, which nobody else carries
-    assert found["expected_by"] == instant("2026-03-31T18:15:00Z")
+    row = entry(market.client(), "north", "AU-SA")
+    assert row["state"] == "unknown"  # of interchange, which nobody else carries
+    assert row["expected_by"] == instant("2026-03-31T18:15:00Z")
 
 
 def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
@@ -152,8 +152,8 @@ def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
             ),
         ],
     )
-    found = entry(market.client(), "north", "AU-SA")
-    assert (found["state"], found["expected_by"]) == ("down", dead + 45 * 60)
+    row = entry(market.client(), "north", "AU-SA")
+    assert (row["state"], row["expected_by"]) == ("down", dead + 45 * 60)
 
 
 def test_a_metric_that_never_came_is_unknown_and_down_where_asking_fails(market: Any) -> None:
@@ -182,15 +182,18 @@ def test_status_is_computed_when_asked_for(market: Any, monkeypatch: pytest.Monk
 
 
 def test_the_catalogue_holds_metrics_feeds_spans_and_prices(market: Any) -> None:
-    found = market.client().get("/catalog").get_json()
-    price = found["zones"]["GB"]["metrics"]["price"]
+    catalog = market.client().get("/catalog").get_json()
+    price = catalog["zones"]["GB"]["metrics"]["price"]
     assert (price["unit"], price["resolution"], price["rows"]) == ("GBP/MWh", "30m", 97)
     assert price["first"] < price["last"] <= market.now
-    assert [feed["id"] for feed in found["zones"]["GB"]["metrics"]["demand"]["feeds"]] == ["north.grid", "south.hourly"]
-    assert found["feeds"]["shut.price"]["withheld"] is True
-    prices = {member["path"]: member.get("price_usd") for member in found["endpoints"]}
+    assert [feed["id"] for feed in catalog["zones"]["GB"]["metrics"]["demand"]["feeds"]] == [
+        "north.grid",
+        "south.hourly",
+    ]
+    assert catalog["feeds"]["shut.price"]["withheld"] is True
+    prices = {member["path"]: member.get("price_usd") for member in catalog["endpoints"]}
     assert (prices["/v1/brief/{zone}"], prices["/v1/latest/{zone}"], prices["/v1/zones"]) == ("0.02", "0.001", None)
-    assert {member["id"] for member in found["endpoints"]} == set(ENDPOINTS)
+    assert {member["id"] for member in catalog["endpoints"]} == set(ENDPOINTS)
 
 
 def test_a_new_catalogue_is_seen_without_a_restart(market: Any) -> None:

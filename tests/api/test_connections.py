@@ -32,7 +32,7 @@ def answer(client: socket.socket) -> bytes:
     return text
 
 
-def held(worker: int, port: int) -> int:
+def open_connections(worker: int, port: int) -> int:
     """How many connections to a port a process holds, by its open files."""
     rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
     inodes = {row[9] for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"}
@@ -66,7 +66,7 @@ def spread(port: int, workers: list[int]) -> list[int]:
         for client in clients:
             client.sendall(KEPT)
             assert b" 200 " in answer(client)
-        return [held(worker, port) for worker in workers]
+        return [open_connections(worker, port) for worker in workers]
 
 
 def test_an_address_has_a_bound_of_connections_and_a_further_one_is_told_when_to_come(market: Any, serve: Any) -> None:
@@ -76,7 +76,7 @@ def test_an_address_has_a_bound_of_connections_and_a_further_one_is_told_when_to
         for _ in range(MOST_OF_AN_ADDRESS):
             stack.enter_context(connected(port))
         deadline = time.monotonic() + 20
-        while held(served.workers()[0], port) < MOST_OF_AN_ADDRESS:
+        while open_connections(served.workers()[0], port) < MOST_OF_AN_ADDRESS:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         text = exchange(port, KEPT)

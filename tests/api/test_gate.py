@@ -1,4 +1,4 @@
-"""Who is let in, in which order, and what a call costs: the doors through Flask, without payments (`test_x402`)."""
+"""Who is let in, in which order, and what a call costs (payments: `test_x402_*`)."""
 
 from __future__ import annotations
 
@@ -196,8 +196,8 @@ def test_zero_is_unlimited(tmp_path: Path) -> None:
 def test_workers_of_a_host_count_clients_together(tmp_path: Path) -> None:
     path = tmp_path / "counts.limits"
     first, second = RateLimits(path), RateLimits(path)
-    told = [each.take("calls", "192.0.2.1", 4, 60, NOON) for each in (first, second) * 3]
-    assert told == [None] * 4 + [Spent(60)] * 2
+    answers = [each.take("calls", "192.0.2.1", 4, 60, NOON) for each in (first, second) * 3]
+    assert answers == [None] * 4 + [Spent(60)] * 2
     first.close()
     second.close()
     assert RateLimits(path).take("calls", "192.0.2.1", 4, 60, NOON + 59) == Spent(1)

@@ -28,10 +28,10 @@ from client.models import BriefZone, PriceZone
 with Client(base_url=sys.argv[1]) as client:
     listed = zones.sync(client=client)
     rows = price.sync(PriceZone.GB, client=client, sample=True, limit=3)
-    told = brief.sync(BriefZone.GB, client=client, sample=True)
+    sample = brief.sync(BriefZone.GB, client=client, sample=True)
     print(json.dumps({
         "zones": len(listed.zones), "values": [row.value for row in rows.data], "unit": rows.data[0].unit,
-        "summary": told.summary,
+        "summary": sample.summary,
     }))
 """
 

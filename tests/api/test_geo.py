@@ -266,7 +266,7 @@ def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, 
 
 
 @pytest.mark.parametrize(
-    ("query", "parameter", "said"),
+    ("query", "parameter", "detail"),
     [
         ("zone=GB,XX", "zone", "takes US-CAISO"),
         ("fuel=uranium", "fuel", "takes nuclear, coal"),
@@ -287,12 +287,14 @@ def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, 
         ("zone=GB&zone=FR", "zone", "more than once"),
     ],
 )
-def test_wrong_values_are_400_with_what_is_allowed(client: FlaskClient, query: str, parameter: str, said: str) -> None:
+def test_wrong_values_are_400_with_what_is_allowed(
+    client: FlaskClient, query: str, parameter: str, detail: str
+) -> None:
     answer = client.get(f"/v1/geo/plants?{query}")
     assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
     [fault] = answer.json["errors"]
     assert fault["parameter"] == parameter
-    assert said in fault["detail"]
+    assert detail in fault["detail"]
 
 
 def test_a_sample_keeps_fifty_features_and_says_so(client: FlaskClient) -> None:

@@ -116,8 +116,8 @@ def test_hostile_requests_get_a_documented_4xx_or_nothing(served: Any) -> None:
     workers = served.workers()
     for name, request in REQUESTS.items():
         answer = exchange(served.port, request)
-        found = statuses(answer)
-        assert set(found) <= DOCUMENTED, f"{name}: {found} {answer[:300]!r}"
+        codes = statuses(answer)
+        assert set(codes) <= DOCUMENTED, f"{name}: {codes} {answer[:300]!r}"
         assert b"<html" not in answer.lower(), name
         assert b"Traceback" not in answer, name
         assert b"root:" not in answer, name

@@ -212,15 +212,15 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     client.post("/v1/keys/signup", json={"email": "someone@example.org"})
     client.get("/v1/price/someone@example.org?api_key=emds_123")
     client.get("/v1/price/GB?email=someone@example.org&key=emds_123")
-    found = [orjson.loads(line) for line in lines]
-    assert [(line["route"], line["zone"], line["status"]) for line in found] == [
+    entries = [orjson.loads(line) for line in lines]
+    assert [(line["route"], line["zone"], line["status"]) for line in entries] == [
         ("price", "GB", 200),
         ("keys.sign_up", None, 201),
         ("none", None, 404),
         ("price", "GB", 400),
     ]
-    assert found[0]["trace"] == trace
-    assert all({"at", "id", "method", "ms"} <= line.keys() for line in found)
+    assert entries[0]["trace"] == trace
+    assert all({"at", "id", "method", "ms"} <= line.keys() for line in entries)
     whole = b"".join(lines)
     for secret in (key.encode(), b"emds_", b"someone", b"c2VjcmV0", b"example.org"):
         assert secret not in whole

@@ -230,9 +230,9 @@ class Mailbox:
 
     def link(self) -> str:
         """The path in the newest mail."""
-        found = re.search(r"https://emds\.example(/v1/keys/confirm\?token=\S+)", self.mails[-1].replace("=\r\n", ""))
-        assert found
-        return found[1].replace("=3D", "=")
+        match = re.search(r"https://emds\.example(/v1/keys/confirm\?token=\S+)", self.mails[-1].replace("=\r\n", ""))
+        assert match
+        return match[1].replace("=3D", "=")
 
 
 @pytest.fixture

@@ -38,10 +38,10 @@ def links(body: Any) -> dict[str, str]:
 
 def test_the_landing_page_leads_to_everything(client: FlaskClient) -> None:
     landing = get(client, "/v1/geo")
-    found = links(landing)
-    assert {"self", "service-desc", "service-doc", "conformance", "data"} == set(found)
-    assert "core" in " ".join(get(client, found["conformance"])["conformsTo"])
-    assert client.get(found["service-desc"]).status_code == 200
+    targets = links(landing)
+    assert {"self", "service-desc", "service-doc", "conformance", "data"} == set(targets)
+    assert "core" in " ".join(get(client, targets["conformance"])["conformsTo"])
+    assert client.get(targets["service-desc"]).status_code == 200
 
 
 @pytest.mark.parametrize("name", ["zones", "interconnectors", "plants"])
@@ -98,14 +98,14 @@ def test_gdal_adds_the_service_itself(client: FlaskClient) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"OAPIF:http://127.0.0.1:{server.server_port}/v1/geo"
     try:
-        said = subprocess.run(["ogrinfo", "-so", address, "plants"], capture_output=True, text=True, timeout=60)
-        assert said.returncode == 0, said.stderr
-        assert f"Feature Count: {len(records.plants())}\n" in said.stdout
-        said = subprocess.run(
+        listing = subprocess.run(["ogrinfo", "-so", address, "plants"], capture_output=True, text=True, timeout=60)
+        assert listing.returncode == 0, listing.stderr
+        assert f"Feature Count: {len(records.plants())}\n" in listing.stdout
+        listing = subprocess.run(
             ["ogrinfo", "-so", "-spat", "2.2", "46.5", "2.4", "46.7", address, "zones"],
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
-        assert "Feature Count: 1\n" in said.stdout
+        assert "Feature Count: 1\n" in listing.stdout
     finally:
         server.shutdown()
         server.server_close()

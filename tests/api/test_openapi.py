@@ -67,10 +67,10 @@ def test_the_version_and_the_prices_are_the_specifications(described: Any) -> No
 
 def test_paths_name_only_the_zones_that_they_answer_for(described: Any) -> None:
     def zones(path: str) -> list[str]:
-        found: list[str] = next(p for p in described["paths"][path]["get"]["parameters"] if p["name"] == "zone")[
+        names: list[str] = next(p for p in described["paths"][path]["get"]["parameters"] if p["name"] == "zone")[
             "schema"
         ]["enum"]
-        return found
+        return names
 
     assert zones("/v1/carbon-intensity/{zone}") == ["GB"]
     assert zones("/v1/capacity/{zone}") == ["DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "CH"]

@@ -28,7 +28,7 @@ EDGES = [
 
 
 @pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
     """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders.
 
     The first were known from 1 on, and some of them anew from 2 on.
@@ -91,23 +91,23 @@ queries = st.builds(
 
 
 def rows(page: query.Page) -> list[Any]:
-    found = page.rows
+    columns = page.rows
     return [
-        (int(ts), float(value), found.labels[code])
-        for ts, value, code in zip(found.ts, found.value, found.label, strict=True)
+        (int(ts), float(value), columns.labels[code])
+        for ts, value, code in zip(columns.ts, columns.value, columns.label, strict=True)
     ]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=queries, limit=st.integers(1, 60))
+@given(options=queries, limit=st.integers(1, 60))
 def test_pages_by_cursor_are_the_unpaged_window(
-    held: tuple[Reader, Catalogue], asked: dict[str, Any], limit: int
+    warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
-    whole = query.answer(*held, Query(**asked, limit=5000))
+    whole = query.answer(*warehouse, Query(**options, limit=5000))
     assert not whole.truncated
     pages, cursor = [], None
     while True:
-        page = query.answer(*held, Query(**asked, limit=limit, cursor=cursor))
+        page = query.answer(*warehouse, Query(**options, limit=limit, cursor=cursor))
         pages += rows(page)
         assert page.count <= limit
         assert page.sources == whole.sources
@@ -115,7 +115,7 @@ def test_pages_by_cursor_are_the_unpaged_window(
         cut_instant = page.following and any(page.following.ts == ts for ts, _, _ in rows(page))
         if cut_instant:  # only where the limit holds no whole instant
             assert len({ts for ts, _, _ in rows(page)}) == 1
-        last = page.end if cut_instant and asked["order"] == "asc" else page.end - 1
+        last = page.end if cut_instant and options["order"] == "asc" else page.end - 1
         assert all(page.start <= ts <= last for ts, _, _ in rows(page))
         if page.following is None:
             break
@@ -124,48 +124,48 @@ def test_pages_by_cursor_are_the_unpaged_window(
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=queries, limit=st.integers(6, 60))
+@given(options=queries, limit=st.integers(6, 60))
 def test_going_on_by_the_effective_window_gives_every_row_once(
-    held: tuple[Reader, Catalogue], asked: dict[str, Any], limit: int
+    warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
     """Up with `start=<end>`, down with `end=<start>`: three fuels or ties fit each page."""
-    whole = rows(query.answer(*held, Query(**asked, limit=5000)))
+    whole = rows(query.answer(*warehouse, Query(**options, limit=5000)))
     walked: list[Any] = []
-    window = {"start": asked["start"], "end": asked["end"]}
+    window = {"start": options["start"], "end": options["end"]}
     while True:
-        page = query.answer(*held, Query(**{**asked, **window}, limit=limit))
+        page = query.answer(*warehouse, Query(**{**options, **window}, limit=limit))
         walked += rows(page)
         if page.following is None:
             break
-        window |= {"start": page.end} if asked["order"] == "asc" else {"end": page.start}
+        window |= {"start": page.end} if options["order"] == "asc" else {"end": page.start}
     assert walked == whole
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=queries)
-def test_descending_is_ascending_turned_round(held: tuple[Reader, Catalogue], asked: dict[str, Any]) -> None:
-    up = query.answer(*held, Query(**{**asked, "order": "asc"}, limit=5000))
-    down = query.answer(*held, Query(**{**asked, "order": "desc"}, limit=5000))
+@given(options=queries)
+def test_descending_is_ascending_turned_round(warehouse: tuple[Reader, Catalogue], options: dict[str, Any]) -> None:
+    up = query.answer(*warehouse, Query(**{**options, "order": "asc"}, limit=5000))
+    down = query.answer(*warehouse, Query(**{**options, "order": "desc"}, limit=5000))
     assert rows(down) == rows(up)[::-1]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=queries)
-def test_a_window_is_its_two_halves(held: tuple[Reader, Catalogue], asked: dict[str, Any]) -> None:
-    asked = {**asked, "order": "asc"}
-    middle = (asked["start"] + asked["end"]) // 2
-    parts = [Query(**{**asked, "end": middle}, limit=5000)] if middle > asked["start"] else []
-    parts.append(Query(**{**asked, "start": middle}, limit=5000))
-    assert [row for part in parts for row in rows(query.answer(*held, part))] == rows(
-        query.answer(*held, Query(**asked, limit=5000))
+@given(options=queries)
+def test_a_window_is_its_two_halves(warehouse: tuple[Reader, Catalogue], options: dict[str, Any]) -> None:
+    options = {**options, "order": "asc"}
+    middle = (options["start"] + options["end"]) // 2
+    parts = [Query(**{**options, "end": middle}, limit=5000)] if middle > options["start"] else []
+    parts.append(Query(**{**options, "start": middle}, limit=5000))
+    assert [row for part in parts for row in rows(query.answer(*warehouse, part))] == rows(
+        query.answer(*warehouse, Query(**options, limit=5000))
     )
 
 
 def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    heap = Rows()
-    heap.extend(SeriesKey("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
-    fold(storage, "fine.all", heap, {}, {"fine.all": 1}, 1, "live")
+    batch = Rows()
+    batch.extend(SeriesKey("GB", "demand", "MW", "5m"), [0, 300, 600], [1.0, 2.0, 3.0])
+    fold(storage, "fine.all", batch, {}, {"fine.all": 1}, 1, "live")
     reader = Reader(storage, 1_000_000)
     columns = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
     for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):

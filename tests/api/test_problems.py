@@ -17,12 +17,12 @@ def client(market: Any) -> Any:
 
 def problem(answer: Any) -> Any:
     """The problem document, its form checked."""
-    found = answer.get_json(force=True)
+    body = answer.get_json(force=True)
     assert answer.content_type == "application/problem+json"
-    assert found["status"] == answer.status_code
-    assert found["instance"] == answer.headers["X-Request-Id"]
-    assert {"type", "title", "detail"} <= found.keys()
-    return found
+    assert body["status"] == answer.status_code
+    assert body["instance"] == answer.headers["X-Request-Id"]
+    assert {"type", "title", "detail"} <= body.keys()
+    return body
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def problem(answer: Any) -> Any:
     ],
 )
 def test_a_wrong_parameter_is_400_that_names_it_before_any_payment(client: Any, query: str, parameter: str) -> None:
-    found = problem(client.get(f"/v1/price/GB?{query}"))
-    assert (found["status"], found["type"]) == (400, "http://emds.example/problems/invalid-parameters")
-    assert [fault["parameter"] for fault in found["errors"]] == [parameter]
+    body = problem(client.get(f"/v1/price/GB?{query}"))
+    assert (body["status"], body["type"]) == (400, "http://emds.example/problems/invalid-parameters")
+    assert [fault["parameter"] for fault in body["errors"]] == [parameter]
 
 
 def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_its_mistake(market: Any) -> None:
@@ -76,15 +76,15 @@ def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_it
 
 
 def test_every_fault_is_told_at_once(client: Any) -> None:
-    found = problem(client.get("/v1/price/GB?start=x&limit=0&foo=1&order=up"))
-    assert {fault["parameter"] for fault in found["errors"]} == {"start", "limit", "foo", "order"}
+    body = problem(client.get("/v1/price/GB?start=x&limit=0&foo=1&order=up"))
+    assert {fault["parameter"] for fault in body["errors"]} == {"start", "limit", "foo", "order"}
 
 
 def test_a_cursor_of_the_other_order_is_refused(market: Any, client: Any) -> None:
     answer = client.get("/v1/price/GB?limit=3", headers=market.key(client))
     cursor = answer.headers["Link"].split("cursor=")[1].split(">")[0]
-    found = problem(client.get(f"/v1/price/GB?order=desc&cursor={cursor}"))
-    assert found["errors"][0]["code"] == "conflict"
+    body = problem(client.get(f"/v1/price/GB?order=desc&cursor={cursor}"))
+    assert body["errors"][0]["code"] == "conflict"
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_a_cursor_of_the_other_order_is_refused(market: Any, client: Any) -> Non
     ],
 )
 def test_an_unknown_zone_is_404_with_the_zones(client: Any, path: str) -> None:
-    found = problem(client.get(path))
-    assert found["status"] == 404
-    if found["type"].endswith("/unknown-zone"):
-        assert "GB" in found["zones"]
+    body = problem(client.get(path))
+    assert body["status"] == 404
+    if body["type"].endswith("/unknown-zone"):
+        assert "GB" in body["zones"]
 
 
 def test_a_path_narrowed_to_some_zones_names_those(client: Any) -> None:
@@ -191,10 +191,10 @@ def test_a_failure_of_ours_is_a_problem_without_a_stack_trace(
     service = client.application.extensions["emds"]
     monkeypatch.setattr(type(service.reader), "files", lambda *_: 1 / 0)
     client.application.testing = False
-    found = problem(client.get("/v1/price/GB?sample=true"))
-    assert (found["status"], found["type"]) == (500, "http://emds.example/problems/internal-error")
-    assert "Traceback" not in str(found)
-    assert "division" not in str(found)
+    body = problem(client.get("/v1/price/GB?sample=true"))
+    assert (body["status"], body["type"]) == (500, "http://emds.example/problems/internal-error")
+    assert "Traceback" not in str(body)
+    assert "division" not in str(body)
 
 
 def test_a_broken_month_file_is_503(market: Any, client: Any) -> None:

@@ -18,25 +18,25 @@ def ask(market: Any) -> Any:
     client = market.client()
     headers = market.key(client)
 
-    def asked(path: str, status: int = 200) -> Any:
-        asked.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
-        assert asked.last.status_code == status, asked.last.data  # type: ignore[attr-defined]
-        return asked.last.get_json()  # type: ignore[attr-defined]
+    def get(path: str, status: int = 200) -> Any:
+        get.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
+        assert get.last.status_code == status, get.last.data  # type: ignore[attr-defined]
+        return get.last.get_json()  # type: ignore[attr-defined]
 
-    return asked
+    return get
 
 
 def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) -> None:
-    found = ask("/v1/price/GB")
-    assert (found["start"], found["end"]) == (market.now - 24 * HOUR, market.now)
-    assert all(found["start"] <= row["ts"] < found["end"] for row in found["data"])
-    assert found["count"] == len(found["data"]) == 48
-    assert found["truncated"] is False
+    body = ask("/v1/price/GB")
+    assert (body["start"], body["end"]) == (market.now - 24 * HOUR, market.now)
+    assert all(body["start"] <= row["ts"] < body["end"] for row in body["data"])
+    assert body["count"] == len(body["data"]) == 48
+    assert body["truncated"] is False
 
 
 def test_the_envelope_has_the_specified_members(ask: Any) -> None:
-    found = ask("/v1/price/GB?limit=1")
-    assert list(found) == [
+    body = ask("/v1/price/GB?limit=1")
+    assert list(body) == [
         "zone",
         "metric",
         "start",
@@ -48,9 +48,9 @@ def test_the_envelope_has_the_specified_members(ask: Any) -> None:
         "sources",
         "data",
     ]
-    assert found["data"] == [{"ts": found["start"] + 1200, "value": 56.125, "unit": "GBP/MWh", "resolution": "30m"}]
-    assert found["attribution"] == "© North Market Operator"
-    assert found["sources"] == ["north"]
+    assert body["data"] == [{"ts": body["start"] + 1200, "value": 56.125, "unit": "GBP/MWh", "resolution": "30m"}]
+    assert body["attribution"] == "© North Market Operator"
+    assert body["sources"] == ["north"]
 
 
 def test_start_alone_ends_now_and_end_alone_starts_a_day_before(ask: Any, market: Any) -> None:
@@ -73,24 +73,24 @@ def test_times_come_as_seconds_or_rfc_3339(ask: Any, text: str) -> None:
 
 def test_a_truncated_answer_ends_where_the_first_row_left_out_begins(ask: Any) -> None:
     whole = ask("/v1/price/GB")["data"]
-    found = ask("/v1/price/GB?limit=10")
-    assert found["truncated"] is True
-    assert found["end"] == whole[10]["ts"]
-    assert ask(f"/v1/price/GB?start={found['end']}")["data"] == whole[10:]
+    page = ask("/v1/price/GB?limit=10")
+    assert page["truncated"] is True
+    assert page["end"] == whole[10]["ts"]
+    assert ask(f"/v1/price/GB?start={page['end']}")["data"] == whole[10:]
 
 
 def test_descending_answers_hold_the_newest_rows_first(ask: Any) -> None:
     whole = ask("/v1/price/GB")["data"]
-    found = ask("/v1/price/GB?limit=10&order=desc")
-    assert found["data"] == whole[::-1][:10]
-    assert found["start"] == whole[-10]["ts"]
-    assert ask(f"/v1/price/GB?order=desc&start={whole[0]['ts']}&end={found['start']}")["data"] == whole[::-1][10:]
+    page = ask("/v1/price/GB?limit=10&order=desc")
+    assert page["data"] == whole[::-1][:10]
+    assert page["start"] == whole[-10]["ts"]
+    assert ask(f"/v1/price/GB?order=desc&start={whole[0]['ts']}&end={page['start']}")["data"] == whole[::-1][10:]
 
 
 def test_the_next_link_continues_exactly_also_within_one_instant(ask: Any) -> None:
     whole = ask("/v1/generation/GB")["data"]
-    found, rows = ask("/v1/generation/GB?limit=4"), []
-    rows += found["data"]
+    page, rows = ask("/v1/generation/GB?limit=4"), []
+    rows += page["data"]
     while "Link" in ask.last.headers:
         target, rel = ask.last.headers["Link"].split("; ")
         assert rel == 'rel="next"'
@@ -115,8 +115,8 @@ def test_only_generation_and_capacity_rows_carry_a_fuel(ask: Any) -> None:
 
 
 def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -> None:
-    found = ask("/v1/capacity/DE-LU")
-    assert [(row["fuel"], row["ts"], row["resolution"]) for row in found["data"]] == [
+    body = ask("/v1/capacity/DE-LU")
+    assert [(row["fuel"], row["ts"], row["resolution"]) for row in body["data"]] == [
         ("gas", instant("2025-12-31T23:00:00Z"), "1y"),
         ("solar", instant("2025-12-31T23:00:00Z"), "1y"),
     ]
@@ -128,9 +128,9 @@ def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -
 
 
 def test_a_published_metric_without_rows_in_the_window_is_empty(ask: Any) -> None:
-    found = ask("/v1/price/GB?start=86400&end=172800")
-    assert (found["count"], found["data"], found["start"], found["end"]) == (0, [], 86400, 172800)
-    assert found["attribution"] == "© North Market Operator"
+    body = ask("/v1/price/GB?start=86400&end=172800")
+    assert (body["count"], body["data"], body["start"], body["end"]) == (0, [], 86400, 172800)
+    assert body["attribution"] == "© North Market Operator"
 
 
 def test_a_window_of_all_time_opens_no_file_that_is_not_there(ask: Any) -> None:
@@ -147,8 +147,8 @@ def test_interchange_is_the_net_and_borders_only_on_demand(ask: Any) -> None:
 
 
 def test_the_day_ahead_market_is_its_own_series_in_the_us_and_the_headline_in_europe(ask: Any) -> None:
-    found = ask("/v1/price/US-NYISO?market=day_ahead&limit=1")
-    assert (found["metric"], found["market"], found["data"][0]["resolution"]) == ("price", "day_ahead", "1h")
+    body = ask("/v1/price/US-NYISO?market=day_ahead&limit=1")
+    assert (body["metric"], body["market"], body["data"][0]["resolution"]) == ("price", "day_ahead", "1h")
     assert ask("/v1/price/US-NYISO")["count"] == 0
     assert ask("/v1/price/DE-LU?market=day_ahead")["data"] == ask("/v1/price/DE-LU")["data"]
     assert ask("/v1/price/GB?market=day_ahead", 404)["type"].endswith("/metric-not-available")
@@ -171,9 +171,9 @@ def test_rows_name_their_source_where_the_window_mixes_several(ask: Any, market:
 
 
 def test_means_over_hours_state_samples_and_coverage(ask: Any) -> None:
-    found = ask("/v1/demand/GB?interval=1h")
-    assert found["interval"] == "1h"
-    first = found["data"][0]
+    body = ask("/v1/demand/GB?interval=1h")
+    assert body["interval"] == "1h"
+    first = body["data"][0]
     assert first["ts"] % HOUR == 0
     assert {name: first[name] for name in ("resolution", "samples", "coverage")} == {
         "resolution": "1h",
@@ -186,22 +186,22 @@ def test_means_over_hours_state_samples_and_coverage(ask: Any) -> None:
 
 def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None:
     at = instant("2026-03-30T10:00:00Z")
-    found = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
-    assert [(row["ts"], row["samples"]) for row in found["data"]] == [(at, 12)]
+    body = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
+    assert [(row["ts"], row["samples"]) for row in body["data"]] == [(at, 12)]
 
 
 def test_civil_days_of_the_clock_change_have_23_hours(ask: Any) -> None:
-    found = ask("/v1/demand/GB?interval=1d&start=2026-03-29T00:00:00Z&end=2026-03-31T00:00:00Z")["data"]
-    assert [row["ts"] for row in found] == [instant("2026-03-29T00:00:00Z"), instant("2026-03-29T23:00:00Z")]
-    assert (found[0]["samples"], found[0]["coverage"]) == (23 * 12, 1.0)
+    rows = ask("/v1/demand/GB?interval=1d&start=2026-03-29T00:00:00Z&end=2026-03-31T00:00:00Z")["data"]
+    assert [row["ts"] for row in rows] == [instant("2026-03-29T00:00:00Z"), instant("2026-03-29T23:00:00Z")]
+    assert (rows[0]["samples"], rows[0]["coverage"]) == (23 * 12, 1.0)
 
 
 def test_an_interval_that_is_less_than_half_covered_has_no_mean(ask: Any, market: Any) -> None:
     at = instant("2026-03-30T08:00:00Z")
     market.put("north.grid", "AU-SA", "demand", market.every(at, 300, 5))
     market.put("north.grid", "AU-SA", "demand", market.every(at + HOUR, 300, 6))
-    found = ask("/v1/demand/AU-SA?interval=1h")["data"]
-    assert [(row["ts"], row["coverage"]) for row in found] == [(at + HOUR, 0.5)]
+    rows = ask("/v1/demand/AU-SA?interval=1h")["data"]
+    assert [(row["ts"], row["coverage"]) for row in rows] == [(at + HOUR, 0.5)]
 
 
 def test_capacity_has_no_means(ask: Any) -> None:
@@ -228,9 +228,9 @@ def test_a_corrected_value_is_served_at_once(ask: Any, market: Any) -> None:
 
 @pytest.mark.parametrize("zone", ["FR", "IT-NO", "US-PJM", "AU-TAS"])
 def test_a_metric_that_a_zone_does_not_publish_is_404_with_the_zones_that_do(ask: Any, zone: str) -> None:
-    found = ask(f"/v1/generation/{zone}", 404)
-    assert found["type"] == "http://emds.example/problems/metric-not-available"
-    assert found["zones"] == ["US-CAISO", "GB"]
+    problem = ask(f"/v1/generation/{zone}", 404)
+    assert problem["type"] == "http://emds.example/problems/metric-not-available"
+    assert problem["zones"] == ["US-CAISO", "GB"]
 
 
 def test_withheld_figures_are_404_until_the_owner_has_the_rights(ask: Any, market: Any) -> None:
@@ -263,13 +263,13 @@ def test_rows_folded_under_rights_that_are_gone_stay_in(ask: Any, market: Any) -
 def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any) -> None:
     client = market.client()
     answer = client.get("/v1/demand/GB?sample=true")
-    found = answer.get_json()
+    sample = answer.get_json()
     assert answer.headers["X-Sample"] == "true"
-    assert (found["sample"], found["count"], found["truncated"]) == (True, 50, True)
-    assert found["start"] == found["data"][0]["ts"]
-    assert found["data"][-1]["ts"] == market.now - market.now % 300 - 300
-    assert client.get("/v1/demand/GB?sample=true&order=desc").get_json()["data"] == found["data"][::-1]
-    assert client.get("/v1/demand/GB?sample=true&limit=5").get_json()["data"] == found["data"][:5]
+    assert (sample["sample"], sample["count"], sample["truncated"]) == (True, 50, True)
+    assert sample["start"] == sample["data"][0]["ts"]
+    assert sample["data"][-1]["ts"] == market.now - market.now % 300 - 300
+    assert client.get("/v1/demand/GB?sample=true&order=desc").get_json()["data"] == sample["data"][::-1]
+    assert client.get("/v1/demand/GB?sample=true&limit=5").get_json()["data"] == sample["data"][:5]
 
 
 def test_simulated_figures_are_marked(rig: Any) -> None:
@@ -292,8 +292,8 @@ def test_rows_of_another_mode_are_not_served(market: Any) -> None:
 
 def test_an_empty_warehouse_answers_with_no_rows(rig: Any) -> None:
     rig.publish()
-    found = rig.client().get("/v1/price/GB?sample=true").get_json()
-    assert (found["count"], found["data"]) == (0, [])
+    body = rig.client().get("/v1/price/GB?sample=true").get_json()
+    assert (body["count"], body["data"]) == (0, [])
 
 
 def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_soon(market: Any) -> None:
@@ -349,24 +349,24 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
     window = f"start={market.now - 2 * HOUR}&end={market.now}&limit=1"
     for ts in (market.now - 3 * HOUR, market.now, 253402300799):
         for order in ("asc", "desc"):
-            found = ask(f"/v1/price/GB?{window}&order={order}&cursor={Cursor(order, ts, '', '', '').to_text()}", 400)
-            assert [fault["parameter"] for fault in found["errors"]] == ["cursor"]
+            problem = ask(f"/v1/price/GB?{window}&order={order}&cursor={Cursor(order, ts, '', '', '').to_text()}", 400)
+            assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
     assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
     assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]
 
 
 def test_dates_are_midnight_of_the_zones_civil_time(ask: Any) -> None:
-    found = ask("/v1/price/DE-LU?start=2026-03-29&end=2026-03-30")
-    assert (found["start"], found["end"]) == (instant("2026-03-28T23:00:00Z"), instant("2026-03-29T22:00:00Z"))
+    body = ask("/v1/price/DE-LU?start=2026-03-29&end=2026-03-30")
+    assert (body["start"], body["end"]) == (instant("2026-03-28T23:00:00Z"), instant("2026-03-29T22:00:00Z"))
     assert ask("/v1/price/GB?start=2026-03-30")["start"] == instant("2026-03-29T23:00:00Z")
     assert ask("/v1/price/GB?start=2026-02-30", 400)["errors"][0]["parameter"] == "start"
 
 
 def test_a_start_in_the_future_takes_the_day_after_it(ask: Any, market: Any) -> None:
-    found = ask("/v1/price/DE-LU?start=2026-03-31")
-    assert found["end"] - found["start"] == 24 * HOUR
-    assert found["start"] > market.now
-    assert found["count"] > 0
+    body = ask("/v1/price/DE-LU?start=2026-03-31")
+    assert body["end"] - body["start"] == 24 * HOUR
+    assert body["start"] > market.now
+    assert body["count"] > 0
 
 
 def test_pages_end_between_instants(ask: Any, market: Any) -> None:

@@ -88,12 +88,12 @@ def test_a_stop_finishes_the_requests_at_work(market: Any, serve: Any, tmp_path:
 
 def test_the_counts_of_all_workers_are_added_up(market: Any, serve: Any) -> None:
     served = serve(market, WEB_CONCURRENCY="2", EMDS_METRICS_TOKEN="t")
-    asked = 40
-    for _ in range(asked):
+    calls = 40
+    for _ in range(calls):
         requests.get(f"{served.url}/v1/zones", headers={"Connection": "close"}, timeout=20)
     time.sleep(2 * access_log.EVERY_S)
     text = requests.get(f"{served.url}/metrics", headers={"Authorization": "Bearer t"}, timeout=20).text
-    assert f'emds_answers_total{{route="zones",status="200"}} {asked}.0' in text
+    assert f'emds_answers_total{{route="zones",status="200"}} {calls}.0' in text
 
 
 def test_it_is_ready_soon_and_small(market: Any, serve: Any) -> None:

@@ -17,11 +17,11 @@ def ask(market: Any) -> Any:
     client = market.client()
     headers = market.key(client)
 
-    def asked(path: str) -> tuple[int, Any]:
+    def get(path: str) -> tuple[int, Any]:
         answer = client.get(path, headers=headers)
         return answer.status_code, answer.get_json()
 
-    return asked
+    return get
 
 
 def plain(rows: list[dict[str, Any]], end: int) -> dict[str, float]:

@@ -31,11 +31,11 @@ def ask(ahead: Any) -> Any:
     client = ahead.client()
     key = ahead.key(client)
 
-    def asked(zone: str, **query: Any) -> tuple[int, Any]:
+    def get(zone: str, **query: Any) -> tuple[int, Any]:
         answer = client.get(f"/v1/windows/{zone}", query_string=query, headers=key)
         return answer.status_code, answer.get_json()
 
-    return asked
+    return get
 
 
 def test_the_best_hours_of_the_known_horizon(ask: Any) -> None:

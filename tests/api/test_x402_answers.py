@@ -52,17 +52,17 @@ def shop(everywhere: Any) -> Iterator[Shop]:
 
 def test_a_paid_answer_is_found_again_by_its_effective_format(shop: Shop) -> None:
     path = "/v1/price/GB"
-    for asked, again, other in (
+    for headers, again, other in (
         ({"Accept": "text/csv"}, path + "?format=csv", path),
         ({"Accept": "text/csv;q=0.9, image/png"}, path + "?format=csv", path + "?format=parquet"),
         ({}, path + "?format=json", path + "?format=csv"),
         ({"Accept": "*/*"}, path, path + "?format=arrow"),
     ):
         payment = shop.payment(path)
-        first = shop.get(path, payment, **asked)
+        first = shop.get(path, payment, **headers)
         assert first.status_code == 200
         repeated = shop.get(again, payment)
-        assert (repeated.status_code, repeated.headers["X-Idempotent-Replay"]) == (200, "true"), asked
+        assert (repeated.status_code, repeated.headers["X-Idempotent-Replay"]) == (200, "true"), headers
         assert repeated.headers["Content-Type"] == first.headers["Content-Type"]
         assert shop.get(other, payment).status_code == 402
     assert shop.paid == 4 * 10_000

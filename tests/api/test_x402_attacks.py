@@ -71,7 +71,7 @@ def test_a_batch_of_self_transfers_and_one_payment_buys_one_answer(trade: Trade)
 def test_the_ledger_takes_a_transfer_once(trade: Trade) -> None:
     first, second = trade.payment(), trade.payment()
     assert trade.get(first).status_code == 200
-    held = trade.row(first)
+    row = trade.row(first)
     trade.a.faults["settle"] = trade.b.faults["settle"] = "drop"
     assert trade.get(second).status_code == 503
     doubtful = trade.row(second)
@@ -79,7 +79,7 @@ def test_the_ledger_takes_a_transfer_once(trade: Trade) -> None:
     from api.access.x402.reconciler import Reconciler
 
     reconciler = Reconciler(trade.gate.accounts.ledger, None, trade.clock)
-    assert reconciler.write_settled(doubtful, Settled(held.tx, held.log_index), answered=False)
+    assert reconciler.write_settled(doubtful, Settled(row.tx, row.log_index), answered=False)
     assert (trade.row(second).state, trade.row(second).error) == ("failed", NONCE_USED)
 
 
@@ -196,13 +196,13 @@ def test_a_released_payment_that_was_settled_meanwhile_is_answered_for_a_day(tra
     trade.settle_outside(payment)
     report = trade.reconcile()
     assert (report.owed, report.credit) == (1, 0)
-    asked = trade.a.seen["verify"]
+    verified = trade.a.seen["verify"]
     trade.shift[0] = OWED_S - 60
     owed = trade.get(payment, PATH + "?rows=0")
     assert owed.status_code == 200, "still nothing to show: still owed"
     assert trade.row(payment).owed(int(trade.clock()))
     assert trade.get(payment, PATH).status_code == 402, "it buys what it was sent for"
-    assert (trade.a.seen["verify"], trade.paid) == (asked, PRICE)
+    assert (trade.a.seen["verify"], trade.paid) == (verified, PRICE)
     trade.shift[0] = OWED_S + 60
     assert trade.get(payment, PATH + "?rows=0").status_code == 402
 
@@ -325,10 +325,10 @@ def test_a_rest_grows_and_ends(trade: Trade) -> None:
 
 def test_waits_for_facilitators_have_a_cap_of_their_own(trade: Trade) -> None:
     trade.restart(replace(SPANS, at_once=3, patience=replace(SPANS.patience, verify=5)))
-    held = threading.Event()
+    release = threading.Event()
 
     def verify(question: dict[str, Any]) -> dict[str, Any]:
-        held.wait(4)
+        release.wait(4)
         return trade.book.verify(question)
 
     slow = [Facilitator(Core(trade, verify=verify)) for _ in range(1)]
@@ -339,7 +339,7 @@ def test_waits_for_facilitators_have_a_cap_of_their_own(trade: Trade) -> None:
         lambda payment=payment: app.test_client().get(PATH, headers={"PAYMENT-SIGNATURE": payment})
         for payment in payments
     ]
-    threading.Timer(1.0, held.set).start()
+    threading.Timer(1.0, release.set).start()
     answers = at_once(calls)
     statuses = sorted(answer.status_code for answer in answers)
     assert statuses == [200] * 3 + [503] * 6

@@ -118,7 +118,7 @@ def _by_requests(urls: list[str]) -> list[dict[str, Any]]:
     client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
     with x402_requests(client) as session:
         answers = [session.get(url, timeout=30) for url in urls]
-    return [_told(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
+    return [_report(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
 
 
 def _by_httpx(urls: list[str]) -> list[dict[str, Any]]:
@@ -131,12 +131,12 @@ def _by_httpx(urls: list[str]) -> list[dict[str, Any]]:
         client = register_exact_evm_client(x402Client(), EthAccountSigner(Account.from_key(KEYS[2])))
         async with x402HttpxClient(client, timeout=30) as session:
             answers = [await session.get(url) for url in urls]
-        return [_told(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
+        return [_report(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
 
     return asyncio.run(run())
 
 
-def _told(status: int, body: Any, receipt: str) -> dict[str, Any]:
+def _report(status: int, body: Any, receipt: str) -> dict[str, Any]:
     return {"status": status, "body": body, "receipt": json.loads(base64.b64decode(receipt))}
 
 
@@ -172,11 +172,11 @@ def test_official_clients_pay_to_the_unit(
 ) -> None:
     served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
     before = chain.balance(BUYER)
-    told = client([served.url + path for path in PATHS])
-    assert [(each["status"], each["body"]["method"]) for each in told] == [(200, "payment")] * 2
-    assert all(each["receipt"]["success"] for each in told)
+    reports = client([served.url + path for path in PATHS])
+    assert [(each["status"], each["body"]["method"]) for each in reports] == [(200, "payment")] * 2
+    assert all(each["receipt"]["success"] for each in reports)
     assert (chain.balance(payee), before - chain.balance(BUYER)) == (UNITS, UNITS)
-    assert chain.transfers(payee) == [each["receipt"]["transaction"] for each in told]
+    assert chain.transfers(payee) == [each["receipt"]["transaction"] for each in reports]
 
 
 def test_twelve_buyers_at_once_are_charged_once_each(chain: Chain, serve: Serve, payee: str) -> None:
@@ -459,8 +459,8 @@ def _until(reached: Callable[[], bool]) -> None:
 def test_the_rig_runs_for_owners() -> None:
     running = subprocess.Popen([sys.executable, "-m", "tests.stand_ins"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout
-    told = [running.stdout.readline() for _ in range(4)]
-    settings = dict(word.split("=", 1) for word in told[1].split()[1:])
+    lines = [running.stdout.readline() for _ in range(4)]
+    settings = dict(word.split("=", 1) for word in lines[1].split()[1:])
     assert set(settings) == {"EMDS_PAY_TO", "EMDS_FACILITATOR_URLS", "EMDS_RPC_URL"}
     node = requests.post(
         settings["EMDS_RPC_URL"], json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}, timeout=10

@@ -103,10 +103,10 @@ def test_a_settlement_that_fails_goes_to_the_next_and_the_first_is_left_alone(tr
     for number, fault in enumerate(_UNDONE, 1):
         trade.restart()
         trade.a.faults["settle"] = fault
-        asked = trade.a.seen["settle"]
+        settle_calls = trade.a.seen["settle"]
         first, second = (trade.get(trade.payment(version), version=version) for _ in range(2))
         assert (first.status_code, second.status_code) == (200, 200), fault
-        assert trade.a.seen["settle"] == asked + 1, f"{fault}: left alone"
+        assert trade.a.seen["settle"] == settle_calls + 1, f"{fault}: left alone"
         assert trade.paid == 2 * number * PRICE, fault
 
 
@@ -176,8 +176,8 @@ def test_the_next_facilitator_that_finds_it_spent_confirms_the_first(trade: Trad
     settle = trade.book.settle
 
     def failing(question: dict[str, Any]) -> dict[str, Any]:
-        told = settle(question)
-        return told | {"success": False, "transaction": "", "errorReason": "unexpected_settle_error"}
+        answer = settle(question)
+        return answer | {"success": False, "transaction": "", "errorReason": "unexpected_settle_error"}
 
     trade.a.core = type("Failing", (), {"verify": staticmethod(trade.book.verify), "settle": staticmethod(failing)})()
     answer = trade.get(trade.payment())

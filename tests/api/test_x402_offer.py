@@ -49,11 +49,11 @@ def test_a_right_payment_is_served_with_a_receipt(trade: Trade, version: int, ot
     answer = trade.get(payment, version=3 - version if other_header else version)
     assert (answer.status_code, answer.json["method"]) == (200, "payment")
     assert answer.headers["Cache-Control"] == "private, no-store"
-    told = receipt(answer, version)
-    assert told["success"]
-    assert told["payer"] == BUYER.lower()
-    assert told["network"] == ("base" if version == 1 else "eip155:8453")
-    assert told["transaction"] == trade.row(payment).tx
+    settlement = receipt(answer, version)
+    assert settlement["success"]
+    assert settlement["payer"] == BUYER.lower()
+    assert settlement["network"] == ("base" if version == 1 else "eip155:8453")
+    assert settlement["transaction"] == trade.row(payment).tx
     assert (trade.paid, trade.row(payment).state) == (PRICE, "settled")
     assert trade.a.seen == {"verify": 1, "settle": 1}
 

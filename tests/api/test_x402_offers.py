@@ -26,13 +26,13 @@ def shop(everywhere: Any) -> Any:
 
 def offers(shop: Any) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
     """By price: the path, version 2's offer and version 1's."""
-    found = {}
+    by_price = {}
     for name, price in PRICES.items():
         path = price.path.replace("{zone}", ZONES.get(name, "GB"))
         answer = shop.get(path)
         assert answer.status_code == 402, path
-        found[name] = (path, json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"])), answer.json)
-    return found
+        by_price[name] = (path, json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"])), answer.json)
+    return by_price
 
 
 def test_every_offer_passes_the_official_validators(shop: Any) -> None:

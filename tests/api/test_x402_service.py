@@ -104,8 +104,8 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
         ).fetchall()
     ledger.close()
     assert rows == [("released", 10_000, 1), ("settled", total, len(PRICES))]
-    told = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
-    assert [each["tx"] for each in told if each["payment"] == "settled"] == chain.transfers(payee)
+    entries = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
+    assert [each["tx"] for each in entries if each["payment"] == "settled"] == chain.transfers(payee)
 
 
 def test_a_simulated_warehouse_sells_on_loopback_only(

@@ -105,7 +105,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_asked(secure: str, monkeyp
 
 
 def test_nobody_at_the_address_is_not_reached() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
         with pytest.raises(NotReached):
-            post(f"http://127.0.0.1:{held.getsockname()[1]}/settle", {}, {}, 1, 1)
+            post(f"http://127.0.0.1:{bound.getsockname()[1]}/settle", {}, {}, 1, 1)

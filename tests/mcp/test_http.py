@@ -91,11 +91,11 @@ def test_other_hosts_are_not(mcp: Any, host: str) -> None:
 
 
 def test_a_browser_asks_first(mcp: Any) -> None:
-    asked = {
+    preflight = {
         "Access_Control_Request_Method": "POST",
         "Access_Control_Request_Headers": "mcp-protocol-version,authorization",
     }
-    answer = mcp.raw(b"", "OPTIONS", Origin="http://localhost:6274", Content_Type=None, **asked)
+    answer = mcp.raw(b"", "OPTIONS", Origin="http://localhost:6274", Content_Type=None, **preflight)
     allowed = {name.strip().lower() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
     assert (answer.status_code, answer.data) == (204, b"")
     assert answer.headers["Access-Control-Allow-Origin"] == "http://localhost:6274"

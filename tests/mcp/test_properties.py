@@ -94,13 +94,13 @@ NAMES = st.sampled_from(["zone", "metric", "start", "end", "limit", "order", "in
 def test_arguments_are_taken_or_refused_with_a_reason(tool: str, sent: dict[str, Any]) -> None:
     arguments = TOOLS[tool].arguments
     try:
-        found = values(arguments, sent)
+        parsed = values(arguments, sent)
     except BadArguments as fault:
         reason = str(fault)
     else:
         reason = ": "
-        assert set(found) == {argument.name for argument in arguments}
-        assert orjson.dumps(found)
+        assert set(parsed) == {argument.name for argument in arguments}
+        assert orjson.dumps(parsed)
     assert ": " in reason
 
 

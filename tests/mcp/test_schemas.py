@@ -69,7 +69,7 @@ def official(programs: Any) -> dict[str, Official]:
     programs.path("@modelcontextprotocol/conformance/package.json")
     return {
         version: Official(schema)
-        for version, schema in programs.told(programs.node, str(NODE / "mcp_schemas.mjs")).items()
+        for version, schema in programs.report(programs.node, str(NODE / "mcp_schemas.mjs")).items()
     }
 
 

@@ -43,7 +43,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
         yield schema
         for name, part in schema.items():
             yield from (
-                (found for member in part.values() for found in parts(member)) if name == "properties" else parts(part)
+                (inner for member in part.values() for inner in parts(member)) if name == "properties" else parts(part)
             )
     elif isinstance(schema, list):
         for member in schema:
@@ -138,10 +138,10 @@ def test_history_is_true_to_its_output_schema(
 
 def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any]) -> None:
     yearly = {"zone": "DE-LU", "metric": "capacity"}
-    asked: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in FREE), *DATA.items(), ("get_history", yearly)]
+    calls: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in FREE), *DATA.items(), ("get_history", yearly)]
     for headers in ({}, dict(keyed.headers)):
         keyed.headers = headers
-        for name, arguments in asked:
+        for name, arguments in calls:
             result = keyed.call(name, **arguments)
             assert "isError" not in result
             jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
@@ -330,7 +330,7 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ({}, "zone: required"),
         ({"zone": "GB"}, "metric: required"),
@@ -361,11 +361,11 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
     ],
     ids=str,
 )
-def test_arguments_that_do_not_fit_are_named_with_what_fits(mcp: Any, arguments: dict[str, Any], said: str) -> None:
+def test_arguments_that_do_not_fit_are_named_with_what_fits(mcp: Any, arguments: dict[str, Any], text: str) -> None:
     result = mcp.call("get_history", **arguments)
     assert result["isError"] is True
     assert result["content"][0]["text"].startswith("Invalid arguments: ")
-    assert said in result["content"][0]["text"]
+    assert text in result["content"][0]["text"]
     assert "structuredContent" not in result
 
 
@@ -377,7 +377,7 @@ def test_free_tools_take_a_key_and_nothing_else(mcp: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ({"zone": "FR", "metric": "generation"}, "Zones that publish it: US-CAISO, GB"),
         ({"zone": "DE-LU", "metric": "carbon_intensity"}, "Zones that publish it: GB"),
@@ -387,11 +387,11 @@ def test_free_tools_take_a_key_and_nothing_else(mcp: Any) -> None:
 )
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", MODERN])
 def test_what_a_zone_does_not_have_is_an_error_of_the_tool(
-    mcp: Any, version: str, arguments: dict[str, Any], said: str
+    mcp: Any, version: str, arguments: dict[str, Any], text: str
 ) -> None:
     result = mcp.call("get_history", version, **arguments)
     assert result["isError"] is True
-    assert said in result["content"][0]["text"]
+    assert text in result["content"][0]["text"]
 
 
 def test_what_is_not_there_yet_is_an_error_of_the_tool(mcp: Any) -> None:

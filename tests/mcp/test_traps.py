@@ -76,9 +76,9 @@ def test_05_what_is_no_id(mcp: Any, id_: Any) -> None:
 @pytest.mark.parametrize("id_", [0, "", -1, "a", 2**63 - 1, 'é"\\'])
 def test_05_what_is_one_comes_back_as_it_was(mcp: Any, id_: Any) -> None:
     for version in ("2025-03-26", MODERN):
-        found = mcp.send({**LISTING, "id": id_}, version).json["id"]
-        assert found == id_
-        assert type(found) is type(id_)
+        answered = mcp.send({**LISTING, "id": id_}, version).json["id"]
+        assert answered == id_
+        assert type(answered) is type(id_)
         assert mcp.send({**LISTING, "id": id_, "method": "nonsense"}, version).json["id"] == id_
 
 
@@ -91,8 +91,8 @@ def test_06_what_python_takes_for_json_and_is_none(mcp: Any, body: str) -> None:
 
 
 def test_06_no_answer_holds_what_is_no_number() -> None:
-    told = exchange(json.dumps(LISTING).encode(), ProtocolHeaders(), lambda ask: orjson.dumps({"value": math.nan}))
-    assert b"NaN" not in told.body
+    answer = exchange(json.dumps(LISTING).encode(), ProtocolHeaders(), lambda ask: orjson.dumps({"value": math.nan}))
+    assert b"NaN" not in answer.body
 
 
 def test_07_header_values_are_stripped_and_case_matters_in_them_alone(mcp: Any) -> None:
@@ -118,13 +118,13 @@ def test_07_a_doubled_header_is_no_header(served: Any) -> None:
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
-        told = json.loads(answer.read())
+        reply = json.loads(answer.read())
         connection.close()
-        return answer.status, told
+        return answer.status, reply
 
     assert send(["tools/list"])[0] == 200
-    status, told = send(["tools/list", "tools/list"])
-    assert (status, told["error"]["code"]) == (400, -32020)
+    status, reply = send(["tools/list", "tools/list"])
+    assert (status, reply["error"]["code"]) == (400, -32020)
 
 
 def test_08_what_proxies_must_pass_is_told_to_their_owners() -> None:
@@ -163,11 +163,11 @@ def test_12_a_chunked_body_is_bounded_too(served: Any, size: int, status: int) -
     pad = json.dumps({**LISTING, "params": {"pad": "x" * size}}).encode()
     connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=10)
     chunks = (pad[at : at + 8192] for at in range(0, len(pad), 8192))
-    found = 0
+    received = 0
     with closing(connection), suppress(BrokenPipeError, ConnectionResetError):
         connection.request("POST", "/mcp", chunks, {"Content-Type": "application/json"}, encode_chunked=True)
         answer = connection.getresponse()
-        found = answer.status
+        received = answer.status
         answer.close()
     # A long one may be refused, and the connection closed, while it is still being sent.
-    assert found == status or (found == 0 and size > 1_000_000)
+    assert received == status or (received == 0 and size > 1_000_000)

@@ -26,7 +26,7 @@ def opening(version: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("requested", "answered"),
     [
         *((version, version) for version in LEGACY),
         (MODERN, "2025-11-25"),
@@ -35,9 +35,9 @@ def opening(version: str) -> dict[str, Any]:
     ],
 )
 def test_initialize_answers_the_version_asked_for_or_the_newest_with_a_handshake(
-    mcp: Any, asked: str, answered: str
+    mcp: Any, requested: str, answered: str
 ) -> None:
-    answer = mcp.ask("2025-03-26", "initialize", **opening(asked))
+    answer = mcp.ask("2025-03-26", "initialize", **opening(requested))
     result = answer.json["result"]
     assert answer.status_code == 200
     assert answer.content_type == "application/json"
@@ -190,12 +190,12 @@ def test_arguments_that_do_not_fit_are_an_error_of_the_call_or_of_the_tool(mcp: 
     assert answer.status_code == 200
     if version in ("2025-03-26", "2025-06-18"):
         assert answer.json["error"]["code"] == -32602
-        told = answer.json["error"]["message"]
+        message = answer.json["error"]["message"]
     else:
         assert answer.json["result"]["isError"] is True
-        told = answer.json["result"]["content"][0]["text"]
-    assert "Invalid arguments" in told
-    assert "DE-LU" in told
+        message = answer.json["result"]["content"][0]["text"]
+    assert "Invalid arguments" in message
+    assert "DE-LU" in message
 
 
 # Bodies

@@ -7,6 +7,6 @@ const suite = readFileSync(new URL("node_modules/@modelcontextprotocol/conforman
 const table = suite.match(/const \w+=\{"2025-03-26":(\w+),"2025-06-18":(\w+),"2025-11-25":(\w+),\[\w+\]:(\w+)\};/);
 const names = table.slice(1);
 const begin = suite.indexOf(`${names[0]}={$schema:`);
-const found = runInNewContext(`var ${suite.slice(begin, table.index)}; [${names}]`);
+const schemas = runInNewContext(`var ${suite.slice(begin, table.index)}; [${names}]`);
 const versions = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
-console.log(JSON.stringify(Object.fromEntries(versions.map((version, at) => [version, found[at]]))));
+console.log(JSON.stringify(Object.fromEntries(versions.map((version, at) => [version, schemas[at]]))));

@@ -89,8 +89,8 @@ def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], addres
     assert f"Higher than {rank}% of its last 30 days" in panel
     assert "Data: Toy Grid." in page.inner_text("#panel-rest")
     assert "Hourly means, rounded; EUR/MWh, Europe/Paris time." in panel
-    said = page.locator("#chart .chart").get_attribute("aria-label")
-    assert said.startswith("Price, France: ")
+    label = page.locator("#chart .chart").get_attribute("aria-label")
+    assert label.startswith("Price, France: ")
     assert page.locator("#panel-rest .chart").count() == 1, "the borders"
     assert page.url.endswith("#metric=price&zone=FR&span=7d")
     assert page.locator("#zones").is_hidden()

@@ -236,9 +236,9 @@ def test_weight_and_speed(browser: Any, address: str) -> None:
 @pytest.mark.parametrize("width", [375, 1280])
 def test_the_reference_fits_its_screen_and_asks_for_nothing(browser: Any, address: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800})
-    page, said = context.new_page(), []
-    page.on("console", lambda message: said.append(message.text))
+    page, messages = context.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
     page.goto(f"{address}/docs")
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert said == []
+    assert messages == []
     context.close()
