@@ -59,8 +59,8 @@ class View:
 
 def views(home: Path) -> Iterator[View]:
     """The views over the files that there are; none where there is none."""
-    held = [metric for metric in Metric if _holds(home, layout.series_prefix(metric.value))]
-    if not held:
+    metrics = [metric for metric in Metric if _holds(home, layout.series_prefix(metric.value))]
+    if not metrics:
         return
     roots = [root for root in (layout.series_prefix(), layout.history_prefix()) if _holds(home, root)]
     everything = (*View("", "", "").columns, "superseded_at")
@@ -71,10 +71,10 @@ def views(home: Path) -> Iterator[View]:
         "Served rows, rows of lower rank, and superseded values with the span in which they stood",
         everything,
     )
-    for metric in held:
+    for metric in metrics:
         if metric != Metric.INTERCHANGE:
             yield View(metric.value, f"SELECT * FROM series WHERE metric = '{metric}'", f"What is served of {metric}")
-    if Metric.INTERCHANGE in held:
+    if Metric.INTERCHANGE in metrics:
         of_metric = "SELECT * FROM series WHERE metric = 'interchange'"
         net = "counterparty IS NULL AND link IS NULL"
         yield View("interchange", f"{of_metric} AND {net}", "Net import of each zone, MW; positive = import")

@@ -54,18 +54,18 @@ def _by_day(sources: Mapping[str, Source], feed: Feed, partitions: dg.Partitions
         keys = context.op_execution_context.partition_keys
         chosen = {check.name for check in context.selected_asset_check_keys}
         for verdict in examine(pipeline, feed, days_of(feed, keys), chosen):
-            told = evaluation(feed, verdict)
+            judged = evaluation(feed, verdict)
             if len(keys) == 1:
                 yield dg.AssetCheckResult(
                     asset_key=key,
-                    check_name=told.check_name,
-                    passed=told.passed,
-                    severity=told.severity,
-                    metadata=told.metadata,
+                    check_name=judged.check_name,
+                    passed=judged.passed,
+                    severity=judged.severity,
+                    metadata=judged.metadata,
                 )
             else:
                 # The result of a run over a range would carry no partition.
-                report_evaluation(context.instance, told)
+                report_evaluation(context.instance, judged)
 
     return check_days
 
@@ -112,8 +112,8 @@ def _freshness(feed: Feed) -> dg.AssetChecksDefinition:
         " not by runs. Warning when late, error after four graces.",
     )
     def fresh(pipeline: dg.ResourceParam[PipelineContext]) -> dg.AssetCheckResult:
-        told = freshness(pipeline, feed)
-        return dg.AssetCheckResult(passed=told.passed, severity=told.severity, metadata=told.metadata)
+        judged = freshness(pipeline, feed)
+        return dg.AssetCheckResult(passed=judged.passed, severity=judged.severity, metadata=judged.metadata)
 
     return fresh
 
@@ -142,11 +142,11 @@ def report_freshness(instance: dg.DagsterInstance, pipeline: PipelineContext, fe
 
     Feeds that nobody has asked yet, and those without credentials, are not judged.
     """
-    told = [freshness(pipeline, feed) for feed in feeds if feed.source in pipeline.configured]
-    told = [evaluation for evaluation in told if evaluation.metadata["state"].value != "unknown"]
-    keys = [evaluation.asset_check_key for evaluation in told]
+    evaluations = [freshness(pipeline, feed) for feed in feeds if feed.source in pipeline.configured]
+    evaluations = [evaluation for evaluation in evaluations if evaluation.metadata["state"].value != "unknown"]
+    keys = [evaluation.asset_check_key for evaluation in evaluations]
     last = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
-    changed = [e for e in told if _outcome(last.get(e.asset_check_key)) != (e.passed, e.severity)]
+    changed = [e for e in evaluations if _outcome(last.get(e.asset_check_key)) != (e.passed, e.severity)]
     for evaluation in changed:
         report_evaluation(instance, evaluation)
     return len(changed)

@@ -50,9 +50,9 @@ def of_run(
 ) -> RunEvents:
     """The events of one run over market days. `begun`: an instant before it wrote (Unix seconds)."""
     reports = {day.day: day for day in report.days if day.status not in _NOT_ASKED}
-    asked = [MarketDay(day, feed.tz) for day in asked_days(feed, report)]
-    rows, days = _read(pipeline, feed, asked, report, begun)
-    days = _without_fringe(pipeline, feed, rows, asked, days)
+    requested = [MarketDay(day, feed.tz) for day in asked_days(feed, report)]
+    rows, days = _read(pipeline, feed, requested, report, begun)
+    days = _without_fringe(pipeline, feed, rows, requested, days)
     if not days:
         return RunEvents()
     before = _data_versions(instance, feed, days)
@@ -67,19 +67,19 @@ def of_run(
             events.append(materialisation(feed, of_day, rows, reports.get(str(day))))
         elif str(day) in reports:
             events.append(_observation(feed, of_day, reports[str(day)]))
-    doubtful = [day for day in asked if reports[str(day)].status in ("short", "failed", "missing")]
+    doubtful = [day for day in requested if reports[str(day)].status in ("short", "failed", "missing")]
     evaluations = _evaluations(instance, pipeline, feed, rows, changed, doubtful)
     return RunEvents(tuple(events), tuple(evaluations), tuple(emptied), tuple(day.day for day in days))
 
 
 def _read(
-    pipeline: PipelineContext, feed: Feed, asked: Sequence[MarketDay], report: RunReport, begun: int
+    pipeline: PipelineContext, feed: Feed, requested: Sequence[MarketDay], report: RunReport, begun: int
 ) -> tuple[HeldRows, list[MarketDay]]:
     """The feed's rows of the days asked for and of those whose rows the run changed, and these days in order."""
-    wanted = {month for day in asked for month in months(window_of(feed, day))}
+    wanted = {month for day in requested for month in months(window_of(feed, day))}
     wanted |= {folded.month for folded in report.folded if folded.wrote}
     rows = held.read(pipeline.storage, feed, wanted, since=begun)
-    days = {*asked, *held.touched_days(rows, feed)}
+    days = {*requested, *held.touched_days(rows, feed)}
     needed = {month for day in days for month in months(window_of(feed, day))}
     if needed - wanted:
         rows = held.read(pipeline.storage, feed, needed)
@@ -87,10 +87,10 @@ def _read(
 
 
 def _without_fringe(
-    pipeline: PipelineContext, feed: Feed, rows: HeldRows, asked: Sequence[MarketDay], days: Sequence[MarketDay]
+    pipeline: PipelineContext, feed: Feed, rows: HeldRows, requested: Sequence[MarketDay], days: Sequence[MarketDay]
 ) -> list[MarketDay]:
     """The days less those before the feed's first partition of which an answer brought no more than an edge."""
-    first = min([first_days.load(pipeline.storage).get(feed.id, date.max), *(day.day for day in asked)])
+    first = min([first_days.load(pipeline.storage).get(feed.id, date.max), *(day.day for day in requested)])
     now = clock.now()
     return [day for day in days if day.day >= first or verdicts.complete(feed, day, rows, now).passed]
 

@@ -123,13 +123,13 @@ def _record(
     context: dg.AssetExecutionContext, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
 ) -> None:
     with logged(f"events of {feed.id}"):
-        told = events.of_run(context.instance, pipeline, feed, report, begun)
-        for event in told.days:
+        run_events = events.of_run(context.instance, pipeline, feed, report, begun)
+        for event in run_events.days:
             context.log_event(event)
-        for evaluation in told.evaluations:
+        for evaluation in run_events.evaluations:
             report_evaluation(context.instance, evaluation)
-        forget_partitions(context.instance, feed, told.emptied)
-        first_days.note(pipeline.storage, feed, told.known)
+        forget_partitions(context.instance, feed, run_events.emptied)
+        first_days.note(pipeline.storage, feed, run_events.known)
     unfinished = [day for day in report.days if day.status not in ("done", "out of reach") and day.reason]
     for day in unfinished:
         context.log.info(f"{day.day} {day.status}: {day.reason}")

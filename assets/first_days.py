@@ -40,7 +40,7 @@ def first_day(feed: Feed, known: Mapping[str, date], since: date | None, today: 
     """Where a feed's partitions begin. `known`: the days asked for; `since`: EMDS_SINCE; `today` in the feed's zone."""
     reached = feed.since if feed.reach_days is None else max(feed.since, today - timedelta(days=feed.reach_days))
     wanted = max(reached, since or today - timedelta(days=FIRST_FILL_DAYS))
-    asked = known.get(feed.id)
-    if asked is None:
+    oldest = known.get(feed.id)
+    if oldest is None:
         return wanted
-    return min(asked, wanted) if since else asked
+    return min(oldest, wanted) if since else oldest

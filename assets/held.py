@@ -69,39 +69,39 @@ def read(
 
     `since` (Unix seconds) fills `touched`.
     """
-    held = HeldRows()
+    rows = HeldRows()
     pairs = ((zone, metric.value) for zone in feed.zones for metric in feed.metrics) if series is None else series
     places = sorted(set(months))
     for zone, metric in pairs:
         for month in places:
-            _read_month(storage, feed, vintages.Month(metric, zone, month), held, since)
-    for key, (ts, values) in held.series.items():
+            _read_month(storage, feed, vintages.Month(metric, zone, month), rows, since)
+    for key, (ts, values) in rows.series.items():
         order = np.argsort(ts, kind="stable")
-        held.series[key] = ts[order], values[order]
-    return held
+        rows.series[key] = ts[order], values[order]
+    return rows
 
 
-def _read_month(storage: Storage, feed: Feed, place: vintages.Month, held: HeldRows, since: int | None) -> None:
+def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: HeldRows, since: int | None) -> None:
     versions = vintages.witnessed(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
     if since is not None:
         noted = (mine.known_at >= since) | ((mine.superseded_at != LIVE) & (mine.superseded_at >= since))
-        held.touched.append(mine.ts[noted])
+        rows.touched.append(mine.ts[noted])
     live = mine.take(mine.superseded_at == LIVE)
     for number in np.unique(live.label):
         label, chosen = live.labels[number], live.label == number
         key = SeriesKey(
             place.zone, place.metric, label.unit, label.resolution, label.fuel, label.counterparty, label.link
         )
-        ts, values = held.series.get(key, (np.empty(0, np.int64), np.empty(0, np.float64)))
-        held.series[key] = np.concatenate([ts, live.ts[chosen]]), np.concatenate([values, live.value[chosen]])
+        ts, values = rows.series.get(key, (np.empty(0, np.int64), np.empty(0, np.float64)))
+        rows.series[key] = np.concatenate([ts, live.ts[chosen]]), np.concatenate([values, live.value[chosen]])
 
 
-def of_day(held: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
+def of_day(feed_rows: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
     """One partition of what was read."""
     digest, rows, first, last = hashlib.sha256(), 0, [], []
-    for key, ts, values in held.within(window_of(feed, day)):
+    for key, ts, values in feed_rows.within(window_of(feed, day)):
         digest.update(repr(tuple(key)).encode())
         digest.update(ts.tobytes())
         digest.update(values.tobytes())
@@ -112,9 +112,9 @@ def of_day(held: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
     return HeldDay(day, rows, min(first, default=None), max(last, default=None), version)
 
 
-def touched_days(held: HeldRows, feed: Feed) -> set[MarketDay]:
-    """The market days of `held.touched`."""
-    return {MarketDay(day, feed.tz) for ts in held.touched for day in _count_by_day(feed, ts)}
+def touched_days(rows: HeldRows, feed: Feed) -> set[MarketDay]:
+    """The market days of `rows.touched`."""
+    return {MarketDay(day, feed.tz) for ts in rows.touched for day in _count_by_day(feed, ts)}
 
 
 def days_with_rows(storage: Storage, feed: Feed, places: Collection[tuple[str, str, str]]) -> dict[date, int]:
@@ -125,9 +125,9 @@ def days_with_rows(storage: Storage, feed: Feed, places: Collection[tuple[str, s
     counts: dict[date, int] = defaultdict(int)
     for place in (vintages.Month(*place) for place in places):
         if place.metric in feed.metrics and place.zone in feed.zones:
-            held = HeldRows()
-            _read_month(storage, feed, place, held, None)
-            for ts, _ in held.series.values():
+            rows = HeldRows()
+            _read_month(storage, feed, place, rows, None)
+            for ts, _ in rows.series.values():
                 for day, count in _count_by_day(feed, ts).items():
                     counts[day] += count
     return dict(sorted(counts.items()))

@@ -37,9 +37,9 @@ def payments_asset() -> dg.AssetsDefinition:
         reconcile: dg.ResourceParam[Reconcile],
     ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
         counts = reconcile()
-        found = {"taken": False} if counts is None else dict(counts)
+        totals = {"taken": False} if counts is None else dict(counts)
         passed = counts is None or not (counts["unproven"] or counts["unknown"])
-        yield dg.MaterializeResult(metadata=found)
-        yield dg.AssetCheckResult(passed=passed, check_name=CHECK, severity=dg.AssetCheckSeverity.WARN, metadata=found)
+        yield dg.MaterializeResult(metadata=totals)
+        yield dg.AssetCheckResult(passed=passed, check_name=CHECK, severity=dg.AssetCheckSeverity.WARN, metadata=totals)
 
     return payments

@@ -31,8 +31,8 @@ def address(today: date) -> str:
 
 def newest(folder: Path) -> Path | None:
     """The workbook of the latest month in a folder."""
-    found = [path for path in folder.glob("*_generator*.xlsx") if _NAME.fullmatch(path.name)]
-    return max(found, key=lambda path: month_of(path), default=None)
+    files = [path for path in folder.glob("*_generator*.xlsx") if _NAME.fullmatch(path.name)]
+    return max(files, key=lambda path: month_of(path), default=None)
 
 
 def month_of(workbook: Path) -> str:

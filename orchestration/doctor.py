@@ -34,9 +34,9 @@ def doctor() -> int:
             " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in pipeline.rights else ""
         )
         print(f"{source.code:15} configured{kept_out if pipeline.mode == 'live' else ''}")
-        for told, grave in _feeds(pipeline, source.code):
+        for report, grave in _feeds(pipeline, source.code):
             bad |= grave
-            print(f"  {told}")
+            print(f"  {report}")
     unequal = list(_partitions(pipeline))
     for line in unequal:
         print(line)
@@ -81,7 +81,7 @@ def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
             (known[feed.id, z].last_error for z, s in states.items() if s == worst and (feed.id, z) in known), ""
         )
         until = max((h.whole_until for (f, _), h in known.items() if f == feed.id), default=0)
-        told = (
+        line = (
             f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
         )
-        yield told, worst in ("late", "down")
+        yield line, worst in ("late", "down")

@@ -41,14 +41,14 @@ def record(
     if instance is None:
         return keys
     with logged(f"events of {feed.id}"):
-        told = events.of_run(instance, pipeline, feed, report, begun)
-        for event in told.days:
+        run_events = events.of_run(instance, pipeline, feed, report, begun)
+        for event in run_events.days:
             instance.report_runless_asset_event(event)
-        for evaluation in told.evaluations:
+        for evaluation in run_events.evaluations:
             report_evaluation(instance, evaluation)
-        forget_partitions(instance, feed, told.emptied)
-        first_days.note(pipeline.storage, feed, told.known)
-        return [str(event.partition) for event in told.days]
+        forget_partitions(instance, feed, run_events.emptied)
+        first_days.note(pipeline.storage, feed, run_events.known)
+        return [str(event.partition) for event in run_events.days]
     return keys
 
 

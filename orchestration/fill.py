@@ -44,7 +44,7 @@ def _fill(days: int, recordings: Path | None) -> None:
         refresh_all(pipeline)
     else:
         since = PipelineSettings.from_environ(os.environ).since
-        told = f"history since {since}" if since else f"{days} days of history"
-        print(f"first start: {told}, {pipeline.mode} feeds", flush=True)
+        reach = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
         feeds = backfill.chosen(None, None)
         commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)

@@ -40,11 +40,11 @@ class Gaps(NamedTuple):
 
 def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> Gaps:
     """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none."""
-    found = Gaps([], [])
+    gaps = Gaps([], [])
     for feed in feeds:
         if feed.source in pipeline.configured and not feed.yearly:
-            found.holes.extend(_of_feed(pipeline, feed, days, found.unreadable))
-    return Gaps(found.holes, list(dict.fromkeys(found.unreadable)))
+            gaps.holes.extend(_of_feed(pipeline, feed, days, gaps.unreadable))
+    return Gaps(gaps.holes, list(dict.fromkeys(gaps.unreadable)))
 
 
 def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[str]) -> Iterator[Hole]:

@@ -177,8 +177,8 @@ def sentence(trial: Trial) -> str:
         return f"{SENTENCES['not published']}: {trial.report.reason}."
     request, error = hard[0]
     more = f" ({len(hard)} requests)" if len(hard) > 1 else ""
-    said = next((e.excerpt for e in reversed(trial.exchanges) if e.request == request and e.excerpt), "")
-    quoted = f' It said: "{said}"' if said else ""
+    excerpt = next((e.excerpt for e in reversed(trial.exchanges) if e.request == request and e.excerpt), "")
+    quoted = f' It said: "{excerpt}"' if excerpt else ""
     return f"{_begin(error)}: {error}{more}.{_retry(error)}{quoted}"
 
 

@@ -44,16 +44,16 @@ def counts() -> dict[str, int] | None:
 
 def reconcile() -> int:
     """Prints the report; 1 where a payment is in doubt or was answered without money on the chain."""
-    found = counts()
-    if found is None:
+    totals = counts()
+    if totals is None:
         print("no payments are taken, or none can be looked up: set EMDS_PAY_TO and EMDS_RPC_URL")
         return 0
     usd = 10**USDC_DECIMALS
-    print(f"read to block {found['until_block']}: {found['transfers']} transfers, {found['units'] / usd:.3f} USDC")
-    print(f"  paid for an answer      {found['answer']}")
-    print(f"  answer waits for payer  {found['owed']}")
-    print(f"  being settled           {found['waiting']}")
-    print(f"  credits in all          {found['credits']}, {found['credit_units'] / usd:.3f} USDC")
-    print(f"  answers without money   {found['unproven']}")
-    print(f"  payments in doubt       {found['unknown']}")
-    return 1 if found["unproven"] or found["unknown"] else 0
+    print(f"read to block {totals['until_block']}: {totals['transfers']} transfers, {totals['units'] / usd:.3f} USDC")
+    print(f"  paid for an answer      {totals['answer']}")
+    print(f"  answer waits for payer  {totals['owed']}")
+    print(f"  being settled           {totals['waiting']}")
+    print(f"  credits in all          {totals['credits']}, {totals['credit_units'] / usd:.3f} USDC")
+    print(f"  answers without money   {totals['unproven']}")
+    print(f"  payments in doubt       {totals['unknown']}")
+    return 1 if totals["unproven"] or totals["unknown"] else 0

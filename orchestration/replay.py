@@ -56,7 +56,7 @@ def _dated(pipeline: PipelineContext, request: Request) -> Request:
     """The request with the market days in which its rows lie. Raises what asking or parsing raises."""
     feed = feeds()[request.feed]
     rows = feed.parse(pipeline.session.ask(request).body, request)
-    stamps = {ts // 900 * 900 for strip in rows.readings.values() for ts in strip.ts}
+    stamps = {ts // 900 * 900 for readings in rows.readings.values() for ts in readings.ts}
     days = {local_date(ts, feed.tz) for ts in stamps}
     if feed.yearly:
         days = {date(local_date(ts + 86400, feed.tz).year, 1, 1) for ts in stamps}

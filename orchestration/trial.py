@@ -164,11 +164,11 @@ def running_day(feed: Feed, now: int) -> MarketDay:
     return MarketDay(date(today.year, 1, 1) if feed.yearly else today, feed.tz)
 
 
-def days_of(feed: Feed, now: int, asked: date | None) -> list[MarketDay]:
+def days_of(feed: Feed, now: int, wanted: date | None) -> list[MarketDay]:
     """The days of a trial: a past one (that asked for, if any) and today."""
     past = past_day(feed, now)
-    if asked is not None:
-        past = MarketDay(date(asked.year, 1, 1) if feed.yearly else asked, feed.tz)
+    if wanted is not None:
+        past = MarketDay(date(wanted.year, 1, 1) if feed.yearly else wanted, feed.tz)
     return list(dict.fromkeys(day for day in (past, running_day(feed, now)) if day is not None))
 
 

@@ -26,9 +26,9 @@ class TtlCache:
         if not self._trust_s:
             return find()
         now = time.monotonic()
-        found = self._found.get(key)
-        if found is not None and now < found[1]:
-            value: Value = found[0]
+        entry = self._found.get(key)
+        if entry is not None and now < entry[1]:
+            value: Value = entry[0]
             return value
         value = find()
         if len(self._found) >= self.MOST:
@@ -56,10 +56,10 @@ class LruCache:
     def get(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
         """Kept under `key`, else what `make` gives: a value and its bytes. A larger one is not kept."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
+            entry = self._kept.get(key)
+            if entry is not None:
                 self._kept.move_to_end(key)
-                value: Value = found[0]
+                value: Value = entry[0]
                 return value
         value, size = make()
         with self._lock:

@@ -98,11 +98,11 @@ def describe(
     """
     kept_out = withheld(sources, rights, mode)
     counted = spans(storage, _counted_before(storage))
-    held, silent = _held(counted), _silent(counted)
+    extents, silent = _held(counted), _silent(counted)
     return {
         "generated": generated,
         "mode": mode,
-        "zones": {z: _zone(z, sources, mode, kept_out, held, silent.get(z, [])) for z in ZONES},
+        "zones": {z: _zone(z, sources, mode, kept_out, extents, silent.get(z, [])) for z in ZONES},
         "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
         "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
         "spans": counted,
@@ -136,12 +136,16 @@ def publish(
 
 def _held(counted: Mapping[str, Any]) -> dict[tuple[str, str], tuple[int, int | None, int | None]]:
     """(metric, zone) -> rows, first ts, last ts over all months."""
-    held: dict[tuple[str, str], tuple[int, int | None, int | None]] = {}
+    extents: dict[tuple[str, str], tuple[int, int | None, int | None]] = {}
     for key, (_, rows, first, last, _borders) in sorted(counted.items()):
         metric, zone, _, _ = layout.of_series(key)
-        total, earliest, latest = held.get((metric, zone), (0, None, None))
-        held[metric, zone] = (total + rows, first if earliest is None else earliest, latest if last is None else last)
-    return held
+        total, earliest, latest = extents.get((metric, zone), (0, None, None))
+        extents[metric, zone] = (
+            total + rows,
+            first if earliest is None else earliest,
+            latest if last is None else last,
+        )
+    return extents
 
 
 def _silent(counted: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -164,13 +168,13 @@ def _zone(
     sources: Mapping[str, Source],
     mode: str,
     kept_out: Collection[str],
-    held: Mapping[tuple[str, str], tuple[int, int | None, int | None]],
+    extents: Mapping[tuple[str, str], tuple[int, int | None, int | None]],
     silent: list[str],
 ) -> dict[str, Any]:
     zone = ZONES[zone_id]
     metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
     entries = {
-        m.value: _entry(zone_id, m, sources, mode, kept_out, held.get((m.value, zone_id), (0, None, None)))
+        m.value: _entry(zone_id, m, sources, mode, kept_out, extents.get((m.value, zone_id), (0, None, None)))
         for m in metrics
     }
     if Metric.INTERCHANGE in entries:
@@ -203,12 +207,12 @@ def _entry(
     sources: Mapping[str, Source],
     mode: str,
     kept_out: Collection[str],
-    held: tuple[int, int | None, int | None],
+    extent: tuple[int, int | None, int | None],
 ) -> dict[str, Any]:
     every = (f for s in sources.values() for f in s.feeds)
     carrying = sorted((f for f in every if zone_id in f.zones and f.carries(metric)), key=lambda f: (f.rank, f.id))
     open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
-    rows, first, last = held
+    rows, first, last = extent
     zone = ZONES[zone_id]
     price = {Metric.PRICE: zone.headline, Metric.PRICE_DAY_AHEAD: zone.day_ahead}.get(metric, "")
     return {
@@ -299,5 +303,5 @@ def _feed(feed: Feed, is_withheld: bool) -> dict[str, Any]:
 
 def load(storage: Storage) -> dict[str, Any] | None:
     """The published catalogue, or None before the first start."""
-    found: dict[str, Any] | None = artefact.load(storage, layout.CATALOGUE)
-    return found
+    catalogue: dict[str, Any] | None = artefact.load(storage, layout.CATALOGUE)
+    return catalogue

@@ -20,7 +20,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A stretch without a reading: a `hole` between readings, or a span that is `short` at an end or altogether."""
+    """A span without a reading: a `hole` between readings, or `short` where the start, the end or all is missing."""
 
     kind: Literal["hole", "short"]
     start: int
@@ -30,13 +30,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What some rows cover of the asked spans."""
+    """What some rows cover of the requested spans."""
 
     whole: Mapping[Pair, tuple[Window, ...]]
     short: Mapping[Pair, tuple[Window, ...]]
     """Only pairs that have any; a span with gaps in a border alone is neither."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
-    """A stretch that several fuels lack alike stands there once."""
+    """A gap that several fuels share stands there once."""
 
 
 def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
@@ -47,16 +47,16 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     whole: dict[Pair, tuple[Window, ...]] = {}
     short: dict[Pair, tuple[Window, ...]] = {}
     gaps: dict[Pair, tuple[Gap, ...]] = {}
-    asked = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
+    parts = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
     for pair, (net, borders) in _series(rows, feed).items():
-        found = {part: [gap for one in net for gap in _gaps(one, part)] for part in asked}
+        missing_in = {part: [gap for one in net for gap in _gaps(one, part)] for part in parts}
         # A border may rest for hours: no gap worth telling, but no reason to evict what was known of it either.
         whole[pair] = tuple(
-            part for part, missing in found.items() if not missing and not any(_gaps(one, part) for one in borders)
+            part for part, missing in missing_in.items() if not missing and not any(_gaps(one, part) for one in borders)
         )
-        if any(found.values()):
-            short[pair] = tuple(part for part, missing in found.items() if missing)
-            gaps[pair] = tuple(dict.fromkeys(gap for missing in found.values() for gap in missing))
+        if any(missing_in.values()):
+            short[pair] = tuple(part for part, missing in missing_in.items() if missing)
+            gaps[pair] = tuple(dict.fromkeys(gap for missing in missing_in.values() for gap in missing))
     return Cover(whole, short, gaps)
 
 
@@ -88,14 +88,14 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     """By pair the net series, fuel by fuel, and those of borders and ties; an empty net where a pair is missing."""
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
-    for key, strip in rows.readings.items():
+    for key, readings in rows.readings.items():
         if key.metric not in feed.metrics:
-            continue  # told beside what the feed owes: the ties of a report of prices
+            continue  # extra metric that the feed does not declare: the ties of a report of prices
         pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:
-            net[pair][key.fuel].append((key.resolution, strip.ts))
+            net[pair][key.fuel].append((key.resolution, readings.ts))
         else:
-            borders[pair][key.counterparty, key.link].append((key.resolution, strip.ts))
+            borders[pair][key.counterparty, key.link].append((key.resolution, readings.ts))
     pairs = {*net, *borders}
     if feed.zones_per_answer == "all":
         pairs |= {(zone, metric) for _, metric in pairs for zone in feed.zones}

@@ -104,8 +104,8 @@ def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
         days.append(days[-1].next())
     begins = np.array([one.start for one in days], np.int64)
     outs = np.array([feed.publication.out_at(one) for one in days], np.int64)
-    found: Ints = outs[np.searchsorted(begins, starts, side="right") - 1]
-    return found
+    due: Ints = outs[np.searchsorted(begins, starts, side="right") - 1]
+    return due
 
 
 def _add_holes(stats: FeedStats, place: FeedMonth, starts: Ints, lengths: Ints, is_first: bool) -> None:

@@ -174,8 +174,8 @@ def due(carriers: Collection[Carrier], until: int) -> Due | None:
     The feed that promises it soonest decides, whichever brought the newest row: the schedule of a slow feed would hide
     that a fast one is silent.
     """
-    asked = [c for c in carriers if c.asked] or carriers
-    deadlines = (Due(expected_by(c.publication, c.tz, c.resolution, until), c.publication) for c in asked)
+    promising = [c for c in carriers if c.asked] or carriers
+    deadlines = (Due(expected_by(c.publication, c.tz, c.resolution, until), c.publication) for c in promising)
     return min(deadlines, key=itemgetter(0), default=None)
 
 

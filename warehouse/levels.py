@@ -92,7 +92,7 @@ def shifts(metric: str, zone: str, days: Sequence[Window], new: Hourly, stored: 
         return []
     base = int(new.hour[0]) - REFERENCE_DAYS * 24
     past, fresh = (_spread_out(series, base, int(new.hour[-1]) - base + 1) for series in (stored, new))
-    found = []
+    shifted = []
     for day in sorted(days):
         inside = np.arange(max(day.start // HOUR - base, 0), min(-(-day.end // HOUR) - base, len(fresh)))
         at = inside[np.isfinite(fresh[inside])] if len(inside) else inside
@@ -102,8 +102,8 @@ def shifts(metric: str, zone: str, days: Sequence[Window], new: Hourly, stored: 
         if shift is None:
             past[at] = fresh[at]
         else:
-            found.append(shift)
-    return found
+            shifted.append(shift)
+    return shifted
 
 
 def _spread_out(series: Hourly, base: int, length: int) -> Floats:

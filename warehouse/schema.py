@@ -1,4 +1,4 @@
-"""The one schema of a series row, and `Rows`: the columnar heap that a parser fills.
+"""The one schema of a series row, and `Rows`: the columns that a parser fills.
 
 Not here: which of two rows is served (`warehouse.series`), whether a value is believable (`warehouse.quality`).
 """
@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
 
 
 class SeriesKey(NamedTuple):
-    """What all rows of one strip share. `fuel`, `counterparty` and `link` are None where they do not apply."""
+    """What all rows of one series share. `fuel`, `counterparty` and `link` are None where they do not apply."""
 
     zone: str
     metric: str
@@ -98,9 +98,9 @@ class Rows:
         """One reading. Raises FeedChanged for a value that is not finite."""
         if not math.isfinite(value):
             raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
-        strip = self._strip(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
-        strip.ts.append(ts)
-        strip.values.append(value)
+        readings = self._of(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
+        readings.ts.append(ts)
+        readings.values.append(value)
 
     def extend(self, key: SeriesKey, ts: Sequence[int], values: Sequence[float]) -> None:
         """Many readings of one key at once. Raises FeedChanged for a value that is not finite."""
@@ -108,40 +108,40 @@ class Rows:
             raise ValueError("ts and values differ in length")
         if not all(map(math.isfinite, values)):
             raise FeedChanged(f"{key.zone} {key.metric}: a value is not finite")
-        strip = self._strip(key)
-        strip.ts.extend(ts)
-        strip.values.extend(values)
+        readings = self._of(key)
+        readings.ts.extend(ts)
+        readings.values.extend(values)
 
     def merge(self, other: Rows) -> None:
         """Takes the rows and drop counts of another body in."""
-        for key, strip in other.readings.items():
-            mine = self._strip(key)
-            mine.ts.extend(strip.ts)
-            mine.values.extend(strip.values)
+        for key, readings in other.readings.items():
+            mine = self._of(key)
+            mine.ts.extend(readings.ts)
+            mine.values.extend(readings.values)
         self.dropped.update(other.dropped)
 
-    def _strip(self, key: SeriesKey) -> Readings:
-        strip = self.readings.get(key)
-        if strip is None:
+    def _of(self, key: SeriesKey) -> Readings:
+        readings = self.readings.get(key)
+        if readings is None:
             if key.resolution not in RESOLUTIONS:
                 raise FeedChanged(f"unknown resolution {key.resolution!r}")
-            strip = self.readings[key] = Readings([], [])
-        return strip
+            readings = self.readings[key] = Readings([], [])
+        return readings
 
     def __len__(self) -> int:
         return sum(len(s.ts) for s in self.readings.values())
 
     def __iter__(self) -> Iterator[Row]:
-        for k, strip in self.readings.items():
-            for ts, value in zip(strip.ts, strip.values, strict=True):
+        for k, readings in self.readings.items():
+            for ts, value in zip(readings.ts, readings.values, strict=True):
                 yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, k.unit, k.resolution)
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Rows:
-        heap = cls()
+        result = cls()
         for r in rows:
-            heap.add(r.zone, r.metric, r.ts, r.value, r.unit, r.resolution, r.fuel, r.counterparty, r.link)
-        return heap
+            result.add(r.zone, r.metric, r.ts, r.value, r.unit, r.resolution, r.fuel, r.counterparty, r.link)
+        return result
 
     def sorted(self) -> list[Row]:
         """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link."""

@@ -201,10 +201,10 @@ class Folder:
 
     def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack:
         """Holds the locks of these keys, taken in key order so that two writers never wait for each other."""
-        with ExitStack() as held:
+        with ExitStack() as locks:
             for key in sorted(set(keys)):
-                held.enter_context(self._lock(key, wait_s))
-            return held.pop_all()
+                locks.enter_context(self._lock(key, wait_s))
+            return locks.pop_all()
 
     @contextmanager
     def _lock(self, key: str, wait_s: float) -> Iterator[None]:

@@ -95,14 +95,14 @@ class RateLimits:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def _find(self, tag: int, end: int, now: int) -> tuple[int, int]:
-        """The slot of a tag and its count; else a free slot near it, or the one there with the fewest calls."""
+        """The place of a tag and its count; else a free place near it, or the one there with the fewest calls."""
         near: list[tuple[int, int]] = []
         for probe in range(_PROBES):
             at = ((tag + probe) % _SLOTS) * _SLOT.size
-            held, until, count = _SLOT.unpack_from(self._table, at)
-            if held == tag:
+            stored, until, count = _SLOT.unpack_from(self._table, at)
+            if stored == tag:
                 return at, count if until == end else 0
-            near.append((count if held and until > now else -1, at))
+            near.append((count if stored and until > now else -1, at))
         return min(near)[1], 0
 
 

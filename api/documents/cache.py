@@ -81,19 +81,19 @@ class DocumentCache:
 
     def get(self, name: str) -> Document | None:
         """The document as it lies there now; None where it was never published."""
-        held, now = self._held.get(name), time.monotonic()
-        if held is not None and now < held.trusted_until:
-            return held
+        cached, now = self._held.get(name), time.monotonic()
+        if cached is not None and now < cached.trusted_until:
+            return cached
         identity = artefact.identity(self.storage, name)
-        if held is not None and held.identity == identity:
-            held.trusted_until = now + self._ttl_s
-            return held
+        if cached is not None and cached.identity == identity:
+            cached.trusted_until = now + self._ttl_s
+            return cached
         published = artefact.get(self.storage, name)
         if published is None:
             return None
         # A touched file (same bytes, newer version) keeps what was computed from it.
-        if held is not None and held.body == published.body:
-            held.identity = published.identity
-            return held
+        if cached is not None and cached.body == published.body:
+            cached.identity = published.identity
+            return cached
         fresh = self._held[name] = Document(name, published.body, published.identity)
         return fresh

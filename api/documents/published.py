@@ -44,7 +44,7 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
         document[name] = {m: block for m, block in there.items() if m == kept}
         document[omitted] = stated.get(omitted, {}) | {m: "sample" for m in there if m != kept}
     # The whole summary's own sentences, so that a sample cannot say otherwise.
-    parts, said = (
+    parts, figures = (
         {m: part for m, part in stated.get(name, {}).items() if m not in taken}
         for name in ("summary_parts", "summary_figures")
     )
@@ -54,7 +54,7 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
         "sample": True,
         "summary": " ".join(parts.values()),
         "summary_parts": parts,
-        "summary_figures": said,
+        "summary_figures": figures,
         "coverage_note": coverage_note(document),
     }
 
@@ -87,7 +87,7 @@ def _is_kept(name: str, metrics: Collection[str] | None) -> bool:
 def sampled(document: Document, key: str, make: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:
     """The sample form of a document, made once a publication."""
     form: Document = document.derive(
-        key, lambda held: Document(held.name, orjson.dumps(make(held.json)), held.identity)
+        key, lambda whole: Document(whole.name, orjson.dumps(make(whole.json)), whole.identity)
     )
     return form
 

@@ -9,9 +9,9 @@ from api.documents.catalogue import Catalogue
 from api.endpoints import ENDPOINTS, Endpoint
 
 
-def listing(held: Catalogue, base_url: str) -> dict[str, Any]:
+def listing(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
     """All that is held, and every path with its price."""
-    stated: dict[str, Any] = held.document.json
+    stated: dict[str, Any] = catalogue.document.json
     return {**stated, "endpoints": [_endpoint(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
 
 

@@ -101,15 +101,15 @@ class OpenConnections:
     def __init__(self) -> None:
         self._table = mmap.mmap(-1, _SLOTS * _SLOT.size)
 
-    def note(self, slot: int, pid: int, count: int) -> None:
-        """Notes a worker's connections; its slot is its own (gunicorn numbers workers by age)."""
-        _SLOT.pack_into(self._table, slot % _SLOTS * _SLOT.size, pid, count)
+    def note(self, worker: int, pid: int, count: int) -> None:
+        """Notes a worker's connections; `worker` is its number (gunicorn numbers them by age)."""
+        _SLOT.pack_into(self._table, worker % _SLOTS * _SLOT.size, pid, count)
 
     def leave(self, pid: int) -> None:
         """Forgets a worker that has ended."""
-        for slot in range(_SLOTS):
-            if _SLOT.unpack_from(self._table, slot * _SLOT.size)[0] == pid:
-                self.note(slot, 0, 0)
+        for worker in range(_SLOTS):
+            if _SLOT.unpack_from(self._table, worker * _SLOT.size)[0] == pid:
+                self.note(worker, 0, 0)
 
     def least_of_others(self, pid: int) -> int | None:
         """The fewest connections that another worker holds; None where there is no other."""

@@ -40,13 +40,13 @@ def tag_of(body: bytes) -> str:
     return hashlib.blake2b(body, digest_size=12).hexdigest()
 
 
-def document(request: Request, held: Document, media: str, headers: Headers) -> Response:
+def document(request: Request, content: Document, media: str, headers: Headers) -> Response:
     """A published document, compressed once a publication."""
-    coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if len(held.body) >= LEAST_BYTES else "identity"
-    tag = _tag(held.derive("tag", lambda document: tag_of(document.body)), coding)
+    coding = choose(request.environ.get("HTTP_ACCEPT_ENCODING", "")) if len(content.body) >= LEAST_BYTES else "identity"
+    tag = _tag(content.derive("tag", lambda document: tag_of(document.body)), coding)
     if matches(request, tag):
         return _unchanged(tag, headers)
-    return _response(held.coded(coding), tag, coding, media, headers)
+    return _response(content.coded(coding), tag, coding, media, headers)
 
 
 def body(request: Request, made: bytes, media: str, headers: Headers) -> Response:

@@ -94,8 +94,8 @@ def _get_map_snapshot(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         whole = published.sample_snapshot(document.json) if sampled else document.json
         stated = published.filtered_snapshot(whole, None if sampled else metrics, zones)
         due = document.derive("stale_after", published.stale_after)
-        said, timed = text.snapshot(stated), orjson.dumps(with_times(stated))
-        return ToolAnswer(said, timed, 1, due if clock.now() > due else None)
+        sentences, timed = text.snapshot(stated), orjson.dumps(with_times(stated))
+        return ToolAnswer(sentences, timed, 1, due if clock.now() > due else None)
 
     return ToolQuery("snapshot", "/v1/map/snapshot", filtered, "the price of each zone")
 
@@ -110,9 +110,9 @@ def _published(
     """A published document or its sample form; its words are made once a publication."""
     due = document.derive("stale_after", published.stale_after)
     form = published.sampled(document, key, sample) if sampled else document
-    said = form.derive("words", lambda held: words(held.json))
-    structured = form.derive("with times", lambda held: orjson.dumps(with_times(held.json)))
-    return ToolAnswer(said, structured, 1, due if clock.now() > due else None)
+    sentences = form.derive("words", lambda shown: words(shown.json))
+    structured = form.derive("with times", lambda shown: orjson.dumps(with_times(shown.json)))
+    return ToolAnswer(sentences, structured, 1, due if clock.now() > due else None)
 
 
 def with_times(stated: Any) -> Any:
@@ -162,16 +162,16 @@ def _check_conflicts(metric: Metric, given: Mapping[str, Any]) -> None:
 def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     page = reads.answer(service.reader, service.catalogue, replace(query, sample=sampled))
     stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
-    said = text.history(page, _held(service, query))
+    answer = text.history(page, _held(service, query))
     if page.following is not None:
         following = _following(page)
         stated |= {"next": following} if following else {}
-        said = f"{text.going_on(following, query.limit)}\n{said}"
+        answer = f"{text.going_on(following, query.limit)}\n{answer}"
     if page.count >= COLUMNAR_FROM:
         stated |= tables.columns(page)
     else:
         stated["data"] = with_times(orjson.loads(b"[%b]" % json_rows(page)))
-    return ToolAnswer(said, orjson.dumps(stated), page.count)
+    return ToolAnswer(answer, orjson.dumps(stated), page.count)
 
 
 def _held(service: Service, query: Query) -> tuple[int, int] | None:

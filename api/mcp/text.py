@@ -81,33 +81,33 @@ def snapshot(stated: Mapping[str, Any]) -> str:
     return "\n".join([*lines, _terms(carrying.values())])
 
 
-def history(page: Page, held: tuple[int, int] | None) -> str:
-    """What the rows are and reach, then all of them as a table. `held`: the first and last `ts` that are kept."""
+def history(page: Page, span: tuple[int, int] | None) -> str:
+    """What the rows are and reach, then all of them as a table. `span`: the first and last `ts` that are kept."""
     query = page.query
     what = f"{query.zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
     what += f", means of {query.interval}" if query.interval else ""
     window = f"in [{iso(page.start)}, {iso(page.end)})"
     terms = f"Source: {page.terms.attribution}. Licence: {page.terms.license}."
     if not page.count:
-        return f"{what}: no rows {window}. {_span_held(held)} {terms}"
+        return f"{what}: no rows {window}. {_span_held(span)} {terms}"
     rows = page.rows
     units = ", ".join(sorted({label.unit for label in rows.labels}))
     lengths = ", ".join(sorted({label.resolution for label in rows.labels}))
     oldest, newest = iso(int(rows.ts.min())), iso(int(rows.ts.max()))
-    said = (
+    answer = (
         f"{what} in {units}: {page.count} rows of {lengths} {window}, the oldest at {oldest}, the newest at {newest}."
     )
     if query.metric not in _BY_FUEL and not query.borders:
         named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
         reach = ", ".join(f"{word} {number(float(rows.value[at]))} at {iso(int(rows.ts[at]))}" for word, at in named)
-        said = f"{said} {reach}."
-    return f"{said}\n{tables.table(page)}\n{terms}"
+        answer = f"{answer} {reach}."
+    return f"{answer}\n{tables.table(page)}\n{terms}"
 
 
-def _span_held(held: tuple[int, int] | None) -> str:
-    if held is None:
+def _span_held(span: tuple[int, int] | None) -> str:
+    if span is None:
         return "None are held yet for this zone and metric."
-    return f"Held are intervals from {iso(held[0])} to {iso(held[1])}: ask for a window in that span."
+    return f"Held are intervals from {iso(span[0])} to {iso(span[1])}: ask for a window in that span."
 
 
 def going_on(arguments: Mapping[str, int], limit: int) -> str:

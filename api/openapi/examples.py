@@ -78,13 +78,13 @@ def _documents(service: Service) -> dict[str, Any]:
     return examples
 
 
-def _of_catalogue(service: Service, held: Catalogue) -> dict[str, Any]:
-    freshness = status(service.documents, held, clock.now())
-    whole = listing(held, service.settings.base_url)
+def _of_catalogue(service: Service, catalogue: Catalogue) -> dict[str, Any]:
+    freshness = status(service.documents, catalogue, clock.now())
+    whole = listing(catalogue, service.settings.base_url)
     return {
-        "zones": {"zones": zone_list(held)["zones"][:_ROWS]},
+        "zones": {"zones": zone_list(catalogue)["zones"][:_ROWS]},
         "status": {**freshness, "sources": freshness["sources"][:_ROWS]},
-        "readyz": {"status": "ready", "catalogue": held.generated},
+        "readyz": {"status": "ready", "catalogue": catalogue.generated},
         "catalogue": {
             **whole,
             **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")},

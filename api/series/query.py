@@ -243,16 +243,16 @@ def _of_years(rows: RowColumns, start: int) -> RowColumns:
 
 def _means(reader: Reader, plan: Plan, interval: Interval, order: Order) -> Iterator[RowColumns]:
     query, tz = plan.query, ZONES[plan.query.zone].tz
-    held = [clock.month_window(file.month) for file in plan.files]
-    if not held:
+    windows = [clock.month_window(file.month) for file in plan.files]
+    if not windows:
         return
-    spans = {span for month in held for span in chunks(month, interval, tz)}
+    spans = {span for month in windows for span in chunks(month, interval, tz)}
     for span in _directed(tuple(sorted(spans)), order):
         if span.end <= query.start or span.start >= query.end:
             continue
         parts = [
             file
-            for file, month in zip(plan.files, held, strict=True)
+            for file, month in zip(plan.files, windows, strict=True)
             if month.start < span.end and span.start < month.end
         ]
         yield means(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in parts), span, interval, tz)

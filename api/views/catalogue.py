@@ -53,8 +53,8 @@ def _kept(catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]], e
     """A document made once a publication of the catalogue, in either form."""
     mark = _mark(entry)
 
-    def written(held: Document) -> Document:
-        return Document(name, orjson.dumps(make() | mark), held.identity)
+    def written(document: Document) -> Document:
+        return Document(name, orjson.dumps(make() | mark), document.identity)
 
     made = catalogue.document.derive(f"{name}-sample" if mark else name, written)
     return responses.document(

@@ -100,8 +100,8 @@ def _kept(
     """
     without_examples: list[Document] = []
 
-    def written(held: Document) -> Document:
-        return Document(name, make().encode(), held.identity)
+    def written(document: Document) -> Document:
+        return Document(name, make().encode(), document.identity)
 
     def answer(entry: Grant) -> tuple[Response, int]:
         try:

@@ -152,7 +152,7 @@ def _response(
 
 def layer_of(document: Document) -> GeoLayer:
     """The index of a GeoJSON document, made once a publication."""
-    index: GeoLayer = document.derive("geo", lambda held: GeoLayer.of(held.body))
+    index: GeoLayer = document.derive("geo", lambda geojson: GeoLayer.of(geojson.body))
     return index
 
 
@@ -176,13 +176,13 @@ def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positi
     if selection.layer == "live":
         return properties_csv(layer, positions)
     names = [selection.document("geojson"), selection.document(_CUT_FROM.get(selection.format, selection.format))]
-    held = [published(documents, name) for name in names]
-    if not _belong_together(documents, selection.layer, *held):
+    files = [published(documents, name) for name in names]
+    if not _belong_together(documents, selection.layer, *files):
         detail = (
             "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
         )
         raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
-    pieces = held[1].derive("pieces", lambda document: CUTS[selection.format].of(document.body))
+    pieces = files[1].derive("pieces", lambda document: CUTS[selection.format].of(document.body))
     body: bytes = pieces.cut(positions, layer.extent(positions))
     return body
 

@@ -34,7 +34,7 @@ def _view(service: Service, name: str) -> Response:
 
 def _answer(service: Service, name: str, _grant: object) -> tuple[Response, int]:
     document = published.document(service.documents, name)
-    stale = clock.now() > document.derive("valid_until", lambda held: held.json["valid_until"])
+    stale = clock.now() > document.derive("valid_until", lambda snapshot: snapshot.json["valid_until"])
     headers = [*responses.caching("free"), *responses.marks(service.catalogue.simulated, stale)]
     response = responses.document(request, document, "application/json", headers)
     return response, 0 if response.status_code == 304 else 1

@@ -49,7 +49,7 @@ def blueprint(service: Service) -> Blueprint:
     """
     files = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
-    held = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
+    documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
     index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
     # The banner stands there from the start: one that appears later moves the page.
     pages = {
@@ -68,7 +68,7 @@ def blueprint(service: Service) -> Blueprint:
 
     @routes.get("/map/<version>/<path:name>")
     def file(version: str, name: str) -> Response:
-        document = held.get(name)
+        document = documents.get(name)
         if document is None:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.

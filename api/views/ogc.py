@@ -127,8 +127,8 @@ def _described(service: Service, name: str) -> dict[str, Any]:
 
 def _items(service: Service, name: str) -> tuple[dict[str, Any], str]:
     values = parameters.values(COLLECTIONS[name].parameters, request.args)
-    held = published(service.documents, COLLECTIONS[name].document)
-    layer = layer_of(held)
+    document = published(service.documents, COLLECTIONS[name].document)
+    layer = layer_of(document)
     words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
     matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
     first, last = values["offset"], values["offset"] + values["limit"]
@@ -137,7 +137,7 @@ def _items(service: Service, name: str) -> tuple[dict[str, Any], str]:
     links = [_link(service, f"{path}{_query({})}", "self", _GEOJSON, "This document")]
     if last < len(matched):
         links.append(_link(service, f"{path}{_query({'offset': last})}", "next", _GEOJSON, "The next features"))
-    extra = {"numberMatched": len(matched), "numberReturned": len(shown), "timeStamp": _stamp(held), "links": links}
+    extra = {"numberMatched": len(matched), "numberReturned": len(shown), "timeStamp": _stamp(document), "links": links}
     body: dict[str, Any] = orjson.loads(layer.collection(shown, extra))
     return body, _GEOJSON
 
@@ -155,9 +155,9 @@ def _stamp(document: Document) -> str:
 
 def _item(service: Service, name: str, feature: str) -> tuple[dict[str, Any], str]:
     _unfiltered()
-    held = published(service.documents, COLLECTIONS[name].document)
-    layer = layer_of(held)
-    places: dict[str, int] = held.derive("ids", lambda _: _by_id(layer))
+    document = published(service.documents, COLLECTIONS[name].document)
+    layer = layer_of(document)
+    places: dict[str, int] = document.derive("ids", lambda _: _by_id(layer))
     if feature not in places:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
     path = f"{ROOT}/collections/{name}"

@@ -126,8 +126,8 @@ def _month(
     now: int,
 ) -> list[Entry]:
     feeds = {feed.id: feed for source in sources.values() for feed in source.feeds}
-    asked = {one: _attempts(storage, sources, one) for one in _around(month)}
-    watched = {feed: _joined([a[feed].watched for a in asked.values() if feed in a]) for feed in feeds}
+    attempts_of = {one: _attempts(storage, sources, one) for one in _around(month)}
+    watched = {feed: _joined([a[feed].watched for a in attempts_of.values() if feed in a]) for feed in feeds}
     measured: dict[str, FeedStats] = defaultdict(FeedStats)
     for (metric, zone), first in sorted(first_months.items()):
         try:
@@ -141,18 +141,20 @@ def _month(
                 place = FeedMonth(feeds[feed_id], month, watched[feed_id], now)
                 feed_stats.add(measured[feed_id], place, metric, own, month == first)
     kept_out = catalogue.withheld(sources, rights, mode)
-    ids = sorted({*measured, *asked[month]} & feeds.keys())
-    return [_entry(feeds[i], month, measured[i], asked[month].get(i, Attempts()), i in kept_out, now) for i in ids]
+    ids = sorted({*measured, *attempts_of[month]} & feeds.keys())
+    return [
+        _entry(feeds[i], month, measured[i], attempts_of[month].get(i, Attempts()), i in kept_out, now) for i in ids
+    ]
 
 
 def _attempts(storage: Storage, sources: Iterable[str], month: str) -> dict[str, Attempts]:
-    found: dict[str, Attempts] = {}
+    by_feed: dict[str, Attempts] = {}
     for code in sources:
         try:
-            found |= attempts.load(storage, code, month)
+            by_feed |= attempts.load(storage, code, month)
         except DamagedFile:
             continue  # what is not known counts as not watched
-    return found
+    return by_feed
 
 
 def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
@@ -167,7 +169,7 @@ def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _entry(feed: Feed, month: str, measured: FeedStats, asked: Attempts, is_withheld: bool, now: int) -> Entry:
+def _entry(feed: Feed, month: str, measured: FeedStats, attempted: Attempts, is_withheld: bool, now: int) -> Entry:
     by = [
         {"metric": metric, "unit": unit, **_spread(np.concatenate(parts), 4)}
         for (metric, unit), parts in sorted(measured.by.items())
@@ -177,8 +179,8 @@ def _entry(feed: Feed, month: str, measured: FeedStats, asked: Attempts, is_with
         "feed": feed.id,
         "month": month,
         "complete": clock.month_window(month).end <= now,
-        "asked": {"every_s": feed.every_minutes * 60, "runs": asked.runs, "requests": asked.requests},
-        "failures": {"total": sum(asked.failures.values()), "by_kind": dict(sorted(asked.failures.items()))},
+        "asked": {"every_s": feed.every_minutes * 60, "runs": attempted.runs, "requests": attempted.requests},
+        "failures": {"total": sum(attempted.failures.values()), "by_kind": dict(sorted(attempted.failures.items()))},
         "rows": measured.rows,
         "intervals": None
         if feed.yearly

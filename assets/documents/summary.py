@@ -55,15 +55,15 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Sai
     newest = [f.reading.ts for f in of_zone.figures.values()] + ([of_zone.mix.ts] if of_zone.mix else [])
     opening = LocalTime(max(newest, default=now), tz)
     parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {opening}."}
-    said: dict[str, Any] = {"at": str(opening)}
+    figures: dict[str, Any] = {"at": str(opening)}
     for metric, figure in of_zone.figures.items():
         words = _Words(metric, figure, tz, overdue=now > figure.expected_by)
-        parts[metric], said[metric] = " ".join(words.sentences(opening)), words.said
+        parts[metric], figures[metric] = " ".join(words.sentences(opening)), words.said
     if of_zone.mix is not None:
-        parts[_MIX], said[_MIX] = _mix_sentences(of_zone.mix, opening, overdue=now > of_zone.mix.expected_by)
+        parts[_MIX], figures[_MIX] = _mix_sentences(of_zone.mix, opening, overdue=now > of_zone.mix.expected_by)
     missing = {**of_zone.missing, **({_MIX: of_zone.mix_missing} if of_zone.mix_missing else {})}
     parts |= {metric: _missing_sentence(metric, reason) for metric, reason in missing.items()}
-    return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), said
+    return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), figures
 
 
 class _Words:
@@ -189,16 +189,16 @@ def _signed(value: float, decimals: int) -> str:
 def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Said]:
     first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     decimals = 1 if mix.unit == "%" else 0
-    said: Said = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
-    parts = listed([f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in said.items()])
+    figures: Said = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
+    parts = listed([f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in figures.items()])
     at = LocalTime(mix.ts, opening.tz)
-    said["at"] = str(at)
+    figures["at"] = str(at)
     sentence = f"The largest parts of the mix{_when(at, opening)} {'were' if overdue else 'are'} {parts}."
     if not overdue:
-        return sentence, said
+        return sentence, figures
     due = LocalTime(mix.expected_by, opening.tz)
-    said["due"] = str(due)
-    return f"{sentence} {_overdue('mix', due)}", said
+    figures["due"] = str(due)
+    return f"{sentence} {_overdue('mix', due)}", figures
 
 
 def _when(at: LocalTime, opening: LocalTime) -> str:

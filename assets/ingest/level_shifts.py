@@ -41,21 +41,21 @@ class Found(NamedTuple):
 
 def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> list[Found]:
     """The shifts among a feed's rows of some market days. A series that cannot be read is logged and not compared."""
-    found: list[Found] = []
+    compared: list[Found] = []
     for (zone, metric), new in _by_pair(rows).items():
         if not days or levels.tolerance(metric, zone) is None:
             continue
         with logged(f"levels of {zone} {metric}"):
             stored = _stored(storage, metric, zone, levels.reference_window(days))
             shifts = levels.shifts(metric, zone, days, new, stored)
-            found += [_compared(storage, feed, (zone, metric), shift, new) for shift in shifts]
-    return found
+            compared += [_compared(storage, feed, (zone, metric), shift, new) for shift in shifts]
+    return compared
 
 
-def apart(rows: Rows, found: Iterable[Found]) -> tuple[Rows, Rows]:
+def apart(rows: Rows, compared: Iterable[Found]) -> tuple[Rows, Rows]:
     """The rows without, and only, those of the zones, metrics and days of these shifts; border rows among them."""
     days: dict[Pair, list[Window]] = defaultdict(list)
-    for shift in found:
+    for shift in compared:
         days[shift.pair].append(shift.shift.day)
     kept, aside = Rows(), Rows()
     kept.dropped.update(rows.dropped)
@@ -123,13 +123,13 @@ def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly
 
 def _others(storage: Storage, feed: str, metric: str, zone: str, day: Window) -> dict[str, Hourly]:
     """The live rows of every other feed of a series, by feed."""
-    found: dict[str, tuple[list[Ints], list[Floats]]] = defaultdict(lambda: ([], []))
+    series: dict[str, tuple[list[Ints], list[Floats]]] = defaultdict(lambda: ([], []))
     for month in months(day):
         versions = vintages.witnessed(storage, vintages.Month(metric, zone, month))
         for number, label in enumerate(versions.labels):
             if label.feed != feed and label.counterparty is None and label.link is None and label.unit != "%":
                 mine = (versions.label == number) & (versions.superseded_at == LIVE)
                 mine &= (versions.ts >= day.start) & (versions.ts < day.end)
-                found[label.feed][0].append(versions.ts[mine])
-                found[label.feed][1].append(versions.value[mine])
-    return {name: _hourly(metric, np.concatenate(ts), np.concatenate(value)) for name, (ts, value) in found.items()}
+                series[label.feed][0].append(versions.ts[mine])
+                series[label.feed][1].append(versions.value[mine])
+    return {name: _hourly(metric, np.concatenate(ts), np.concatenate(value)) for name, (ts, value) in series.items()}

@@ -198,9 +198,9 @@ def _figure(value: float | None) -> dict[str, str | None]:
     return {"value": None if value is None else str(round(value)), "value-units": "megawatthours"}
 
 
-def render_page(dataset: str, rows: Rows, asked: Mapping[str, str], facets: Mapping[str, Sequence[str]]) -> bytes:
+def render_page(dataset: str, rows: Rows, query: Mapping[str, str], facets: Mapping[str, Sequence[str]]) -> bytes:
     """The requested page of `rows` in EIA's envelope."""
-    offset, length = int(asked.get("offset", "0")), min(int(asked.get("length", PAGE)), PAGE)
+    offset, length = int(query.get("offset", "0")), min(int(query.get("length", PAGE)), PAGE)
     response: dict[str, Any] = {}
     if len(rows) > PAGE:
         response["warnings"] = [{"warning": "incomplete return", "description": _CUT}]
@@ -212,7 +212,7 @@ def render_page(dataset: str, rows: Rows, asked: Mapping[str, str], facets: Mapp
         "description": f"{DESCRIPTIONS[dataset]}  \n    Source: Form EIA-930\n"
         "    Product: Hourly Electric Grid Monitor",
     }
-    params = {"api_key": "SIMULATED", "data": ["value"], **asked, **({"facets": facets} if facets else {})}
+    params = {"api_key": "SIMULATED", "data": ["value"], **query, **({"facets": facets} if facets else {})}
     command = f"/v2/electricity/rto/{dataset}/data/"
     page = {
         "response": response,

@@ -154,7 +154,7 @@ def render(box: str, name: str, entries: Entries) -> bytes:
 
 def render_ties(pages: Mapping[str, Sequence[tuple[int, float]]]) -> bytes:
     """A tie page from interval starts and flows by tie, + into New England; the page says it with a minus."""
-    found = {
+    data = {
         number: [
             {
                 "Sale": 0,
@@ -172,7 +172,7 @@ def render_ties(pages: Mapping[str, Sequence[tuple[int, float]]]) -> bytes:
         ]
         for number, page in pages.items()
     }
-    return json.dumps([{"data": found, "namespace": "_nstmp_"}], separators=(",", ":")).encode()
+    return json.dumps([{"data": data, "namespace": "_nstmp_"}], separators=(",", ":")).encode()
 
 
 def stamp(ts: int) -> str:

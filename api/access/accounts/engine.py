@@ -52,12 +52,12 @@ def _prepare_file(path: Path) -> None:
     try:
         if not path.exists():
             _create(path)
-        held = path.stat()
-        if held.st_size == 0:
+        file_stat = path.stat()
+        if file_stat.st_size == 0:
             raise AccountsUnavailable(
                 f"{path} is empty: put a backup in its place, or remove it to begin without keys and payments"
             )
-        if held.st_mode & 0o777 != _PRIVATE:
+        if file_stat.st_mode & 0o777 != _PRIVATE:
             with contextlib.suppress(OSError):
                 path.chmod(_PRIVATE)
         _use_wal(path)

@@ -134,8 +134,8 @@ class X402ResourceServer:
             if entry is None:
                 self._waits.release()
         if entry is None:  # another call with the same payment was faster
-            held = self._ledger.find(terms)
-            return self._again(held, payment, terms, call) if held else requirements.busy()
+            earlier = self._ledger.find(terms)
+            return self._again(earlier, payment, terms, call) if earlier else requirements.busy()
         note(entry)
         return self._grant(entry, payment, call)
 

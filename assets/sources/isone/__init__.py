@@ -182,7 +182,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 def combine_flows(rows: Rows) -> Rows:
     """The same rows, and the net of every instant at which all ties are there: their pages lag each other."""
-    known = {link: (strip.ts, strip.values) for (*_, link), strip in rows.readings.items() if link}
+    known = {link: (readings.ts, readings.values) for (*_, link), readings in rows.readings.items() if link}
     net = total([known.get(LINKS.get(tie, tie), ([], [])) for tie in TIES if tie not in YOUNG_TIES])
     values = dict(zip(net.ts, net.values, strict=True))
     for tie in sorted(YOUNG_TIES & known.keys()):
