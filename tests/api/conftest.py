@@ -45,7 +45,7 @@ def _none(*_: object) -> Any:
 
 
 def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str, rank: int = 1) -> Feed:
-    """A feed that nobody fetches."""
+    """A feed that is declared and never fetched."""
     return Feed(
         name,
         f"{name} of the tests",
@@ -64,7 +64,7 @@ def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolut
 
 
 def source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
-    """A publisher of the tests' own."""
+    """A publisher that exists in the tests alone."""
     return Source(
         code,
         f"{code.title()} Market Operator",
@@ -144,7 +144,7 @@ class Rig:
         return catalogue.publish(self.storage, self.sources, self.mode, rights, tuple(self.sources), NOW)
 
     def put_document(self, name: str, document: Any) -> bytes:
-        """Publishes a document; its bytes."""
+        """Publishes a document. Returns its bytes."""
         body = orjson.dumps(document)
         artefact.put(self.storage, name, body, artefact.new_version())
         return body
@@ -294,7 +294,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Where it listens, once it answers."""
+    """The address that gunicorn logs, once it answers."""
     for _ in range(600):
         match = re.search(r"Listening at: (http://\S+)", log.read_text())
         if match:

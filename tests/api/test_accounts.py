@@ -1,4 +1,4 @@
-"""Keys, quotas and sign-ups on both databases, and how a database comes to its tables."""
+"""Keys, quotas and sign-ups on both databases, and how the tables are created."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Call = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def call(market: Any) -> Call:
-    """Calls a tool as a client of 2025-11-25 with a key; its result."""
+    """Calls a tool as a client of 2025-11-25 with a key. Returns the result."""
     client = market.client()
     headers = market.key(client)
 
@@ -36,7 +36,7 @@ def text_of(result: dict[str, Any]) -> str:
 
 
 def tokens(text: str) -> int:
-    """About as many as common tokenizers count: words, up to three digits at a time, each other character."""
+    """Estimated tokens: one for each word, each three digits and each other character."""
     return len(re.findall(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]", text))
 
 
@@ -111,7 +111,7 @@ def test_a_day_of_quarter_hours_takes_a_thousand_tokens(call: Call, market: Any)
 def test_a_walk_by_next_ends_and_gives_every_row_once(
     call: Call, market: Any, metric: str, limit: int, order: str
 ) -> None:
-    """Without start and end, while the clock goes on: the window of the first answer is the walk's."""
+    """No start or end is given and the clock advances: the window of the first answer holds for all pages."""
     whole = call("get_history", zone="GB", metric=metric, limit=1000, order=order)["structuredContent"]
     walked, window, calls = [], dict[str, Any](), 0
     while window is not None:

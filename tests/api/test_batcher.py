@@ -12,31 +12,31 @@ from api.access.accounts.batcher import Batcher
 
 
 class GatedDoubler:
-    """Answers with the question doubled; the first go waits until it is let on, so that the others gather."""
+    """Doubles each number. The first batch waits for `release`, so that further calls queue up."""
 
     def __init__(self) -> None:
-        self.goes: list[int] = []
-        self.begun, self.on = threading.Event(), threading.Event()
+        self.batch_sizes: list[int] = []
+        self.started, self.release = threading.Event(), threading.Event()
 
     def answer(self, numbers: Sequence[int]) -> Sequence[int]:
-        self.goes.append(len(numbers))
-        self.begun.set()
-        assert self.on.wait(10)
+        self.batch_sizes.append(len(numbers))
+        self.started.set()
+        assert self.release.wait(10)
         if 13 in numbers:
             raise ValueError("thirteen")
         return [2 * each for each in numbers]
 
 
 def ask_all(doubler: GatedDoubler, first: int, others: Sequence[int]) -> list[int | Exception]:
-    """Asks `first`, and while it is at work all others, which then wait."""
+    """Asks for `first` and, while that batch runs, for all others. Returns results or errors in order."""
     batcher = Batcher(doubler.answer)
     with ThreadPoolExecutor(1 + len(others)) as threads:
         futures = [threads.submit(batcher.ask, first)]
-        assert doubler.begun.wait(10)
+        assert doubler.started.wait(10)
         futures += [threads.submit(batcher.ask, other) for other in others]
         while len(batcher._waiting) < len(others):
             pass
-        doubler.on.set()
+        doubler.release.set()
         results: list[int | Exception] = []
         for each in futures:
             fault = each.exception(10)
@@ -46,19 +46,19 @@ def ask_all(doubler: GatedDoubler, first: int, others: Sequence[int]) -> list[in
 
 def test_one_that_asks_alone_is_answered_alone() -> None:
     doubler = GatedDoubler()
-    doubler.on.set()
+    doubler.release.set()
     batcher = Batcher(doubler.answer)
     assert [batcher.ask(n) for n in (1, 2, 3)] == [2, 4, 6]
-    assert doubler.goes == [1, 1, 1]
+    assert doubler.batch_sizes == [1, 1, 1]
 
 
-def test_those_that_wait_are_answered_in_one_go_each_with_its_own() -> None:
+def test_those_that_wait_are_answered_in_one_batch_each_with_its_own() -> None:
     doubler = GatedDoubler()
     assert ask_all(doubler, 7, range(20, 40)) == [14, *(2 * n for n in range(20, 40))]
-    assert doubler.goes == [1, 20]
+    assert doubler.batch_sizes == [1, 20]
 
 
-def test_a_fault_reaches_all_of_its_go_and_none_of_another() -> None:
+def test_a_fault_reaches_all_of_its_batch_and_none_of_another() -> None:
     doubler = GatedDoubler()
     results = ask_all(doubler, 7, [1, 13, 2])
     assert results[0] == 14

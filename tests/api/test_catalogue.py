@@ -47,7 +47,7 @@ def test_a_feed_that_never_ran_is_unknown(market: Any) -> None:
 
 @pytest.mark.parametrize(("minutes", "state"), [(0, "ok"), (44, "ok"), (46, "late"), (134, "late"), (136, "down")])
 def test_a_state_follows_the_feeds_own_schedule(market: Any, minutes: int, state: str) -> None:
-    """5-minute rows out 10 minutes after their interval, with 30 minutes of grace: due 45 minutes after the last."""
+    """5-minute rows, published 10 minutes after their interval, 30 minutes of grace: due 45 minutes after the last."""
     behind = 60 * minutes
     note(
         market.storage,
@@ -88,7 +88,7 @@ def test_a_zone_is_as_badly_off_as_its_worst_metric(market: Any) -> None:
 
 
 def with_daily_feed(market: Any) -> None:
-    """Publishes the catalogue with a slow feed of AU-SA's demand: the whole day, on the day after."""
+    """Publishes the catalogue with a second feed of AU-SA's demand, which brings whole days one day late."""
     north = market.sources["north"]
     grid = next(f for f in north.feeds if f.id == "north.grid")
     out = Publication(daily_at=dt.time(0, 15), day_offset=1, grace_minutes=18 * 60)
@@ -101,7 +101,7 @@ def with_daily_feed(market: Any) -> None:
     ("behind", "state"), [(44, "ok"), (46, "late"), (134, "late"), (136, "down"), (12 * 60, "down")]
 )
 def test_a_slow_feed_on_its_own_schedule_does_not_excuse_a_fast_one(market: Any, behind: int, state: str) -> None:
-    """Both carry demand, and the rows of each end where the fast one stopped."""
+    """Both feeds carry demand; the rows of both end where the fast feed stopped."""
     with_daily_feed(market)
     until = market.now - 60 * behind
     reached = {"demand": until, "interchange": market.now}
@@ -137,7 +137,7 @@ def test_a_feed_without_credentials_promises_nothing_beside_one_that_needs_none(
 
 
 def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
-    """Rows that lie ahead, of the same feed, hide nothing."""
+    """Rows of another metric in the future do not hide that demand is late."""
     ahead, dead = market.now + 36 * HOUR, market.now - 5 * HOUR
     note(
         market.storage,

@@ -25,7 +25,7 @@ def connected(port: int) -> socket.socket:
 
 
 def answer(client: socket.socket) -> bytes:
-    """The head of the next answer."""
+    """The next answer, to the end of its header."""
     text = b""
     while b"\r\n\r\n" not in text and (part := client.recv(4096)):
         text += part
@@ -88,7 +88,7 @@ def test_an_address_has_a_bound_of_connections_and_a_further_one_is_told_when_to
 
 
 def test_a_full_queue_answers_503(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a stand-in for gunicorn's worker: who is queued, who is sent away, and that counts come back."""
+    """With a stand-in for gunicorn's worker: what is queued, what is refused, and that counts go down again."""
     monkeypatch.setattr(connections, "MOST_WAITING", 3)
     worker = Worker()
     connections.share_and_shed(worker, OpenConnections(), b"HTTP/1.1 503 Overloaded\r\n\r\n", ())
@@ -111,7 +111,7 @@ def test_a_full_queue_answers_503(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Worker:
-    """What `share_and_shed` knows of a gunicorn worker."""
+    """The attributes of a gunicorn worker that `share_and_shed` uses."""
 
     def __init__(self) -> None:
         self.age, self.pid, self.nr_conns, self.cfg = 1, os.getpid(), 0, None

@@ -17,7 +17,7 @@ _POST = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/
 
 
 def exchange(port: int, request: bytes, wait: float = 10.0) -> bytes:
-    """What comes back for bytes on a connection of their own, until it is closed or silent."""
+    """Sends bytes on a new connection. Returns all that comes back until it is closed or silent."""
     with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
         answer = b""
         with contextlib.suppress(OSError):
@@ -160,7 +160,7 @@ def test_a_get_with_a_body_does_not_start_another_request(served: Any) -> None:
 
 
 def test_slow_clients_hold_up_nobody(served: Any) -> None:
-    """As many as there are threads, each with half a request; and as many that never say a word."""
+    """60 clients that send half a request, and 30 that send nothing."""
     slow = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(60)]
     silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(30)]
     try:

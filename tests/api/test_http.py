@@ -167,7 +167,7 @@ def test_options_tell_the_methods(client: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/brief/GB", "/v1/brief/XX", "/nope"])
 def test_a_preflight_allows_what_clients_send(client: Any, path: str) -> None:
-    """Also where nothing is: a page shall read the 404, not a failed preflight."""
+    """Also at unknown paths: a page reads the 404, not a failed preflight."""
     answer = client.options(path, headers={"Origin": "https://app.example", "Access-Control-Request-Method": "GET"})
     assert answer.status_code == 204
     assert answer.headers["Access-Control-Allow-Origin"] == "*"

@@ -193,7 +193,7 @@ def test_an_idempotency_key_belongs_to_one_address_and_one_client(service: Servi
 
 
 class _Smtp(socketserver.StreamRequestHandler):
-    """As much of SMTP (RFC 5321) as a client needs that sends one mail."""
+    """The part of SMTP (RFC 5321) that sending one mail needs."""
 
     def handle(self) -> None:
         server: Any = self.server

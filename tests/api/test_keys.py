@@ -208,7 +208,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def _sixteen(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
-    """Does `work` on sixteen connections at once."""
+    """Runs `work` on sixteen connections at once."""
     failed: list[BaseException] = []
 
     def run() -> None:
@@ -273,7 +273,7 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
     midnight = started + noon - (started + noon) % DAY + DAY
     ahead = midnight - time.time() - 4  # the service sees midnight four seconds from now
     served.start(SHOP_CLOCK=str(ahead))
-    _spend(database, key, midnight)
+    _check_spent(database, key, midnight)
     around: Counter[tuple[bool, int]] = Counter()
 
     def until_the_new_day_is_used_up(connection: http.client.HTTPConnection) -> None:
@@ -292,8 +292,8 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
     assert {status for _, status in around} == {200, 429}
 
 
-def _spend(database: str, key: str, midnight: int) -> None:
-    """The old day is used up, whatever the restarts took."""
+def _check_spent(database: str, key: str, midnight: int) -> None:
+    """Checks that no call of the old day is left after the restarts."""
     accounts = Accounts.open(database)
     assert accounts.reserve(digest_of(key), midnight - 1) is None
     assert accounts.usage(digest_of(key), midnight) is not None

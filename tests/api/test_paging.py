@@ -31,7 +31,7 @@ EDGES = [
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
     """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders.
 
-    The first were known from 1 on, and some of them anew from 2 on.
+    All rows were known at 1; some were revised at 2.
     """
     storage = Folder(tmp_path_factory.mktemp("paging"))
     ranks = {"hourly.all": 9, "fine.all": 1}

@@ -14,7 +14,7 @@ from warehouse.clock import HOUR, instant
 
 @pytest.fixture
 def ask(market: Any) -> Any:
-    """Asks with a key; gives the decoded body, and keeps the answer as `ask.last`."""
+    """Asks with a key. Returns the decoded body and keeps the response as `ask.last`."""
     client = market.client()
     headers = market.key(client)
 
@@ -329,7 +329,7 @@ def test_each_format_and_coding_of_a_question_is_its_own(market: Any) -> None:
 
 
 def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
-    """Both ask for the same rows in the same format; only one says so in its address."""
+    """Both ask for the same rows in the same format, one by `Accept` and one by the address."""
     window = f"start={market.now - 24 * HOUR}&end={market.now}&limit=3"
     client = market.client()
     headers = market.key(client)

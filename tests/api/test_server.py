@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 class Load:
-    """Clients that ask on and on, half of them on kept-alive connections; what went wrong is counted."""
+    """Clients that send requests without pause, half of them on kept-alive connections. Counts failures."""
 
     def __init__(self, url: str) -> None:
         self.url, self.done, self.failed = url, Counter[int](), Counter[str]()

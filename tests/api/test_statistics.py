@@ -25,7 +25,7 @@ def ask(market: Any) -> Any:
 
 
 def plain(rows: list[dict[str, Any]], end: int) -> dict[str, float]:
-    """Second by weight: (seconds, value) of each row, up to the window's end."""
+    """Seconds covered, mean and standard deviation; rows are weighted by their seconds within the window."""
     parts = [(min(row["ts"] + STEPS[row["resolution"]], end) - row["ts"], row["value"]) for row in rows]
     covered = sum(seconds for seconds, _ in parts)
     mean = sum(seconds * value for seconds, value in parts) / covered

@@ -1,7 +1,4 @@
-"""Attacks on payments.
-
-One transfer for many answers, nonces used elsewhere, lies of facilitators, floods of garbage.
-"""
+"""Attacks on payments: transfers and nonces used twice, facilitators that lie, floods of garbage."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def facilitators(chain: Chain) -> Iterator[list[Facilitator]]:
 
 @pytest.fixture
 def payee() -> str:
-    """A receiver that nobody paid before."""
+    """An address that has received no payment."""
     return str(Account.create().address)
 
 
@@ -304,8 +304,8 @@ def test_after_every_lie_the_ledger_reconciles_with_the_chain(
 
 
 @dataclass
-class Meanwhile:
-    """A facilitator's core before whose settling something happens on the chain."""
+class ActsBeforeSettling:
+    """A facilitator's core that changes the chain just before it settles."""
 
     core: Core
     act: Callable[[], None]
@@ -327,7 +327,7 @@ def test_a_payer_who_cancels_meanwhile_gets_nothing(
 ) -> None:
     served = serve(EMDS_RPC_URL=chain.url)
     nonce = "0x" + os.urandom(32).hex()
-    facilitators[0].core = Meanwhile(facilitators[0].core, lambda: _cancel(chain, nonce))
+    facilitators[0].core = ActsBeforeSettling(facilitators[0].core, lambda: _cancel(chain, nonce))
     answer = get(served, payment(served, nonce=nonce))
     assert answer.status_code == 402
     assert "made" not in answer.text
@@ -357,7 +357,9 @@ def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
     signed = buyer.authorization(wanted, **{"from": wallet.address})
     header = buyer.header(buyer.pay_v2(wanted, signed, buyer.sign(signed, wallet.key)))
     other = buyer.authorization(wanted | {"payTo": BUYER}, **{"from": wallet.address})
-    facilitators[0].core = Meanwhile(facilitators[0].core, lambda: chain.settle(other, buyer.sign(other, wallet.key)))
+    facilitators[0].core = ActsBeforeSettling(
+        facilitators[0].core, lambda: chain.settle(other, buyer.sign(other, wallet.key))
+    )
     answer = get(served, header)
     assert chain.balance(wallet.address) == 0
     assert answer.status_code == 402

@@ -172,7 +172,7 @@ def test_a_settlement_that_is_pending_is_asked_again_once(trade: Trade) -> None:
 
 
 def test_the_next_facilitator_that_finds_it_spent_confirms_the_first(trade: Trade) -> None:
-    """A says by its own account that it failed, and had moved the money."""
+    """Facilitator A reports a failure although it moved the money."""
     settle = trade.book.settle
 
     def failing(question: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def _v1(**other: Any) -> Callable[[Trade], str]:
 
 
 def _signed_for(**other: Any) -> Callable[[Trade], str]:
-    """The payload says what is wanted; the signature is for another domain."""
+    """A payload that fits the offer, signed for another EIP-712 domain."""
 
     def build(trade: Trade) -> str:
         offer = trade.offer()

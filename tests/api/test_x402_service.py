@@ -65,7 +65,7 @@ def facilitator(chain: Chain) -> Iterator[Facilitator]:
 
 @pytest.fixture
 def session() -> Iterator[requests.Session]:
-    """The official client, which pays whatever asks for it."""
+    """The official client, which pays every 402."""
     client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
     with x402_requests(client) as paying:
         yield paying

@@ -1,4 +1,4 @@
-"""What goes to facilitators and into the log, and the wire between."""
+"""Requests to facilitators, their log lines, and the HTTP client that sends them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _Secure(BaseHTTPRequestHandler):
         self.wfile.write(b'{"path": "%s"}' % self.path.encode())
 
     def log_message(self, *_: object) -> None:
-        """Quiet."""
+        """Logs nothing."""
 
 
 @pytest.fixture

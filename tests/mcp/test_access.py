@@ -1,4 +1,4 @@
-"""Keys, counts, limits and payments over MCP: the same gate as REST's, told in results."""
+"""Keys, counts, limits and payments over MCP: the same gate as for REST, with refusals as tool results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ASKED: dict[str, dict[str, Any]] = {
 
 
 def used(app: Any, key: str) -> int:
-    """What the service itself says of a key's day."""
+    """The calls counted for a key today, as the service reports them."""
     answer = app.test_client().get("/v1/usage", headers={"Authorization": f"Bearer {key}"})
     return int(answer.json["quota"]["used"])
 
@@ -236,7 +236,7 @@ class Trade:
         return self.book.balances.get(PAY_TO.lower(), 0)
 
     def offer(self, tool: str = "get_latest", **arguments: Any) -> dict[str, Any]:
-        """As a sample carries it."""
+        """The payment offer in the `_meta` of a sample."""
         required = self.mcp.call(tool, **(arguments or ASKED[tool]))["_meta"]["x402/payment-required"]
         element: dict[str, Any] = required["accepts"][0]
         return element
@@ -400,7 +400,7 @@ def test_used_up_samples_can_be_bought(make: Any, trade: Trade) -> None:
 
 
 class ForX402:
-    """Our caller as x402's own MCP client wants one."""
+    """Adapts our caller to x402's own MCP client."""
 
     def __init__(self, mcp: Any) -> None:
         self.mcp = mcp

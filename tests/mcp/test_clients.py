@@ -29,7 +29,7 @@ COUNTED = 5
 
 
 def check(report: dict[str, Any], version: str, whole: bool) -> None:
-    """What every client must have seen."""
+    """Checks the report of a client."""
     assert report["version"] == version
     assert report["tools"] == TOOLS
     assert [result["name"] for result in report["results"]] == [name for name, _ in CALLS]

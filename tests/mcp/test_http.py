@@ -197,7 +197,7 @@ def test_a_body_beyond_what_the_whole_service_reads(mcp: Any) -> None:
 
 
 def test_each_check_comes_before_the_next(mcp: Any) -> None:
-    """Takes away one fault after the other: the first left decides."""
+    """Mends one fault after the other: the first that is left decides the answer."""
     faults: list[tuple[dict[str, str], bytes, int]] = [
         (
             {"Origin": "http://evil.example.com", "Content_Type": "text/plain", "Accept": "text/html"},

@@ -49,7 +49,7 @@ CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
 def perform(ask: ToolRequest) -> bytes:
-    """A server that knows everything."""
+    """Runs every tool call with success."""
     assert ask.version in SUPPORTED
     assert isinstance(ask.id, str | int)
     assert not isinstance(ask.id, bool)

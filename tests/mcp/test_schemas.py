@@ -54,12 +54,12 @@ class Official:
 
     @property
     def error(self) -> str:
-        """What an error message is called."""
+        """Name of the definition of error messages."""
         return "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in self.schema[self.members] else "JSONRPCError"
 
     @property
     def answer(self) -> str:
-        """What the message of a result is called."""
+        """Name of the definition of result messages."""
         return "JSONRPCResultResponse" if "JSONRPCResultResponse" in self.schema[self.members] else "JSONRPCResponse"
 
 
@@ -74,7 +74,7 @@ def official(programs: Any) -> dict[str, Official]:
 
 
 def converse(mcp: Any, version: str, key: str) -> None:
-    """Everything that a client of a version may ask, and much that it may not."""
+    """Valid and invalid requests of a client of one version."""
     for method in ("initialize", "ping", "server/discover", "nonsense", "resources/list"):
         opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "Tests", "version": "1"}}
         mcp.ask(version, method, **(opening if method == "initialize" else {}))
@@ -134,7 +134,7 @@ def test_an_error_without_id_validates_where_the_schema_knows_such(
     body: str,
     headers: dict[str, str],
 ) -> None:
-    """The two older schemas want an id that there is not; null is valid in none."""
+    """The two older schemas require an id; null is valid in none."""
     answer = mcp.raw(body, **headers).json
     for version, schema in official.items():
         if version in ("2025-11-25", MODERN):
@@ -153,7 +153,7 @@ def test_errors_that_the_newest_version_names_are_such(mcp: Any, official: dict[
 
 
 def test_the_schemas_can_refuse(mcp: Any, official: dict[str, Official]) -> None:
-    """What is right in one version is wrong in another: the check is no formality."""
+    """A message that is valid in one version fails the schema of another."""
     listed = json.loads(mcp.ask("2025-11-25", "tools/list").data)["result"]
     official["2025-11-25"].check("ListToolsResult", listed)
     with pytest.raises(jsonschema.ValidationError):

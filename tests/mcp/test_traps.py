@@ -1,4 +1,4 @@
-"""The traps that other servers and clients fell into, by their numbers in the reference; each with where it was met."""
+"""Mistakes that other MCP servers and clients made, numbered."""
 
 from __future__ import annotations
 

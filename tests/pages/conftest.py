@@ -94,7 +94,7 @@ def _feed(name: str, metric: Metric, zones: tuple[str, ...], resolution: str) ->
 
 
 def sources() -> dict[str, Source]:
-    """One that is on time, and one that is late."""
+    """One publisher that is on time, and one that is late."""
     priced = tuple(z for z in ZONES if z not in NO_PRICE)
     return {
         "toy": _source(

@@ -27,7 +27,7 @@ NET_IMPORT = [
 
 
 def colour(stops: list[tuple[int, str]], value: float) -> str:
-    """What `scale.js` draws, computed again: straight lines in sRGB between the stops."""
+    """The colour that `scale.js` must draw: linear in sRGB between the stops."""
     value = min(max(value, stops[0][0]), stops[-1][0])
     for (low, before), (high, after) in pairwise(stops):
         if low <= value <= high:

@@ -33,7 +33,7 @@ QUERIES = [
 
 
 def frame_of(address: str, query: str) -> geopandas.GeoDataFrame:
-    """What geopandas makes of the same address: the other half of each comparison."""
+    """The layer as geopandas reads it from the same address."""
     return geopandas.read_file(f"{address}/v1/geo/{query}")
 
 

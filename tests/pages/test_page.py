@@ -52,7 +52,7 @@ def test_every_file_that_the_page_names_is_there_and_kept_for_good(client: Flask
 
 
 def test_every_module_is_preloaded(client: FlaskClient) -> None:
-    """Else the browser learns of one only after it has read another."""
+    """Without it the browser finds a module only after it has read its importer."""
     named = {Path(address).name for address in links(client.get("/").text)}
     assert {path.name for path in FILES if path.suffix == ".js"} <= named
 
