@@ -215,8 +215,8 @@ def test_many_clients_do_not_push_out_a_busy_one(tmp_path: Path) -> None:
 
 def test_where_the_counts_of_clients_lie() -> None:
     assert limits_path(Settings(database_url="sqlite:////srv/accounts.sqlite")) == Path("/srv/accounts.limits")
-    apart = {limits_path(Settings(home=home, database_url="postgresql+psycopg://h/d")) for home in ("s3://a", "s3://b")}
-    assert len(apart) == 2
+    paths = {limits_path(Settings(home=home, database_url="postgresql+psycopg://h/d")) for home in ("s3://a", "s3://b")}
+    assert len(paths) == 2
 
 
 def test_mcp_shows_its_key_as_an_argument_and_samples_without(client: GateClient) -> None:

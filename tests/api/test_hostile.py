@@ -208,16 +208,16 @@ def test_clients_that_dribble_are_cut_off(served: Any) -> None:
 
 
 def test_a_client_that_reads_nothing_holds_up_nobody(served: Any) -> None:
-    stuck = []
+    unread = []
     for _ in range(20):
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         connection.connect(("127.0.0.1", served.port))
         connection.sendall(b"GET /docs HTTP/1.1\r\nHost: a\r\n\r\n" * 20)
-        stuck.append(connection)
+        unread.append(connection)
     time.sleep(1)
     assert alive(served)
-    for connection in stuck:
+    for connection in unread:
         connection.close()
     assert alive(served)
 

@@ -207,7 +207,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     server.close()
 
 
-def _sixteen(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
+def _on_sixteen_connections(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
     """Runs `work` on sixteen connections at once."""
     failed: list[BaseException] = []
 
@@ -257,16 +257,16 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
     key = _sign_up(served)
     seen: Counter[int] = Counter()
 
-    def twenty(connection: http.client.HTTPConnection) -> None:
+    def make_calls(connection: http.client.HTTPConnection) -> None:
         for number in range(20):
             path = "/v1/latest/GB?status=404" if number % 5 == 0 else "/v1/latest/GB"
             seen[_ask(connection, key, path)] += 1
 
-    _sixteen(twenty, served.port)
+    _on_sixteen_connections(make_calls, served.port)
     assert seen == {200: 16 * 16, 404: 16 * 4}
     served.stop()
     served.start()
-    _sixteen(lambda connection: seen.update(_ask(connection, key) for _ in range(20)), served.port)
+    _on_sixteen_connections(lambda connection: seen.update(_ask(connection, key) for _ in range(20)), served.port)
     assert seen == {200: CALLS_PER_DAY, 404: 64, 429: 16 * 36 - CALLS_PER_DAY}
     served.kill()
 
@@ -285,7 +285,7 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
                 return
             time.sleep(0 if new else 0.02)
 
-    _sixteen(until_the_new_day_is_used_up, served.port)
+    _on_sixteen_connections(until_the_new_day_is_used_up, served.port)
     served.kill()
     assert around[False, 429] > 0
     assert around[False, 200] + around[True, 200] == CALLS_PER_DAY

@@ -340,14 +340,14 @@ def test_waits_for_facilitators_have_a_cap_of_their_own(trade: Trade) -> None:
     answers = at_once(calls)
     statuses = sorted(answer.status_code for answer in answers)
     assert statuses == [200] * 3 + [503] * 6
-    crowded = [answer for answer in answers if answer.status_code == 503]
-    assert all(answer.json["charged"] is False and answer.headers["Retry-After"] for answer in crowded)
+    overloaded = [answer for answer in answers if answer.status_code == 503]
+    assert all(answer.json["charged"] is False and answer.headers["Retry-After"] for answer in overloaded)
     slow[0].close()
 
 
 def test_unpaid_calls_and_payments_are_limited_by_client_and_taken_ones_are_not(trade: Trade) -> None:
     trade.restart(free_calls_per_minute=6)
-    there = {"REMOTE_ADDR": "192.0.2.77"}
+    peer = {"REMOTE_ADDR": "192.0.2.77"}
     for _ in range(5):  # each with its own 402
         payment = trade.payment()
         assert trade.get(payment).status_code == 200
@@ -358,7 +358,7 @@ def test_unpaid_calls_and_payments_are_limited_by_client_and_taken_ones_are_not(
     limited = trade.http.get(PATH)
     assert (limited.status_code, limited.headers["RateLimit-Policy"]) == (429, '"unpaid";q=6;w=60')
     assert trade.http.get(PATH, headers={"Authorization": "Bearer emds_wrong"}).status_code == 429
-    assert trade.http.get(PATH, environ_base=there).status_code == 402
+    assert trade.http.get(PATH, environ_base=peer).status_code == 402
     assert trade.http.get("/v1/zones").status_code == 200, "free calls are counted apart"
     assert trade.paid == 5 * PRICE
 

@@ -93,8 +93,8 @@ def offer(served: Served, path: str = PATHS[0]) -> dict[str, Any]:
 
 
 def payment(served: Served, **other: Any) -> str:
-    wanted = offer(served)
-    return buyer.header(buyer.pay_v2(wanted, buyer.authorization(wanted, **other)))
+    terms = offer(served)
+    return buyer.header(buyer.pay_v2(terms, buyer.authorization(terms, **other)))
 
 
 def get(served: Served, signed: str, path: str = PATHS[0]) -> requests.Response:
@@ -353,10 +353,10 @@ def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
     served = serve(EMDS_RPC_URL=chain.url)
     wallet = Account.create()
     chain.mint(wallet.address, 1000)
-    wanted = offer(served)
-    signed = buyer.authorization(wanted, **{"from": wallet.address})
-    header = buyer.header(buyer.pay_v2(wanted, signed, buyer.sign(signed, wallet.key)))
-    other = buyer.authorization(wanted | {"payTo": BUYER}, **{"from": wallet.address})
+    terms = offer(served)
+    signed = buyer.authorization(terms, **{"from": wallet.address})
+    header = buyer.header(buyer.pay_v2(terms, signed, buyer.sign(signed, wallet.key)))
+    other = buyer.authorization(terms | {"payTo": BUYER}, **{"from": wallet.address})
     facilitators[0].core = ActsBeforeSettling(
         facilitators[0].core, lambda: chain.settle(other, buyer.sign(other, wallet.key))
     )

@@ -62,16 +62,16 @@ def _moved(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _poor(trade: Trade) -> str:
+def _without_money(trade: Trade) -> str:
     trade.book.balances[BUYER.lower()] = 10
     return trade.payment()
 
 
-_IN = "invalid_exact_evm_payload_authorization_"
-_FITS_NOT: list[Any] = [
-    ("pays too little", _v2(value="999"), _IN + "value_mismatch"),
-    ("pays too much", _v2(value="1001"), _IN + "value_mismatch"),
-    ("v1 pays too little", _v1(value="1"), _IN + "value_mismatch"),
+_AUTHORIZATION = "invalid_exact_evm_payload_authorization_"
+_MISMATCHES: list[Any] = [
+    ("pays too little", _v2(value="999"), _AUTHORIZATION + "value_mismatch"),
+    ("pays too much", _v2(value="1001"), _AUTHORIZATION + "value_mismatch"),
+    ("v1 pays too little", _v1(value="1"), _AUTHORIZATION + "value_mismatch"),
     ("pays another", _v2(to="0x" + "22" * 20), "invalid_exact_evm_payload_recipient_mismatch"),
     ("accepts less", _accepting(amount="1"), "no_matching_payment_requirements"),
     ("accepts another asset", _accepting(asset="0x" + "33" * 20), "no_matching_payment_requirements"),
@@ -79,9 +79,9 @@ _FITS_NOT: list[Any] = [
     ("accepts another network", _accepting(network="eip155:84532"), "invalid_network"),
     ("another scheme", _accepting(scheme="upto"), "unsupported_scheme"),
     ("v1 with v2's network", _edited(lambda d: d | {"network": "eip155:8453"}, 1), "invalid_network"),
-    ("expired", _v2(validBefore="1000"), _IN + "valid_before"),
-    ("expires at once", _v2(validBefore=str(int(time.time()) + 3)), _IN + "valid_before"),
-    ("not yet valid", _v2(validAfter="99999999999", validBefore="999999999999"), _IN + "valid_after"),
+    ("expired", _v2(validBefore="1000"), _AUTHORIZATION + "valid_before"),
+    ("expires at once", _v2(validBefore=str(int(time.time()) + 3)), _AUTHORIZATION + "valid_before"),
+    ("not yet valid", _v2(validAfter="99999999999", validBefore="999999999999"), _AUTHORIZATION + "valid_after"),
     ("signed on another chain", _signed_for(chainId=84532), "invalid_exact_evm_payload_signature"),
     (
         "signed for another token",
@@ -91,11 +91,11 @@ _FITS_NOT: list[Any] = [
     ("signed for Sepolia's name", _signed_for(name="USDC"), "invalid_exact_evm_payload_signature"),
     ("a forged signature", _edited(_forged), "invalid_exact_evm_payload_signature"),
     ("another nonce than signed", _edited(_moved), "invalid_exact_evm_payload_signature"),
-    ("no money", _poor, "invalid_exact_evm_insufficient_balance"),
+    ("no money", _without_money, "invalid_exact_evm_insufficient_balance"),
 ]
 
 
-@pytest.mark.parametrize(("build", "code"), [pytest.param(build, code, id=name) for name, build, code in _FITS_NOT])
+@pytest.mark.parametrize(("build", "code"), [pytest.param(build, code, id=name) for name, build, code in _MISMATCHES])
 def test_what_fits_no_offer_is_402_with_its_reason(trade: Trade, build: Callable[[Trade], str], code: str) -> None:
     answer = trade.get(build(trade))
     assert (answer.status_code, reason(answer)) == (402, code)

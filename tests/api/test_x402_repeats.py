@@ -59,13 +59,13 @@ def test_an_authorization_in_the_other_versions_clothes_is_the_same(trade: Trade
     payment = trade.payment(1)
     assert trade.get(payment, version=1).status_code == 200
     payload = json.loads(base64.b64decode(payment))["payload"]
-    dressed = buyer.header({"x402Version": 2, "payload": payload, "accepted": trade.offer(2)})
-    assert reason(trade.get(dressed)) == "invalid_exact_evm_nonce_already_used"
-    shouted = json.loads(base64.b64decode(payment))
-    shouted["payload"]["authorization"]["nonce"] = (
-        shouted["payload"]["authorization"]["nonce"].upper().replace("0X", "0x")
+    rewrapped = buyer.header({"x402Version": 2, "payload": payload, "accepted": trade.offer(2)})
+    assert reason(trade.get(rewrapped)) == "invalid_exact_evm_nonce_already_used"
+    uppercased = json.loads(base64.b64decode(payment))
+    uppercased["payload"]["authorization"]["nonce"] = (
+        uppercased["payload"]["authorization"]["nonce"].upper().replace("0X", "0x")
     )
-    assert reason(trade.get(buyer.header(shouted))) == "invalid_exact_evm_nonce_already_used"
+    assert reason(trade.get(buyer.header(uppercased))) == "invalid_exact_evm_nonce_already_used"
     assert trade.paid == PRICE
 
 

@@ -162,7 +162,7 @@ class Caller:
     app: Flask
     headers: dict[str, str] = field(default_factory=dict)
     """Sent with every request."""
-    heard: list[tuple[str, dict[str, Any] | list[Any], Any]] = field(default_factory=list)
+    exchanges: list[tuple[str, dict[str, Any] | list[Any], Any]] = field(default_factory=list)
     """Every exchange: version, message, decoded answer."""
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -190,7 +190,7 @@ class Caller:
             sent = {"MCP_Protocol_Version": version, **sent}
         answer = self.raw(json.dumps(message), **sent)
         if answer.data:
-            self.heard.append((version or "2025-03-26", message, answer.json))
+            self.exchanges.append((version or "2025-03-26", message, answer.json))
         return answer
 
     def ask(self, version: str, method: str, **params: Any) -> TestResponse:

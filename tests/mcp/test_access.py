@@ -29,7 +29,7 @@ MODERN = "2026-07-28"
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PRICES = {"get_latest": 1000, "get_zone_brief": 20_000, "get_map_snapshot": 2000, "get_history": 10_000}
-ASKED: dict[str, dict[str, Any]] = {
+ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_latest": {"zone": "GB"},
     "get_zone_brief": {"zone": "GB"},
     "get_map_snapshot": {},
@@ -65,7 +65,7 @@ def test_a_key_in_the_header_and_as_an_argument_is_the_same_key(mcp: Any, key: s
 def test_calls_over_mcp_and_rest_are_counted_together(mcp: Any, key: str) -> None:
     mcp.headers["Authorization"] = f"Bearer {key}"
     http = mcp.app.test_client()
-    for tool, arguments in ASKED.items():
+    for tool, arguments in ARGUMENTS.items():
         for version in VERSIONS:
             mcp.call(tool, version, **arguments)
     for path in ("/v1/latest/GB", "/v1/price/GB", "/v1/map/snapshot"):
@@ -237,12 +237,14 @@ class Trade:
 
     def offer(self, tool: str = "get_latest", **arguments: Any) -> dict[str, Any]:
         """The payment offer in the `_meta` of a sample."""
-        required = self.mcp.call(tool, **(arguments or ASKED[tool]))["_meta"]["x402/payment-required"]
+        required = self.mcp.call(tool, **(arguments or ARGUMENTS[tool]))["_meta"]["x402/payment-required"]
         element: dict[str, Any] = required["accepts"][0]
         return element
 
     def pay(self, tool: str, payment: Any, version: str = MODERN, **arguments: Any) -> dict[str, Any]:
-        result: dict[str, Any] = self.mcp.call(tool, version, {"x402/payment": payment}, **(arguments or ASKED[tool]))
+        result: dict[str, Any] = self.mcp.call(
+            tool, version, {"x402/payment": payment}, **(arguments or ARGUMENTS[tool])
+        )
         return result
 
 
@@ -257,7 +259,7 @@ def trade(make: Any) -> Iterator[Trade]:
     facilitator.close()
 
 
-@pytest.mark.parametrize("tool", ASKED)
+@pytest.mark.parametrize("tool", ARGUMENTS)
 def test_a_sample_carries_the_offer_for_the_whole(trade: Trade, tool: str) -> None:
     offer = trade.offer(tool)
     assert (offer["amount"], offer["payTo"], offer["network"]) == (str(PRICES[tool]), PAY_TO, "eip155:8453")
@@ -270,7 +272,7 @@ def test_free_tools_and_keyed_answers_carry_none(trade: Trade) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("tool", ASKED)
+@pytest.mark.parametrize("tool", ARGUMENTS)
 def test_a_payment_buys_the_whole_answer_and_a_receipt(trade: Trade, tool: str, version: str) -> None:
     result = trade.pay(tool, buyer.pay_v2(trade.offer(tool)), version)
     receipt = result["_meta"]["x402/payment-response"]

@@ -25,7 +25,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_history", {"zone": "FR", "metric": "generation"}),
 ]
 """The last one fails, which a client must be able to tell."""
-COUNTED = 5
+COUNTED_CALLS = 5
 
 
 def check(report: dict[str, Any], version: str, whole: bool) -> None:
@@ -56,7 +56,7 @@ def test_the_python_client(programs: Any, served: Any, mode: str, version: str) 
         version,
         True,
     )
-    assert served.used(key) == COUNTED
+    assert served.used(key) == COUNTED_CALLS
 
 
 def test_the_python_client_without_a_key_gets_samples(programs: Any, served: Any) -> None:
@@ -80,7 +80,7 @@ def test_older_python_clients(programs: Any, served: Any, release: str, version:
         version,
         True,
     )
-    assert served.used(key) == COUNTED
+    assert served.used(key) == COUNTED_CALLS
 
 
 def test_the_typescript_client_of_the_first_generation(programs: Any, served: Any) -> None:
@@ -91,7 +91,7 @@ def test_the_typescript_client_of_the_first_generation(programs: Any, served: An
         "2025-11-25",
         True,
     )
-    assert served.used(key) == COUNTED
+    assert served.used(key) == COUNTED_CALLS
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_typescript_client_of_the_second_generation(
         programs.node, str(NODE / "mcp_client_2.mjs"), served.endpoint, json.dumps(options), **environ(key)
     )
     check(report, version, True)
-    assert served.used(key) == COUNTED
+    assert served.used(key) == COUNTED_CALLS
 
 
 def test_mcp_remote(programs: Any, served: Any) -> None:
@@ -124,7 +124,7 @@ def test_mcp_remote(programs: Any, served: Any) -> None:
         sys.executable, str(HERE / "programs" / "remote.py"), served.endpoint, programs.node, proxy, **environ(key)
     )
     check(report, "2025-11-25", True)
-    assert served.used(key) == COUNTED
+    assert served.used(key) == COUNTED_CALLS
 
 
 INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"

@@ -48,8 +48,8 @@ class Official:
         """Raises jsonschema.ValidationError where `value` is no `name`."""
         if name not in self._validators:
             assert name in self.schema[self.members], name
-            pointed = {**self.schema, "$ref": f"#/{self.members}/{name}"}
-            self._validators[name] = jsonschema.validators.validator_for(self.schema)(pointed)
+            reference = {**self.schema, "$ref": f"#/{self.members}/{name}"}
+            self._validators[name] = jsonschema.validators.validator_for(self.schema)(reference)
         self._validators[name].validate(value)
 
     @property
@@ -97,7 +97,7 @@ def test_answers_validate(mcp: Any, key: str, official: dict[str, Official], ver
     schema = official[version]
     converse(mcp, version, key)
     kinds: dict[str, int] = {}
-    for _, message, answer in mcp.heard:
+    for _, message, answer in mcp.exchanges:
         if "error" in answer:
             schema.check(schema.error, answer)
             kinds["error"] = kinds.get("error", 0) + 1

@@ -178,7 +178,7 @@ def test_structured_content_is_the_body_of_the_rest_path(
     )  # what is free needs no key to be whole
     for headers, sample in ((keyed.headers, ""), ({}, sampled)):
         rest = keyed.app.test_client().get(path + sample, headers=headers).json
-        result = Headed(keyed, headers).call(tool, **arguments)["structuredContent"]
+        result = WithHeaders(keyed, headers).call(tool, **arguments)["structuredContent"]
         assert as_rest(result) == rest
 
 
@@ -194,18 +194,18 @@ def as_rest(stated: Any) -> Any:
         return stated
     kept = {name: as_rest(part) for name, part in stated.items() if name not in ADDED}
     if "columns" in kept:
-        kept["data"] = sorted(rows_of(stated), key=lambda row: row["ts"], reverse=_falls(stated["columns"]["ts"]))
+        kept["data"] = sorted(rows_of(stated), key=lambda row: row["ts"], reverse=_descends(stated["columns"]["ts"]))
         del kept["columns"], kept["constant"]
     if "market_tz" in kept:
         del kept["metrics"]
     return kept
 
 
-def _falls(instants: list[int]) -> bool:
+def _descends(instants: list[int]) -> bool:
     return instants[0] > instants[-1]
 
 
-class Headed:
+class WithHeaders:
     """The same caller with other headers."""
 
     def __init__(self, caller: Any, headers: dict[str, str]) -> None:
@@ -406,7 +406,7 @@ def test_what_is_not_there_yet_is_an_error_of_the_tool(mcp: Any) -> None:
 
 @pytest.mark.parametrize("tool", DATA)
 def test_a_sample_says_that_it_is_one_and_how_to_get_more(mcp: Any, keyed: Any, tool: str) -> None:
-    sampled, whole = Headed(mcp, {}).call(tool, **DATA[tool]), keyed.call(tool, **DATA[tool])
+    sampled, whole = WithHeaders(mcp, {}).call(tool, **DATA[tool]), keyed.call(tool, **DATA[tool])
     first = sampled["content"][0]["text"].splitlines()[0]
     assert first.startswith("SAMPLE: no API key was sent")
     assert "http://emds.example/v1/keys/signup" in first
