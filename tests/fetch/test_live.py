@@ -56,10 +56,10 @@ class StandIn(BaseHTTPRequestHandler):
     """Answers as the test's script says."""
 
     script: ClassVar[Script]
-    asked: ClassVar[list[BaseHTTPRequestHandler]]
+    received: ClassVar[list[BaseHTTPRequestHandler]]
 
     def do_GET(self) -> None:
-        self.asked.append(self)
+        self.received.append(self)
         type(self).script(self)
 
     do_POST = do_GET
@@ -69,11 +69,11 @@ class StandIn(BaseHTTPRequestHandler):
 
 
 class Publisher:
-    """One stand-in host: where it listens, and what it was asked."""
+    """One stand-in host: where it listens, and the requests it received."""
 
     def __init__(self, script: Script, context: ssl.SSLContext | None = None) -> None:
-        self.asked: list[BaseHTTPRequestHandler] = []
-        handler = type("Handler", (StandIn,), {"script": staticmethod(script), "asked": self.asked})
+        self.received: list[BaseHTTPRequestHandler] = []
+        handler = type("Handler", (StandIn,), {"script": staticmethod(script), "received": self.received})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
         if context:
@@ -139,7 +139,7 @@ def test_a_question_travels_as_it_was_asked(publisher: Callable[..., Publisher])
         replace(QUESTION, headers=(("Accept", "text/csv"),)), Credentials((("key", SECRET),), (("X-Key", "k"),))
     )
     assert (reply.status, reply.body, reply.headers["x-kind"]) == (200, b"rows", "csv")
-    [received] = host.asked
+    [received] = host.received
     assert received.path == f"/price?day%5B%5D=2026-03-29&key={SECRET}"
     assert received.headers["Host"] == HOST
     assert received.headers["X-Key"] == "k"
@@ -167,7 +167,7 @@ def test_a_form_is_posted(publisher: Callable[..., Publisher]) -> None:
 def test_a_doubly_escaped_path_stays_so(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200))
     transport(host)(Request("example.price", f"https://{HOST}/PUBLIC%2523FILE01.zip"), Credentials())
-    assert host.asked[0].path == "/PUBLIC%2523FILE01.zip"
+    assert host.received[0].path == "/PUBLIC%2523FILE01.zip"
 
 
 def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
@@ -176,13 +176,13 @@ def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
     monkeypatch.setattr(live_module, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
     host = publisher(replies(200))
     transport(host)(QUESTION, Credentials())
-    assert host.asked[0].headers["User-Agent"] == "Mozilla/5.0"
+    assert host.received[0].headers["User-Agent"] == "Mozilla/5.0"
 
 
 def test_a_contact_that_no_header_can_carry_breaks_nothing(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200))
     Live("Łódź\r\nX-Evil: 1", LIMITS, {HOST: host.base})(QUESTION, Credentials())
-    assert "X-Evil" not in host.asked[0].headers
+    assert "X-Evil" not in host.received[0].headers
 
 
 def test_a_gzipped_answer_is_unpacked(publisher: Callable[..., Publisher]) -> None:
@@ -253,7 +253,7 @@ def test_redirects_share_one_deadline(publisher: Callable[..., Publisher]) -> No
 
     host = publisher(slow)
     assert reason(transport(host)) == f"{HOST}: an answer that takes too long"
-    assert len(host.asked) <= 4, "0.3 s each, one second in all"
+    assert len(host.received) <= 4, "0.3 s each, one second in all"
 
 
 def test_a_connection_is_used_again_after_a_deadline_that_was_kept(publisher: Callable[..., Publisher]) -> None:
@@ -267,7 +267,7 @@ def test_a_connection_is_used_again_after_a_deadline_that_was_kept(publisher: Ca
     for _ in range(2):
         assert live(QUESTION, Credentials()).body == b"rows"
         time.sleep(LIMITS.whole * 0.6)
-    assert len({handler.client_address for handler in host.asked}) == 1
+    assert len({handler.client_address for handler in host.received}) == 1
 
 
 def test_a_certificate_that_does_not_verify_is_refused(publisher: Callable[..., Publisher]) -> None:
@@ -275,7 +275,7 @@ def test_a_certificate_that_does_not_verify_is_refused(publisher: Callable[..., 
     trustme.CA().issue_cert(HOST, "127.0.0.1").configure_cert(context)
     host = publisher(replies(200, b"rows"), context)
     assert reason(transport(host)) == f"{HOST}: its TLS certificate does not verify"
-    assert not host.asked
+    assert not host.received
 
 
 def test_a_host_that_speaks_no_tls(publisher: Callable[..., Publisher]) -> None:
@@ -329,8 +329,8 @@ def test_a_small_body_that_unpacks_into_a_large_one_is_refused(publisher: Callab
 def test_a_coding_that_was_not_asked_for_is_refused(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200, b"rows", Content_Encoding="br"))
     assert "coding 'br'" in reason(transport(host))
-    assert host.asked[0].headers["Accept-Encoding"] == "gzip"
-    assert host.asked[0].headers["Accept"] == "*/*", "as curl and requests send it: firewalls miss it"
+    assert host.received[0].headers["Accept-Encoding"] == "gzip"
+    assert host.received[0].headers["Accept"] == "*/*", "as curl and requests send it: firewalls miss it"
 
 
 def test_gzip_in_two_members_is_one_answer(publisher: Callable[..., Publisher]) -> None:
@@ -346,7 +346,7 @@ def test_a_redirect_to_the_publishers_other_host_is_followed(publisher: Callable
     host = publisher(replies(302, Location=f"https://{MIRROR}/new"))
     live = Live("", LIMITS, {HOST: host.base, MIRROR: mirror.base})
     assert live(QUESTION, Credentials((("key", SECRET),))).body == b"rows"
-    assert mirror.asked[0].path == "/new"
+    assert mirror.received[0].path == "/new"
 
 
 def test_a_relative_redirect_is_followed(publisher: Callable[..., Publisher]) -> None:
@@ -374,7 +374,7 @@ def test_a_redirect_elsewhere_is_refused(publisher: Callable[..., Publisher], lo
 def test_a_redirected_post_is_not_repeated_elsewhere(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(302, Location=f"https://{MIRROR}/new"))
     assert transport(host)(replace(QUESTION, method="POST"), Credentials()).status == 302
-    assert len(host.asked) == 1
+    assert len(host.received) == 1
 
 
 # Secrets
@@ -396,7 +396,7 @@ def test_netrc_is_not_read(
     monkeypatch.setenv("NETRC", netrc)
     host = publisher(replies(200))
     transport(host)(QUESTION, Credentials())
-    assert "Authorization" not in host.asked[0].headers
+    assert "Authorization" not in host.received[0].headers
 
 
 def test_the_session_over_the_live_transport(publisher: Callable[..., Publisher]) -> None:
@@ -405,4 +405,4 @@ def test_the_session_over_the_live_transport(publisher: Callable[..., Publisher]
     session = Session(transport(host), {"K": SECRET}, sleep=lambda seconds: None)
     answer = session.ask(replace(QUESTION, secrets=(Secret("query", "key", ("K",)),)))
     assert answer.body == b"REDACTED rows"
-    assert len(host.asked) == 2
+    assert len(host.received) == 2

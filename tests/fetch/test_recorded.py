@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(folder: Path, request: Request) -> bytes:
+def fetched(folder: Path, request: Request) -> bytes:
     return Recorded(folder)(request, NONE).body
 
 
@@ -57,8 +57,8 @@ def question(url: str, feed: str = FEED, zone: str | None = "GB", day: date = da
 
 
 def test_a_question_finds_the_answer_of_its_feed_zone_and_day(folder: Path) -> None:
-    assert asked(folder, question(MIX.format(3))) == b"body of a.json"
-    assert asked(folder, question(MIX.format(3), zone=None)) == b"body of a.json"
+    assert fetched(folder, question(MIX.format(3))) == b"body of a.json"
+    assert fetched(folder, question(MIX.format(3), zone=None)) == b"body of a.json"
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_the_direction_of_a_border_is_kept_apart_and_times_are_not(folder: Path)
         params = (("in_Domain", to), ("out_Domain", "DE" if to == "NL" else "NL"), ("periodStart", start))
         return Request("entsoe.flows", "https://h/api", params, (date(2024, 9, 5),), "NL")
 
-    assert asked(folder, border("NL", "202409042200")) == b"body of b.xml"
-    assert asked(folder, border("DE", "202409042200")) == b"body of c.xml"
+    assert fetched(folder, border("NL", "202409042200")) == b"body of b.xml"
+    assert fetched(folder, border("DE", "202409042200")) == b"body of c.xml"
 
 
 def test_every_recording_of_a_known_feed_can_be_asked_for_again(folder: Path) -> None:
     questions = recorded_requests(folder)
     known = [entry for entry in ENTRIES if entry["feed"] in feeds()]
-    assert [asked(folder, q).decode() for q in questions] == [f"body of {entry['file']}" for entry in known]
+    assert [fetched(folder, q).decode() for q in questions] == [f"body of {entry['file']}" for entry in known]
     assert {q.url for q in questions if q.kind == "listing"} == {"https://h/dir/#dirlisting.html"}
     assert Recorded(folder)(next(q for q in questions if q.ext == "html"), NONE).status == 429
 

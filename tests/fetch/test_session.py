@@ -51,12 +51,12 @@ class Script:
     """A transport that gives its replies in turn, the last one for ever; what it raises stands among them."""
 
     replies: list[Reply | FeedError]
-    asked: list[tuple[Request, Credentials]] = field(default_factory=list)
+    calls: list[tuple[Request, Credentials]] = field(default_factory=list)
     lasts: float = 0.0
     clock: Clock | None = None
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        self.asked.append((request, credentials))
+        self.calls.append((request, credentials))
         if self.clock:
             self.clock.now += self.lasts
         outcome = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
@@ -111,7 +111,7 @@ def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(
     script = Script([Reply(status, {}, b"<html>")])
     with pytest.raises(error, match=HOST):
         live(script).ask(QUESTION)
-    assert len(script.asked) == 1
+    assert len(script.calls) == 1
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -136,7 +136,7 @@ def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int)
     script = Script([Reply(status, {}, b"")])
     with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
         live(script).ask(QUESTION)
-    assert len(script.asked) == ATTEMPTS
+    assert len(script.calls) == ATTEMPTS
 
 
 @pytest.mark.parametrize("status", [429, 403])
@@ -145,7 +145,7 @@ def test_one_request_too_many_is_repeated_after_longer_and_longer_pauses(live: L
     with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
         live(script).ask(QUESTION)
     assert clock.slept == [5.0, 10.0, 20.0, 40.0]
-    assert len(script.asked) == 5
+    assert len(script.calls) == 5
 
 
 @dataclass
@@ -240,11 +240,11 @@ def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> 
     assert not clock.slept
     with pytest.raises(FeedUnavailable, match="asked again in 600 s"):
         session.ask(QUESTION)
-    assert len(script.asked) == 1, "the host is left alone meanwhile"
+    assert len(script.calls) == 1, "the host is left alone meanwhile"
     clock.now += 601
     with pytest.raises(FeedUnavailable):
         session.ask(QUESTION)
-    assert len(script.asked) == 2
+    assert len(script.calls) == 2
 
 
 def test_no_attempt_begins_when_patience_is_over(live: Live, clock: Clock) -> None:
@@ -258,7 +258,7 @@ def test_a_silent_host_is_not_asked_twice(live: Live, clock: Clock) -> None:
     script = Script([FeedUnavailable("silent")], lasts=SLOW + 1, clock=clock)
     with pytest.raises(FeedUnavailable, match="silent"):
         live(script).ask(QUESTION)
-    assert len(script.asked) == 1
+    assert len(script.calls) == 1
 
 
 def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, clock: Clock) -> None:
@@ -268,10 +268,10 @@ def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, 
     for _ in range(6):
         with pytest.raises(FeedUnavailable, match="connection refused"):
             session.ask(QUESTION)
-        count = len(script.asked)
+        count = len(script.calls)
         with pytest.raises(FeedUnavailable, match="connection refused; asked again in") as caught:
             session.ask(QUESTION)
-        assert len(script.asked) == count
+        assert len(script.calls) == count
         assert caught.value.retry_after is not None
         rests.append(caught.value.retry_after)
         clock.now += caught.value.retry_after
@@ -289,13 +289,13 @@ def test_a_report_that_fails_is_left_alone_and_its_host_after_three_of_them(live
         question = Request("example.price", f"https://{HOST}/{name}")
         with pytest.raises(FeedUnavailable, match=r"answers 500$"):
             session.ask(question)
-        count = len(script.asked)
+        count = len(script.calls)
         with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
             session.ask(question)
-        assert len(script.asked) == count
+        assert len(script.calls) == count
     with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
         session.ask(Request("example.price", f"https://{HOST}/d"))
-    assert len(script.asked) == 3 * ATTEMPTS
+    assert len(script.calls) == 3 * ATTEMPTS
 
 
 def test_a_report_that_works_opens_its_host_again(live: Live) -> None:
@@ -342,7 +342,7 @@ def test_a_slow_pace_leaves_no_second_attempt_within_patience(live: Live, clock:
     session = live(script, terms=example(per_minute=0.5))
     with pytest.raises(FeedUnavailable):
         session.ask(QUESTION)
-    assert (len(script.asked), clock.slept) == (1, [])
+    assert (len(script.calls), clock.slept) == (1, [])
 
 
 def test_less_than_one_request_a_minute() -> None:
@@ -375,9 +375,9 @@ def test_a_session_that_never_leaves_the_machine_needs_no_keys_and_no_pauses(clo
     session = Session(script, sleep=clock.sleep)
     with pytest.raises(FeedUnavailable, match="503"):
         session.ask(KEYED)
-    assert len(script.asked) == 1
+    assert len(script.calls) == 1
     assert not clock.slept
-    assert script.asked[0][1].values == ()
+    assert script.calls[0][1].values == ()
 
 
 # Credentials
@@ -391,7 +391,7 @@ def test_without_credentials_nothing_is_asked(live: Live) -> None:
     with pytest.raises(CredentialsMissing, match="set EXAMPLE_TOKEN, EXAMPLE_USER, EXAMPLE_PASSWORD") as caught:
         live(script, environ={"EXAMPLE_USER": " "}).ask(both)
     assert caught.value.names == ("EXAMPLE_TOKEN", "EXAMPLE_USER", "EXAMPLE_PASSWORD")
-    assert not script.asked
+    assert not script.calls
 
 
 def test_secrets_are_put_where_they_belong(live: Live) -> None:
@@ -399,7 +399,7 @@ def test_secrets_are_put_where_they_belong(live: Live) -> None:
     environ = {"T": "token-value\n", "H": "header-value", "U": "user", "P": "pass:word"}
     secrets = (Secret("query", "token", ("T",)), Secret("header", "X-Key", ("H",)), Secret("basic", "", ("U", "P")))
     live(script, environ=environ).ask(Request("example.price", f"https://{HOST}/", secrets=secrets))
-    [(_, credentials)] = script.asked
+    [(_, credentials)] = script.calls
     assert credentials.query == (("token", "token-value"),)
     assert credentials.headers == (("X-Key", "header-value"), ("Authorization", "Basic dXNlcjpwYXNzOndvcmQ="))
 
@@ -463,12 +463,12 @@ def test_ercots_token_is_bought_once_and_used_until_it_ends(live: Live, clock: C
     session.ask(ERCOT)
     clock.now += 3301
     session.ask(ERCOT)
-    hosts = [request.url.split("/")[2] for request, _ in script.asked]
+    hosts = [request.url.split("/")[2] for request, _ in script.calls]
     assert hosts == ["ercotb2c.b2clogin.com", HOST, HOST, "ercotb2c.b2clogin.com", HOST]
-    question, form = script.asked[0]
+    question, form = script.calls[0]
     assert ("password", "very-s3cret") in form.form
     assert "very-s3cret" not in repr(question)
-    assert script.asked[1][1].headers == (
+    assert script.calls[1][1].headers == (
         ("Ocp-Apim-Subscription-Key", "subscription"),
         ("Authorization", "Bearer bearer-token"),
     )

@@ -23,7 +23,7 @@ from warehouse.schema import Readings, Row, Rows
 def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]:
     """`ask(feed_id, days, now)`: the combined rows of all answers, follow-ups included, and what was not published."""
 
-    def asked(feed_id: str, days: Sequence[MarketDay], now: str) -> tuple[Rows, list[tuple[Request, FeedError]]]:
+    def fetched(feed_id: str, days: Sequence[MarketDay], now: str) -> tuple[Rows, list[tuple[Request, FeedError]]]:
         monkeypatch.setenv("EMDS_NOW", now)
         product = feed(feed_id)
         answer = import_module(f"assets.simulated.{product.source}").answer
@@ -48,7 +48,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
             rows.readings[key] = Readings(list(newest), list(newest.values()))
         return (product.combine(rows) if product.combine else rows), refused
 
-    return asked
+    return fetched
 
 
 @pytest.fixture

@@ -40,13 +40,13 @@ def names(body):
     return re.findall(r'HREF="[^"]*/([^/"]+)"', body.decode())
 
 
-def told(rows, day, metric, zone, other=None, link=None):
+def series_of(rows, day, metric, zone, other=None, link=None):
     """Instants and values of a series in a market day, ascending."""
-    readings = []
-    for key, strip in rows.readings.items():
+    points = []
+    for key, readings in rows.readings.items():
         if (key.zone, key.metric, key.counterparty, key.link) == (zone, metric, other, link):
-            readings += [(ts, value) for ts, value in zip(strip.ts, strip.values, strict=True) if ts in day.window]
-    return [ts for ts, _ in sorted(readings)], [value for _, value in sorted(readings)]
+            points += [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts in day.window]
+    return [ts for ts, _ in sorted(points)], [value for _, value in sorted(points)]
 
 
 def check(rows, day, metrics=("price", "demand", "interchange"), cents=False):
@@ -54,7 +54,7 @@ def check(rows, day, metrics=("price", "demand", "interchange"), cents=False):
     truth = {"price": grid.price, "demand": grid.demand, "interchange": grid.interchange}
     for zone in REGIONS.values():
         for metric in metrics:
-            ts, values = told(rows, day, metric, zone)
+            ts, values = series_of(rows, day, metric, zone)
             assert ts == starts(day).tolist()
             exact = metric == "price" and not cents
             assert values == pytest.approx(truth[metric](zone, starts(day)), abs=0.51e-5 if exact else 0.501e-2)
@@ -63,7 +63,7 @@ def check(rows, day, metrics=("price", "demand", "interchange"), cents=False):
 def check_ties(rows, day):
     for tie in {*grid.ties("AU-NSW"), *grid.ties("AU-VIC")}:
         for zone, other in ((tie.a, tie.b), (tie.b, tie.a)):
-            ts, values = told(rows, day, "interchange", zone, other, tie.id)
+            ts, values = series_of(rows, day, "interchange", zone, other, tie.id)
             assert ts == starts(day).tolist()
             assert values == pytest.approx(grid.inflow(zone, tie, starts(day)), abs=0.51e-5)
 
@@ -116,10 +116,10 @@ def test_trading_was_half_hourly_before_october_2021(ask):
         rows, refused = ask(product, days, NOON)
         assert not refused
         for day, step, resolution in zip(days, (1800, 300), ("30m", "5m"), strict=True):
-            ts, values = told(rows, day, "price", "AU-SA")
+            ts, values = series_of(rows, day, "price", "AU-SA")
             assert ts == starts(day, step).tolist()
             assert values == pytest.approx(grid.price("AU-SA", starts(day, step), step), abs=0.501e-2)
-            assert any(key.resolution == resolution and ts[0] in strip.ts for key, strip in rows.readings.items())
+            assert any(key.resolution == resolution and ts[0] in readings.ts for key, readings in rows.readings.items())
 
 
 def test_an_intervention_doubles_lines_and_changes_no_row(ask):

@@ -155,7 +155,9 @@ def test_before_october_2025_prices_were_hourly():
 def test_load_and_flows_end_at_the_last_hour_that_is_out(ask):
     for product in ("entsoe.demand", "entsoe.flows"):
         rows, _ = ask(product, [TODAY], NOON)
-        assert {max(strip.ts) + {"15m": 900, "1h": 3600}[key.resolution] for key, strip in rows.readings.items()} == {
+        assert {
+            max(readings.ts) + {"15m": 900, "1h": 3600}[key.resolution] for key, readings in rows.readings.items()
+        } == {
             instant("2026-11-21T09:00:00Z"),
         }
         tomorrow = TODAY.next()
@@ -291,10 +293,10 @@ def test_prices_are_written_as_recorded(file, recordings):
 )
 def test_load_is_written_as_recorded(file, recorded):
     body, rows = recorded(f"entsoe/{file}")
-    said = envelope(body)
+    header = envelope(body)
     resolution = {"15m": "PT15M", "1h": "PT60M"}[next(iter(rows)).resolution]
-    period = documents.Period(said.start, said.end, resolution, [row.value for row in rows])
-    assert documents.render_load(said, EIC[file.split("_")[1]], period) == body
+    period = documents.Period(header.start, header.end, resolution, [row.value for row in rows])
+    assert documents.render_load(header, EIC[file.split("_")[1]], period) == body
 
 
 @pytest.mark.parametrize(

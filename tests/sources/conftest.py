@@ -42,9 +42,9 @@ def parsed(recordings: Path, recorded: Callable[[str], dict[str, Any]]) -> Calla
 
     def parse(file: str, feed_id: str | None = None) -> Rows:
         entry = recorded(file)
-        found = feed(feed_id or entry["feed"])
         days = days_of(entry["day"]) if entry["day"] else ()
-        return found.parse((recordings / file).read_bytes(), Request(found.id, "", days=days, zone=entry["zone"]))
+        request = Request(feed_id or entry["feed"], "", days=days, zone=entry["zone"])
+        return feed(request.feed).parse((recordings / file).read_bytes(), request)
 
     return parse
 

@@ -9,15 +9,15 @@ from datetime import date
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.aemo import SOURCE
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
 
-DISPATCH, TRADING = feed("aemo.dispatch"), feed("aemo.trading")
-DASHBOARD, MONTHLY = feed("aemo.five_minute"), feed("aemo.price_and_demand")
+DISPATCH, TRADING = sources.feed("aemo.dispatch"), sources.feed("aemo.trading")
+DASHBOARD, MONTHLY = sources.feed("aemo.five_minute"), sources.feed("aemo.price_and_demand")
 NOON = "2026/11/20 12:00:00"
 """An interval's end in market time: it starts at 01:55Z."""
 START = instant("2026-11-20T01:55:00Z")
@@ -42,15 +42,15 @@ def report(*lines, name="DISPATCHIS", count=None):
 
 
 def zipped(**members):
-    heap = io.BytesIO()
-    with zipfile.ZipFile(heap, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, body in members.items():
             archive.writestr(name, body)
-    return heap.getvalue()
+    return buffer.getvalue()
 
 
-def read(found, body, zone=None):
-    return found.parse(body, Request(found.id, "", zone=zone))
+def read(feed, body, zone=None):
+    return feed.parse(body, Request(feed.id, "", zone=zone))
 
 
 def values(rows):
@@ -219,9 +219,9 @@ def test_one_report_is_not_taken_for_the_other(recordings):
     trading = (recordings / "aemo/PUBLIC_TRADINGIS_202308301800_0000000395916754.zip").read_bytes()
     dispatch = (recordings / "aemo/PUBLIC_DISPATCH_202403151945_20240315194011_LEGACY.zip").read_bytes()
     scada = report("I,DISPATCH,UNIT_SCADA,1,SETTLEMENTDATE,DUID,SCADAVALUE")
-    for found, body in ((DISPATCH, trading), (TRADING, dispatch), (DISPATCH, scada)):
+    for feed, body in ((DISPATCH, trading), (TRADING, dispatch), (DISPATCH, scada)):
         with pytest.raises(FeedChanged, match="none of the tables"):
-            read(found, body)
+            read(feed, body)
 
 
 def test_a_zip_of_zips_gives_the_rows_of_all():
@@ -267,10 +267,10 @@ def test_what_is_no_dispatch_report_fails_by_type(body):
         read(DISPATCH, body)
 
 
-@pytest.mark.parametrize("found", SOURCE.feeds, ids=lambda found: found.id)
-def test_an_empty_body_is_not_published(found):
+@pytest.mark.parametrize("feed", SOURCE.feeds, ids=lambda feed: feed.id)
+def test_an_empty_body_is_not_published(feed):
     with pytest.raises(NotPublished):
-        read(found, b"\r\n")
+        read(feed, b"\r\n")
 
 
 def test_monthly_archives_are_read_though_their_rows_were_filtered():
@@ -392,8 +392,8 @@ def today(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T02:00:00Z")
 
 
-def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz), clock.now())
+def ask(feed, first, last=None):
+    return feed.requests(market_days(first, last or first, feed.tz), clock.now())
 
 
 @pytest.mark.parametrize("day", [date(2026, 11, 19), date(2026, 11, 20)])
@@ -480,7 +480,7 @@ LISTING = Request(
 
 
 def test_of_a_listing_the_files_of_the_day_are_followed_the_newer_of_two():
-    found = DISPATCH.follow(
+    requests = DISPATCH.follow(
         page(
             "PUBLIC_DISPATCHIS_202611200000_0000000000000001.zip",
             "PUBLIC_DISPATCHIS_202611200005_0000000000000002.zip",
@@ -491,13 +491,13 @@ def test_of_a_listing_the_files_of_the_day_are_followed_the_newer_of_two():
         ),
         LISTING,
     )
-    assert [r.url.rsplit("/", 1)[1] for r in found] == [
+    assert [r.url.rsplit("/", 1)[1] for r in requests] == [
         "PUBLIC_DISPATCHIS_202611200005_0000000000000002.zip",
         "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip",
         "PUBLIC_DISPATCHIS_202611210000_0000000000000005.ZIP",
     ]
-    assert {r.days for r in found} == {(date(2026, 11, 20),)}
-    assert {(r.kind, r.once) for r in found} == {("rows", True)}
+    assert {r.days for r in requests} == {(date(2026, 11, 20),)}
+    assert {(r.kind, r.once) for r in requests} == {("rows", True)}
 
 
 def test_files_are_asked_for_at_the_publisher_wherever_the_listing_points():

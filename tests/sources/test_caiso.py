@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.caiso.oasis import parse_lmp
 from warehouse import clock
 from warehouse.clock import instant, market_days
@@ -17,7 +17,9 @@ from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublish
 from warehouse.market import Request
 from warehouse.schema import SeriesKey
 
-LMP_RT, LMP_DA, DEMAND, FUELSOURCE = (feed(f"caiso.{name}") for name in ("lmp_rt", "lmp_da", "demand", "fuelsource"))
+LMP_RT, LMP_DA, DEMAND, FUELSOURCE = (
+    sources.feed(f"caiso.{name}") for name in ("lmp_rt", "lmp_da", "demand", "fuelsource")
+)
 HUB = "TH_SP15_GEN-APND"
 DAM_COLUMNS = (
     "INTERVALSTARTTIME_GMT,INTERVALENDTIME_GMT,OPR_DT,OPR_HR,OPR_INTERVAL,NODE_ID_XML,NODE_ID,NODE,MARKET_RUN_ID,LMP_TYPE,"
@@ -66,10 +68,10 @@ def csv(columns: str, lines: Iterable[str]) -> str:
     return "\n".join([columns, *lines]) + "\n"
 
 
-def read(found, body: bytes | str, day: date | None = None, asked: str = ""):
-    params = (("_", str(instant(asked))),) if asked else ()
+def read(feed, body: bytes | str, day: date | None = None, requested_at: str = ""):
+    params = (("_", str(instant(requested_at))),) if requested_at else ()
     body = body.encode() if isinstance(body, str) else body
-    return found.parse(body, Request(found.id, "", params, (day,) if day else ()))
+    return feed.parse(body, Request(feed.id, "", params, (day,) if day else ()))
 
 
 def error(code: str, words: str) -> str:
@@ -106,11 +108,11 @@ def test_a_recorded_autumn_day_of_another_node_has_25_hours(recordings):
 
 
 @pytest.mark.parametrize(
-    ("found", "columns", "line", "step"), [(LMP_DA, DAM_COLUMNS, dam, 3600), (LMP_RT, RTM_COLUMNS, rtm, 300)]
+    ("feed", "columns", "line", "step"), [(LMP_DA, DAM_COLUMNS, dam, 3600), (LMP_RT, RTM_COLUMNS, rtm, 300)]
 )
-def test_lmp_rows_only_out_of_a_zip_in_any_order(found, columns, line, step):
+def test_lmp_rows_only_out_of_a_zip_in_any_order(feed, columns, line, step):
     text = csv(columns, [line(T + step, "-3.5"), line(T, "1.0", "MCE"), line(T, "29.18319"), line(T, "28.0", "MCC")])
-    rows = read(found, zipped(a_dot_csv=text))
+    rows = read(feed, zipped(a_dot_csv=text))
     assert [(r.ts, r.value, r.unit) for r in rows.sorted()] == [(T, 29.18319, "USD/MWh"), (T + step, -3.5, "USD/MWh")]
 
 
@@ -178,7 +180,7 @@ def test_another_market_run_interval_or_column_is_a_changed_feed(text):
 
 
 @pytest.mark.parametrize(
-    ("found", "first", "last", "spans"),
+    ("feed", "first", "last", "spans"),
     [
         (LMP_RT, date(2026, 3, 8), date(2026, 3, 8), [("20260308T08:00-0000", "20260309T07:00-0000")]),
         (LMP_RT, date(2026, 11, 1), date(2026, 11, 1), [("20261101T07:00-0000", "20261102T08:00-0000")]),
@@ -196,29 +198,29 @@ def test_another_market_run_interval_or_column_is_a_changed_feed(text):
         ),
     ],
 )
-def test_oasis_is_asked_for_spans_of_at_most_31_days(found, first, last, spans):
-    requests = found.requests(market_days(first, last, found.tz), clock.now())
+def test_oasis_is_asked_for_spans_of_at_most_31_days(feed, first, last, spans):
+    requests = feed.requests(market_days(first, last, feed.tz), clock.now())
     assert [(r.params[-2][1], r.params[-1][1]) for r in requests] == spans
     assert {r.url for r in requests} == {"https://oasis.caiso.com/oasisapi/SingleZip"}
-    query = ("PRC_INTVL_LMP", "3", "RTM") if found is LMP_RT else ("PRC_LMP", "12", "DAM")
+    query = ("PRC_INTVL_LMP", "3", "RTM") if feed is LMP_RT else ("PRC_LMP", "12", "DAM")
     for request in requests:
         assert tuple(value for _, value in request.params[:5]) == ("6", *query, HUB)
         assert request.ext == "zip"
-    assert [d for r in requests for d in r.days] == [d.day for d in market_days(first, last, found.tz)]
+    assert [d for r in requests for d in r.days] == [d.day for d in market_days(first, last, feed.tz)]
 
 
-@pytest.mark.parametrize(("found", "file"), [(DEMAND, "demand.csv"), (FUELSOURCE, "fuelsource.csv")])
-def test_outlook_is_asked_for_a_file_a_day_with_a_cache_buster(found, file):
+@pytest.mark.parametrize(("feed", "file"), [(DEMAND, "demand.csv"), (FUELSOURCE, "fuelsource.csv")])
+def test_outlook_is_asked_for_a_file_a_day_with_a_cache_buster(feed, file):
     past, spring, today = (
-        found.requests(market_days(day, day, found.tz), clock.now())[0]
+        feed.requests(market_days(day, day, feed.tz), clock.now())[0]
         for day in (date(2026, 11, 1), date(2026, 3, 8), date(2026, 11, 20))
     )
     assert past.url == f"https://www.caiso.com/outlook/history/20261101/{file}"
     assert spring.url == f"https://www.caiso.com/outlook/history/20260308/{file}"
     assert today.url == f"https://www.caiso.com/outlook/current/{file}"
     assert past.params == today.params == (("_", str(instant("2026-11-20T18:00:00Z"))),)
-    month = found.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz), clock.now())
-    assert [r.days for r in month] == [(d.day,) for d in market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz)]
+    month = feed.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), feed.tz), clock.now())
+    assert [r.days for r in month] == [(d.day,) for d in market_days(date(2026, 10, 1), date(2026, 10, 31), feed.tz)]
 
 
 def test_fuels_are_summed_and_imports_are_interchange():
@@ -326,9 +328,9 @@ def test_the_spring_hour_is_blank_and_never_filled():
 def test_after_midnight_yesterdays_file_is_refused():
     whole, begun = demand(*((label, 1) for label in day_of())), demand(("00:00", 1), ("00:05", 2), ("00:10", ""))
     with pytest.raises(NotPublished, match="yesterday"):
-        read(DEMAND, whole, date(2026, 11, 20), asked="2026-11-20T08:06:00Z")
-    assert len(read(DEMAND, begun, date(2026, 11, 20), asked="2026-11-20T08:06:00Z")) == 2
-    assert len(read(DEMAND, whole, date(2026, 11, 19), asked="2026-11-20T08:06:00Z")) == 288
+        read(DEMAND, whole, date(2026, 11, 20), requested_at="2026-11-20T08:06:00Z")
+    assert len(read(DEMAND, begun, date(2026, 11, 20), requested_at="2026-11-20T08:06:00Z")) == 2
+    assert len(read(DEMAND, whole, date(2026, 11, 19), requested_at="2026-11-20T08:06:00Z")) == 288
 
 
 def test_labels_off_the_grid_and_without_time_are_dropped_and_counted():

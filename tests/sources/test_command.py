@@ -32,7 +32,7 @@ def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["parse", "neso.nothing", "{file}"], "CallerError: no feed 'neso.nothing'"),
         (["parse", "nobody.generation", "{file}"], "CallerError: no feed 'nobody.generation'"),
@@ -44,12 +44,12 @@ def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.Captur
     ],
 )
 def test_a_failure_is_one_line_and_exit_code_2(
-    body: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    body: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main([argument.format(file=body) for argument in arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(told) or told in printed.err
+    assert printed.err.startswith(message) or message in printed.err
     assert printed.err.count("\n") == 1
 
 

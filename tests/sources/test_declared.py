@@ -57,8 +57,8 @@ def test_all_thirteen_publishers_are_here() -> None:
 @pytest.mark.parametrize("one", sources().values(), ids=lambda s: s.code)
 def test_a_source_says_whose_figures_it_has_and_on_what_terms(one: Source) -> None:
     assert source(one.code) is one
-    for said in (one.name, one.homepage, one.licence, one.attribution):
-        assert said.strip()
+    for text in (one.name, one.homepage, one.licence, one.attribution):
+        assert text.strip()
     assert one.hosts
     assert one.requests_per_minute > 0
     assert set(one.required_env) <= {name for f in one.feeds for name in names_of(f.secrets)} or not one.required_env

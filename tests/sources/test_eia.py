@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
 from warehouse.schema import Rows
 
-DEMAND, INTERCHANGE, GENERATION = (feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))
+DEMAND, INTERCHANGE, GENERATION = (sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))
 WARNING = [{"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}]
 
 
@@ -24,8 +24,8 @@ def answer(rows, total=None, **more):
     return {"response": response, "request": {"params": {"api_key": "REDACTED"}}, "apiVersion": "2.1.6"}
 
 
-def read(found, document, **asked):
-    return found.parse(json.dumps(document).encode(), Request(found.id, "", **asked))
+def read(feed, document, **options):
+    return feed.parse(json.dumps(document).encode(), Request(feed.id, "", **options))
 
 
 def row(period, value, **names):
@@ -65,9 +65,9 @@ def test_recorded_answers_give_their_expected_rows(file, parsed, expected, state
 
 def test_recorded_values_of_october_2026_are_texts(recordings):
     rows = json.loads((recordings / "eia/region-data_D_2026-10-01T16_EXCERPT_rows.json").read_bytes())
-    found = stated(read(DEMAND, answer(rows)))
-    assert found["US-SPP", None, instant("2026-10-01T15:00Z")] == 35441.0
-    assert len(found) == 8
+    values = stated(read(DEMAND, answer(rows)))
+    assert values["US-SPP", None, instant("2026-10-01T15:00Z")] == 35441.0
+    assert len(values) == 8
 
 
 @pytest.mark.parametrize("value", [16991, 16991.0, "16991"])
@@ -96,9 +96,9 @@ def test_borders_turn_their_sign_and_add_up():
 
 def test_a_net_waits_for_a_border_that_shows_nearby():
     rows = [border(f"2026-11-20T{hour:02}", -10, toba) for hour in (8, 9) for toba in ("NEVP", "BANC")]
-    found = stated(read(INTERCHANGE, answer(rows[:-1])))
-    assert found["US-CAISO", None, MORNING] == 20.0
-    assert ("US-CAISO", None, MORNING + 3600) not in found
+    values = stated(read(INTERCHANGE, answer(rows[:-1])))
+    assert values["US-CAISO", None, MORNING] == 20.0
+    assert ("US-CAISO", None, MORNING + 3600) not in values
     far = [*rows[:-1], border("2026-11-22T08", -1, "NEVP")]
     assert stated(read(INTERCHANGE, answer(far)))["US-CAISO", None, instant("2026-11-22T07:00Z")] == 1.0
 
@@ -108,8 +108,7 @@ def test_a_cut_page_has_no_net_until_its_pages_are_joined():
     first, second = answer(rows[:2], 3, warnings=WARNING), answer(rows[2:], 3)
     parts = Rows()
     for page, offset in ((first, "0"), (second, "2")):
-        found = read(INTERCHANGE, page, params=(("offset", offset),))
-        parts.merge(found)
+        parts.merge(read(INTERCHANGE, page, params=(("offset", offset),)))
     assert ("US-CAISO", None, MORNING) not in stated(read(INTERCHANGE, first))
     assert stated(INTERCHANGE.combine(parts))["US-CAISO", None, MORNING] == 30.0
 
@@ -156,14 +155,14 @@ def test_what_is_not_known_is_a_change(rows):
 
 
 def test_another_products_rows_are_refused():
-    for found, rows in (
+    for feed, rows in (
         (DEMAND, [fuel("2026-11-20T08", 1, "SUN")]),
         (DEMAND, [region("2026-11-20T08", 1, kind="TI")]),
         (INTERCHANGE, [region("2026-11-20T08", 1)]),
         (DEMAND, [border("2026-11-20T08", 1, "NEVP")]),
     ):
         with pytest.raises(FeedChanged):
-            read(found, answer(rows))
+            read(feed, answer(rows))
 
 
 def test_refusals_have_their_type_and_never_the_key():
@@ -181,10 +180,10 @@ def test_refusals_have_their_type_and_never_the_key():
 
 
 def test_a_cut_answer_leads_to_its_next_page():
-    (asked,) = DEMAND.requests([MarketDay(date(2026, 11, 20), "UTC")], clock.now())
+    (first,) = DEMAND.requests([MarketDay(date(2026, 11, 20), "UTC")], clock.now())
     page = json.dumps(answer([region("2026-11-20T08", 1)] * 3, 7, warnings=WARNING)).encode()
-    (further,) = DEMAND.follow(page, asked)
-    assert dict(further.params) == {**dict(asked.params), "offset": "3"}
+    (further,) = DEMAND.follow(page, first)
+    assert dict(further.params) == {**dict(first.params), "offset": "3"}
     (last,) = DEMAND.follow(page, further)
     assert dict(last.params)["offset"] == "6"
     assert DEMAND.follow(json.dumps(answer([region("2026-11-20T08", 1)], 7)).encode(), last) == []
@@ -192,24 +191,24 @@ def test_a_cut_answer_leads_to_its_next_page():
 
 
 def test_the_recorded_cut_answer_leads_on(recordings):
-    (asked,) = GENERATION.requests([MarketDay(date(2023, 1, 1), "UTC")], clock.now())
-    (further,) = GENERATION.follow((recordings / "eia/fuel-type-data_20230101_offset0.json").read_bytes(), asked)
+    (first,) = GENERATION.requests([MarketDay(date(2023, 1, 1), "UTC")], clock.now())
+    (further,) = GENERATION.follow((recordings / "eia/fuel-type-data_20230101_offset0.json").read_bytes(), first)
     assert dict(further.params)["offset"] == "5000"
 
 
 @pytest.mark.parametrize(
-    ("found", "file", "day"),
+    ("feed", "file", "day"),
     [
         (DEMAND, "eia/region-data_D_20230101.json", date(2023, 1, 1)),
         (INTERCHANGE, "eia/interchange-data_CISO_20240101.json", date(2024, 1, 1)),
         (GENERATION, "eia/fuel-type-data_20230101_offset0.json", date(2023, 1, 1)),
     ],
 )
-def test_requests_agree_with_the_recorded_ones(found, file, day, recorded):
-    (request,) = found.requests([MarketDay(day, "UTC")], clock.now())
-    told = urlsplit(recorded(file)["request_url"])
-    assert request.url == f"{told.scheme}://{told.netloc}{told.path}"
-    wanted = {name: value for name, value in parse_qsl(told.query) if name != "api_key"}
+def test_requests_agree_with_the_recorded_ones(feed, file, day, recorded):
+    (request,) = feed.requests([MarketDay(day, "UTC")], clock.now())
+    recorded_url = urlsplit(recorded(file)["request_url"])
+    assert request.url == f"{recorded_url.scheme}://{recorded_url.netloc}{recorded_url.path}"
+    wanted = {name: value for name, value in parse_qsl(recorded_url.query) if name != "api_key"}
     assert wanted.items() <= dict(request.params).items()
     assert request.secrets[0].name == "api_key"
     assert "api_key" not in dict(request.params)

@@ -7,20 +7,20 @@ from datetime import date
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.elexon import SOURCE, TIES
 from warehouse import clock
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
 
-PRICE, DEMAND, TIES_FEED = feed("elexon.price"), feed("elexon.demand"), feed("elexon.interconnectors")
+PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
 AT = "2026-07-01T09:30:00Z"
 
 
-def read(found, document):
+def read(feed, document):
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return found.parse(body, Request(found.id, "", zone="GB"))
+    return feed.parse(body, Request(feed.id, "", zone="GB"))
 
 
 def index(provider="APXMIDP", price=106.83, volume=3310.45, start=AT):
@@ -66,10 +66,10 @@ def test_a_recorded_part_of_the_ties_has_borders_and_no_net(parsed):
 
 
 @pytest.mark.parametrize("file", ["elexon/system_prices_2026-08-01_SP5.json", "elexon/itsdo_2026-08-19.json"])
-@pytest.mark.parametrize("found", SOURCE.feeds, ids=lambda found: found.id)
-def test_neighbours_of_the_series_are_refused(file, found, recordings):
+@pytest.mark.parametrize("feed", SOURCE.feeds, ids=lambda feed: feed.id)
+def test_neighbours_of_the_series_are_refused(file, feed, recordings):
     with pytest.raises(FeedChanged):
-        read(found, (recordings / file).read_bytes())
+        read(feed, (recordings / file).read_bytes())
 
 
 def test_dead_leg_and_index_without_volume_are_dropped_and_counted():
@@ -230,8 +230,8 @@ def test_what_is_no_market_index_fails_by_type(document, failure):
         read(PRICE, document)
 
 
-def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz), clock.now())
+def ask(feed, first, last=None):
+    return feed.requests(market_days(first, last or first, feed.tz), clock.now())
 
 
 @pytest.mark.parametrize(
@@ -263,10 +263,10 @@ def test_days_are_asked_for_by_settlement_date():
 
 
 @pytest.mark.parametrize(
-    ("found", "count"), [(PRICE, 5), (DEMAND, 2), (TIES_FEED, 5)], ids=lambda x: getattr(x, "id", str(x))
+    ("feed", "count"), [(PRICE, 5), (DEMAND, 2), (TIES_FEED, 5)], ids=lambda x: getattr(x, "id", str(x))
 )
-def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(found, count):
-    requests = ask(found, date(2026, 10, 1), date(2026, 10, 31))
+def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(feed, count):
+    requests = ask(feed, date(2026, 10, 1), date(2026, 10, 31))
     assert len(requests) == count
     assert [day for request in requests for day in request.days] == [date(2026, 10, i + 1) for i in range(31)]
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.entsoe import SOURCE
 from assets.sources.entsoe.areas import BORDERS, EIC
 from warehouse import clock
@@ -18,7 +18,7 @@ from warehouse.clock import instant, iso, market_days
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
 
-PRICE, DEMAND, FLOWS, CAPACITY = (feed(f"entsoe.{name}") for name in ("price", "demand", "flows", "capacity"))
+PRICE, DEMAND, FLOWS, CAPACITY = (sources.feed(f"entsoe.{name}") for name in ("price", "demand", "flows", "capacity"))
 CZ = "10YCZ-CEPS-----N"
 DAY = ("2026-11-19T23:00Z", "2026-11-20T23:00Z")
 
@@ -26,7 +26,7 @@ DAY = ("2026-11-19T23:00Z", "2026-11-20T23:00Z")
 def period(start, end, resolution, points, value="price.amount"):
     """`points`: {position: value}, or a list of all values."""
     points = points if isinstance(points, dict) else dict(enumerate(points, 1))
-    inner = "".join(f"<Point><position>{at}</position><{value}>{told}</{value}></Point>" for at, told in points.items())
+    inner = "".join(f"<Point><position>{at}</position><{value}>{n}</{value}></Point>" for at, n in points.items())
     times = f"<timeInterval><start>{start}</start><end>{end}</end></timeInterval>"
     return f"<Period>{times}<resolution>{resolution}</resolution>{inner}</Period>"
 
@@ -104,7 +104,7 @@ def refusal(code, text):
     )
 
 
-def told(rows):
+def stamped(rows):
     return [(iso(r.ts)[5:16], r.value) for r in rows.sorted()]
 
 
@@ -136,11 +136,11 @@ def test_a03_repeats_the_last_point_to_the_periods_own_end():
 
 def test_nothing_is_filled_before_the_first_point():
     rows = prices(auction(period(*DAY, "PT60M", {23: 50})))
-    assert told(rows) == [("11-20T21:00", 50.0), ("11-20T22:00", 50.0)]
+    assert stamped(rows) == [("11-20T21:00", 50.0), ("11-20T22:00", 50.0)]
 
 
 def test_a_point_without_neighbours_under_a01_is_alone():
-    assert told(prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))) == [
+    assert stamped(prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))) == [
         ("11-19T23:00", 50.0),
         ("11-20T01:00", 60.0),
     ]
@@ -153,11 +153,16 @@ def test_filling_stops_between_two_periods():
             period("2026-11-20T02:00Z", "2026-11-20T04:00Z", "PT60M", {1: 60}),
         )
     )
-    assert told(rows) == [("11-19T23:00", 50.0), ("11-20T00:00", 50.0), ("11-20T02:00", 60.0), ("11-20T03:00", 60.0)]
+    assert stamped(rows) == [
+        ("11-19T23:00", 50.0),
+        ("11-20T00:00", 50.0),
+        ("11-20T02:00", 60.0),
+        ("11-20T03:00", 60.0),
+    ]
 
 
 def test_points_in_another_order_and_repeated_are_the_same():
-    assert told(prices(auction(period(*DAY, "PT60M", {20: 70, 1: 50, 3: 60})))) == told(
+    assert stamped(prices(auction(period(*DAY, "PT60M", {20: 70, 1: 50, 3: 60})))) == stamped(
         prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
     )
 
@@ -281,11 +286,11 @@ def test_without_positions_sdac_was_the_hourly_auction_before_october_2025():
     assert rows.dropped == {"auction not named": 1}
 
 
-@pytest.mark.parametrize("told_as", [HOURLY, QUARTERLY])
-def test_without_position_an_auction_since_october_2025_is_nobodys(told_as):
+@pytest.mark.parametrize("periods", [HOURLY, QUARTERLY])
+def test_without_position_an_auction_since_october_2025_is_nobodys(periods):
     with pytest.raises(NotPublished):
-        prices(auction(told_as, zone="DE-LU"), zone="DE-LU")
-    assert len(prices(auction(told_as, zone="FR"), zone="FR")) in (24, 96)
+        prices(auction(periods, zone="DE-LU"), zone="DE-LU")
+    assert len(prices(auction(periods, zone="FR"), zone="FR")) in (24, 96)
 
 
 def test_intraday_auctions_are_left_out():
@@ -337,20 +342,20 @@ def test_load_ends_with_the_last_published_hour():
 
 
 def test_a_forecast_of_load_is_not_taken_for_load():
-    told_load = period(*DAY, "PT60M", {1: 9000}, "quantity")
+    demand = period(*DAY, "PT60M", {1: 9000}, "quantity")
     with pytest.raises(FeedChanged, match="A01"):
-        load(told_load, process="A01")
+        load(demand, process="A01")
     with pytest.raises(FeedChanged):
-        load(told_load, unit="KWH")
+        load(demand, unit="KWH")
     with pytest.raises(FeedChanged):
-        load(told_load, zone="BE")
+        load(demand, zone="BE")
 
 
-@pytest.mark.parametrize("found", [DEMAND, FLOWS, CAPACITY], ids=lambda found: found.id)
-def test_another_document_is_refused(found, recordings):
+@pytest.mark.parametrize("feed", [DEMAND, FLOWS, CAPACITY], ids=lambda feed: feed.id)
+def test_another_document_is_refused(feed, recordings):
     body = (recordings / "entsoe/a44_NL_2024-09-02_pt60m_a03.xml").read_bytes()
     with pytest.raises(FeedChanged, match="A44"):
-        found.parse(body, Request(found.id, "", zone="NL"))
+        feed.parse(body, Request(feed.id, "", zone="NL"))
 
 
 # Capacity.
@@ -443,10 +448,10 @@ def test_the_recorded_refusal_of_a_token_names_the_variable(parsed):
         ("A02", "", FeedChanged),
     ],
 )
-@pytest.mark.parametrize("found", SOURCE.feeds, ids=lambda found: found.id)
-def test_refusals_are_told_apart_by_their_text(found, code, text, failure):
+@pytest.mark.parametrize("feed", SOURCE.feeds, ids=lambda feed: feed.id)
+def test_refusals_are_told_apart_by_their_text(feed, code, text, failure):
     with pytest.raises(failure):
-        found.parse(refusal(code, text), Request(found.id, "", zone="NL"))
+        feed.parse(refusal(code, text), Request(feed.id, "", zone="NL"))
 
 
 def test_too_many_requests_are_banned_for_ten_minutes():
@@ -485,17 +490,17 @@ def test_what_is_no_document_fails_by_type(body, failure):
 
 
 def test_a_zipped_answer_is_opened():
-    heap = io.BytesIO()
-    with zipfile.ZipFile(heap, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("1.xml", WHOLE)
-    assert len(PRICE.parse(heap.getvalue(), Request(PRICE.id, "", zone="NL"))) == 24
+    assert len(PRICE.parse(buffer.getvalue(), Request(PRICE.id, "", zone="NL"))) == 24
 
 
 # What is asked.
 
 
-def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz), clock.now())
+def ask(feed, first, last=None):
+    return feed.requests(market_days(first, last or first, feed.tz), clock.now())
 
 
 def params(url):
@@ -515,7 +520,7 @@ def params(url):
 )
 def test_recorded_requests_are_those_that_we_send(file, first, last, zone, recorded):
     entry = recorded(f"entsoe/{file}")
-    mine = [dict(r.params) for r in ask(feed(entry["feed"]), first, last) if r.zone == zone]
+    mine = [dict(r.params) for r in ask(sources.feed(entry["feed"]), first, last) if r.zone == zone]
     theirs = params(entry["request_url"])
     if entry["feed"] == "entsoe.flows":  # ours reach two weeks further back
         mine = [{**query, "periodStart": theirs["periodStart"]} for query in mine]
@@ -549,11 +554,11 @@ def test_the_first_flows_of_a_run_reach_two_weeks_back_so_that_a_silent_border_s
 
 
 def test_the_first_auction_is_asked_for_where_there_are_two():
-    asked = {r.zone: dict(r.params) for r in ask(PRICE, date(2026, 11, 20))}
+    queries = {r.zone: dict(r.params) for r in ask(PRICE, date(2026, 11, 20))}
     name = "classificationSequence_AttributeInstanceComponent.position"
-    assert {zone for zone, query in asked.items() if query.get(name) == "1"} == {"DE-LU", "AT"}
-    assert {query["contract_MarketAgreement.type"] for query in asked.values()} == {"A01"}
-    assert len(asked) == 12
+    assert {zone for zone, query in queries.items() if query.get(name) == "1"} == {"DE-LU", "AT"}
+    assert {query["contract_MarketAgreement.type"] for query in queries.values()} == {"A01"}
+    assert len(queries) == 12
 
 
 def test_the_token_is_never_part_of_a_request():
@@ -563,13 +568,11 @@ def test_the_token_is_never_part_of_a_request():
 
 
 @pytest.mark.parametrize(
-    ("found", "blocks"), [(PRICE, 5), (DEMAND, 2), (FLOWS, 2)], ids=lambda x: getattr(x, "id", str(x))
+    ("feed", "blocks"), [(PRICE, 5), (DEMAND, 2), (FLOWS, 2)], ids=lambda x: getattr(x, "id", str(x))
 )
-def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(found, blocks):
+def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(feed, blocks):
     requests = [
-        r
-        for r in ask(found, date(2026, 10, 1), date(2026, 10, 31))
-        if (r.zone, r.part) in (("NL", ""), ("NL", "BE>NL"))
+        r for r in ask(feed, date(2026, 10, 1), date(2026, 10, 31)) if (r.zone, r.part) in (("NL", ""), ("NL", "BE>NL"))
     ]
     assert len(requests) == blocks
     assert [day for r in requests for day in r.days] == [date(2026, 10, i + 1) for i in range(31)]
@@ -583,9 +586,9 @@ def test_a_year_of_capacity_is_one_question_a_zone():
 
 
 def test_both_directions_of_every_border_are_asked_for():
-    asked = {(r.zone, r.part) for r in ask(FLOWS, date(2026, 11, 20))}
-    assert len(asked) == 2 * sum(len(found) for found in BORDERS.values()) == 132
-    assert {part for zone, part in asked if zone == "ES"} == {"FR>ES", "ES>FR", "Portugal>ES", "ES>Portugal"}
+    directions = {(r.zone, r.part) for r in ask(FLOWS, date(2026, 11, 20))}
+    assert len(directions) == 2 * sum(len(borders) for borders in BORDERS.values()) == 132
+    assert {part for zone, part in directions if zone == "ES"} == {"FR>ES", "ES>FR", "Portugal>ES", "ES>Portugal"}
 
 
 def test_a_border_is_not_asked_for_before_its_cable():

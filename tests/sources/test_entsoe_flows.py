@@ -153,8 +153,8 @@ def test_each_hour_has_its_own_resolution():
     one = border("ES", "FR")
     fine = quarters(10.0, 20.0, 30.0, 40.0)
     coarse = {NOON + HOUR: 7.0}
-    told = [one_way(one, way, *readings) for way in (INTO, OUT_OF) for readings in ((fine, "15m"), (coarse,))]
-    rows = FLOWS.combine(gathered(*told))
+    sides = [one_way(one, way, *readings) for way in (INTO, OUT_OF) for readings in ((fine, "15m"), (coarse,))]
+    rows = FLOWS.combine(gathered(*sides))
     assert {resolution for _, resolution in over(rows, "FR")} == {"15m", "1h"}
 
 
@@ -196,9 +196,9 @@ def test_borders_of_one_line_are_those_of_the_geographic_layer(recordings):
         lines.setdefault(frozenset((line["properties"]["from"], line["properties"]["to"])), []).append(
             line["properties"]["id"]
         )
-    for found in (b for borders in BORDERS.values() for b in borders):
-        ids = lines.get(frozenset((found.zone, found.neighbour)), [])
-        assert found.link == (ids[0] if len(ids) == 1 else None), found
+    for one in (b for borders in BORDERS.values() for b in borders):
+        ids = lines.get(frozenset((one.zone, one.neighbour)), [])
+        assert one.link == (ids[0] if len(ids) == 1 else None), one
 
 
 def test_borders_between_our_zones_are_known_from_both_sides():
@@ -258,8 +258,8 @@ def test_a_zone_whose_borders_are_mostly_silent_has_no_net():
 MIDNIGHT = instant("2026-10-31T23:00:00Z")
 
 
-def read(body, asked=None):
-    return FLOWS.parse(body, Request(FLOWS.id, "", zone=asked))
+def read(body, zone=None):
+    return FLOWS.parse(body, Request(FLOWS.id, "", zone=zone))
 
 
 def test_a_body_gives_each_of_our_zones_its_side():
@@ -289,7 +289,7 @@ def test_a_border_published_under_a_control_area_is_the_zones():
 
 
 @pytest.mark.parametrize(
-    ("origin", "target", "asked"),
+    ("origin", "target", "zone"),
     [
         (EIC["FR"], EIC["ES"], "NL"),
         (EIC["FR"], EIC["FR"], "FR"),
@@ -298,9 +298,9 @@ def test_a_border_published_under_a_control_area_is_the_zones():
         ("", EIC["FR"], "FR"),
     ],
 )
-def test_what_is_no_border_that_was_asked_for_is_refused(origin, target, asked):
+def test_what_is_no_border_that_was_asked_for_is_refused(origin, target, zone):
     with pytest.raises(FeedChanged):
-        read(flow(origin, target, [1]), asked)
+        read(flow(origin, target, [1]), zone)
 
 
 def test_the_recorded_week_of_a_border(parsed):

@@ -9,14 +9,15 @@ from datetime import date
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
 
 SPP_RT, SPP_DA, PRICES, LOAD, HOURLY, TIES = (
-    feed(f"ercot.{name}") for name in ("spp_rt", "spp_da", "system_wide_prices", "load", "load_hourly", "dc_ties")
+    sources.feed(f"ercot.{name}")
+    for name in ("spp_rt", "spp_da", "system_wide_prices", "load", "load_hourly", "dc_ties")
 )
 SPRING, AUTUMN, ORDINARY = date(2026, 3, 8), date(2026, 11, 1), date(2026, 9, 23)
 DA_COLUMNS = "DeliveryDate,HourEnding,SettlementPoint,SettlementPointPrice,DSTFlag"
@@ -30,9 +31,9 @@ def noon(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
 
 
-def read(found, body, kind="rows"):
+def read(feed, body, kind="rows"):
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return found.parse(body, Request(found.id, "", kind=kind))
+    return feed.parse(body, Request(feed.id, "", kind=kind))
 
 
 def zipped(text: str) -> bytes:
@@ -150,8 +151,8 @@ def listing(*documents: dict[str, object]) -> bytes:
     return json.dumps({"ListDocsByRptTypeRes": {"DocumentList": documents}}).encode()
 
 
-def followed(found, body: bytes, *days: date) -> list[tuple[str, tuple[date, ...]]]:
-    requests = found.follow(body, Request(found.id, "", days=days, kind="listing"))
+def followed(feed, body: bytes, *days: date) -> list[tuple[str, tuple[date, ...]]]:
+    requests = feed.follow(body, Request(feed.id, "", days=days, kind="listing"))
     assert all(r.url == "https://www.ercot.com/misdownload/servlets/mirDownload" and r.kind == "rows" for r in requests)
     return [(dict(r.params)["doclookupId"], r.days) for r in requests]
 
@@ -188,9 +189,9 @@ def test_real_time_documents_bear_the_end_of_their_quarter_and_come_in_twins():
         document("SPPHLZNP6905_20261101_0130xhr_csv", "2026-11-01T01:32:00-06:00", "winter"),
         document("SPPHLZNP6905_retry_20261101_0015_csv", "2026-11-01T00:40:00-05:00", "again"),
     )
-    found = followed(SPP_RT, body, AUTUMN)
-    assert sorted(number for number, _ in found) == ["again", "last", "summer", "winter"]
-    assert {days for _, days in found} == {(AUTUMN,)}
+    documents = followed(SPP_RT, body, AUTUMN)
+    assert sorted(number for number, _ in documents) == ["again", "last", "summer", "winter"]
+    assert {days for _, days in documents} == {(AUTUMN,)}
 
 
 @pytest.mark.parametrize(
@@ -250,7 +251,7 @@ def test_an_answer_of_no_pages_is_no_fault():
 
 
 @pytest.mark.parametrize(
-    ("found", "path", "first", "last", "size"),
+    ("feed", "path", "first", "last", "size"),
     [
         (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", SPRING, SPRING, "100"),
         (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", ORDINARY, ORDINARY, "100"),
@@ -258,8 +259,8 @@ def test_an_answer_of_no_pages_is_no_fault():
         (SPP_RT, "np6-905-cd/spp_node_zone_hub", date(2025, 11, 2), date(2025, 11, 2), "100"),
     ],
 )
-def test_the_keyed_api_is_asked_for_runs_of_days(found, path, first, last, size):
-    (request,) = found.requests(market_days(first, last, found.tz), clock.now())
+def test_the_keyed_api_is_asked_for_runs_of_days(feed, path, first, last, size):
+    (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
     assert request.url == f"https://api.ercot.com/api/public-reports/{path}"
     assert request.params == (
         ("deliveryDateFrom", str(first)),
@@ -338,15 +339,15 @@ def test_demand_stands_at_its_stamp_and_rows_that_are_forecasts_are_left():
 
 @pytest.mark.parametrize(("day", "hours"), [(SPRING, 23), (AUTUMN, 25), (ORDINARY, 24)])
 def test_hourly_demand_of_days_of_any_length(day, hours):
-    (found,) = market_days(day, day, HOURLY.tz)
+    (market_day,) = market_days(day, day, HOURLY.tz)
     over = [
         {"hourEnding": 0, "systemLoad": 42_015.44, "epoch": (ts + 3600) * 1000}
-        for ts in range(found.start, found.end, 3600)
+        for ts in range(market_day.start, market_day.end, 3600)
     ]
-    ahead = [{"hourEnding": 1, "currentLoadForecast": 1, "epoch": (found.end + 3600) * 1000}]
-    for feed_of_days in (HOURLY, LOAD):
-        rows = read(feed_of_days, {"previousDay": {"data": over}, "currentDay": {"data": ahead}})
-        assert [r.ts for r in rows] == list(range(found.start, found.end, 3600))
+    ahead = [{"hourEnding": 1, "currentLoadForecast": 1, "epoch": (market_day.end + 3600) * 1000}]
+    for feed in (HOURLY, LOAD):
+        rows = read(feed, {"previousDay": {"data": over}, "currentDay": {"data": ahead}})
+        assert [r.ts for r in rows] == list(range(market_day.start, market_day.end, 3600))
         assert len(rows) == hours
     with pytest.raises(FeedChanged, match="systemLoad"):
         read(HOURLY, {"previousDay": {"data": ahead}, "currentDay": {"data": ahead}})
@@ -392,7 +393,7 @@ def test_an_unknown_tie_is_a_changed_feed(reading):
 
 
 @pytest.mark.parametrize(
-    ("found", "name"),
+    ("feed", "name"),
     [
         (PRICES, "system-wide-prices"),
         (LOAD, "supply-demand"),
@@ -400,23 +401,23 @@ def test_an_unknown_tie_is_a_changed_feed(reading):
         (TIES, "dc-tie-flows"),
     ],
 )
-def test_a_dashboard_is_asked_once_whatever_the_days(found, name):
+def test_a_dashboard_is_asked_once_whatever_the_days(feed, name):
     for first, last in (
         (SPRING, SPRING),
         (AUTUMN, AUTUMN),
         (ORDINARY, ORDINARY),
         (date(2026, 10, 1), date(2026, 10, 31)),
     ):
-        (request,) = found.requests(market_days(first, last, found.tz), clock.now())
+        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
         assert request.url == f"https://www.ercot.com/api/1/services/read/dashboards/{name}.json"
         assert request.params == ()
         assert len(request.days) == (last - first).days + 1
-    assert found.requests([], clock.now()) == []
+    assert feed.requests([], clock.now()) == []
 
 
-@pytest.mark.parametrize("found", [PRICES, LOAD, HOURLY, TIES])
+@pytest.mark.parametrize("feed", [PRICES, LOAD, HOURLY, TIES])
 @pytest.mark.parametrize("epoch", [None, "1788584400000", True, -1, 10**20, 1e300, 0])
-def test_an_epoch_that_is_none_is_a_changed_feed(found, epoch):
+def test_an_epoch_that_is_none_is_a_changed_feed(feed, epoch):
     reading = {"epoch": epoch, "interval": epoch, "forecast": 0, "demand": 1, "systemLoad": 1, "hbHubAvg": 1, "dcE": 1}
     body = {
         "data": [reading],
@@ -426,4 +427,4 @@ def test_an_epoch_that_is_none_is_a_changed_feed(found, epoch):
         "currentDay": {"data": []},
     }
     with pytest.raises(FeedError):
-        read(found, body)
+        read(feed, body)

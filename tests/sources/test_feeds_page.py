@@ -28,22 +28,22 @@ def test_the_page_is_what_the_code_says(table: str) -> None:
 
 
 def test_every_feed_has_its_row_with_every_cell_filled(table: str) -> None:
-    found = rows(table)
-    assert list(found) == list(feeds())
-    for feed_id, cells in found.items():
+    cells_by_feed = rows(table)
+    assert list(cells_by_feed) == list(feeds())
+    for feed_id, cells in cells_by_feed.items():
         assert len(cells) == len(COLUMNS), feed_id
         assert all(cell.strip() for cell in cells), feed_id
 
 
 def test_terms_and_keys_are_told(table: str) -> None:
     for source in sources().values():
-        for said in (
+        for text in (
             source.licence,
             source.attribution,
             f"Redistributable: {source.redistributable}",
             *source.required_env,
         ):
-            assert said in table, source.code
+            assert text in table, source.code
     for feed in feeds().values():
         assert all(f"`{name}`" in rows(table)[feed.id][COLUMNS.index("Needs")] for name in names_of(feed.secrets))
 

@@ -84,8 +84,8 @@ def mutated(body: bytes, edits: bytes) -> bytes:
         what, high, low, length, which = edits[i : i + EDIT]
         at, length = (high * 256 + low) * len(body) // 65536, length // 3
         token = TOKENS[which] if which < len(TOKENS) else bytes([which])
-        head, stretch, tail = body[:at], body[at : at + length], body[at + length :]
-        middle = (token, token + stretch, b"", stretch * 3, tail[:length] + stretch)[what % 5]
+        head, cut, tail = body[:at], body[at : at + length], body[at + length :]
+        middle = (token, token + cut, b"", cut * 3, tail[:length] + cut)[what % 5]
         body = head + middle + (tail[length:] if what % 5 == 4 else tail)
     return body
 

@@ -8,20 +8,20 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
 from warehouse.schema import Row, Rows
 
-RT, DA, LOAD, FLOWS = (feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))
+RT, DA, LOAD, FLOWS = (sources.feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))
 TZ = "America/New_York"
 
 
-def read(found, document):
+def read(feed, document):
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return found.parse(body, Request(found.id, ""))
+    return feed.parse(body, Request(feed.id, ""))
 
 
 def stamp(text):

@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.miso import LARGE, SOURCE
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
@@ -16,7 +16,7 @@ from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market import Request
 
 LMP_RT, LMP_RT_DAILY, LMP_DA, LOAD, LOAD_DAILY, NSI = (
-    feed(f"miso.{name}") for name in ("lmp_rt", "lmp_rt_daily", "lmp_da", "load", "load_daily", "nsi")
+    sources.feed(f"miso.{name}") for name in ("lmp_rt", "lmp_rt_daily", "lmp_da", "load", "load_daily", "nsi")
 )
 SPRING, AUTUMN, ORDINARY = date(2026, 3, 8), date(2026, 11, 1), date(2026, 9, 23)
 HOURS = ",".join(f"HE {h}" for h in range(1, 25))
@@ -27,9 +27,9 @@ def noon(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
 
 
-def read(found, body):
+def read(feed, body):
     body = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    return found.parse(body, Request(found.id, ""))
+    return feed.parse(body, Request(feed.id, ""))
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,15 @@ def test_values_below_one_lack_their_zero_and_a_blank_hour_is_missing():
 
 
 @pytest.mark.parametrize("title", ["Real-Time Final Market LMPs", "Real Time Market Prelim LMPs"])
-@pytest.mark.parametrize("found", [LMP_RT, LMP_RT_DAILY])
-def test_real_time_files_are_hourly_prices(title, found):
-    rows = read(found, report(title))
+@pytest.mark.parametrize("feed", [LMP_RT, LMP_RT_DAILY])
+def test_real_time_files_are_hourly_prices(title, feed):
+    rows = read(feed, report(title))
     assert len(rows) == 24
     assert {(r.metric, r.resolution) for r in rows} == {("price", "1h")}
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("feed", "text"),
     [
         (LMP_DA, report("Day Ahead Market ExAnte LMPs")),
         (LMP_DA, report("Real-Time Final Market LMPs")),
@@ -137,15 +137,15 @@ def test_real_time_files_are_hourly_prices(title, found):
         (LMP_DA, "<Error><Code>AuthenticationFailed</Code></Error>"),
     ],
 )
-def test_another_report_is_a_changed_feed(found, text):
+def test_another_report_is_a_changed_feed(feed, text):
     with pytest.raises(FeedChanged):
-        read(found, text)
+        read(feed, text)
 
 
-@pytest.mark.parametrize("found", [LMP_DA, LMP_RT_DAILY, LOAD_DAILY])
-def test_a_file_that_is_not_there_is_not_published(found):
+@pytest.mark.parametrize("feed", [LMP_DA, LMP_RT_DAILY, LOAD_DAILY])
+def test_a_file_that_is_not_there_is_not_published(feed):
     with pytest.raises(NotPublished):
-        read(found, '<?xml version="1.0" encoding="utf-8"?><Error><Code>BlobNotFound</Code></Error>')
+        read(feed, '<?xml version="1.0" encoding="utf-8"?><Error><Code>BlobNotFound</Code></Error>')
 
 
 def test_a_file_cut_in_its_last_figure_does_not_show_a_shorter_one():
@@ -236,7 +236,7 @@ def test_another_interchange_layout_is_a_changed_feed(reading):
 
 
 @pytest.mark.parametrize(
-    ("found", "body"),
+    ("feed", "body"),
     [
         (LMP_RT, {"headers": [], "data": []}),
         (NSI, {"instance": []}),
@@ -244,9 +244,9 @@ def test_another_interchange_layout_is_a_changed_feed(reading):
         (LOAD_DAILY, b""),
     ],
 )
-def test_nothing_yet_is_not_published(found, body):
+def test_nothing_yet_is_not_published(feed, body):
     with pytest.raises(NotPublished):
-        read(found, body)
+        read(feed, body)
 
 
 # The workbook: OLE2 around BIFF8, of which these few records are all that a sheet of texts and numbers needs.
@@ -397,27 +397,27 @@ def test_of_a_large_live_answer_only_the_hubs_rows_are_decoded():
 
 
 @pytest.mark.parametrize(
-    ("found", "path"),
+    ("feed", "path"),
     [
         (LOAD, "RealTimeTotalLoad"),
         (NSI, "Interchange/GetNsi/FiveMinute"),
     ],
 )
-def test_live_answers_are_asked_for_once_whatever_the_days(found, path):
+def test_live_answers_are_asked_for_once_whatever_the_days(feed, path):
     for first, last in (
         (SPRING, SPRING),
         (AUTUMN, AUTUMN),
         (ORDINARY, ORDINARY),
         (date(2026, 10, 1), date(2026, 10, 31)),
     ):
-        (request,) = found.requests(market_days(first, last, found.tz), clock.now())
+        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
         assert request.url == f"https://public-api.misoenergy.org/api/{path}"
         assert request.params == ()
         assert len(request.days) == (last - first).days + 1
 
 
 @pytest.mark.parametrize(
-    ("found", "day", "name"),
+    ("feed", "day", "name"),
     [
         (LMP_DA, SPRING, "20260308_da_expost_lmp.csv"),
         (LMP_DA, AUTUMN, "20261101_da_expost_lmp.csv"),
@@ -433,11 +433,11 @@ def test_live_answers_are_asked_for_once_whatever_the_days(found, path):
         (LMP_RT_DAILY, date(2026, 11, 19), "20261119_rt_lmp_prelim.csv"),
     ],
 )
-def test_daily_files_are_asked_for_by_name(found, day, name):
-    (request,) = found.requests([MarketDay(day, found.tz)], clock.now())
+def test_daily_files_are_asked_for_by_name(feed, day, name):
+    (request,) = feed.requests([MarketDay(day, feed.tz)], clock.now())
     assert request.url == f"https://docs.misoenergy.org/marketreports/{name}"
     assert request.days == (day,)
-    month = found.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), found.tz), clock.now())
+    month = feed.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), feed.tz), clock.now())
     assert len({r.url for r in month}) == 31
 
 
@@ -452,8 +452,8 @@ def test_daily_files_are_asked_for_by_name(found, day, name):
 )
 def test_requests_are_those_that_were_recorded(file, recorded):
     entry = recorded(file)
-    found = feed(entry["feed"])
-    (request,) = found.requests([MarketDay(date.fromisoformat(entry["day"]), found.tz)], clock.now())
+    feed = sources.feed(entry["feed"])
+    (request,) = feed.requests([MarketDay(date.fromisoformat(entry["day"]), feed.tz)], clock.now())
     assert request.url == entry["request_url"]
 
 

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.neso import SOURCE
 from warehouse import clock
 from warehouse.clock import market_days
@@ -15,16 +15,16 @@ from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
 from warehouse.schema import Row
 
-INTENSITY, GENERATION = feed("neso.carbon_intensity"), feed("neso.generation")
+INTENSITY, GENERATION = sources.feed("neso.carbon_intensity"), sources.feed("neso.generation")
 
 
-def ask(found, first, last=None):
-    return found.requests(market_days(first, last or first, found.tz), clock.now())
+def ask(feed, first, last=None):
+    return feed.requests(market_days(first, last or first, feed.tz), clock.now())
 
 
-def read(found, document):
+def read(feed, document):
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return found.parse(body, Request(found.id, ""))
+    return feed.parse(body, Request(feed.id, ""))
 
 
 def half_hour(start, end, **what):
@@ -163,6 +163,6 @@ def test_one_series_is_not_taken_for_the_other():
 
 def test_the_demand_table_of_the_data_portal_is_refused(recordings):
     body = (recordings / "neso/demanddata_2025-10-26_50periods_slice.csv").read_bytes()
-    for found in SOURCE.feeds:
+    for feed in SOURCE.feeds:
         with pytest.raises(FeedChanged):
-            read(found, body)
+            read(feed, body)

@@ -9,19 +9,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.nyiso import LOAD_ZONES, TIES
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
 
-RT, DA, LOAD, FLOWS = (feed(f"nyiso.{name}") for name in ("lbmp_rt", "lbmp_da", "load", "flows"))
+RT, DA, LOAD, FLOWS = (sources.feed(f"nyiso.{name}") for name in ("lbmp_rt", "lbmp_da", "load", "flows"))
 LBMP = "Time Stamp,Name,PTID,LBMP ($/MWHr),Marginal Cost Losses ($/MWHr),Marginal Cost Congestion ($/MWHr)"
 
 
-def read(found, body):
-    return found.parse(body if isinstance(body, bytes) else body.encode(), Request(found.id, ""))
+def read(feed, body):
+    return feed.parse(body if isinstance(body, bytes) else body.encode(), Request(feed.id, ""))
 
 
 def net(rows):
@@ -80,22 +80,22 @@ def test_stray_readings_of_recorded_files_are_dropped_and_counted(parsed):
 
 def test_the_recorded_autumn_day_has_25_hours_by_the_order_of_its_lines(recordings):
     hours = (recordings / "nyiso/damlbmp_zone_20251102_CAPITL_WEST.csv").read_bytes().replace(b"WEST", b"N.Y.C.")
-    found = net(read(DA, hours))
-    assert len(found) == 25
-    assert (found[at("2025-11-02T01:00-04:00")], found[at("2025-11-02T01:00-05:00")]) == (50.72, 48.63)
+    prices = net(read(DA, hours))
+    assert len(prices) == 25
+    assert (prices[at("2025-11-02T01:00-04:00")], prices[at("2025-11-02T01:00-05:00")]) == (50.72, 48.63)
     fives = (recordings / "nyiso/realtime_zone_20251102_CAPITL_only.csv").read_bytes().replace(b"CAPITL", b"N.Y.C.")
-    found = net(read(RT, fives))
-    assert list(found) == list(range(at("2025-11-02T00:00-04:00"), at("2025-11-03T00:00-05:00"), 300))
-    assert (found[at("2025-11-02T00:55-04:00")], found[at("2025-11-02T01:55-04:00")]) == (55.55, 49.23)
+    prices = net(read(RT, fives))
+    assert list(prices) == list(range(at("2025-11-02T00:00-04:00"), at("2025-11-03T00:00-05:00"), 300))
+    assert (prices[at("2025-11-02T00:55-04:00")], prices[at("2025-11-02T01:55-04:00")]) == (55.55, 49.23)
 
 
 @pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 11, 20), 24)])
 def test_every_day_has_its_hours(day, hours):
     midnight = MarketDay(day, "America/New_York").start
-    found = net(read(DA, lbmp(clock_stamps(midnight, hours, 3600))))
-    assert found == {midnight + i * 3600: 10.5 + i for i in range(hours)}
-    found = net(read(RT, lbmp(clock_stamps(midnight + 300, hours * 12, 300))))
-    assert found == {midnight + i * 300: 10.5 + i for i in range(hours * 12)}
+    prices = net(read(DA, lbmp(clock_stamps(midnight, hours, 3600))))
+    assert prices == {midnight + i * 3600: 10.5 + i for i in range(hours)}
+    prices = net(read(RT, lbmp(clock_stamps(midnight + 300, hours * 12, 300))))
+    assert prices == {midnight + i * 300: 10.5 + i for i in range(hours * 12)}
 
 
 def test_a_running_autumn_day_in_its_first_pass_is_placed():
@@ -253,13 +253,13 @@ POSTINGS = "https://oasis-postings.prod.nysdi.com"
 
 @pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
 def test_a_day_is_one_file(day):
-    for found, folder, file in (
+    for feed, folder, file in (
         (RT, "RT_LBMP_ZONE", "realtime_zone"),
         (DA, "DAM_LBMP_ZONE", "damlbmp_zone"),
         (LOAD, "RT_ACTUAL_LOAD", "pal"),
         (FLOWS, "INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"),
     ):
-        (request,) = found.requests([MarketDay(day, found.tz)], clock.now())
+        (request,) = feed.requests([MarketDay(day, feed.tz)], clock.now())
         assert request.url == f"{POSTINGS}/{folder}/CSV/{day:%Y/%m/%d}/{file}-{day:%Y%m%d}.csv"
         assert (request.params, request.days, request.kind) == ((), (day,), "rows")
 

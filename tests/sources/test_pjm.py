@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from assets.sources.pjm import SOURCE
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
 
-RT, DA = feed("pjm.lmp_rt"), feed("pjm.lmp_da")
+RT, DA = sources.feed("pjm.lmp_rt"), sources.feed("pjm.lmp_da")
 FIRST = date(2026, 10, 1)
 
 
@@ -35,8 +35,8 @@ def page(items: list[object], total: int | None = None, row: int = 1) -> bytes:
     return json.dumps({"items": items, "totalRows": counted, "searchSpecification": {"startRow": row}}).encode()
 
 
-def read(found, body: bytes, **params: str):
-    return found.parse(body, Request(found.id, "", tuple(params.items())))
+def read(feed, body: bytes, **params: str):
+    return feed.parse(body, Request(feed.id, "", tuple(params.items())))
 
 
 def at(ts: int) -> str:
@@ -98,9 +98,9 @@ def test_readings_off_the_grid_are_dropped_and_counted_and_old_versions_are_left
 
 @pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 9, 23), 24)])
 def test_utc_stamps_make_days_of_any_length_whole(day, hours):
-    found = MarketDay(day, DA.tz)
-    rows = read(DA, page([item(at(ts)) for ts in range(found.start, found.end, 3600)]))
-    assert [r.ts for r in rows] == list(range(found.start, found.end, 3600))
+    market_day = MarketDay(day, DA.tz)
+    rows = read(DA, page([item(at(ts)) for ts in range(market_day.start, market_day.end, 3600)]))
+    assert [r.ts for r in rows] == list(range(market_day.start, market_day.end, 3600))
     assert len(rows) == hours
 
 
@@ -153,8 +153,8 @@ def test_pages_are_followed_until_totalrows_are_there():
     ],
 )
 def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
-    for found, product, price in ((DA, "da_hrl_lmps", "total_lmp_da"), (RT, "rt_fivemin_hrl_lmps", "total_lmp_rt")):
-        (request,) = found.requests(market_days(first, last, found.tz), clock.now())
+    for feed, product, price in ((DA, "da_hrl_lmps", "total_lmp_da"), (RT, "rt_fivemin_hrl_lmps", "total_lmp_rt")):
+        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
         assert request.url == f"https://api.pjm.com/api/v1/{product}"
         assert dict(request.params) == {
             "rowCount": "50000",
@@ -164,21 +164,21 @@ def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
             "datetime_beginning_ept": span,
             "row_is_current": "TRUE",
         }
-        assert [d.day for d in market_days(first, last, found.tz)] == list(request.days)
+        assert [d.day for d in market_days(first, last, feed.tz)] == list(request.days)
 
 
 def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
     """It filtered by type instead of the node, for all zones of a day in pages of 600."""
     entry = recorded("pjm/da_hrl_lmps_zones_20260609.json")
     url, _, query = entry["request_url"].partition(" (")[0].partition("?")
-    asked = dict(parse_qsl(query))
+    theirs = dict(parse_qsl(query))
     (request,) = DA.requests([MarketDay(date.fromisoformat(entry["day"]), DA.tz)], clock.now())
     ours = dict(request.params)
     assert request.url == url
     assert {name: ours[name] for name in ("startRow", "datetime_beginning_ept")} == {
-        name: asked[name] for name in ("startRow", "datetime_beginning_ept")
+        name: theirs[name] for name in ("startRow", "datetime_beginning_ept")
     }
-    assert ours["fields"] == asked["fields"] + ",row_is_current"
+    assert ours["fields"] == theirs["fields"] + ",row_is_current"
 
 
 def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_one(monkeypatch):

@@ -6,22 +6,22 @@ from datetime import date
 
 import pytest
 
-from assets.sources import feed
+from assets import sources
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days, utc
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
 
 RT, DAILY, DA, LOAD, HOURLY, TIES = (
-    feed(f"spp.{name}") for name in ("lmp_rt", "lmp_rt_daily", "lmp_da", "load", "load_hourly", "interchange")
+    sources.feed(f"spp.{name}") for name in ("lmp_rt", "lmp_rt_daily", "lmp_da", "load", "load_hourly", "interchange")
 )
 TZ = "America/Chicago"
 OLD = "Interval,GMTIntervalEnd,Settlement Location,Pnode,LMP,MLC,MCC,MEC"
 NEW = "Interval,GMTIntervalEnd,BAA,Settlement Location,Pnode,LMP,MLC,MCC,MEC"
 
 
-def read(found, text):
-    return found.parse(text if isinstance(text, bytes) else text.encode(), Request(found.id, ""))
+def read(feed, text):
+    return feed.parse(text if isinstance(text, bytes) else text.encode(), Request(feed.id, ""))
 
 
 def pairs(rows):
@@ -124,8 +124,8 @@ def test_the_running_hour_of_the_load_file_is_left_out():
         "x,07/15/2026 05:00:00,41100,41132,SPP",
         "x,07/15/2026 05:00:00,3900,3974,SWPW",
     )
-    for found in (LOAD, HOURLY):
-        rows = read(found, text)
+    for feed in (LOAD, HOURLY):
+        rows = read(feed, text)
         assert pairs(rows) == [(instant("2026-07-15T04:00Z"), 41132.0)]
         assert [r.resolution for r in rows] == ["1h"]
         assert rows.dropped == {"hour still running": 1}
@@ -199,9 +199,9 @@ def test_a_cut_last_line_is_no_reading():
 
 @pytest.mark.parametrize("header", ["GMTTime,SWPW NSI,SWPW NAI,PNM", "Interval,GMTIntervalEnd,LMP", "<html><body>"])
 def test_other_files_are_refused(header):
-    for found in (RT, DA, LOAD, TIES):
+    for feed in (RT, DA, LOAD, TIES):
         with pytest.raises(FeedChanged):
-            read(found, sheet(header, "2026-11-20T13:40:00Z,900,912.5"))
+            read(feed, sheet(header, "2026-11-20T13:40:00Z,900,912.5"))
 
 
 @pytest.fixture
@@ -231,26 +231,26 @@ def test_a_recorded_interval_is_among_its_days_files(recorded):
     ],
 )
 def test_a_past_day_has_a_file_for_every_interval(noon, day, count, some):
-    found = paths(RT.requests([MarketDay(day, TZ)], clock.now()))
-    assert len(found) == len(set(found)) == count
-    assert {f"/{day:%Y/%m}/By_Interval/{day:%d}/RTBM-LMP-SL-{stamp}.csv" for stamp in some} <= set(found)
+    files = paths(RT.requests([MarketDay(day, TZ)], clock.now()))
+    assert len(files) == len(set(files)) == count
+    assert {f"/{day:%Y/%m}/By_Interval/{day:%d}/RTBM-LMP-SL-{stamp}.csv" for stamp in some} <= set(files)
 
 
 def test_a_poll_asks_for_the_newest_intervals_and_some_older_ones(noon):
-    found = paths(RT.requests([MarketDay(date(2026, 11, 20), TZ)], clock.now()))
-    assert found[-3:] == [f"/2026/11/By_Interval/20/RTBM-LMP-SL-20261120{end}.csv" for end in ("1150", "1155", "1200")]
-    assert len(found) <= 9
+    files = paths(RT.requests([MarketDay(date(2026, 11, 20), TZ)], clock.now()))
+    assert files[-3:] == [f"/2026/11/By_Interval/20/RTBM-LMP-SL-20261120{end}.csv" for end in ("1150", "1155", "1200")]
+    assert len(files) <= 9
 
 
 def test_four_hours_of_polls_ask_for_the_whole_day_so_far(monkeypatch):
     day = MarketDay(date(2026, 11, 20), TZ)
-    asked = set()
+    files = set()
     for poll in range(48):
         monkeypatch.setenv("EMDS_NOW", str(day.start + 18 * 3600 + 120 + poll * 300))
-        asked |= set(paths(RT.requests([day], clock.now())))
+        files |= set(paths(RT.requests([day], clock.now())))
     before = paths(RT.requests([day.next(-1)], clock.now()))
     assert len(before) == 288
-    assert {path.replace("/20/", "/19/").replace("20261120", "20261119") for path in asked} >= set(before[: 18 * 12])
+    assert {path.replace("/20/", "/19/").replace("20261120", "20261119") for path in files} >= set(before[: 18 * 12])
 
 
 def test_a_past_day_of_real_time_prices_is_one_file(noon):
@@ -262,8 +262,8 @@ def test_a_past_day_of_real_time_prices_is_one_file(noon):
 def test_day_ahead_prices_are_a_file_a_day(recorded):
     for day in (date(2025, 11, 2), date(2026, 4, 1), date(2026, 10, 4)):
         (request,) = DA.requests([MarketDay(day, TZ)], clock.now())
-        told = recorded(f"spp/DA-LMP-SL-{day:%Y%m%d}0100_TRIMMED.csv")["request_url"]
-        assert f"{request.url}?path={dict(request.params)['path']}" == told
+        recorded_url = recorded(f"spp/DA-LMP-SL-{day:%Y%m%d}0100_TRIMMED.csv")["request_url"]
+        assert f"{request.url}?path={dict(request.params)['path']}" == recorded_url
 
 
 def test_load_is_the_chart_now_and_hourly_files_before(noon, recorded):

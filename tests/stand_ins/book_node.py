@@ -67,9 +67,9 @@ class BookNode:
         if method == "eth_getTransactionReceipt":
             logs = [log for log in self._logs() if log["transactionHash"] == params[0]]
             return {"status": "0x1", "logs": logs} if logs else None
-        return self._found(params[0])
+        return self._matching(params[0])
 
-    def _found(self, wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    def _matching(self, wanted: dict[str, Any]) -> list[dict[str, Any]]:
         if self.logs_hidden:
             return []
         first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)

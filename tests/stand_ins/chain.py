@@ -30,8 +30,8 @@ BUYER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 def anvil() -> str | None:
     """The chain's program: in the PATH, or as npm put it into tests/node."""
-    found = sorted((HERE.parent / "node" / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*"))
-    return shutil.which("anvil") or (str(found[0]) if found else None)
+    binaries = sorted((HERE.parent / "node" / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*"))
+    return shutil.which("anvil") or (str(binaries[0]) if binaries else None)
 
 
 class Chain:

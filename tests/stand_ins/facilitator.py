@@ -82,8 +82,8 @@ class Facilitator:
             fault = self.faults[verb]
             if fault == "pending-once":
                 self.faults[verb] = ""
-        told = None if fault in _UNDONE else self._ask(verb, question)
-        return _failing(fault, told, question, self)
+        result = None if fault in _UNDONE else self._ask(verb, question)
+        return _failing(fault, result, question, self)
 
     def _ask(self, verb: str, question: dict[str, Any]) -> dict[str, Any]:
         # One at a time: the SDK's signer numbers its transactions and never returns a number after a failed one.
@@ -112,7 +112,7 @@ _HANG_S = 30.0
 
 
 def _failing(
-    fault: Fault, told: dict[str, Any] | None, question: dict[str, Any], server: Facilitator
+    fault: Fault, result: dict[str, Any] | None, question: dict[str, Any], server: Facilitator
 ) -> tuple[int, dict[str, Any] | None]:
     payer = question["paymentPayload"]["payload"]["authorization"]["from"]
     network = "base" if question["x402Version"] == 1 else "eip155:8453"
@@ -126,7 +126,7 @@ def _failing(
     table: dict[str, tuple[int, dict[str, Any] | None]] = {
         "500": (500, {"error": "boom at 10.0.0.7"}),
         "done-500": (500, {"error": "boom at 10.0.0.7"}),
-        "done-500-told": (500, told),
+        "done-500-told": (500, result),
         "429": (429, {"error": "slow down"}),
         "html": (200, None),
         "done-html": (200, None),
@@ -143,7 +143,7 @@ def _failing(
         "lie-payer": (200, lie | {"payer": "0x" + "11" * 20}),
         "lie-network": (200, lie | {"network": "eip155:1"}),
     }
-    return table.get(fault, (200, told))
+    return table.get(fault, (200, result))
 
 
 def _handler(facilitator: Facilitator) -> type[BaseHTTPRequestHandler]:

@@ -15,9 +15,9 @@ import psycopg
 
 def programs() -> Path | None:
     """The folder of the newest PostgreSQL's programs."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[4]))
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[4]))
     beside = shutil.which("pg_ctl")
-    return found[-1].parent if found else Path(beside).parent if beside else None
+    return installed[-1].parent if installed else Path(beside).parent if beside else None
 
 
 class Postgres:

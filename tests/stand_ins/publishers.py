@@ -267,8 +267,8 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(
             f"{HOSTS[host]}.any", f"https://{host}{parts.path}", params, method=self.command, body=self.body
         )
-        found: Answer = import_module(f"assets.simulated.{HOSTS[host]}").answer(request, clock.now())
-        return found
+        answer: Answer = import_module(f"assets.simulated.{HOSTS[host]}").answer(request, clock.now())
+        return answer
 
     def log_message(self, format: str, *args: object) -> None:
         """No log."""
