@@ -1,4 +1,4 @@
-"""Recorded answers: found by feed, zone, day and address, and asked for one by one."""
+"""Recorded answers are looked up by feed, zone, day and address; each can be requested again."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_recordings_beside_the_project_answer_themselves(request: pytest.Fix
 
 
 def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:
-    """Of the recordings beside the project, or of any folder that `emds record` wrote (EMDS_RECORDINGS)."""
+    """The recordings beside the project, or any folder that `emds record` wrote (EMDS_RECORDINGS)."""
     folder: Path = request.getfixturevalue("recordings")
     entries = [e for e in json.loads((folder / "MANIFEST.json").read_bytes()) if e.get("expected") and e.get("feed")]
     assert entries

@@ -33,7 +33,7 @@ def example(per_minute: float = 60_000, interval: float = 0.0) -> Source:
 
 @dataclass
 class Clock:
-    """A clock that moves only when somebody sleeps."""
+    """A clock that moves only by `sleep`."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Clock:
 
 @dataclass
 class Script:
-    """A transport that gives its replies in turn, the last one for ever; what it raises stands among them."""
+    """A transport that gives its replies in turn and repeats the last; a reply that is an error is raised."""
 
     replies: list[Reply | FeedError]
     calls: list[tuple[Request, Credentials]] = field(default_factory=list)
@@ -75,7 +75,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
-    """A live session over a script, on a clock that stands still."""
+    """Makes a live session over a script, on the clock of the test."""
 
     def make(script: Script, environ: Mapping[str, str] = ENVIRON, terms: Source | None = None) -> Session:
         monkeypatch.setattr(session_module, "source", lambda code: terms or example())

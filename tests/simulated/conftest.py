@@ -1,4 +1,4 @@
-"""What the tests of all renderers share: a feed's rows as the simulated publisher and the real parser give them."""
+"""Fixtures of all simulated publishers: rows that the real parser reads in their answers, and recorded answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
                     rows.merge(product.parse(reply.body, request))
             except NotPublished as error:
                 refused.append((request, error))
-        for key, readings in rows.readings.items():  # of two answers the later stays, as in a run
+        for key, readings in rows.readings.items():  # the later answer about an instant counts, as in a run
             newest = dict(zip(readings.ts, readings.values, strict=True))
             rows.readings[key] = Readings(list(newest), list(newest.values()))
         return (product.combine(rows) if product.combine else rows), refused
@@ -53,7 +53,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
 
 @pytest.fixture
 def inside() -> Callable[..., list[Row]]:
-    """The net rows of a zone's metric (borders left out) that lie in a market day, ascending."""
+    """Rows of a zone's metric in a market day, ascending, without those of single borders."""
 
     def rows_of(rows: Rows, day: MarketDay, metric: str, zone: str) -> list[Row]:
         return [

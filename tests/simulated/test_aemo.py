@@ -207,7 +207,7 @@ def test_between_bundles_and_single_reports_no_trading_day_is_missing(day):
     assert set(params) <= days
 
 
-# Held to reality
+# Compared with recordings
 
 
 def recorded_report(recordings, file):
@@ -288,9 +288,7 @@ def test_monthly_tables_are_written_as_recorded(file, table, key, recordings):
 def test_stamps_and_numbers_of_intervals_are_those_of_the_recorded_table(recordings):
     _, body = recorded_report(recordings, "mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip")
     rows = [line.split(",") for line in body.decode().split("\n")[2:-1]]
-    published = {
-        (row[4], row[7]) for row in rows if row[6] == "SA1"
-    }  # half of the lines were left out by who passed them on
+    published = {(row[4], row[7]) for row in rows if row[6] == "SA1"}  # the recording holds only half of the lines
     month = block(instant("2026-04-01T00:00:00+10:00"), instant("2026-05-01T00:00:00+10:00"))
     ours = [(reports.stamp(end), reports.dispatch_interval(end)) for end in month.ends.tolist()]
     assert len(published & set(ours)) == len(published) == 1440
@@ -306,7 +304,7 @@ def test_price_and_demand_are_written_as_recorded(recorded):
     )
     made = reports.render_price_and_demand("NSW1", [at + 300 for at in ts], demand, price)
 
-    def trimmed(text):  # the recorded prices keep some of their last noughts
+    def trimmed(text):  # the recorded prices keep some of their trailing zeros
         return re.sub(rb"(\.\d*?)0+,TRADE", rb"\1,TRADE", text).replace(b".,", b",")
 
     assert trimmed(made) == trimmed(body)

@@ -1,4 +1,4 @@
-"""What GB, Australia and continental Europe publish comes out of a simulated day, and nothing else."""
+"""A simulated day of GB, Australia and continental Europe has exactly the metrics that are published there."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def starts(day, step=300):
 
 
 def stated_starts(day):
-    """The five-minute intervals that Outlook states: of the repeated autumn hour the first pass."""
+    """The five-minute intervals that Outlook states: only the first pass of the repeated autumn hour."""
     readings = starts(day)
     return (
         readings[(readings < day.start + 2 * HOUR) | (readings >= day.start + 3 * HOUR)] if day is AUTUMN else readings
@@ -196,7 +196,7 @@ def test_the_future_is_blank_but_for_its_forecasts():
     assert (len(lines), lines[-1][0], lines[-1][3]) == (290, "00:00", "")
 
 
-# Held to reality
+# Compared with recordings
 
 
 def columns_of(body):
@@ -234,7 +234,7 @@ def test_skipped_labels_are_blank_where_the_recorded_ones_are(recordings):
     ],
 )
 def test_day_ahead_prices_are_the_recorded_ones_in_their_groups(file, recordings):
-    """Of another node and without its greenhouse-gas part; within a group the order means nothing."""
+    """The recording is of another node and lacks the greenhouse-gas part; order within a group is free."""
     body = (recordings / "caiso" / file).read_text()
     rows = [*csv.DictReader(body.splitlines())]
     values = {

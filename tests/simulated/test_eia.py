@@ -95,7 +95,7 @@ def test_other_addresses_are_not_there():
     assert eia.answer(Request("eia.demand", URL.format("daily-region-data")), instant(LATER)).status == 404
 
 
-# Held to reality
+# Compared with recordings
 
 
 def members(value):

@@ -124,7 +124,7 @@ def test_other_addresses_are_not_there():
     assert answered("datasets/NONE")[0] == 404
 
 
-# Held to reality
+# Compared with recordings
 
 
 def compact(document):

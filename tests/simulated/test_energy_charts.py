@@ -87,7 +87,7 @@ def test_other_addresses_are_not_there():
     )
 
 
-# Held to reality
+# Compared with recordings
 
 
 def test_prices_are_written_as_recorded(recordings):

@@ -240,11 +240,11 @@ def test_a_curve_without_gaps_may_be_asked_for():
     )
 
 
-# Held to reality
+# Compared with recordings
 
 
 def envelope(body):
-    """What the recorded body says of itself, which no rows can tell."""
+    """The identification, times and interval of a recorded body, which its rows do not hold."""
     text = body.decode()
     stamps = [re.search(rf"<{name}>([^<]*)</{name}>", text)[1] for name in ("createdDateTime", "start", "end")]
     return documents.Envelope(re.search("<mRID>([^<]*)</mRID>", text)[1], *map(instant, stamps))

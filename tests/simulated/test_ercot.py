@@ -107,7 +107,7 @@ def test_a_new_day_begins_with_its_midnight(ask):
 @pytest.mark.parametrize("later", [0, 60 * DAY], ids=["listed", "keyed"])
 def test_the_auction_is_out_half_past_noon_of_the_day_before(later, monkeypatch, ask):
     tomorrow = MarketDay(local_date(ORDINARY.start, TZ), TZ).next()
-    if later:  # Nobody asks the keyed API about tomorrow: its days are asked for by a clock two months on.
+    if later:  # Only past days are requested from the keyed API: move two months on.
         monkeypatch.setenv("EMDS_NOW", iso(tomorrow.end + later))
         (request,) = feed("ercot.spp_da").requests([tomorrow], clock.now())
         early, late = (ercot.answer(request, instant(f"2026-11-20T12:{m}:00-06:00")).body for m in (32, 33))
@@ -252,7 +252,7 @@ def test_pages_of_the_keyed_api_follow_each_other():
     assert [json.loads(page)["_meta"]["totalPages"] for page in pages] == [2, 2]
 
 
-# Held to reality
+# Compared with recordings
 
 
 def test_the_keyed_api_writes_the_recorded_bodies(recorded):

@@ -1,4 +1,4 @@
-"""Faults that are switched on: how they are named, whom and when they concern, what becomes of an answer."""
+"""Faults that are switched on: their names, which requests they affect and when, and the answers they make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as publishers spell them: a column at once as one by one."""
+"""Numbers as publishers spell them: a whole column is spelled as each of its numbers is."""
 
 from __future__ import annotations
 

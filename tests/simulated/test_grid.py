@@ -1,4 +1,4 @@
-"""The model grid: the same everywhere, smooth over every clock change, adding up at every border, of the real sizes."""
+"""The model grid: repeatable, smooth over clock changes, borders that add up, values of realistic size."""
 
 from __future__ import annotations
 

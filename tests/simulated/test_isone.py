@@ -100,7 +100,7 @@ def test_other_addresses_are_not_there(path):
     assert isone.answer(Request("isone.load", f"https://webservices.iso-ne.com{path}"), instant(LATER)).status == 404
 
 
-# Held to reality
+# Compared with recordings
 
 
 def forms(entries):

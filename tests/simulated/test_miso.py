@@ -166,7 +166,7 @@ def test_workbooks_have_had_two_forms(ask, inside):
         same(inside(rows, day, "demand", ZONE), day, HOUR, grid.demand(ZONE, starts(day, HOUR), HOUR), 2)
 
 
-# Held to reality
+# Compared with recordings
 
 
 def test_a_price_report_is_the_recorded_one(recordings):

@@ -1,4 +1,4 @@
-"""NESO, simulated: the grid's truth over whole days, nulls until a value is out, bodies as the recorded ones."""
+"""Simulated NESO: the model's values over whole days, null until published, bodies shaped as recorded."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_other_addresses_are_not_there():
     assert answered("/regional")[0] == 404
 
 
-# Held to reality
+# Compared with recordings
 
 
 def test_intensity_is_written_as_recorded(recordings):

@@ -1,4 +1,4 @@
-"""New York, simulated: its files hold the grid's truth, say only what is out, and look like the recorded ones."""
+"""Simulated New York ISO: files hold the model's values, only what is published by then, shaped as recorded."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_other_addresses_are_not_there(path):
     )
 
 
-# Held to reality
+# Compared with recordings
 
 
 def table(body):

@@ -132,7 +132,7 @@ def test_what_is_not_known_is_refused():
     assert total("da_hrl_lmps", "2026-11-25 00:00to2026-11-25 23:59", "2026-11-20T17:00:00Z") == 0
 
 
-# Held to reality
+# Compared with recordings
 
 
 def test_a_page_is_the_recorded_one(recordings):

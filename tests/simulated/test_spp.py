@@ -1,4 +1,4 @@
-"""SPP, simulated: its files hold the grid's truth, are there when they should be, and look like the recorded ones."""
+"""Simulated SPP: files hold the model's values, publish on time, and are shaped as recorded."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_is_not_there_answers_404_with_an_empty_body(product, path):
     assert (reply.status, reply.body) == (404, b"")
 
 
-# Held to reality
+# Compared with recordings
 
 
 def table(body):

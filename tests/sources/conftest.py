@@ -1,4 +1,4 @@
-"""What the tests of all sources share: small bodies of our own, recorded answers, their expected rows."""
+"""Fixtures of all sources: small bodies kept in `bodies`, recorded answers, and their expected rows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def recordings() -> Path:
 
 @pytest.fixture
 def recorded(recordings: Path) -> Callable[[str], dict[str, Any]]:
-    """The manifest's entry of a file."""
+    """Looks up a file's entry in the manifest."""
     entries = {entry["file"]: entry for entry in json.loads((recordings / "MANIFEST.json").read_bytes())}
     return lambda file: entries[file]
 
 
 @pytest.fixture
 def parsed(recordings: Path, recorded: Callable[[str], dict[str, Any]]) -> Callable[..., Rows]:
-    """The rows of a recorded file, parsed as the manifest says it was asked for, or by another feed."""
+    """The rows of a recorded file, parsed with the zone and day of its manifest entry, by its own feed or another."""
 
     def parse(file: str, feed_id: str | None = None) -> Rows:
         entry = recorded(file)
@@ -65,7 +65,7 @@ def expected(recordings: Path) -> Callable[[str], set[tuple[object, ...]]]:
 
 @pytest.fixture
 def stated() -> Callable[[Rows], set[tuple[object, ...]]]:
-    """The same of parsed rows."""
+    """Parsed rows in the form of `expected`, without borders."""
 
     def rows_of(rows: Rows) -> set[tuple[object, ...]]:
         return {(r.metric, r.zone, r.fuel, r.ts, r.value, r.unit, r.resolution) for r in rows if r.counterparty is None}
@@ -78,7 +78,7 @@ BODIES = Path(__file__).parent / "bodies"
 
 @dataclass(frozen=True)
 class Sample:
-    """One body of one feed, and the question that it answers."""
+    """One body of one feed, and the request that it answers."""
 
     name: str
     feed: Feed
@@ -108,7 +108,7 @@ def _zipped(folder: Path) -> bytes:
 
 
 def own_samples() -> list[Sample]:
-    """Every small body of our own, in the order of names."""
+    """Every body of `bodies`, by name."""
     return [Sample.from_file(p) for p in sorted(BODIES.iterdir()) if not p.name.endswith((".md", ".expected.csv"))]
 
 

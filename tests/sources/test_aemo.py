@@ -383,7 +383,7 @@ def test_what_is_no_dashboard_fails_by_type(document):
         read(DASHBOARD, json.dumps(document).encode())
 
 
-# Where the files lie.
+# Addresses of files.
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""ENTSO-E: curves expanded to each Period's end, the right auction, currencies, years, refusals, and what is asked."""
+"""ENTSO-E: curves expanded to each Period's end, the right auction, currencies, years, refusals, and requests."""
 
 from __future__ import annotations
 
@@ -496,7 +496,7 @@ def test_a_zipped_answer_is_opened():
     assert len(PRICE.parse(buffer.getvalue(), Request(PRICE.id, "", zone="NL"))) == 24
 
 
-# What is asked.
+# Requests.
 
 
 def ask(feed, first, last=None):

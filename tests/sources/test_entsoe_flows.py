@@ -1,4 +1,4 @@
-"""Flows of ENTSO-E: both directions of a border, all borders or no net, the coarser resolution, each tie twice."""
+"""Flows of ENTSO-E: both directions of a border, a net only of all borders, coarser resolutions, ties in both zones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/feeds.md is what the code says; what it must tell of every feed is there."""
+"""docs/feeds.md equals the table that the code makes, and every feed has its row."""
 
 from __future__ import annotations
 

@@ -75,11 +75,11 @@ EDIT = 5
 
 
 class Hang(BaseException):
-    """A parser that takes too long; no parser can take it for a failure of its own."""
+    """A parser takes too long. A BaseException, so that no parser catches it."""
 
 
 def mutated(body: bytes, edits: bytes) -> bytes:
-    """The body with bytes put over, put in, taken out, repeated, or moved behind their neighbours."""
+    """The body with bytes replaced, inserted, deleted, repeated, or swapped with what follows."""
     for i in range(0, len(edits) - EDIT + 1, EDIT):
         what, high, low, length, which = edits[i : i + EDIT]
         at, length = (high * 256 + low) * len(body) // 65536, length // 3
@@ -100,7 +100,7 @@ def inside(body: bytes, edits: bytes) -> bytes:
 
 
 def stand(sample: Any, body: bytes) -> None:
-    """The contract of one body."""
+    """Parses one body: rows or a FeedError, within the limits."""
 
     def hang(signum: int, frame: FrameType | None) -> None:
         raise Hang(f"{sample.name}: over {SECONDS} s")
@@ -122,7 +122,7 @@ def stand(sample: Any, body: bytes) -> None:
 
 
 def fuzz(sample: Any, count: int) -> None:
-    """So many mutated bodies of one feed."""
+    """Parses this many mutated bodies of one feed."""
 
     @settings(
         max_examples=count,

@@ -249,7 +249,7 @@ def test_nothing_yet_is_not_published(feed, body):
         read(feed, body)
 
 
-# The workbook: OLE2 around BIFF8, of which these few records are all that a sheet of texts and numbers needs.
+# The workbook: OLE2 around BIFF8, with only the records that a sheet of texts and numbers needs.
 
 
 def record(kind: int, content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Small bodies of every feed with a digit of a year or a month changed: no row far from what was asked is believed."""
+"""Small bodies of every feed with a digit of a year or a month changed: no row far from the requested days is kept."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Answers:
 
 @dataclass
 class Believed:
-    """Takes the place of the store: the rows that a run would have folded."""
+    """Stands in for the store: collects the rows that a run would fold."""
 
     rows: Rows = field(default_factory=Rows)
 
@@ -94,7 +94,7 @@ def test_no_row_with_a_mutated_stamp_is_believed(
         )
         now = MarketDay(day, feed.tz).end + (180 * DAY if feed.yearly else 0)
         monkeypatch.setenv("EMDS_NOW", str(now))
-        # Repeated here: a day past what is out by now, and 35 days (of a yearly feed 400) around the day asked for.
+        # The same limits: one day past the publication time, and 35 days (400 of a yearly feed) around the day.
         margin = (400 if feed.yearly else 35) * DAY
         earliest = MarketDay(min(request.days), feed.tz).start - margin
         latest = min(

@@ -1,4 +1,4 @@
-"""`python -m tests.stand_ins`: a chain that answers as Base, two facilitators and a rich buyer, until interrupted.
+"""`python -m tests.stand_ins`: a chain that answers as Base, two facilitators and a funded buyer, until interrupted.
 
 Prints the settings for `emds serve`, and what a client needs to pay.
 """

@@ -38,7 +38,7 @@ class Book:
         return answer | {"transaction": tx}
 
     def move(self, signed: dict[str, str], tx: str) -> None:
-        """What the token does with an authorization, whatever was checked; under the lock, or before anybody asks."""
+        """Moves the value of an authorization, unchecked. Callers hold the lock, or nothing is served yet."""
         payer, payee, value = signed["from"].lower(), signed["to"].lower(), int(signed["value"])
         self.balances[payer] = self.balances.get(payer, 0) - value
         self.balances[payee] = self.balances.get(payee, 0) + value

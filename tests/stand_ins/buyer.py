@@ -1,4 +1,4 @@
-"""Signs payments by hand, right ones and every kind of wrong one, so that no SDK's good manners hide a case."""
+"""Signs payments without an SDK: valid ones, and invalid ones that an SDK would refuse to make."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sign(signed: dict[str, str], key: str = KEYS[2], **other: Any) -> str:
 
 
 def signer_of(signed: dict[str, str], signature: str) -> str:
-    """Who signed an authorization for USDC on Base, in lower case; empty where nobody can have."""
+    """Address that signed an authorization for USDC on Base, in lower case; empty for an impossible signature."""
     message = {
         name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()
     }

@@ -29,13 +29,13 @@ BUYER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 
 def anvil() -> str | None:
-    """The chain's program: in the PATH, or as npm put it into tests/node."""
+    """Path of anvil: in the PATH, or installed by npm in tests/node; None if missing."""
     binaries = sorted((HERE.parent / "node" / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*"))
     return shutil.which("anvil") or (str(binaries[0]) if binaries else None)
 
 
 class Chain:
-    """A running chain; `rpc` is a second client beside whatever the facilitators use."""
+    """A running chain. `rpc` is a client apart from those of the facilitators."""
 
     def __init__(self) -> None:
         program = anvil()
@@ -53,7 +53,7 @@ class Chain:
             raise RuntimeError("the stand-in's EIP-712 domain is not that of USDC on Base")
 
     def rpc(self, method: str, params: list[Any]) -> Any:
-        """One JSON-RPC call; raises RuntimeError with the node's own words."""
+        """One JSON-RPC call; raises RuntimeError with the node's error."""
         question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         request = urllib.request.Request(self.url, question, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as reply:
@@ -75,13 +75,13 @@ class Chain:
         self.rpc("eth_sendTransaction", [{"from": sender, "to": USDC, "data": "0x" + data}])
 
     def settle(self, signed: dict[str, str], signature: str) -> None:
-        """A transferWithAuthorization past every facilitator."""
+        """Sends a transferWithAuthorization without a facilitator."""
         numbers = "".join(f"{int(signed[name]):064x}" for name in ("value", "validAfter", "validBefore"))
         packed = f"{224:064x}{65:064x}{signature[2:]}{'0' * 62}"
         self.send("cf092995" + _word(signed["from"]) + _word(signed["to"]) + numbers + signed["nonce"][2:] + packed)
 
     def balance(self, address: str) -> int:
-        """USDC's smallest units."""
+        """Balance in USDC's smallest units."""
         return int(self.call("70a08231" + _word(address)), 16)
 
     def transfers(self, payee: str) -> list[str]:

@@ -1,7 +1,7 @@
 """A facilitator on loopback whose transport can be made to fail in every way that a hosted one can.
 
-What it says about payments comes from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in
-memory (`tests.stand_ins.book`). What goes wrong round it is said here.
+Its answers about payments come from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in
+memory (`tests.stand_ins.book`). Faults of the transport are made here.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Fault = Literal[
     "",  # none
     "500",
     "429",
-    "html",  # answers nonsense, does nothing
+    "html",  # answers HTML, does nothing
     "hang",
     "drop",  # does nothing, answers nothing
     "done-hang",
     "done-drop",
     "done-500",
     "done-500-told",
-    "done-html",  # does it, then fails; `told`: with the body beside the 500
-    "drip",  # does it, then sends its answer a byte at a time
+    "done-html",  # settles, then fails; `done-500-told` sends the result with the 500
+    "drip",  # settles, then sends its answer a byte at a time
     "trouble",
     "pending",
     "pending-once",
-    "screened",  # refuses by its own account
+    "screened",  # refuses with a reason of its own
     "lie",
     "lie-payer",
-    "lie-network",  # says done and does nothing, or says it of somebody else
+    "lie-network",  # claim success without settling; the last two name another payer or network
     "raw",  # refuses with an internal text as its reason
 ]
 
@@ -46,7 +46,7 @@ class Core(Protocol):
 
 
 class Facilitator:
-    """Serves a core on a free port; `faults` say what goes wrong at each verb, `seen` counts what was asked."""
+    """Serves a core on a free port; `faults` holds the fault of each verb, `seen` counts its requests."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -62,20 +62,20 @@ class Facilitator:
         self._thread.start()
 
     def close(self) -> None:
-        """Goes down: further connections are refused, hanging ones end."""
+        """Stops: refuses new connections and ends hanging ones."""
         self._gone.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5)
 
     def wait(self, seconds: float) -> None:
-        """Hangs, but not past the end of the test."""
+        """Waits, at most until `close`."""
         self._gone.wait(seconds)
 
     def answer(self, verb: str, question: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
         """Status and body; None for a body that is no JSON.
 
-        Raises ConnectionAbortedError where nothing is to be answered.
+        Raises ConnectionAbortedError where the fault sends no answer.
         """
         with self._lock:
             self.seen[verb] += 1

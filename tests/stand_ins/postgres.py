@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own, from the system's programs, gone with the test."""
+"""A temporary PostgreSQL server, run from the system's programs and removed after the test."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Stand-ins of all thirteen publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
 
-Bodies are those of `assets.simulated`. What stands around them is each publisher's own: which key it asks for and how
-it refuses a wrong one, how many requests it bears and how it says so, which old address leads where. `reach` lets the
-live transport find them: every host resolves to this server, with its own certificate by SNI, under an authority made
-for the test. `break_host` makes one fail in a documented way.
+Bodies are those of `assets.simulated`. The rest follows each publisher: the key it needs and how it refuses a wrong
+one, its request limit and the refusal beyond it, and which old addresses redirect. `reach` lets the live transport
+find them: every host resolves to this server, with its own certificate by SNI, under an authority made for the test.
+`break_host` makes one fail in a documented way.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NOW = "2026-11-20T18:00:00Z"
 
 
 class Clock:
-    """A clock that moves only when somebody sleeps."""
+    """A clock that moves only by `sleep`."""
 
     def __init__(self) -> None:
         self._now = 1000.0
@@ -146,18 +146,18 @@ class Publishers:
         return None
 
     def expire(self, host: str) -> None:
-        """From now on the host shows a certificate that ended yesterday."""
+        """Gives the host a certificate that expired yesterday."""
         self._contexts[host] = self._context(host, expired=True)
 
     def break_host(self, host: str, failing: Failing) -> None:
-        """From now on the host answers so to everything."""
+        """Makes the host give this answer to every request."""
         self._failing[host] = failing
 
     def failing(self, host: str) -> Failing | None:
         return self._failing.get(host)
 
     def too_many(self, host: str) -> Answer | None:
-        """The host's refusal where its limit is reached. Refused requests do not count."""
+        """The host's refusal once its limit is reached, else None. Refused requests do not count."""
         limit = LIMITS.get(host)
         if limit is None:
             return None
@@ -220,7 +220,7 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET
 
     def reply(self, answer: Answer, length: int | None = None) -> None:
-        """Sends an answer; `length`: a Content-Length that is not its own."""
+        """Sends an answer; `length` overrides its Content-Length."""
         self.send_response(answer.status)
         for name, value in (*answer.headers, ("content-length", str(len(answer.body) if length is None else length))):
             self.send_header(name, value)
@@ -230,7 +230,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def refused(self, host: str) -> Answer | None:
-        """What the publisher says to a request without the right key; None where the key is right or none is needed."""
+        """The publisher's refusal of a request without the right key; None if the key is right or not needed."""
         query = dict(parse_qsl(urlsplit(self.path).query))
         account = base64.b64encode(f"{KEYS['ISONE_USERNAME']}:{KEYS['ISONE_PASSWORD']}".encode()).decode()
         right: Mapping[str, tuple[bool, Answer]] = {
@@ -257,7 +257,7 @@ class Handler(BaseHTTPRequestHandler):
         return None if good else refusal
 
     def answer(self, host: str) -> Answer:
-        """The simulated publisher's answer to what travelled, and to nothing else."""
+        """The simulated publisher's answer to the request as received."""
         if host == B2C:
             known = dict(parse_qsl(self.body)).get("password") == KEYS["ERCOT_PASSWORD"]
             token = json.dumps({"id_token": BEARER}).encode()
@@ -279,7 +279,7 @@ HOSTS = {host: source.code for source in sources().values() for host in source.h
 
 
 def answers(status: int, body: bytes = b"", *headers: tuple[str, str]) -> Failing:
-    """A host that always answers this."""
+    """Makes a host that always gives this answer."""
     return lambda handler: handler.reply(Answer(status, body, headers))
 
 

@@ -1,4 +1,4 @@
-"""The shop under gunicorn, with as many workers as asked for, on a free port."""
+"""The shop under gunicorn on a free port, with any number of workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Served:
-    """A running gunicorn; its settings come as in production, by the environment."""
+    """A running gunicorn, with settings from the environment as in production."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Served:
         self.start()
 
     def start(self, **changed: str) -> None:
-        """Starts it, again, with the settings that changed meanwhile."""
+        """Starts the server, or starts it again with changed settings."""
         self._environ |= changed
         self._process = subprocess.Popen(
             self._command, cwd=ROOT, env=self._environ, stdout=subprocess.DEVNULL, start_new_session=True
@@ -67,12 +67,12 @@ class Served:
             answer.close()
 
     def stop(self) -> None:
-        """Ends it as a host does: what is under way is answered."""
+        """Stops the server by SIGTERM: requests under way are answered."""
         self._process.send_signal(signal.SIGTERM)
         self._process.wait(20)
 
     def kill(self) -> None:
-        """Ends it as a crash does, workers and all."""
+        """Kills the master and its workers, as a crash would."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(20)
         self._wait(listening=False)  # workers, whose parent is gone, hold the socket a little longer
@@ -97,6 +97,6 @@ class Served:
         return [self._process.pid, *map(int, children)]
 
     def resident_mb(self) -> float:
-        """The largest worker's resident memory."""
+        """Resident memory of the largest worker, in MB."""
         pages = max(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.pids()[1:])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

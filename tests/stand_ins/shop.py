@@ -1,4 +1,4 @@
-"""A small service behind the gate, for tests and benchmarks: its answers do what the query says.
+"""A small service behind the gate, for tests and benchmarks. The query sets its answer.
 
 `/v1/latest/GB?rows=0`, `?status=500`, `?raise=1`, `?sleep=0.5`. Served by gunicorn as `tests.stand_ins.shop:served()`.
 """

@@ -1,4 +1,4 @@
-"""A service that sells, two facilitators and a node over one book of money, and a buyer: the transport is real."""
+"""A selling service, a buyer, and two facilitators and a node over one book, reached by real HTTP."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Trade:
         return element
 
     def payment(self, version: int = 2, **other: Any) -> str:
-        """A right payment, but for replaced parts of its authorization."""
+        """A valid payment, with parts of its authorization replaced."""
         offer = self.offer(version)
         signed = buyer.authorization(offer, **other)
         return buyer.header(buyer.pay_v1(offer, signed) if version == 1 else buyer.pay_v2(offer, signed))
@@ -73,30 +73,30 @@ class Trade:
         return self.book.balances.get(PAY_TO.lower(), 0)
 
     def row(self, payment: str) -> LedgerEntry:
-        """What the ledger holds of a payment."""
+        """The ledger's row of a payment."""
         entry = self.gate.accounts.ledger.find(self.gate.x402._terms(decode(payment), Call(PATH, "latest", "")))
         assert entry
         return entry
 
     def settle_outside(self, payment: str, tx: str = "0x" + "ee" * 32) -> None:
-        """Somebody else puts the authorization on the chain."""
+        """Settles the authorization outside the service."""
         self.book.move(json.loads(base64.b64decode(payment))["payload"]["authorization"], tx)
 
     def restart(self, spans: Spans = SPANS, **changes: Any) -> None:
-        """Another worker, whose circuit breakers know nothing, with changed settings."""
+        """Starts a new worker with fresh circuit breakers and changed settings."""
         self.gate.settings = replace(self.gate.settings, **changes)
         clock = self.clock
         self.gate.x402 = X402ResourceServer(self.gate.settings, self.gate.accounts.ledger, True, clock, spans)
 
     def without_node(self) -> None:
-        """Another worker that has nobody to ask about the chain."""
+        """Starts a new worker without a node."""
         self.restart(rpc_url="")
 
     def clock(self) -> float:
         return time.time() + self.shift[0]
 
     def reconcile(self) -> Report:
-        """What `emds reconcile` finds."""
+        """The report of `emds reconcile`."""
         from api.access.x402.chain import Chain
 
         reconciler = Reconciler(self.gate.accounts.ledger, Chain(self.node.url), self.clock)
@@ -105,7 +105,7 @@ class Trade:
 
 @contextmanager
 def open_trade(folder: Path) -> Iterator[Trade]:
-    """A trade whose accounts lie in a folder."""
+    """Opens a trade that keeps its accounts in a folder."""
     book = Book({BUYER.lower(): 100_000})
     a, b, node = Facilitator(book), Facilitator(book), BookNode(book)
     settings = Settings(
@@ -145,7 +145,7 @@ def reason(answer: TestResponse) -> str:
 
 
 def at_once(calls: list[Callable[[], TestResponse]]) -> list[TestResponse]:
-    """The answers of calls that start at the same moment."""
+    """Answers of calls that run at the same time."""
     answers: list[TestResponse] = []
     start = threading.Barrier(len(calls))
 
