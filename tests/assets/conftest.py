@@ -86,13 +86,15 @@ class World:
     ) -> None:
         """Consecutive values from `start` on; None leaves a hole."""
         step = RESOLUTIONS[resolution]
-        told = [(start + i * step, v) for i, v in enumerate(values) if v is not None]
+        stated = [(start + i * step, v) for i, v in enumerate(values) if v is not None]
         unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
         if metric == "generation" and zone == "GB":
             unit = "%"
         carrier = feed or next(f.id for f in self.source.feeds if zone in f.zones and metric in f.metrics)
         rows = Rows()
-        rows.extend(SeriesKey(zone, metric, unit, resolution, **key), [t for t, _ in told], [float(v) for _, v in told])
+        rows.extend(
+            SeriesKey(zone, metric, unit, resolution, **key), [t for t, _ in stated], [float(v) for _, v in stated]
+        )
         series.fold(self.storage, carrier, rows, {}, {f.id: f.rank for f in self.source.feeds}, known_at, "live")
 
     def catalogue(self, mode: str = "live", rights=(), now: int = 0) -> None:

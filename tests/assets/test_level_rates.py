@@ -49,7 +49,7 @@ def test_shifts_are_told_and_weather_is_not(tmp_path: Path, monkeypatch: pytest.
         of = feed(name)
         days = [MarketDay(local_date(NOW, of.tz) - timedelta(days=i), of.tz) for i in range(PAST + JUDGED, -1, -1)]
         ingest_days(pipeline, of, days)
-    judged, false, told, restated = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    judged, false, reported, restated = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for metric, zone in sorted({(metric, zone) for metric, zone, _ in series.held(pipeline.storage)}):
         if metric not in SHIFTS:
             continue
@@ -62,11 +62,11 @@ def test_shifts_are_told_and_weather_is_not(tmp_path: Path, monkeypatch: pytest.
             shifted = Hourly(new.hour, new.value * SHIFTS[metric])
             judged[metric] += 1
             false[metric] += bool(levels.shifts(metric, zone, [day], new, past))
-            told[metric] += bool(levels.shifts(metric, zone, [day], shifted, past))
+            reported[metric] += bool(levels.shifts(metric, zone, [day], shifted, past))
             restated[metric] += bool(levels.shifts(metric, zone, [day], shifted, known))
-    rates = {m: (judged[m], false[m], told[m] / judged[m], restated[m] / judged[m]) for m in SHIFTS}
+    rates = {m: (judged[m], false[m], reported[m] / judged[m], restated[m] / judged[m]) for m in SHIFTS}
     print(rates)
     assert false.total() <= judged.total() / 100, rates
-    assert told["demand"] == judged["demand"], rates
-    assert told["price"] >= 0.9 * judged["price"], rates
+    assert reported["demand"] == judged["demand"], rates
+    assert reported["price"] >= 0.9 * judged["price"], rates
     assert restated["interchange"] >= 0.8 * judged["interchange"], rates

@@ -67,9 +67,9 @@ def storage(tmp_path: Path) -> Folder:
 
 
 def document(storage: Folder, name: str) -> dict:
-    held = artefact.load(storage, name)
-    assert held is not None
-    return held
+    body = artefact.load(storage, name)
+    assert body is not None
+    return body
 
 
 def test_every_zone_has_the_same_properties_and_rounded_figures(storage: Folder) -> None:
@@ -139,20 +139,20 @@ def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "said"),
+    ("value", "unit", "rounded"),
     [(62.5, "EUR/MWh", 63), (-62.5, "EUR/MWh", -63), (0.4, "GBP/MWh", 0), (-0.4, "GBP/MWh", 0), (49.0, "MW", 0),
      (50.0, "MW", 100), (-149.9, "MW", -100), (174.0, "gCO2/kWh", 170), (30.4, "%", 30)],
 )  # fmt: skip
-def test_figures_are_rounded_half_away_from_zero(value: float, unit: str, said: int) -> None:
-    assert live_history.rounded(value, unit) == said
+def test_figures_are_rounded_half_away_from_zero(value: float, unit: str, rounded: int) -> None:
+    assert live_history.rounded(value, unit) == rounded
 
 
 def test_means_weigh_by_duration_and_need_half_the_step() -> None:
     ts = np.array([0, 1800, 3600, 7200, 7500, 9000], np.int64)
     seconds = np.array([1800, 1800, 900, 300, 1500, 1800], np.int64)
     values = np.array([10.0, 20.0, 99.0, 60.0, 0.0, 6.0])
-    found = live_history.means(ts, seconds, values, Window(0, 4 * HOUR), HOUR, "EUR/MWh")
-    assert found == {"start": 0, "step": HOUR, "values": [15, None, 8, None]}
+    block = live_history.means(ts, seconds, values, Window(0, 4 * HOUR), HOUR, "EUR/MWh")
+    assert block == {"start": 0, "step": HOUR, "values": [15, None, 8, None]}
     again = live_history.means(
         np.append(ts, 0), np.append(seconds, 1800), np.append(values, 30.0), Window(0, HOUR), HOUR, "%"
     )

@@ -200,13 +200,13 @@ def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(wor
     publish(world.storage, NOW)
     read = assets.documents.publish.figures
 
-    def overtaken(*asked):
-        told = read(*asked)
+    def overtaken(*args):
+        figures = read(*args)
         monkeypatch.setattr(assets.documents.publish, "figures", read)
         world.withhold()
         world.catalogue()
         publish(world.storage, NOW)
-        return told
+        return figures
 
     monkeypatch.setattr(assets.documents.publish, "figures", overtaken)
     done = publish(world.storage, NOW)
@@ -299,9 +299,9 @@ def flow_told(value, before) -> str:
 def contradictions(brief, now) -> list[str]:
     """What disagrees in a brief: ranks with extremes, directions with changes, words with numbers."""
     agree = {"as_of": brief["as_of"] == now, "parts": brief["summary"] == " ".join(brief["summary_parts"].values())}
-    for metric, said in brief["summary_figures"].items():
-        if "vs_median" in said:
-            agree[f"{metric} sum"] = abs(said["value"] - said["median"] - said["vs_median"]) < 1e-9
+    for metric, figures in brief["summary_figures"].items():
+        if "vs_median" in figures:
+            agree[f"{metric} sum"] = abs(figures["value"] - figures["median"] - figures["vs_median"]) < 1e-9
     for metric, block in brief["context"].items():
         value, percentile = brief["current"][metric]["value"], block["percentile"]
         agree |= {
@@ -385,10 +385,10 @@ def test_a_publisher_that_read_less_never_sets_a_zone_back(world, monkeypatch):
     real = assets.documents.publish.figures
 
     def slow(*args):
-        told = real(*args)
+        figures = real(*args)
         read.set()
         resume.wait(30)
-        return told
+        return figures
 
     done = []
     monkeypatch.setattr(assets.documents.publish, "figures", slow)
@@ -461,12 +461,12 @@ def test_readers_and_publishers_together(world):
     seen, reads = {}, 0
     while time.time() < ends:
         for name in ("latest/FR.json", "latest/GB.json", "brief/FR.json", SNAPSHOT):
-            found = artefact.get(world.storage, name)
-            body = orjson.loads(found.body)
+            stored = artefact.get(world.storage, name)
+            body = orjson.loads(stored.body)
             instant = body.get("updated", body.get("as_of", body.get("generated")))
             version, before = seen.get(name, (0, 0))
-            assert found.identity.version >= version
-            seen[name] = (found.identity.version, instant)
+            assert stored.identity.version >= version
+            seen[name] = (stored.identity.version, instant)
             reads += before != instant
     statuses = [os.waitpid(pid, 0)[1] for pid in pids]
     assert statuses == [0] * 4
@@ -481,7 +481,7 @@ def test_the_method_page_names_every_member(world):
     brief = document(world, "brief/FR.json")
     page = (Path(__file__).parents[2] / "docs" / "brief.md").read_text()
     blocks = [*brief["context"]["price"], *brief["trend_24h"]["price"], "vs_median_pct_reason", "change_pct_reason"]
-    said = {
+    codes = {
         "too_few_samples",
         "coverage_below_50_pct",
         "no_rows",
@@ -490,7 +490,7 @@ def test_the_method_page_names_every_member(world):
         brief["method"],
     }
     assert [
-        name for name in (*blocks, *said, "summary_figures", "summary_parts", "valid_until") if f"`{name}`" not in page
+        name for name in (*blocks, *codes, "summary_figures", "summary_parts", "valid_until") if f"`{name}`" not in page
     ] == []
 
 

@@ -69,10 +69,10 @@ class Publisher:
 
     def ask(self, request: Request) -> Fetched:
         self.asked += 1
-        found = self.answers.get(request.days[0], NotPublished("empty body"))
-        if isinstance(found, FeedError):
-            raise found
-        return Fetched(request, found, NOON)
+        answer = self.answers.get(request.days[0], NotPublished("empty body"))
+        if isinstance(answer, FeedError):
+            raise answer
+        return Fetched(request, answer, NOON)
 
 
 def whole(first: int = 0, last: int = 48, value: float = 30000) -> bytes:
@@ -103,11 +103,11 @@ def run(of: PipelineContext, *days: date) -> RunReport:
     return ingest_days(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
 
 
-def held(of: PipelineContext) -> dict[int, float]:
-    found = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
+def stored(of: PipelineContext) -> dict[int, float]:
+    rows = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
     return {
         (t - START) // 1800: v
-        for t, v in zip(found.column("ts").to_pylist(), found.column("value").to_pylist(), strict=True)
+        for t, v in zip(rows.column("ts").to_pylist(), rows.column("value").to_pylist(), strict=True)
     }
 
 
@@ -117,7 +117,7 @@ def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
     report = run(of)
     assert [(d.day, d.status, d.rows) for d in report.days] == [("2026-06-10", "done", 30)]
     assert report.zones == {"GB"}
-    assert len(held(of)) == 30
+    assert len(stored(of)) == 30
     assert [k.body for k in raw.find(of.storage, "test.demand")] == [whole(0, 30)]
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error, noted.data_until) == (NOON, "", START + 30 * 1800)
@@ -176,7 +176,7 @@ def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not
     report = run(cut, yesterday)
     assert report.days[0].status == "short"
     assert "GB demand" in report.days[0].reason
-    assert len(held(of)) == 48
+    assert len(stored(of)) == 48
     coarse = replace(FEED, parse=_hourly)
     of_hours = pipeline(tmp_path, {yesterday: full.encode()}, coarse)
     assert sum(f.evicted for f in run(of_hours, yesterday).folded) == 48
@@ -218,7 +218,7 @@ def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: st
     assert report.failed[0].reason.endswith(reason)
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error) == (0, reason)
-    assert held(of) == {}
+    assert stored(of) == {}
     assert (retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
 
 
@@ -241,7 +241,7 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
     assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {
         (z, "not configured: set X_KEY") for z in ("GB", "FR")
     }
-    assert len(held(of)) == 30
+    assert len(stored(of)) == 30
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -267,7 +267,7 @@ def test_contradictions_and_impossible_values_are_set_aside(tmp_path: Path) -> N
     of = pipeline(tmp_path, {DAY: whole(0, 30) + b" 3=1 5=9e9"})
     report = run(of)
     assert report.quarantined
-    assert sorted(set(range(30)) - set(held(of))) == [3, 5]
+    assert sorted(set(range(30)) - set(stored(of))) == [3, 5]
     (key,) = of.storage.keys("quarantine/")
     run(of)
     assert of.storage.keys("quarantine/") == [key]
@@ -282,7 +282,7 @@ def test_rerun_from_the_kept_bytes_asks_nobody(tmp_path: Path) -> None:
     report = reparse_days(silent, doubled, [MarketDay(DAY, FEED.tz)])
     assert silent.session.asked == 0  # type: ignore[attr-defined]
     assert sum(f.changed for f in report.folded) == 30
-    assert held(of)[0] == 60000
+    assert stored(of)[0] == 60000
 
 
 def _scaled(rows: Rows) -> Rows:
@@ -327,11 +327,11 @@ def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(
     run(of, first, date(2026, 6, 8), second)
     monkeypatch.setenv("EMDS_NOW", str(NOON))
     run(pipeline(tmp_path, {second: whole(-48, 0, 9000)}), second)
-    corrected = held(of)[-1]
+    corrected = stored(of)[-1]
     assert corrected == 9000 - 1
     report = reparse_days(of, FEED, [MarketDay(first, FEED.tz)])
     assert [f.unchanged for f in report.folded] == [48]
-    assert held(of)[-1] == corrected
+    assert stored(of)[-1] == corrected
 
 
 def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(
@@ -343,7 +343,7 @@ def test_a_rerun_takes_a_days_last_rows_from_the_next_days_body(
     for key in of.storage.keys("series/"):
         of.storage.delete(key)
     reparse_days(of, FEED, [MarketDay(date(2026, 6, 9), FEED.tz)])
-    assert sorted(held(of)) == list(range(-10, 0))
+    assert sorted(stored(of)) == list(range(-10, 0))
 
 
 def test_a_rerun_is_no_answer_of_the_publisher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,7 +424,7 @@ def test_an_untyped_error_of_a_parser_is_a_changed_feed_with_its_place(tmp_path:
     assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
     assert "FeedChanged: test.demand: parse raised ValueError" in report.failed[0].reason
     assert "test_runs.py:" in report.failed[0].reason
-    assert len(held(of)) == 30
+    assert len(stored(of)) == 30
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -495,7 +495,7 @@ def test_health_and_quarantine_that_cannot_be_written_cost_no_row(
         pipeline(tmp_path, {DAY: whole(0, 30) + b" 3=1"}), storage=Failing(tmp_path, "published/", "quarantine/")
     )
     assert run(of).days[0].rows == 29
-    assert len(held(of)) == 29
+    assert len(stored(of)) == 29
     assert {r.getMessage().split(":")[0] for r in caplog.records} == {
         "quarantine of test.demand",
         "health of test.demand",
@@ -522,7 +522,7 @@ def test_a_month_file_that_cannot_be_written_or_read_costs_its_zone_alone(tmp_pa
     of.storage.put(layout.series("demand", "FR", "2026-06"), b"")
     later = replace(of, session=Publisher({DAY: whole(0, 31)}))
     assert "GB" in run(later).zones
-    assert len(held(of)) == 31
+    assert len(stored(of)) == 31
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -552,7 +552,7 @@ def test_tomorrows_rows_are_believed_and_the_day_afters_are_not(tmp_path: Path) 
     of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 77=30000 78=30000"})
     report = run(of)
     assert report.quarantined == 1, "now is 15:00: 24 hours later is the first instant that cannot be"
-    assert max(held(of)) == 77
+    assert max(stored(of)) == 77
 
 
 @pytest.mark.usefixtures("at_noon")

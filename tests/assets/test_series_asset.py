@@ -71,16 +71,16 @@ class Publisher:
 
     def __init__(self, **failures: bytes | FeedError) -> None:
         self.failures, self.asked = (
-            {date.fromisoformat(day[1:].replace("_", "-")): told for day, told in failures.items()},
+            {date.fromisoformat(day[1:].replace("_", "-")): failure for day, failure in failures.items()},
             0,
         )
 
     def ask(self, request: Request) -> Fetched:
         self.asked += 1
-        found = self.failures.get(request.days[0], str(request.days[0]).encode())
-        if isinstance(found, FeedError):
-            raise found
-        return Fetched(request, found, 1_800_000_000)
+        answer = self.failures.get(request.days[0], str(request.days[0]).encode())
+        if isinstance(answer, FeedError):
+            raise answer
+        return Fetched(request, answer, 1_800_000_000)
 
 
 @pytest.fixture

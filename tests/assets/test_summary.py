@@ -14,16 +14,16 @@ NOW = 1_795_176_000  # 2026-11-20T12:00:00Z
 START = NOW - 720 * HOUR
 
 
-def told(world, zone, now=NOW + 60):
+def figures_of(world, zone, now=NOW + 60):
     return figures(world.storage, catalogue.load(world.storage), [zone], now)[zone]
 
 
 def text(world, zone, now=NOW + 60, simulated=False):
-    return " ".join(summary(told(world, zone, now), now, simulated)[0].values())
+    return " ".join(summary(figures_of(world, zone, now), now, simulated)[0].values())
 
 
-def coverage_note(found):
-    return bodies.brief(found, NOW + 60, simulated=False)["coverage_note"]
+def coverage_note(zone_figures):
+    return bodies.brief(zone_figures, NOW + 60, simulated=False)["coverage_note"]
 
 
 def test_ordinary(world):
@@ -112,9 +112,9 @@ def test_a_flow_grows_or_shrinks(value, before, direction, expected):
 def test_said_numbers_add_up(world):
     world.fold("FR", "price", START, [*[30.0, 36.9] * 360, 37.904])
     world.fold("FR", "demand", START, [*[1550.2, 1557.9] * 360, 1559.9])
-    _, said = summary(told(world, "FR"), NOW + 60, simulated=False)
-    assert (said["price"]["value"], said["price"]["median"], said["price"]["vs_median"]) == (37.9, 33.45, 4.45)
-    assert (said["demand"]["value"], said["demand"]["median"], said["demand"]["vs_median"]) == (1560, 1554, 6)
+    _, numbers = summary(figures_of(world, "FR"), NOW + 60, simulated=False)
+    assert (numbers["price"]["value"], numbers["price"]["median"], numbers["price"]["vs_median"]) == (37.9, 33.45, 4.45)
+    assert (numbers["demand"]["value"], numbers["demand"]["median"], numbers["demand"]["vs_median"]) == (1560, 1554, 6)
     assert "1560 MW" in text(world, "FR")
     assert "+6 (+0.4 %) from the median of 1554." in text(world, "FR")
 
@@ -147,8 +147,8 @@ def test_a_common_value_gets_no_rank(world):
 @pytest.mark.parametrize(("ties", "ranked"), [(2160, True), (2161, False)])
 def test_a_quarter_of_ties_is_compared_before_it_is_rounded(world, ties, ranked):
     world.fold("GB", "demand", NOW - 8640 * 300, [*[7] * ties, *range(100, 100 + 8640 - ties), 7], "5m")
-    found = told(world, "GB").figures["demand"].reading
-    assert found.context.ties_pct == 25.0
+    reading = figures_of(world, "GB").figures["demand"].reading
+    assert reading.context.ties_pct == 25.0
     assert ("percentile" in text(world, "GB"), "no rank is given" in text(world, "GB")) == (ranked, not ranked)
 
 
@@ -158,7 +158,7 @@ def test_too_little_history(world):
         "Demand is 119 MW, with too little history to rank it. There is no value of a day earlier. "
         "No price is known. No interchange is known."
     )
-    assert coverage_note(told(world, "FR")) == (
+    assert coverage_note(figures_of(world, "FR")) == (
         "No context for demand: fewer than 20 values in the window. No context for price: no value is known. "
         "No context for interchange: no value is known."
     )
@@ -166,9 +166,9 @@ def test_too_little_history(world):
 
 def test_overdue_is_said_in_absolute_time(world):
     world.fold("FR", "demand", START, range(721))
-    said = text(world, "FR", NOW + 10 * HOUR)
-    assert "Demand was 720 MW" in said
-    assert "A newer value was due by 2026-11-20 15:30 CET (14:30 UTC) and had not come." in said
+    sentences = text(world, "FR", NOW + 10 * HOUR)
+    assert "Demand was 720 MW" in sentences
+    assert "A newer value was due by 2026-11-20 15:30 CET (14:30 UTC) and had not come." in sentences
 
 
 def test_each_time_is_said_where_metrics_differ(world):
@@ -180,7 +180,7 @@ def test_each_time_is_said_where_metrics_differ(world):
 def test_a_short_window_says_how_long_it_is(world):
     world.fold("FR", "demand", NOW - 18 * DAY, [*range(18 * 24), 200])
     assert "of the last 18.0 days" in text(world, "FR")
-    assert coverage_note(told(world, "FR")).startswith(
+    assert coverage_note(figures_of(world, "FR")).startswith(
         "Only 0.6 of the window observed for demand (432 values): low confidence."
     )
 
@@ -207,13 +207,13 @@ def test_a_mix_of_another_time_says_its_time(world):
 def test_an_overdue_mix_is_said_like_an_overdue_value(world):
     world.fold("GB", "demand", START, range(721))
     mix(world, NOW - 3 * DAY)
-    parts, said = summary(told(world, "GB"), NOW + 60, simulated=False)
+    parts, numbers = summary(figures_of(world, "GB"), NOW + 60, simulated=False)
     assert parts["generation_mix"] == (
         "The largest parts of the mix at 2026-11-17 12:00 GMT (12:00 UTC) were wind 40 %, gas 31.3 % and nuclear 12 %. "
         "A newer mix was due by 2026-11-17 13:30 GMT (13:30 UTC) and had not come."
     )
-    assert said["generation_mix"]["due"] == "2026-11-17 13:30 GMT (13:30 UTC)"
-    body = bodies.brief(told(world, "GB"), NOW + 60, simulated=False)
+    assert numbers["generation_mix"]["due"] == "2026-11-17 13:30 GMT (13:30 UTC)"
+    body = bodies.brief(figures_of(world, "GB"), NOW + 60, simulated=False)
     assert body["generation_mix_expected_by"] == body["valid_until"] == NOW - 3 * DAY + HOUR + HOUR // 2
 
 
@@ -221,9 +221,9 @@ def test_a_mix_that_is_not_known_is_said(world):
     world.fold("GB", "demand", START, range(721))
     world.fold("FR", "demand", START, range(721))
     assert "No generation mix is known." in text(world, "GB")
-    assert bodies.brief(told(world, "GB"), NOW + 60, simulated=False)["generation_mix_omitted"] == "no_rows"
+    assert bodies.brief(figures_of(world, "GB"), NOW + 60, simulated=False)["generation_mix_omitted"] == "no_rows"
     assert "mix" not in text(world, "FR")
-    assert "generation_mix_omitted" not in bodies.brief(told(world, "FR"), NOW + 60, simulated=False)
+    assert "generation_mix_omitted" not in bodies.brief(figures_of(world, "FR"), NOW + 60, simulated=False)
 
 
 def test_withheld_and_simulated_are_said(world):

@@ -38,33 +38,33 @@ def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, 
 
 def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -> Verdict:
     counterpart = verdicts.Pairing(PAIR, (("US-NYISO", "demand"),))
-    (found,) = verdicts.examine(storage, LOAD, counterpart, [day], now, {check})
-    return found
+    (judged,) = verdicts.examine(storage, LOAD, counterpart, [day], now, {check})
+    return judged
 
 
 def test_a_whole_day_passes_every_check(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
     fold(storage, EIA.id, KEY._replace(resolution="1h"), DAY, 3600, 18200.0)
     counterpart = verdicts.Pairing(PAIR, (("US-NYISO", "demand"),))
-    found = list(verdicts.examine(storage, LOAD, counterpart, [DAY], NOW))
-    assert [(v.check, v.passed, v.findings) for v in found] == [
+    judged = list(verdicts.examine(storage, LOAD, counterpart, [DAY], NOW))
+    assert [(v.check, v.passed, v.findings) for v in judged] == [
         (name, True, ()) for name in (BELIEVED, COMPLETE, STEADY, AGREES)
     ]
 
 
 def test_a_day_of_which_nothing_was_read_fails_every_check(storage: Folder) -> None:
     for check in (BELIEVED, COMPLETE, STEADY):
-        found = verdict(storage, check)
-        assert (found.passed, found.grave, found.findings) == (False, True, (verdicts.NOTHING_READ,)), check
+        judged = verdict(storage, check)
+        assert (judged.passed, judged.grave, judged.findings) == (False, True, (verdicts.NOTHING_READ,)), check
     assert (verdict(storage, AGREES).passed, verdict(storage, AGREES).compared) == (False, 0)
 
 
 def test_a_missing_interval_warns_while_it_may_come_and_is_an_error_afterwards(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=100)
     for now, grave in ((DAY.end + clock.HOUR, False), (NOW, True)):
-        found = verdict(storage, COMPLETE, now=now)
-        assert (found.passed, found.grave, found.count) == (False, grave, 1)
-        assert "US-NYISO demand: 1 intervals missing from 2026-11-10T13:20:00Z" in found.findings[0]
+        judged = verdict(storage, COMPLETE, now=now)
+        assert (judged.passed, judged.grave, judged.count) == (False, grave, 1)
+        assert "US-NYISO demand: 1 intervals missing from 2026-11-10T13:20:00Z" in judged.findings[0]
 
 
 def test_days_of_23_and_25_hours_are_complete(storage: Folder) -> None:
@@ -81,9 +81,9 @@ def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage
     rows.extend(KEY, [stamp], [9e9])
     judged = quality.judge(rows, LOAD, (), NOW)
     storage.put(layout.quarantine(LOAD.id, "2026-11-08", "0a0a0a0a"), quality.to_json(judged))
-    found = verdict(storage, BELIEVED)
-    assert (found.passed, found.grave, found.count) == (False, True, 1)
-    assert "9e+09 MW at 2026-11-10T13:20:00Z was set aside" in found.findings[0]
+    result = verdict(storage, BELIEVED)
+    assert (result.passed, result.grave, result.count) == (False, True, 1)
+    assert "9e+09 MW at 2026-11-10T13:20:00Z was set aside" in result.findings[0]
     assert verdict(storage, BELIEVED, DAY.next()).findings == (verdicts.NOTHING_READ,)
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
     assert verdict(storage, BELIEVED).passed
@@ -94,9 +94,9 @@ def test_a_series_that_stands_still_warns(storage: Folder) -> None:
     stamps = list(range(DAY.start, DAY.end, 300))
     rows.extend(KEY, stamps, [18000.0] * len(stamps))
     series.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000, "simulated")
-    found = verdict(storage, STEADY)
-    assert (found.passed, found.grave) == (False, False)
-    assert found.findings[0].startswith("frozen: US-NYISO demand")
+    judged = verdict(storage, STEADY)
+    assert (judged.passed, judged.grave) == (False, False)
+    assert judged.findings[0].startswith("frozen: US-NYISO demand")
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_two_feeds_of_one_series_agree_within_a_tolerance(
 ) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
     fold(storage, EIA.id, KEY._replace(resolution="1h"), DAY, 3600, other)
-    found = verdict(storage, AGREES)
-    assert (found.passed, found.grave, found.compared) == (passed, grave, 24)
+    judged = verdict(storage, AGREES)
+    assert (judged.passed, judged.grave, judged.compared) == (passed, grave, 24)
 
 
 def test_every_series_with_a_second_feed_is_compared_and_no_other() -> None:

@@ -33,7 +33,7 @@ class Verdict:
     wrong: int = 0
     stale: tuple[str, ...] = ()
     error: str = ""
-    told: bool = False
+    reported: bool = False
 
     @property
     def good(self) -> bool:
@@ -51,12 +51,12 @@ class Result:
     """The verdicts so far."""
 
     cases: Counter[str] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
+    reported: Counter[str] = field(default_factory=Counter)
     bad: list[Verdict] = field(default_factory=list)
 
     def add(self, verdict: Verdict) -> None:
         self.cases[verdict.kind] += 1
-        self.told[verdict.kind] += verdict.told
+        self.reported[verdict.kind] += verdict.reported
         if not verdict.good:
             self.bad.append(verdict)
 
@@ -64,7 +64,7 @@ class Result:
         """A line a kind, each bad case, and the sum."""
         for kind, count in self.cases.items():
             bad = sum(verdict.kind == kind for verdict in self.bad)
-            yield f"{kind:12} {count:6} cases, {self.told[kind]:6} reported by the run, {bad:4} bad"
+            yield f"{kind:12} {count:6} cases, {self.reported[kind]:6} reported by the run, {bad:4} bad"
         yield from map(str, self.bad)
         lost, wrong = sum(v.lost for v in self.bad), sum(v.wrong for v in self.bad)
         stale, errors = sum(len(v.stale) for v in self.bad), sum(bool(v.error) for v in self.bad)
@@ -117,12 +117,14 @@ def case(truth: Truth, kind: str, home: Path, number: int) -> Verdict:
     truth.copy(home)
     harm = KINDS[kind](home, random.Random(number))
     pipeline = opened(home, LATER)
-    wrong = 0 if harm.told else truth.wrong(served(pipeline)[0])
+    wrong = 0 if harm.reported else truth.wrong(served(pipeline)[0])
     stale = with_documents(truth) - harm.zones - set(renewed(pipeline, LATER))
     _repaired(home)
     rows, unreadable = served(opened(home, LATER))
     wrong += truth.wrong(rows)
-    return Verdict(kind, number, harm.what, truth.lost(rows), wrong, (*sorted(stale), *unreadable), told=harm.told)
+    return Verdict(
+        kind, number, harm.what, truth.lost(rows), wrong, (*sorted(stale), *unreadable), reported=harm.reported
+    )
 
 
 def _repaired(home: Path) -> None:

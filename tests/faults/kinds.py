@@ -30,12 +30,12 @@ from warehouse.storage import Folder
 
 @dataclass(frozen=True)
 class Harm:
-    """What a fault did. `zones`: those whose documents may stay as they are; `told`: whether the run said that
+    """What a fault did. `zones`: those whose documents may stay as they are; `reported`: whether the run said that
     something is wrong."""
 
     what: str
     zones: frozenset[str] = frozenset()
-    told: bool = False
+    reported: bool = False
 
 
 Fault = Callable[[Path, random.Random], Harm]
@@ -78,8 +78,8 @@ def kill(home: Path, chance: random.Random) -> Harm:
         ingest(opened(home, LATER), LATER)
         os._exit(0)
     ended = os.waitpid(pid, 0)[1]
-    told = _run(opened(home, LATER))
-    return Harm(f"killed at file operation {step}" if ended else "ended before it was killed", told=told)
+    reported = _run(opened(home, LATER))
+    return Harm(f"killed at file operation {step}" if ended else "ended before it was killed", reported=reported)
 
 
 def _kill_self_at(step: int) -> None:
@@ -150,8 +150,8 @@ def unreadable(home: Path, chance: random.Random) -> Harm:
     key = _file(home, chance, *KEPT)
     number = chance.choice([errno.EACCES, errno.EIO])
     pipeline = opened(home, LATER)
-    told = _run(replace(pipeline, storage=Refusing(home, key, number)))
-    return Harm(f"{key}: {os.strerror(number)}", _zones(key), told)
+    reported = _run(replace(pipeline, storage=Refusing(home, key, number)))
+    return Harm(f"{key}: {os.strerror(number)}", _zones(key), reported)
 
 
 def mode(home: Path, chance: random.Random) -> Harm:
@@ -163,12 +163,12 @@ def mode(home: Path, chance: random.Random) -> Harm:
         path.write_bytes(body)
     try:
         _run(opened(home, LATER))
-        told = False
+        reported = False
     except MarketError:
-        told = True
+        reported = True
     path.write_bytes(whole)
     _run(opened(home, LATER))
-    return Harm(f"mode {body!r}", told=told)
+    return Harm(f"mode {body!r}", reported=reported)
 
 
 def full_disk(home: Path, chance: random.Random) -> Harm:
@@ -179,12 +179,12 @@ def full_disk(home: Path, chance: random.Random) -> Harm:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         pipeline = opened(home, LATER)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-        told = _run(pipeline)
-        os._exit(0 if told else 1)
+        reported = _run(pipeline)
+        os._exit(0 if reported else 1)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert status in (0, 1), f"a full disk ended the run with {status}"
     _run(opened(home, LATER))
-    return Harm(f"no file beyond {most} bytes", told=status == 0)
+    return Harm(f"no file beyond {most} bytes", reported=status == 0)
 
 
 def clock(home: Path, chance: random.Random) -> Harm:
@@ -192,7 +192,7 @@ def clock(home: Path, chance: random.Random) -> Harm:
     off = chance.choice([-1, 1]) * chance.randrange(1, 72) * 3600
     pipeline = opened(home, LATER + off)
     refresh_all(pipeline)
-    return Harm(f"a clock off by {off // 3600} hours", told=_run(opened(home, LATER)))
+    return Harm(f"a clock off by {off // 3600} hours", reported=_run(opened(home, LATER)))
 
 
 @dataclass(frozen=True)
@@ -229,8 +229,8 @@ def publisher(home: Path, chance: random.Random) -> Harm:
     }
     kind = chance.choice(sorted(harms))
     pipeline = opened(home, LATER)
-    told = _run(replace(pipeline, session=Hostile(pipeline.session, name, harms[kind])))
-    return Harm(f"{name}: answers {kind}", told=told)
+    reported = _run(replace(pipeline, session=Hostile(pipeline.session, name, harms[kind])))
+    return Harm(f"{name}: answers {kind}", reported=reported)
 
 
 KINDS: dict[str, Fault] = {

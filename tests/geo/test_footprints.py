@@ -44,8 +44,8 @@ def test_a_publishers_own_file_serves_where_no_packaged_copy_lies(tmp_path: Path
     with zipfile.ZipFile(tmp_path / source.url.rsplit("/", 1)[1], "w") as bundle:
         for path in shapes:
             bundle.write(path, path.name)
-    found = footprints.units(tmp_path, "australia", ("Victoria",))
-    assert found["Victoria"][0].equals(box(0, 0, 1, 1))
+    units = footprints.units(tmp_path, "australia", ("Victoria",))
+    assert units["Victoria"][0].equals(box(0, 0, 1, 1))
 
 
 def polygons(**named: object) -> dict[str, dict[str, list[object]]]:
@@ -55,18 +55,18 @@ def polygons(**named: object) -> dict[str, dict[str, list[object]]]:
 def test_parts_are_kept_and_dropped_by_boxes() -> None:
     islands = shapely.MultiPolygon([box(0, 0, 4, 4), box(10, 0, 11, 1), box(0, 10, 1, 11)])
     whole = Footprint("X", "countries", ("Land",), keep=(-1, -1, 5, 20), drop=((-1, 9, 2, 12),))
-    found = footprints._footprint(whole, polygons(countries={"Land": [islands]}))
-    assert found.equals(box(0, 0, 4, 4))
+    shape = footprints._footprint(whole, polygons(countries={"Land": [islands]}))
+    assert shape.equals(box(0, 0, 4, 4))
 
 
 def test_a_cut_by_another_file_leaves_no_sliver() -> None:
     # The other file's coast lies a hair off: what it does not cover along the coast is no part of the zone.
     south = shapely.union_all([box(0.001, 0, 4, 2)])
     cut = Footprint("X", "countries", ("Land",), without=("italy", ("South",)))
-    found = footprints._footprint(
+    shape = footprints._footprint(
         cut, polygons(countries={"Land": [box(0, 0, 4, 2), box(0, 2, 4, 4)]}, italy={"South": [south]})
     )
-    assert [part.bounds for part in shapely.get_parts(found)] == [(0.0, 0.0, 4.0, 4.0)] or found.area == pytest.approx(
+    assert [part.bounds for part in shapely.get_parts(shape)] == [(0.0, 0.0, 4.0, 4.0)] or shape.area == pytest.approx(
         8, abs=0.01
     )
 
@@ -75,7 +75,7 @@ def test_within_and_also_and_without() -> None:
     zone = Footprint(
         "X", "countries", ("Land",), within="se_3", also=("sweden", ("County",)), without=("sweden", ("Corner",))
     )
-    found = footprints._footprint(
+    shape = footprints._footprint(
         zone,
         polygons(
             countries={"Land": [box(0, 0, 10, 10)]},
@@ -83,7 +83,7 @@ def test_within_and_also_and_without() -> None:
             sweden={"County": [box(0, 4, 5, 6)], "Corner": [box(8, 0, 12, 4)]},
         ),
     )
-    assert found.equals(shapely.union(box(0, 0, 8, 4), box(0, 4, 5, 6)))
+    assert shape.equals(shapely.union(box(0, 0, 8, 4), box(0, 4, 5, 6)))
 
 
 def test_neighbours_share_every_vertex_and_small_things_go() -> None:

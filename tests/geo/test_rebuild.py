@@ -238,7 +238,7 @@ def paluel() -> Plant:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "lines"),
     [
         ([listed()], []),
         ([listed(capacity_mw=5000.0)], []),
@@ -249,8 +249,8 @@ def paluel() -> Plant:
         ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
     ],
 )
-def test_differences_from_the_european_list(rows: list[Listed], said: list[str]) -> None:
-    assert compare.differences([paluel()], rows, 2026) == said
+def test_differences_from_the_european_list(rows: list[Listed], lines: list[str]) -> None:
+    assert compare.differences([paluel()], rows, 2026) == lines
 
 
 def test_the_european_list_is_read_by_country_and_size(tmp_path: Path) -> None:

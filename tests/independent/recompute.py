@@ -60,15 +60,15 @@ class Api:
 
     def rows(self, metric: str, zone: str, start: int, end: int, as_of: int) -> list[dict[str, Any]]:
         """All rows of a window as the service knew them at an instant, page after page."""
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         while True:
             page = self.get(f"/v1/{metric}/{zone}", start=start, end=end, limit=5000, as_of=as_of)
             if page is None:
-                return found
-            fresh = [row for row in page["data"] if row not in found[-50:]]
-            found += fresh
+                return rows
+            fresh = [row for row in page["data"] if row not in rows[-50:]]
+            rows += fresh
             if not page.get("truncated"):
-                return found
+                return rows
             start = page["end"]
 
 
@@ -214,8 +214,8 @@ def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> 
     zone, as_of = brief["zone"], brief["as_of"]
     stated = brief["current"].get(metric)
     start = (stated["ts"] if stated else as_of) - WINDOW
-    told = api.rows(PATHS[metric], zone, max(0, start), as_of + 1, as_of)
-    rows = standing([Row(r["ts"], Fraction(r["value"]), r["unit"], r["resolution"]) for r in told])
+    answer = api.rows(PATHS[metric], zone, max(0, start), as_of + 1, as_of)
+    rows = standing([Row(r["ts"], Fraction(r["value"]), r["unit"], r["resolution"]) for r in answer])
     if not rows or stated is None:
         return [] if not rows and stated is None else [f"{metric}: current {stated}, but {len(rows)} rows"]
     now = rows[-1]
@@ -223,15 +223,15 @@ def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> 
     block, threshold = context(window, now, tz)
     moved = trend(rows, now, threshold)
     wrong = differences(metric, {k: stated[k] for k in ("value", "unit", "ts", "resolution")}, now._asdict())
-    for kind, left_out, found in (("context", "context_omitted", block), ("trend_24h", "trend_omitted", moved)):
-        if isinstance(found, str):
+    for kind, left_out, computed in (("context", "context_omitted", block), ("trend_24h", "trend_omitted", moved)):
+        if isinstance(computed, str):
             wrong += differences(
                 f"{metric} {kind}",
                 {left_out: brief[left_out].get(metric), kind: brief[kind].get(metric)},
-                {left_out: found, kind: None},
+                {left_out: computed, kind: None},
             )
         else:
-            wrong += differences(f"{metric} {kind}", brief[kind].get(metric) or {}, found)
+            wrong += differences(f"{metric} {kind}", brief[kind].get(metric) or {}, computed)
     return wrong
 
 
@@ -254,12 +254,12 @@ def check_mix(api: Api, brief: dict[str, Any]) -> list[str]:
     ts = brief["generation_mix_ts"]
     rows = api.rows("generation", brief["zone"], ts, brief["as_of"] + 1, brief["as_of"])
     mix = {r["fuel"]: r["value"] for r in rows if r["ts"] == max(row["ts"] for row in rows)}
-    found = {
+    computed = {
         "generation_mix": mix,
         "generation_mix_ts": max(r["ts"] for r in rows),
         "generation_mix_unit": rows[0]["unit"],
     }
-    return differences("mix", {name: brief[name] for name in found}, found)
+    return differences("mix", {name: brief[name] for name in computed}, computed)
 
 
 def numbers_in(node: Any) -> set[Fraction]:

@@ -75,14 +75,14 @@ def rough(random, count):
     return [None if hole else float(v) for v, hole in zip(values, holes, strict=True)]
 
 
-def fold(storage, random, zone, metric, product, resolution, days, **lane):
+def fold(storage, random, zone, metric, product, resolution, days, **key):
     step = RESOLUTIONS[resolution]
     start = NOW // 3600 * 3600 - days * DAY
-    told = [(start + i * step, v) for i, v in enumerate(rough(random, (NOW + DAY - start) // step)) if v is not None]
-    kept = [(ts, v) for ts, v in told if ts <= NOW + (DAY if metric == "price" else 0)]
+    points = [(start + i * step, v) for i, v in enumerate(rough(random, (NOW + DAY - start) // step)) if v is not None]
+    kept = [(ts, v) for ts, v in points if ts <= NOW + (DAY if metric == "price" else 0)]
     unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
     rows = Rows()
-    rows.extend(SeriesKey(zone, metric, unit, resolution, **lane), [ts for ts, _ in kept], [v for _, v in kept])
+    rows.extend(SeriesKey(zone, metric, unit, resolution, **key), [ts for ts, _ in kept], [v for _, v in kept])
     series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100, "live")
 
 

@@ -73,10 +73,10 @@ def test_replay_fills_a_recorded_warehouse_and_tells_dagster(
     recordings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["replay", str(recordings)]) == 0
-    told = capsys.readouterr().out
-    assert "neso.generation" in told
-    assert "432 rows, 1 partitions: 2026-10-25" in told
-    assert "denied.html: FeedUnavailable" in told
+    output = capsys.readouterr().out
+    assert "neso.generation" in output
+    assert "432 rows, 1 partitions: 2026-10-25" in output
+    assert "denied.html: FeedUnavailable" in output
     home = Path(os.environ["EMDS_HOME"])
     storage = Folder(home)
     rows = series.read(storage, "GB", "generation", Window(1792886400, 1792972800))
@@ -116,8 +116,8 @@ def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pyte
     for name in ("1-aaaaaaaa", "2-bbbbbbbb"):
         storage.put(f"raw/neso/generation/2026-10-25/{name}.json.zst", b"no frame")
     assert main(["verify"]) == 1
-    told = capsys.readouterr().out
-    assert [word in told for word in ("notes.txt: no month file", "1-aaaaaaaa", "2-bbbbbbbb", "3 broken")] == [True] * 4
+    output = capsys.readouterr().out
+    assert all(word in output for word in ("notes.txt: no month file", "1-aaaaaaaa", "2-bbbbbbbb", "3 broken"))
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,10 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
     repository = loaded.get_repository_def()
     stopped = {s.name for s in repository.schedule_defs if s.default_status is not dg.DefaultScheduleStatus.RUNNING}
     assert stopped == {"payments_schedule"}, "nothing is sold here"
-    asked = [feed.id for source in sources().values() for group in schedule_groups(source).values() for feed in group]
-    assert sorted(asked) == sorted(feeds())
+    scheduled = [
+        feed.id for source in sources().values() for group in schedule_groups(source).values() for feed in group
+    ]
+    assert sorted(scheduled) == sorted(feeds())
     names = {name for source in sources().values() for name in schedule_groups(source)}
     assert names <= {job.name for job in repository.get_all_jobs()}
     assert {f"{name}_schedule" for name in names} <= {s.name for s in repository.schedule_defs}
@@ -120,8 +122,8 @@ def test_every_feed_has_its_checks_and_agrees_only_beside_a_second_feed(loaded: 
 def test_feeds_are_found_by_zone_and_metric(loaded: dg.Definitions) -> None:
     tags = {spec.key: set(spec.tags) for spec in loaded.resolve_all_asset_specs()}
     assert {"metric/price", "zone/GB", "source"} <= tags[asset_key(feeds()["elexon.price"])]
-    found = {key for key, names in tags.items() if {"metric/demand", "zone/US-PJM"} <= names}
-    assert found == {asset_key(feeds()["eia.demand"])}
+    keys = {key for key, names in tags.items() if {"metric/demand", "zone/US-PJM"} <= names}
+    assert keys == {asset_key(feeds()["eia.demand"])}
 
 
 def test_columns_and_address_are_told(loaded: dg.Definitions) -> None:

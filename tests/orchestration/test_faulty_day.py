@@ -54,12 +54,12 @@ def ask_all(pipeline: PipelineContext) -> None:
         refresh(pipeline, ingest_days(pipeline, feed(task.feed), backfill.days_of(task)))
 
 
-def told(client: FlaskClient) -> dict[str, tuple[str, str]]:
+def states_of(client: FlaskClient) -> dict[str, tuple[str, str]]:
     """State and last error of each source's own zone, as anybody sees them."""
     zones = {"neso": "GB", "elexon": "GB", "nyiso": "US-NYISO", "caiso": "US-CAISO", "eia": "US-PJM"}
     body = client.get("/v1/status").get_json()
-    found = {(s["source"], s["zone"]): (s["state"], s["last_error"]) for s in body["sources"]}
-    return {source: found[source, zone] for source, zone in zones.items()}
+    states = {(s["source"], s["zone"]): (s["state"], s["last_error"]) for s in body["sources"]}
+    return {source: states[source, zone] for source, zone in zones.items()}
 
 
 def test_faults_are_told_and_healed(pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_faults_are_told_and_healed(pipeline: PipelineContext, monkeypatch: pyte
         monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR))
         ask_all(pipeline)
         monkeypatch.setenv("EMDS_NOW", iso(BEGIN + hour * HOUR + 60))
-        states = told(client)
+        states = states_of(client)
         for code, (state, error) in states.items():
             _, reason, first, until = FAULTS.get(code, ("", "", 99, 99))
             if first <= hour < until:

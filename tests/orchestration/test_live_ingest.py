@@ -133,10 +133,10 @@ def test_every_failure_is_told_and_nothing_is_written(
     assert not list(storage.keys("series/"))
     assert not list(storage.keys("raw/"))
     for code, source in sources().items():
-        told = health.load(storage, code)
-        assert told, f"{code} told nothing"
+        reports = health.load(storage, code)
+        assert reports, f"{code} told nothing"
         reasons = {reason for host, (_, reason) in failing.items() if host in source.hosts}
-        for one in told:
+        for one in reports:
             feed = source.feed(one.feed)
             assert health.state(one, feed.publication, feed.tz, feed.resolution, now()) in ("late", "down"), one
             assert any(reason in one.last_error for reason in reasons), one

@@ -86,10 +86,10 @@ def test_the_doctor_tells_states_and_no_secret(
 ) -> None:
     monkeypatch.setenv("EMDS_METRICS_TOKEN", "s3cret-token")
     assert main(["doctor"]) == 0
-    told = capsys.readouterr().out
-    assert "EMDS_METRICS_TOKEN = (set)" in told
-    assert "s3cret" not in told
-    (line,) = [line for line in told.splitlines() if "neso.generation" in line]
+    output = capsys.readouterr().out
+    assert "EMDS_METRICS_TOKEN = (set)" in output
+    assert "s3cret" not in output
+    (line,) = [line for line in output.splitlines() if "neso.generation" in line]
     assert line.split()[1] == "ok"
     monkeypatch.setenv("EMDS_NOW", clock.iso(NOW + clock.DAY))
     assert main(["doctor"]) == 1
@@ -107,6 +107,6 @@ def test_the_doctor_names_the_credentials_that_a_live_warehouse_lacks(
     for name in [name for name in os.environ if name.startswith(("ENTSOE_", "EIA_", "PJM_", "ISONE_", "ERCOT_"))]:
         monkeypatch.delenv(name)
     assert main(["doctor"]) == 0
-    told = capsys.readouterr().out
-    assert "not configured: set EIA_API_KEY" in told
-    assert "miso            configured (withheld: not named in EMDS_RIGHTS)" in told
+    output = capsys.readouterr().out
+    assert "not configured: set EIA_API_KEY" in output
+    assert "miso            configured (withheld: not named in EMDS_RIGHTS)" in output

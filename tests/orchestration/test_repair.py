@@ -60,9 +60,9 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     assert "the month files say nothing" in capsys.readouterr().err
     storage.put(layout.MODE, b"simulated")
     assert main(["repair"]) == 0
-    said = capsys.readouterr().out
-    assert "5 damaged files were set aside, 0 faults are left" in said
-    assert f"{MONTH}: made again from the kept bytes: {len(before)} rows" in said
+    output = capsys.readouterr().out
+    assert "5 damaged files were set aside, 0 faults are left" in output
+    assert f"{MONTH}: made again from the kept bytes: {len(before)} rows" in output
     assert mix(storage) == before
     assert storage.stat(body) is not None
     assert artefact.load(storage, layout.SNAPSHOT)["zones"] == snapshot["zones"]

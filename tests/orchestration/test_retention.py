@@ -22,8 +22,8 @@ KEY = dg.AssetKey(["test", "daily"])
 
 @pytest.fixture
 def instance(tmp_path: Path):  # type: ignore[no-untyped-def]
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as found:
-        yield found
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as dagster_instance:
+        yield dagster_instance
 
 
 def materialise(instance: dg.DagsterInstance, *days: str) -> str:
@@ -38,8 +38,10 @@ def daily(days: tuple[str, ...] = (), version: str = "1") -> dg.AssetsDefinition
     )
     def days_told(context: dg.AssetExecutionContext) -> Iterator[None]:
         for day in days:
-            told = {"dagster/partition_row_count": 48}
-            context.log_event(dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION: version}))
+            metadata = {"dagster/partition_row_count": 48}
+            context.log_event(
+                dg.AssetMaterialization(KEY, partition=day, metadata=metadata, tags={CODE_VERSION: version})
+            )
         yield from ()
 
     return days_told
@@ -73,9 +75,9 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
 def test_of_events_told_without_a_run_the_newest_of_each_partition_stays(instance: dg.DagsterInstance) -> None:
     for count in (1, 2, 3):
         for day in ("2026-01-01", "2026-01-02"):
-            told = {"dagster/partition_row_count": count}
+            metadata = {"dagster/partition_row_count": count}
             instance.report_runless_asset_event(
-                dg.AssetMaterialization(KEY, partition=day, metadata=told, tags={CODE_VERSION: "1"})
+                dg.AssetMaterialization(KEY, partition=day, metadata=metadata, tags={CODE_VERSION: "1"})
             )
     materialise(instance, "2026-01-02")
     assert retention.purge_runless(instance) == 5
@@ -94,9 +96,9 @@ def test_old_answers_are_pruned_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("EMDS_RAW_DAYS", "2")
     monkeypatch.delenv("EMDS_FEEDS", raising=False)
     pipeline, day = open_context(), date(2026, 11, 1)
-    asked = Request("neso.generation", "https://example.org/a", days=(day,))
+    request = Request("neso.generation", "https://example.org/a", days=(day,))
     for at, body in ((1, b"A"), (2, b"B"), (3 * DAY, b"C"), (3 * DAY + 1, b"D")):
-        raw.keep(pipeline.storage, asked, body, at, "simulated")
+        raw.keep(pipeline.storage, request, body, at, "simulated")
     monkeypatch.setenv("EMDS_NOW", str(4 * DAY))
     assert [retention.prune_answers(pipeline), retention.prune_answers(pipeline)] == [2, 0]
     monkeypatch.setenv("EMDS_NOW", str(6 * DAY))

@@ -43,16 +43,16 @@ class Ui:
         body = json.dumps({"query": query, "variables": variables}).encode()
         question = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(question, timeout=60) as answer:
-            found = json.load(answer)
-        assert "errors" not in found, found["errors"]
-        return found["data"]
+            answered = json.load(answer)
+        assert "errors" not in answered, answered["errors"]
+        return answered["data"]
 
-    def until(self, told: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
+    def until(self, query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
         deadline = time.monotonic() + seconds
-        while not wanted(found := told()):
-            assert time.monotonic() < deadline, found
+        while not wanted(value := query()):
+            assert time.monotonic() < deadline, value
             time.sleep(1)
-        return found
+        return value
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +87,12 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
         )
 
     children = [start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))]
-    found = Ui(f"http://127.0.0.1:{port}", home)
+    server = Ui(f"http://127.0.0.1:{port}", home)
     try:
-        found.until(lambda: _reachable(f"{found.url}/server_info"), bool)
-        _stop_schedules(found)
+        server.until(lambda: _reachable(f"{server.url}/server_info"), bool)
+        _stop_schedules(server)
         children.append(start(f"{bin_}/dagster-daemon", "run", "-w", workspace))
-        yield found
+        yield server
     finally:
         for child in children:
             os.killpg(child.pid, signal.SIGTERM)
@@ -123,21 +123,21 @@ def _partitions(ui: Ui) -> dict[str, set[str]]:
     """Days by status of the asset."""
     query = """query($k: AssetKeyInput!) { assetNodeOrError(assetKey: $k) { ... on AssetNode { assetPartitionStatuses {
         ... on TimePartitionStatuses { ranges { status startKey endKey } } } } } }"""
-    found: dict[str, set[str]] = {}
+    by_status: dict[str, set[str]] = {}
     for span in ui.ask(query, k={"path": ASSET})["assetNodeOrError"]["assetPartitionStatuses"]["ranges"]:
         first, last = date.fromisoformat(span["startKey"]), date.fromisoformat(span["endKey"])
         days = {str(first + timedelta(days=i)) for i in range((last - first).days + 1)}
-        found.setdefault(span["status"], set()).update(days)
-    return found
+        by_status.setdefault(span["status"], set()).update(days)
+    return by_status
 
 
 def test_the_ui_lists_every_feed(ui: Ui) -> None:
     nodes = ui.ask("{ assetNodes { assetKey { path } groupName owners { ... on TeamAssetOwner { team } } kinds } }")[
         "assetNodes"
     ]
-    told = {"/".join(n["assetKey"]["path"]): n for n in nodes}
-    assert told["caiso/demand"]["groupName"] == "caiso"
-    assert told["caiso/demand"]["owners"] == [{"team": "market-feeds"}]
+    node_of = {"/".join(n["assetKey"]["path"]): n for n in nodes}
+    assert node_of["caiso/demand"]["groupName"] == "caiso"
+    assert node_of["caiso/demand"]["owners"] == [{"team": "market-feeds"}]
     assert {n["groupName"] for n in nodes} >= {"aemo", "entsoe", "eia", "pjm", "published", "geo", "analyst"}
 
 
@@ -180,9 +180,9 @@ def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None
         lambda: ui.ask(query, b=backfill["backfillId"])["partitionBackfillOrError"]["status"], lambda s: s in ended
     )
     assert status == "COMPLETED_FAILED"
-    told = _partitions(ui)
-    assert {str(d) for d in DAYS} - told["MATERIALIZED"] == {str(BROKEN)}
-    assert str(BROKEN) in told["FAILED"]
+    by_status = _partitions(ui)
+    assert {str(d) for d in DAYS} - by_status["MATERIALIZED"] == {str(BROKEN)}
+    assert str(BROKEN) in by_status["FAILED"]
     query = "query($f: RunsFilter!) { runsOrError(filter: $f) { ... on Runs { results { status } } } }"
     runs = ui.ask(query, f={"tags": [{"key": "dagster/backfill", "value": backfill["backfillId"]}]})["runsOrError"][
         "results"

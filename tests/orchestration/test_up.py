@@ -92,9 +92,9 @@ def signed_up(base: str) -> str:
 
 def test_an_empty_folder_becomes_a_service_and_stays_one(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with up(home, "--days", "2") as (told, base, first):
-        assert "emds_" not in told, "a log that is collected holds no key"
-        assert f"curl '{base}/v1/brief/GB?sample=true'" in told
+    with up(home, "--days", "2") as (output, base, first):
+        assert "emds_" not in output, "a log that is collected holds no key"
+        assert f"curl '{base}/v1/brief/GB?sample=true'" in output
         key = signed_up(base)
         brief = get(f"{base}/v1/brief/GB", key)
         assert {"price", "demand", "interchange", "carbon_intensity"} <= set(brief["current"])
@@ -103,8 +103,8 @@ def test_an_empty_folder_becomes_a_service_and_stays_one(tmp_path: Path) -> None
             assert {"price", "demand", "interchange"} <= set(get(f"{base}/v1/latest/{zone}", key)["metrics"]), zone
         states = {s["state"] for s in get(f"{base}/v1/status")["sources"]}
         assert states <= {"ok", "late"}, states
-    with up(home) as (told, base, second):
-        assert "first start" not in told
+    with up(home) as (output, base, second):
+        assert "first start" not in output
         assert get(f"{base}/v1/usage", key)["quota"]["used"] == 26
     assert second < first
 

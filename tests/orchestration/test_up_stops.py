@@ -64,12 +64,12 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 def until_up(process: subprocess.Popen[str]) -> str:
     """What it has printed when all runs."""
-    told = ""
+    output = ""
     for line in process.stdout or ():
-        told += line
+        output += line
         if line.startswith("Dagster:"):
-            return told
-    raise AssertionError(told + (process.stderr.read() if process.stderr else ""))
+            return output
+    raise AssertionError(output + (process.stderr.read() if process.stderr else ""))
 
 
 def alive(folder: Path, *names: str) -> list[str]:
@@ -87,9 +87,9 @@ def _runs(pid: int) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_everything(running: subprocess.Popen[str], tmp_path: Path, number: int) -> None:
-    told = until_up(running)
-    assert "emds_test" not in told, "no key where standard output is no terminal"
-    assert "/v1/brief/GB?sample=true'" in told
+    output = until_up(running)
+    assert "emds_test" not in output, "no key where standard output is no terminal"
+    assert "/v1/brief/GB?sample=true'" in output
     assert alive(tmp_path, "api", "ui") == ["api", "ui"]
     running.send_signal(number)
     assert running.wait(30) == 0
@@ -133,9 +133,9 @@ def test_a_server_that_ends_is_restarted_and_takes_none_along(
     running.send_signal(signal.SIGINT)
     assert running.wait(30) == 0
     assert alive(tmp_path, "api", "ui") == []
-    said = running.stderr.read() if running.stderr else ""
+    errors = running.stderr.read() if running.stderr else ""
     server = "webserver" if name == "ui" else "api"
-    assert f"emds: {server} ended (signal SIGKILL); restarted in 1 s, the others go on" in said
+    assert f"emds: {server} ended (signal SIGKILL); restarted in 1 s, the others go on" in errors
 
 
 def test_fast_deaths_back_off(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -183,20 +183,20 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
     ) as process:
         os.close(terminal)
         try:
-            told = ""
-            while "stops everything" not in told:
-                told += os.read(screen, 1000).decode()
+            shown = ""
+            while "stops everything" not in shown:
+                shown += os.read(screen, 1000).decode()
             daemon = tmp_path / "logs" / "daemon.log"
             ends = time.monotonic() + 30
             while daemon.read_text() != "the daemon\n":
                 assert time.monotonic() < ends
                 time.sleep(0.01)
-            assert f"logs:    {tmp_path}/logs" in told
-            assert "curl -H 'Authorization: Bearer emds_test'" in told
+            assert f"logs:    {tmp_path}/logs" in shown
+            assert "curl -H 'Authorization: Bearer emds_test'" in shown
             os.kill(server_of(tmp_path, "ui"), signal.SIGKILL)
-            while "webserver ended (signal SIGKILL)" not in told:
-                told += os.read(screen, 1000).decode()
-            assert f"-- {tmp_path}/logs/webserver.log" in told, "what it said last is shown when it ends"
+            while "webserver ended (signal SIGKILL)" not in shown:
+                shown += os.read(screen, 1000).decode()
+            assert f"-- {tmp_path}/logs/webserver.log" in shown, "what it said last is shown when it ends"
             process.send_signal(signal.SIGTERM)
             assert process.wait(30) == 0
         finally:

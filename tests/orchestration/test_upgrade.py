@@ -89,33 +89,33 @@ def to_first_release(storage: Folder) -> None:
 def answers(storage: Folder) -> dict[str, object]:
     """Every series now and as of two instants, and every document but those that say when they were made."""
     ranks = open_context().ranks
-    found: dict[str, object] = {}
+    by_name: dict[str, object] = {}
     for metric, zone in sorted({place[:2] for place in series.held(storage)}):
-        found[f"{metric} {zone}"] = series.read(storage, zone, metric, SPAN).to_pydict()
+        by_name[f"{metric} {zone}"] = series.read(storage, zone, metric, SPAN).to_pydict()
         for at in (NOW - 1, NOW + 30, NOW + 90):
-            found[f"{metric} {zone} {at}"] = series.read_as_of(storage, zone, metric, SPAN, at, ranks).to_pydict()
-    found["bodies"] = sorted(
+            by_name[f"{metric} {zone} {at}"] = series.read_as_of(storage, zone, metric, SPAN, at, ranks).to_pydict()
+    by_name["bodies"] = sorted(
         (kept.key, kept.body, kept.request) for feed in ("neso.generation",) for kept in raw.find(storage, feed)
     )
-    found["latest"] = artefact.load(storage, layout.latest("GB"))["metrics"]
-    return found
+    by_name["latest"] = artefact.load(storage, layout.latest("GB"))["metrics"]
+    return by_name
 
 
 @pytest.fixture
 def expected(old: Folder, tmp_path: Path) -> dict[str, object]:
     """What this release answers of the same rows; made from the old files by their own columns, not by `upgrade`."""
-    found: dict[str, object] = {}
+    by_name: dict[str, object] = {}
     for key in old.keys("series/"):
         _, metric, zone, name = key.split("/")
         if ".history." not in name:
             table = pq.ParquetFile(old.path(key)).read()
-            found[f"{metric} {zone}"] = {
+            by_name[f"{metric} {zone}"] = {
                 column: table.column(column).cast(pa.string()).to_pylist()
                 if pa.types.is_dictionary(table.column(column).type)
                 else table.column(column).to_pylist()
                 for column in table.column_names
             }
-    return found
+    return by_name
 
 
 def quiet(what: str, done: int, of: int) -> None:
@@ -137,9 +137,9 @@ def test_an_upgraded_warehouse_serves_the_same_rows(
     months = len(old.keys("series/"))
     assert main(["upgrade"]) == 0
     assert f"{months} month files" in capsys.readouterr().out
-    found = answers(old)
-    assert {name: found[name] for name in expected} == expected
-    assert found[f"generation GB {NOW - 1}"] != found[f"generation GB {NOW + 90}"]
+    served = answers(old)
+    assert {name: served[name] for name in expected} == expected
+    assert served[f"generation GB {NOW - 1}"] != served[f"generation GB {NOW + 90}"]
     assert main(["verify"]) == 0
     assert not [key for key in old.keys("series/") if not layout.is_month_file(key)]
     assert main(["upgrade"]) == 0

@@ -72,8 +72,8 @@ def test_body_and_identity_belong_together_while_it_is_replaced(folder):
     thread.start()
     try:
         for _ in range(2000):
-            found = artefact.get(folder, "x.json")
-            assert found.body in (b"0", str(found.identity.version).encode())
+            document = artefact.get(folder, "x.json")
+            assert document.body in (b"0", str(document.identity.version).encode())
     finally:
         stop.set()
         thread.join()

@@ -21,7 +21,7 @@ NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
 START = NOW - 720 * HOUR
 
 
-def trail(rows, tz="UTC") -> SeriesHistory:
+def history(rows, tz="UTC") -> SeriesHistory:
     """`rows` are (start, seconds, value or None)."""
     return SeriesHistory(
         np.array([r[0] for r in rows], np.int64),
@@ -34,18 +34,18 @@ def trail(rows, tz="UTC") -> SeriesHistory:
 def hourly(values, now, extra=(), seconds=HOUR) -> SeriesHistory:
     """720 hourly values up to NOW (None: no row), the current row, and further ones."""
     rows = [(START + i * HOUR, HOUR, v) for i, v in enumerate(values)]
-    return trail([*rows, (NOW, seconds, now), *extra])
+    return history([*rows, (NOW, seconds, now), *extra])
 
 
 def read(one: SeriesHistory, as_of: int = NOW + 60) -> Reading:
-    found = readings([one], as_of)[0]
-    assert found is not None
-    return found
+    reading = readings([one], as_of)[0]
+    assert reading is not None
+    return reading
 
 
 def test_a_ordinary():
-    found = read(hourly([20000 + 10 * i for i in range(720)], 25000))
-    context, trend = found.context, found.trend
+    reading = read(hourly([20000 + 10 * i for i in range(720)], 25000))
+    context, trend = reading.context, reading.trend
     assert (context.percentile, context.percentile_exact) == (70, 69.51)
     assert (context.median, context.vs_median, context.vs_median_pct) == (23595, 1405, 6.0)
     assert (trend.from_value, trend.change, trend.change_pct, trend.flat_threshold, trend.direction) == (
@@ -66,8 +66,13 @@ def test_b_many_ties():
 
 
 def test_c_constant():
-    found = read(hourly([50] * 720, 50))
-    assert (found.context.percentile, found.context.vs_median_pct, found.trend.direction, found.trend.change_pct) == (
+    reading = read(hourly([50] * 720, 50))
+    assert (
+        reading.context.percentile,
+        reading.context.vs_median_pct,
+        reading.trend.direction,
+        reading.trend.change_pct,
+    ) == (
         50,
         0,
         "flat",
@@ -76,10 +81,10 @@ def test_c_constant():
 
 
 def test_d_tiny_record_over_a_constant():
-    found = read(hourly([50] * 720, 50.01))
-    assert (found.context.percentile, found.context.band, found.trend.direction) == (100, "very_high", "flat")
-    assert found.context.vs_median == 0.01
-    assert found.context.vs_median_pct == 0.02
+    reading = read(hourly([50] * 720, 50.01))
+    assert (reading.context.percentile, reading.context.band, reading.trend.direction) == (100, "very_high", "flat")
+    assert reading.context.vs_median == 0.01
+    assert reading.context.vs_median_pct == 0.02
 
 
 def test_e_rounding_guard():
@@ -89,8 +94,8 @@ def test_e_rounding_guard():
 
 def test_f_negative_median():
     values = [-30, -12, -5, -4, -3, 0, 2, 60, -6, -4] * 72
-    found = read(hourly(values, 12))
-    context, trend = found.context, found.trend
+    reading = read(hourly(values, 12))
+    context, trend = reading.context, reading.trend
     assert (context.median, context.percentile, context.vs_median) == (-4, 90, 16)
     assert (context.vs_median_pct, context.vs_median_pct_reason) == (None, "median_not_positive")
     assert (trend.change, trend.change_pct, trend.change_pct_reason) == (10, None, "from_near_zero")
@@ -112,7 +117,7 @@ def test_h_negative_now_positive_median():
 def test_i_resolution_change():
     rows = [(START + i * HOUR, HOUR, 100) for i in range(480)]
     rows += [(START + 480 * HOUR + i * 900, 900, 40) for i in range(960)]
-    context = read(trail([*rows, (NOW, 900, 80)])).context
+    context = read(history([*rows, (NOW, 900, 80)])).context
     assert (context.percentile, context.median, context.sample_count) == (33, 100, 1440)
 
 
@@ -120,8 +125,8 @@ def test_j_duplicates():
     rows = [(START + i * HOUR, HOUR, 50) for i in range(716)]
     quarters = [(START + 716 * HOUR + i * 900, 900, 50) for i in range(16)]
     again = (START + 716 * HOUR + 5 * 900, 900, 55)
-    found = read(trail([*rows, (START + 717 * HOUR, HOUR, 999), *quarters, again, (NOW, 900, 50)]))
-    assert (found.context.sample_count, found.context.max, found.context.coverage) == (732, 55, 1)
+    reading = read(history([*rows, (START + 717 * HOUR, HOUR, 999), *quarters, again, (NOW, 900, 50)]))
+    assert (reading.context.sample_count, reading.context.max, reading.context.coverage) == (732, 55, 1)
 
 
 def test_k_gap_of_ten_days():
@@ -136,22 +141,22 @@ def test_k_gap_of_ten_days():
 
 
 def test_l_too_few_samples():
-    found = read(trail([*((NOW - (19 - i) * HOUR, HOUR, i) for i in range(19)), (NOW, HOUR, 5)]))
-    assert (found.context, found.context_omitted) == (None, "too_few_samples")
+    reading = read(history([*((NOW - (19 - i) * HOUR, HOUR, i) for i in range(19)), (NOW, HOUR, 5)]))
+    assert (reading.context, reading.context_omitted) == (None, "too_few_samples")
 
 
 def test_m_coverage_below_half():
-    found = read(hourly([None] * 420 + [100 + i for i in range(300)], 500))
-    assert (found.context, found.context_omitted) == (None, "coverage_below_50_pct")
-    assert (found.trend.change, found.trend.flat_threshold, found.trend.direction) == (500 - 376, 1, "rising")
+    reading = read(hourly([None] * 420 + [100 + i for i in range(300)], 500))
+    assert (reading.context, reading.context_omitted) == (None, "coverage_below_50_pct")
+    assert (reading.trend.change, reading.trend.flat_threshold, reading.trend.direction) == (500 - 376, 1, "rising")
 
 
 def test_n_no_value_24h_ago():
     values = list(range(720))
     values[696] = None
-    found = read(hourly(values, 5))
-    assert (found.trend, found.trend_omitted) == (None, "no_value_24h_ago")
-    assert found.context is not None
+    reading = read(hourly(values, 5))
+    assert (reading.trend, reading.trend_omitted) == (None, "no_value_24h_ago")
+    assert reading.context is not None
 
 
 @pytest.mark.parametrize(("base", "change"), [(-10, 30), (0, 20)])
@@ -169,16 +174,16 @@ def test_o_p_from_a_value_that_is_not_positive(base, change):
 
 def test_q_day_ahead_rows_are_neither_current_nor_in_the_window():
     ahead = [(NOW + i * HOUR, HOUR, 500) for i in range(1, 37)]
-    found = read(hourly([30 + i % 24 for i in range(720)], 40, ahead))
-    assert (found.value, found.ts, found.next_ts) == (40, NOW, NOW + HOUR)
-    assert found.context.max == 53
+    reading = read(hourly([30 + i % 24 for i in range(720)], 40, ahead))
+    assert (reading.value, reading.ts, reading.next_ts) == (40, NOW, NOW + HOUR)
+    assert reading.context.max == 53
 
 
 def test_r_nulls_are_not_zero():
     values = [None if i % 3 == 0 else 1000 + i % 24 for i in range(720)]
-    found = read(hourly(values, 1012))
-    assert (found.context.sample_count, found.context.min) == (480, 1001)
-    assert (found.trend, found.trend_omitted) == (None, "no_value_24h_ago")
+    reading = read(hourly(values, 1012))
+    assert (reading.context.sample_count, reading.context.min) == (480, 1001)
+    assert (reading.trend, reading.trend_omitted) == (None, "no_value_24h_ago")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,7 @@ def test_r_nulls_are_not_zero():
 def test_s_a_day_earlier_is_absolute_time(now, local_before):
     current = int(datetime.fromisoformat(now).replace(tzinfo=UTC).timestamp())
     rows = [(current - i * HOUR, HOUR, float(i)) for i in range(720, -1, -1)]
-    trend = read(trail(rows, "Europe/Berlin"), current + 60).trend
+    trend = read(history(rows, "Europe/Berlin"), current + 60).trend
     assert (
         datetime.fromtimestamp(trend.from_ts, ZoneInfo("Europe/Berlin")).isoformat(timespec="minutes") == local_before
     )
@@ -200,7 +205,7 @@ def test_t_daily_cycle():
         (NOW - i * HOUR, HOUR, 1000 + 500 * math.exp(-(min(i % 24, 24 - i % 24) ** 2) / 2) + (i // 24 * 7) % 30 - 14.5)
         for i in range(720, 0, -1)
     ]
-    context = read(trail([*rows, (NOW, HOUR, 1500)])).context
+    context = read(history([*rows, (NOW, HOUR, 1500)])).context
     assert context.percentile > 95
     assert context.percentile_same_hour == 50
 
@@ -253,18 +258,18 @@ def reference(rows, tz, as_of):
     same = [p for p, r in zip(pairs, window, strict=True) if datetime.fromtimestamp(r[0], ZoneInfo(tz)).hour == hour]
     observed = sum(w for _, w in pairs)
     before = [v for a, s, v in rows if a <= ts - DAY < a + s]
-    found = {
+    expected = {
         "ts": ts,
         "value": x,
         "next": min((r[0] for r in rows if r[0] > as_of), default=None),
         "from": before[-1] if before else None,
     }
     if len(pairs) < 20 or observed * 2 < 30 * DAY:
-        return found
+        return expected
     rank = reference_rank(pairs, x)
     low, high = min(pairs)[0], max(pairs)[0]
     p10, median, p90 = (reference_quantile(pairs, Fraction(q, 10)) for q in (1, 5, 9))
-    found |= {
+    expected |= {
         "percentile": 0 if x < low else 100 if x > high else min(max(half_up(rank), 1), 99),
         "median": float(median),
         "p10": float(p10),
@@ -279,20 +284,20 @@ def reference(rows, tz, as_of):
     }
     if len(same) >= 20 and sum(w for _, w in same) * 2 >= 30 * HOUR:
         below, above = all(v > x for v, _ in same), all(v < x for v, _ in same)
-        found["same_hour"] = 0 if below else 100 if above else min(max(half_up(reference_rank(same, x)), 1), 99)
-    return found
+        expected["same_hour"] = 0 if below else 100 if above else min(max(half_up(reference_rank(same, x)), 1), 99)
+    return expected
 
 
-def compared(found: Reading | None):
-    if found is None:
+def compared(reading: Reading | None):
+    if reading is None:
         return None
     result = {
-        "ts": found.ts,
-        "value": found.value,
-        "next": found.next_ts,
-        "from": found.trend and found.trend.from_value,
+        "ts": reading.ts,
+        "value": reading.value,
+        "next": reading.next_ts,
+        "from": reading.trend and reading.trend.from_value,
     }
-    c = found.context
+    c = reading.context
     if c is not None:
         result |= {
             "percentile": c.percentile,
@@ -305,7 +310,7 @@ def compared(found: Reading | None):
             "vs_median": c.vs_median,
             "days": c.window_days_actual,
             "same_hour": c.percentile_same_hour,
-            "threshold": found.trend.flat_threshold if found.trend else result_threshold(c),
+            "threshold": reading.trend.flat_threshold if reading.trend else result_threshold(c),
         }
     return result
 
@@ -347,8 +352,8 @@ def series(draw):
 @given(st.lists(series(), min_size=1, max_size=3), st.data())
 def test_agrees_with_plain_exact_arithmetic(cases, choice):
     as_of = choice.draw(st.sampled_from([c[2] for c in cases]))
-    found = readings([trail(rows, tz) for rows, tz, _ in cases], as_of)
-    assert [compared(f) for f in found] == [reference(rows, tz, as_of) for rows, tz, _ in cases]
+    computed = readings([history(rows, tz) for rows, tz, _ in cases], as_of)
+    assert [compared(f) for f in computed] == [reference(rows, tz, as_of) for rows, tz, _ in cases]
 
 
 @settings(max_examples=80, deadline=None)
@@ -368,8 +373,8 @@ def test_rank_agrees_with_scipy(pool, now):
     st.floats(-2000, 20000),
 )
 def test_words_and_numbers_never_contradict(pool, now):
-    found = read(hourly([pool[i * 7 % len(pool)] for i in range(720)], now))
-    context, trend = found.context, found.trend
+    reading = read(hourly([pool[i * 7 % len(pool)] for i in range(720)], now))
+    context, trend = reading.context, reading.trend
     assert 0 <= context.percentile <= 100
     assert (context.percentile == 0) == (now < context.min)
     assert (context.percentile == 100) == (now > context.max)
@@ -386,19 +391,19 @@ def test_words_and_numbers_never_contradict(pool, now):
 
 
 def test_nothing_has_begun():
-    assert readings([trail([(NOW, HOUR, 1.0)])], NOW - 1) == [None]
-    assert readings([trail([])], NOW) == [None]
+    assert readings([history([(NOW, HOUR, 1.0)])], NOW - 1) == [None]
+    assert readings([history([])], NOW) == [None]
     assert readings([], NOW) == []
-    assert readings([trail([(NOW, HOUR, None)])], NOW) == [None]
+    assert readings([history([(NOW, HOUR, None)])], NOW) == [None]
 
 
 def test_a_row_that_begins_now_is_current():
-    assert read(trail([(NOW, HOUR, 1.0)]), NOW).ts == NOW
+    assert read(history([(NOW, HOUR, 1.0)]), NOW).ts == NOW
 
 
 def test_a_row_reaching_into_the_current_one_weighs_until_there():
     rows = [(NOW - 1800 - i * HOUR, HOUR, 10.0) for i in range(719, 0, -1)]
-    context = read(trail([*rows, (NOW - 1800, HOUR, 20.0), (NOW, HOUR, 15.0)])).context
+    context = read(history([*rows, (NOW - 1800, HOUR, 20.0), (NOW, HOUR, 15.0)])).context
     # 719 hours of 10 below, half an hour of 20 above
     assert context.percentile_exact == 99.93
 
@@ -406,7 +411,7 @@ def test_a_row_reaching_into_the_current_one_weighs_until_there():
 def test_series_do_not_touch_each_other():
     a = hourly([20000 + 10 * i for i in range(720)], 25000)
     b = hourly([50] * 720, 50)
-    empty = trail([])
+    empty = history([])
     assert readings([a, empty, b], NOW) == [readings([a], NOW)[0], None, readings([b], NOW)[0]]
 
 

@@ -56,13 +56,13 @@ def folder(tmp_path: Path) -> Folder:
 
 def answers(folder: Folder) -> dict[str, object]:
     """What each reader makes of each file; None where it refuses."""
-    found: dict[str, object] = {}
+    by_reader: dict[str, object] = {}
     reader = Reader(folder, 10_000_000)
 
     def note(name: str, read):  # type: ignore[no-untyped-def]
-        found[name] = None
+        by_reader[name] = None
         with contextlib.suppress(StorageError):
-            found[name] = read()
+            by_reader[name] = read()
 
     for zone in ("GB", "FR"):
         note(f"rows {zone}", lambda zone=zone: series.read(folder, zone, "demand", EVERYTHING).to_pydict())
@@ -80,7 +80,7 @@ def answers(folder: Folder) -> dict[str, object]:
         note(name, lambda name=name: (document := artefact.get(folder, name)) and document.body)
     for key in folder.keys(layout.RAW):
         note(key, lambda key=key: (kept := raw.opened(folder, key)) and (kept.request, kept.body))
-    return found
+    return by_reader
 
 
 def test_every_flipped_bit_is_found_and_none_reaches_an_answer(folder: Folder) -> None:

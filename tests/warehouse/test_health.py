@@ -66,17 +66,17 @@ def test_a_rolling_row_is_due_its_lag_and_grace_after_its_interval() -> None:
 
 def test_the_states_in_time() -> None:
     until = 1000 * HOUR
-    told = Health("a.b", "FR", last_ok=until, data_until=until)
+    current = Health("a.b", "FR", last_ok=until, data_until=until)
     due = expected_by(ROLLING, "UTC", "5m", until)
 
     def at(now: int) -> str:
-        return state(told, ROLLING, "UTC", "5m", now)
+        return state(current, ROLLING, "UTC", "5m", now)
 
     assert [at(due), at(due + 1), at(due + 90 * 60), at(due + 90 * 60 + 1)] == ["ok", "late", "late", "down"]
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("stored", "expected"),
     [
         (None, "unknown"),
         (Health("a.b", "FR"), "unknown"),
@@ -85,8 +85,8 @@ def test_the_states_in_time() -> None:
         (Health("a.b", "FR", last_error="example.org answers 503", last_error_at=5), "down"),
     ],
 )
-def test_without_any_row(told: Health | None, expected: str) -> None:
-    assert state(told, ROLLING, "UTC", "5m", 10) == expected
+def test_without_any_row(stored: Health | None, expected: str) -> None:
+    assert state(stored, ROLLING, "UTC", "5m", 10) == expected
 
 
 def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
         "a",
         [Health("a.b", "FR", last_error="silent", last_error_at=30, reached={"price": 0, "price_day_ahead": 0})],
     )
-    (told,) = health.load(storage, "a")
-    assert (told.until("price"), told.until("price_day_ahead"), told.until("demand")) == (200, 900, 0)
-    assert (told.data_until, told.whole_until) == (900, 200)
+    (stored,) = health.load(storage, "a")
+    assert (stored.until("price"), stored.until("price_day_ahead"), stored.until("demand")) == (200, 900, 0)
+    assert (stored.data_until, stored.whole_until) == (900, 200)
 
 
 def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -> None:
@@ -134,21 +134,21 @@ def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -
         "quarantined": 0,
     }
     artefact.replace(storage, layout.health("a"), artefact.encode({"source": "a", "feeds": [member]}))
-    (told,) = health.load(storage, "a")
-    assert (told.until("price"), told.until("demand"), told.whole_until) == (100, 100, 100)
+    (stored,) = health.load(storage, "a")
+    assert (stored.until("price"), stored.until("demand"), stored.whole_until) == (100, 100, 100)
     health.note(storage, "a", [Health("a.b", "FR", last_ok=20, data_until=300, reached={"price": 300, "demand": 0})])
-    (told,) = health.load(storage, "a")
-    assert (told.until("price"), told.until("demand")) == (300, 100)
+    (stored,) = health.load(storage, "a")
+    assert (stored.until("price"), stored.until("demand")) == (300, 100)
 
 
 def test_a_feed_is_as_badly_off_as_its_worst_metric() -> None:
     now = 1000 * HOUR
     ahead = now + 24 * HOUR
-    told = Health(
+    current = Health(
         "a.b", "FR", last_ok=now, data_until=ahead, reached={"price": now - 5 * HOUR, "price_day_ahead": ahead}
     )
-    assert state(told, ROLLING, "UTC", "5m", now) == "down"
-    assert state(replace(told, reached={"price": now, "price_day_ahead": ahead}), ROLLING, "UTC", "5m", now) == "ok"
+    assert state(current, ROLLING, "UTC", "5m", now) == "down"
+    assert state(replace(current, reached={"price": now, "price_day_ahead": ahead}), ROLLING, "UTC", "5m", now) == "ok"
 
 
 def test_a_span_ends_where_nothing_is_due_yet() -> None:

@@ -61,8 +61,8 @@ def test_what_is_stored_of_the_same_hours_tells_a_factor_at_once() -> None:
     """As a poll does, which asks again for yesterday and for today so far."""
     values = curve("interchange") + 3_000  # around zero: its level says nothing
     new = series(-values[19 * 24 :], 19 * 24)
-    told = shifts("interchange", "AT", [day(19), day(20)], new, series(values))
-    assert [(shift.day, shift.reason) for shift in told] == [
+    reported = shifts("interchange", "AT", [day(19), day(20)], new, series(values))
+    assert [(shift.day, shift.reason) for shift in reported] == [
         (day(number), "restated by a factor of -1") for number in (19, 20)
     ]
 
@@ -76,8 +76,10 @@ def test_a_revision_is_no_shift() -> None:
 def test_a_shifted_day_is_no_past_of_the_next() -> None:
     values = curve("demand")
     new = series(values[10 * 24 :] * 2, 10 * 24)
-    told = shifts("demand", "FR", [day(n) for n in range(10, DAYS)], new, series(values[: 10 * 24]))
-    assert [shift.day for shift in told] == [day(n) for n in range(10, 20)], "then fewer than five good days are left"
+    reported = shifts("demand", "FR", [day(n) for n in range(10, DAYS)], new, series(values[: 10 * 24]))
+    assert [shift.day for shift in reported] == [day(n) for n in range(10, 20)], (
+        "then fewer than five good days are left"
+    )
 
 
 def test_too_little_past_or_too_few_hours_say_nothing() -> None:

@@ -45,11 +45,11 @@ def folder(tmp_path: Path) -> Folder:
 
 def net(folder: Folder, rows: Versions) -> list[tuple[int, float, RowLabels]] | None:
     folder.put(KEY, monthfile.encode(rows, KEY, "live"))
-    found = monthfile.net(folder, KEY)
-    if found is None:
+    kept = monthfile.net(folder, KEY)
+    if kept is None:
         return None
-    columns = zip(found.ts.tolist(), found.value.tolist(), found.label.tolist(), strict=True)
-    return [(ts, value, found.labels[code]) for ts, value, code in columns]
+    columns = zip(kept.ts.tolist(), kept.value.tolist(), kept.label.tolist(), strict=True)
+    return [(ts, value, kept.labels[code]) for ts, value, code in columns]
 
 
 def by_parquet(folder: Folder) -> list[tuple[int, float, RowLabels]]:
@@ -64,7 +64,7 @@ LABELS = st.sampled_from([FINE, FINE, COARSE, BORDER])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(LABELS, st.integers(0, 60), st.floats(-1e6, 1e6)), min_size=1, max_size=40))
 def test_the_footer_says_what_parquet_holds(folder: Folder, rows: list[tuple[RowLabels, int, float]]) -> None:
-    unique = {(label.border, slot): (label, slot * 5, value) for label, slot, value in rows}
+    unique = {(label.border, step): (label, step * 5, value) for label, step, value in rows}
     stated = net(folder, versions(*unique.values()))
     assert (stated or []) == by_parquet(folder)
 

@@ -117,8 +117,8 @@ def test_a_day_has_its_own_count_of_hours(day: date, hours: int) -> None:
     rows = series(market_day)
     assert len(rows) == hours
     assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {}
-    for strip in rows.readings.values():
-        del strip.ts[-1], strip.values[-1]
+    for readings in rows.readings.values():
+        del readings.ts[-1], readings.values[-1]
     assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {"short": 1}
 
 
@@ -233,9 +233,9 @@ def test_what_is_set_aside_is_kept_with_its_reasons() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     kept = json.loads(to_json(verdict))
     assert [f["check"] for f in kept["findings"]] == ["range", "conflict"]
-    (strip,) = kept["strips"]
-    assert (strip["zone"], strip["metric"], strip["unit"], strip["fuel"]) == ("FR", "demand", "MW", None)
-    assert sorted(zip(strip["ts"], strip["values"], strict=True)) == sorted(
+    (aside,) = kept["strips"]
+    assert (aside["zone"], aside["metric"], aside["unit"], aside["fuel"]) == ("FR", "demand", "MW", None)
+    assert sorted(zip(aside["ts"], aside["values"], strict=True)) == sorted(
         (r.ts, r.value) for r in verdict.quarantined
     )
 

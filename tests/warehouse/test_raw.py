@@ -30,8 +30,8 @@ def test_a_kept_body_is_a_zstd_file_with_its_question(tmp_path_factory: pytest.T
     key = raw.keep(storage, question(), body, 1000, "live")
     assert key is not None
     assert key.startswith("raw/aemo/dispatch/2026-10-25/1000-")
-    found = list(raw.find(storage, "aemo.dispatch"))
-    assert [(k.body, k.request, k.fetched_at) for k in found] == [(body, question(), 1000)]
+    kept = list(raw.find(storage, "aemo.dispatch"))
+    assert [(k.body, k.request, k.fetched_at) for k in kept] == [(body, question(), 1000)]
     stored = storage.get(key) or b""
     with zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True) as stream:
         assert stream.read() == body
@@ -57,9 +57,9 @@ def test_answers_to_other_questions_do_not_count(tmp_path: Path) -> None:
 
 def test_what_only_defeats_caches_makes_no_other_question(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
-    asked = [replace(question(), params=(("_", str(ts)), ("a", "1")), nonce=("_",)) for ts in (1, 2, 3)]
-    assert [raw.keep(storage, r, b"A", ts, "live") is not None for ts, r in enumerate(asked)] == [True, False, False]
-    assert next(raw.find(storage, "aemo.dispatch")).request == asked[0]
+    requests = [replace(question(), params=(("_", str(ts)), ("a", "1")), nonce=("_",)) for ts in (1, 2, 3)]
+    assert [raw.keep(storage, r, b"A", ts, "live") is not None for ts, r in enumerate(requests)] == [True, False, False]
+    assert next(raw.find(storage, "aemo.dispatch")).request == requests[0]
 
 
 def test_find_takes_bodies_whose_days_touch_the_asked_ones(tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     from warehouse.market import Secret
 
     storage = Folder(tmp_path)
-    asked = Request(
+    request = Request(
         "eia.demand", "https://example.org", days=(DAY,), secrets=(Secret("query", "api_key", ("EIA_API_KEY",)),)
     )
-    raw.keep(storage, asked, b"x", 1, "live")
+    raw.keep(storage, request, b"x", 1, "live")
     assert next(raw.find(storage, "eia.demand")).request.secrets == ()
 
 

@@ -39,7 +39,7 @@ class Counting(Folder):
 @pytest.fixture
 def storage(tmp_path: Path) -> Counting:
     """Ten years of days, one row each, and a month of 5-minute rows with a border."""
-    found = Counting(tmp_path)
+    folder = Counting(tmp_path)
     rows = Rows()
     rows.extend(
         SeriesKey("GB", "demand", "MW", "1h"),
@@ -52,10 +52,10 @@ def storage(tmp_path: Path) -> Counting:
         [MAY + i * 300 for i in range(500)],
         [2.0] * 500,
     )
-    series.fold(found, "fine.all", rows, {}, RANKS, 1, "live")
-    found.got.clear()
-    found.tried.clear()
-    return found
+    series.fold(folder, "fine.all", rows, {}, RANKS, 1, "live")
+    folder.got.clear()
+    folder.tried.clear()
+    return folder
 
 
 def test_a_day_opens_one_file_however_long_the_history_is(storage: Counting) -> None:
@@ -91,11 +91,11 @@ def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
 def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
     window = Window(MAY - 40 * DAY, MAY + DAY)
     reader = Reader(storage, 10_000_000)
-    found = joined(reader.rows(file, "net") for file in reader.files("GB", "demand", window))
-    first, last = found.between(window)
+    rows = joined(reader.rows(file, "net") for file in reader.files("GB", "demand", window))
+    first, last = rows.between(window)
     expected = series.read(storage, "GB", "demand", window)
-    assert found.ts[first:last].tolist() == expected.column("ts").to_pylist()
-    assert found.value[first:last].tolist() == expected.column("value").to_pylist()
+    assert rows.ts[first:last].tolist() == expected.column("ts").to_pylist()
+    assert rows.value[first:last].tolist() == expected.column("value").to_pylist()
 
 
 def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
@@ -105,11 +105,11 @@ def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     reader = Reader(storage, 1_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     for at in (0, 1, 4, 5, 4, 0):
-        found = reader.known(file, at, RANKS)["net"]
+        past = reader.known(file, at, RANKS)["net"]
         expected = series.net(series.read_as_of(storage, "GB", "interchange", Window(MAY, MAY + 30 * DAY), at, RANKS))
-        assert found.ts.tolist() == expected.column("ts").to_pylist()
-        assert found.value.tolist() == expected.column("value").to_pylist()
-        assert (7.0 in found.value) == (at == 5)
+        assert past.ts.tolist() == expected.column("ts").to_pylist()
+        assert past.value.tolist() == expected.column("value").to_pylist()
+        assert (7.0 in past.value) == (at == 5)
 
 
 def test_a_new_file_is_another_identity(storage: Counting) -> None:
@@ -167,17 +167,17 @@ def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
 
 
 def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, found = [50.0], iter("abcdef")
+    now, values = [50.0], iter("abcdef")
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     recent = TtlCache(0.2)
-    assert recent.get("key", lambda: next(found)) == "a"
+    assert recent.get("key", lambda: next(values)) == "a"
     now[0] += 0.19
-    assert recent.get("key", lambda: next(found)) == "a"
+    assert recent.get("key", lambda: next(values)) == "a"
     now[0] += 0.02
-    assert recent.get("key", lambda: next(found)) == "b"
+    assert recent.get("key", lambda: next(values)) == "b"
     recent.forget("key")
-    assert recent.get("key", lambda: next(found)) == "c"
-    assert [TtlCache(0).get("key", lambda: next(found)) for _ in range(2)] == ["d", "e"], (
+    assert recent.get("key", lambda: next(values)) == "c"
+    assert [TtlCache(0).get("key", lambda: next(values)) for _ in range(2)] == ["d", "e"], (
         "nothing is trusted for no time"
     )
 

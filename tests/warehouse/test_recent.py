@@ -21,10 +21,10 @@ def folder(tmp_path):
     return Folder(tmp_path)
 
 
-def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **lane):
+def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **key):
     rows = Rows()
     ts = [start + i * step for i in range(count)]
-    rows.extend(SeriesKey("GB", "price", "GBP/MWh", resolution, **lane), ts, [float(i) for i in range(count)])
+    rows.extend(SeriesKey("GB", "price", "GBP/MWh", resolution, **key), ts, [float(i) for i in range(count)])
     series.fold(folder, feed, rows, {}, RANKS, 1, "live")
 
 
@@ -38,20 +38,20 @@ def test_nothing_where_nothing_has_begun(folder):
     assert read(folder) is None
 
 
-def test_rows_and_trail_are_the_same_rows(folder):
+def test_rows_and_history_are_the_same_rows(folder):
     fold(folder, NOW - 40 * DAY, 960)
     fold(folder, NOW, 10, "two.b", "15m", 900)
-    found = read(folder)
-    assert found.history.ts.tolist() == found.rows.column("ts").to_pylist()
-    assert found.history.seconds.tolist() == [HOUR] * (len(found.history.ts) - 10) + [900] * 10
-    assert [found.text(column, -1) for column in ("unit", "resolution", "source", "feed")] == [
+    recent = read(folder)
+    assert recent.history.ts.tolist() == recent.rows.column("ts").to_pylist()
+    assert recent.history.seconds.tolist() == [HOUR] * (len(recent.history.ts) - 10) + [900] * 10
+    assert [recent.text(column, -1) for column in ("unit", "resolution", "source", "feed")] == [
         "GBP/MWh",
         "15m",
         "two",
         "two.b",
     ]
-    assert found.history.ts[0] <= NOW - 30 * DAY
-    assert found.history.ts[-1] == NOW + 9 * 900
+    assert recent.history.ts[0] <= NOW - 30 * DAY
+    assert recent.history.ts[-1] == NOW + 9 * 900
 
 
 def test_border_rows_are_left_out(folder):
@@ -74,9 +74,9 @@ def test_each_month_is_opened_once_and_no_other(folder, monkeypatch):
 def test_rows_that_stopped_long_ago_are_found_with_their_30_days(folder):
     last = NOW - 500 * DAY
     fold(folder, last - 31 * DAY, 31 * 24 + 1)
-    found = read(folder)
-    assert found.history.ts[-1] == last
-    assert found.history.ts[0] <= last - 30 * DAY
+    recent = read(folder)
+    assert recent.history.ts[-1] == last
+    assert recent.history.ts[0] <= last - 30 * DAY
 
 
 def test_rows_of_withheld_feeds_are_left_out(folder):

@@ -35,7 +35,7 @@ class Version:
     """What the model knows of one reading."""
 
     feed: str
-    lane: tuple
+    key: tuple
     ts: int
     value: float
     unit: str
@@ -44,10 +44,10 @@ class Version:
 
     @property
     def end(self) -> int:
-        return self.ts + RESOLUTIONS[self.lane[3]]
+        return self.ts + RESOLUTIONS[self.key[3]]
 
     def row(self) -> tuple:
-        fuel, counterparty, link, resolution = self.lane
+        fuel, counterparty, link, resolution = self.key
         return (self.ts, fuel, counterparty, link, self.value, self.unit, resolution, self.feed, self.known_at)
 
 
@@ -61,17 +61,17 @@ class Model:
         stated = {}
         for r in rows:
             stated[(r.fuel, r.counterparty, r.link, r.resolution), r.ts] = (r.value, r.unit)
-        live = {(v.lane, v.ts): v for v in self.versions if v.feed == feed and v.superseded_at is None}
+        live = {(v.key, v.ts): v for v in self.versions if v.feed == feed and v.superseded_at is None}
         for place, old in live.items():
             if place not in stated and any(span.start <= old.ts < span.end for span in spans):
                 old.superseded_at = known_at
-        for (lane, ts), (value, unit) in stated.items():
-            old = live.get((lane, ts))
+        for (key, ts), (value, unit) in stated.items():
+            old = live.get((key, ts))
             if old is not None and (old.value, old.unit) == (value, unit):
                 continue
             if old is not None:
                 old.superseded_at = known_at
-            self.versions.append(Version(feed, lane, ts, value, unit, known_at))
+            self.versions.append(Version(feed, key, ts, value, unit, known_at))
         self.versions = [v for v in self.versions if v.superseded_at is None or v.superseded_at > v.known_at]
 
     def served(self, ranks, at=None):
@@ -84,7 +84,7 @@ class Model:
         chosen = []
         for month in {month_of(v.ts) for v in then}:
             for border in (False, True):
-                side = [v for v in then if month_of(v.ts) == month and (v.lane[1:3] != (None, None)) is border]
+                side = [v for v in then if month_of(v.ts) == month and (v.key[1:3] != (None, None)) is border]
                 chosen += self.resolved(side, ranks)
         return sorted((v.row() for v in chosen), key=lambda row: (row[0], *(part or "" for part in row[1:4])))
 
@@ -98,8 +98,8 @@ class Model:
 
 def finest(own):
     kept: list[Version] = []
-    for v in sorted(own, key=lambda v: RESOLUTIONS[v.lane[3]]):
-        if not any(o.lane[:3] == v.lane[:3] and o.lane[3] != v.lane[3] and overlap(v, o) for o in kept):
+    for v in sorted(own, key=lambda v: RESOLUTIONS[v.key[3]]):
+        if not any(o.key[:3] == v.key[:3] and o.key[3] != v.key[3] and overlap(v, o) for o in kept):
             kept.append(v)
     return kept
 
@@ -133,15 +133,17 @@ def everything(folder) -> dict[str, tuple]:
     return {key: folder.stat(key) for key in folder.keys("series/")}
 
 
-lanes = st.sampled_from([NET, NET, ("wind", None, None), (None, "FR", None), (None, "FR", "ifa"), (None, "BE", None)])
+identities = st.sampled_from(
+    [NET, NET, ("wind", None, None), (None, "FR", None), (None, "FR", "ifa"), (None, "BE", None)]
+)
 
 
 @st.composite
 def feed_rows(draw):
-    """Rows of one answer: consecutive intervals of one or two lanes, sometimes with holes, repeats or another unit."""
+    """Rows of one answer: consecutive intervals of one or two series, sometimes with holes, repeats or another unit."""
     rows = []
     for _ in range(draw(st.integers(0, 3))):
-        fuel, counterparty, link = draw(lanes)
+        fuel, counterparty, link = draw(identities)
         resolution = draw(st.sampled_from(["15m", "15m", "30m", "1h"]))
         step = RESOLUTIONS[resolution]
         first = BASE + draw(st.integers(0, 8)) * 3600
@@ -172,7 +174,7 @@ rights = st.fixed_dictionaries({}, optional={f: st.just(RANKS[f]) for f in FEEDS
 @given(st.lists(st.one_of(folds, folds, folds, rights), min_size=1, max_size=9))
 def test_folds_agree_with_the_model(tmp_path_factory, steps):
     folder, model, ranks, now = Folder(tmp_path_factory.mktemp("w")), Model(), dict(RANKS), 1_000
-    told = []
+    instants = []
     for step in steps:
         if isinstance(step, dict):
             ranks = step
@@ -181,13 +183,13 @@ def test_folds_agree_with_the_model(tmp_path_factory, steps):
         else:
             feed, rows, covered, later = step
             now += later
-            heap = Rows.of(rows)
-            model.fold(feed, heap, covered, now)
-            series.fold(folder, feed, heap, {("GB", "demand"): covered}, ranks, now, "live")
-            rerun(folder, feed, heap, covered, ranks, now + 1)
+            parsed = Rows.of(rows)
+            model.fold(feed, parsed, covered, now)
+            series.fold(folder, feed, parsed, {("GB", "demand"): covered}, ranks, now, "live")
+            rerun(folder, feed, parsed, covered, ranks, now + 1)
         assert tuples(series.read(folder, "GB", "demand", EVERYTHING)) == model.served(ranks)
-        told.append(now)
-    for at in told:
+        instants.append(now)
+    for at in instants:
         then = series.read_as_of(folder, "GB", "demand", EVERYTHING, at, ranks)
         assert tuples(then) == model.served(ranks, at)
 
@@ -200,11 +202,11 @@ def rerun(folder, feed, rows, covered, ranks, now):
     assert everything(folder) == before
 
 
-def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ranks=RANKS, metric="demand", **lane):
+def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ranks=RANKS, metric="demand", **key):
     step = RESOLUTIONS[resolution]
     rows = Rows()
     rows.extend(
-        SeriesKey("GB", metric, "MW", resolution, **lane),
+        SeriesKey("GB", metric, "MW", resolution, **key),
         [start + i * step for i in range(len(values))],
         [float(v) for v in values],
     )
@@ -391,15 +393,15 @@ def versions(draw):
     return Versions(own, *columns)
 
 
-def spelled(found):
+def spelled(month):
     return sorted(
-        (tuple(part or "" for part in found.labels[s]), *rest)
+        (tuple(part or "" for part in month.labels[s]), *rest)
         for s, *rest in zip(
-            found.label.tolist(),
-            found.ts.tolist(),
-            found.value.tolist(),
-            found.known_at.tolist(),
-            found.superseded_at.tolist(),
+            month.label.tolist(),
+            month.ts.tolist(),
+            month.value.tolist(),
+            month.known_at.tolist(),
+            month.superseded_at.tolist(),
             strict=True,
         )
     )
@@ -409,29 +411,29 @@ KEY = layout.series("demand", "GB", "2026-10")
 
 
 @given(versions())
-def test_a_month_file_keeps_every_version(found):
+def test_a_month_file_keeps_every_version(month):
     with tempfile.TemporaryDirectory() as place:
         folder = Folder(place)
         modes.claim(folder, "live")
-        folder.put(KEY, monthfile.encode(found, KEY, "live"))
-        assert spelled(monthfile.versions(folder, KEY)) == spelled(found)
+        folder.put(KEY, monthfile.encode(month, KEY, "live"))
+        assert spelled(monthfile.versions(folder, KEY)) == spelled(month)
 
 
 @given(versions(), st.randoms())
-def test_equal_versions_give_equal_bytes(found, random):
-    order = list(range(len(found)))
+def test_equal_versions_give_equal_bytes(month, random):
+    order = list(range(len(month)))
     random.shuffle(order)
     spare = Versions(
-        (RowLabels("z", None, None, "MW", "5m", "s", "s.z"), *found.labels),
-        found.label + 1,
-        found.ts,
-        found.value,
-        found.known_at,
-        found.superseded_at,
+        (RowLabels("z", None, None, "MW", "5m", "s", "s.z"), *month.labels),
+        month.label + 1,
+        month.ts,
+        month.value,
+        month.known_at,
+        month.superseded_at,
     ).take(np.array(order, np.int64))
-    once = {(s, t, k) for s, t, k in zip(found.label.tolist(), found.ts.tolist(), found.known_at.tolist(), strict=True)}
-    if len(once) == len(found):
-        assert monthfile.encode(spare, KEY, "live") == monthfile.encode(found, KEY, "live")
+    once = {(s, t, k) for s, t, k in zip(month.label.tolist(), month.ts.tolist(), month.known_at.tolist(), strict=True)}
+    if len(once) == len(month):
+        assert monthfile.encode(spare, KEY, "live") == monthfile.encode(month, KEY, "live")
 
 
 # --- kills and concurrent folds -------------------------------------------------------------------------------------
@@ -525,8 +527,8 @@ def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, kille
         step += 1
         start = BASE - step * 3600
         killed = killed_at(lambda start=start, step=step: fold(folder, "two.slow", start, [step], known_at=step), step)
-        found = series.read(folder, "GB", "demand", WIDE)
-        assert len(set(found.column("ts").to_pylist())) == found.num_rows
+        rows = series.read(folder, "GB", "demand", WIDE)
+        assert len(set(rows.column("ts").to_pylist())) == rows.num_rows
     folder.put("stop", b"")
     assert os.waitpid(steady, 0)[1] == 0
     for number in range(1, step + 1):
@@ -581,5 +583,5 @@ def test_the_series_folder_gives_other_readers_each_served_row_once(folder):
     table = pd.read_parquet(root)
     assert sorted(table[columns].astype({"zone": str, "metric": str}).itertuples(index=False, name=None)) == expected
     assert sorted(pl.scan_parquet(root).select(columns).collect().rows()) == expected
-    asked = f"SELECT zone, metric, ts, value FROM read_parquet('{root}/**/*.parquet', hive_partitioning=true)"
-    assert sorted(duckdb.sql(asked).fetchall()) == expected
+    statement = f"SELECT zone, metric, ts, value FROM read_parquet('{root}/**/*.parquet', hive_partitioning=true)"
+    assert sorted(duckdb.sql(statement).fetchall()) == expected
