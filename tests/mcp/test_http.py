@@ -224,8 +224,8 @@ def test_each_check_of_a_modern_message_comes_before_the_next(mcp: Any) -> None:
         ({**wrong, "params": {"_meta": meta}}, {"MCP_Protocol_Version": MODERN, "Mcp_Method": "x"}, -32020),
         ({**wrong, "params": {"_meta": meta}}, {"MCP_Protocol_Version": "1999-01-01", "Mcp_Method": "x"}, -32022),
     ]
-    for message, headers, code in steps:
-        assert mcp.raw(json.dumps(message), **headers).json["error"]["code"] == code
+    for message, headers, expected in steps:
+        assert mcp.raw(json.dumps(message), **headers).json["error"]["code"] == expected
     assert code(mcp.send(wrong, MODERN, Mcp_Method="x")) == (400, -32020)
     assert code(mcp.send(wrong, MODERN)) == (404, -32601)
 
