@@ -400,8 +400,8 @@ def test_netrc_is_not_read(
 
 
 def test_the_session_over_the_live_transport(publisher: Callable[..., Publisher]) -> None:
-    turns = iter([replies(503, Retry_After="0"), replies(200, SECRET.encode() + b" rows")])
-    host = publisher(lambda handler: next(turns)(handler))
+    scripts = iter([replies(503, Retry_After="0"), replies(200, SECRET.encode() + b" rows")])
+    host = publisher(lambda handler: next(scripts)(handler))
     session = Session(transport(host), {"K": SECRET}, sleep=lambda seconds: None)
     answer = session.ask(replace(QUESTION, secrets=(Secret("query", "key", ("K",)),)))
     assert answer.body == b"REDACTED rows"

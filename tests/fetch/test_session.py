@@ -176,11 +176,11 @@ def test_a_first_fill_of_hundreds_of_files_gets_through_a_host_that_refuses_burs
     monkeypatch.setattr(session_module, "source", lambda code: terms)
     host = Nemweb(clock, most, window)
     session = Session(host, ENVIRON, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5)
-    begun = clock.now
+    started = clock.now
     for number in range(600):
         assert session.ask(Request("aemo.dispatch", f"https://{HOST}/{number}.zip")).body == b"rows"
     assert host.refused <= 40
-    assert clock.now - begun < 600 * max(1.0, window / most) * 4
+    assert clock.now - started < 600 * max(1.0, window / most) * 4
 
 
 def test_a_host_that_goes_on_refusing_bursts_is_later_not_never(live: Live) -> None:
@@ -264,7 +264,7 @@ def test_a_silent_host_is_not_asked_twice(live: Live, clock: Clock) -> None:
 def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, clock: Clock) -> None:
     script = Script([FeedUnavailable(f"{HOST}: connection refused")])
     session = live(script)
-    rests = []
+    waits = []
     for _ in range(6):
         with pytest.raises(FeedUnavailable, match="connection refused"):
             session.ask(QUESTION)
@@ -273,10 +273,10 @@ def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, 
             session.ask(QUESTION)
         assert len(script.calls) == count
         assert caught.value.retry_after is not None
-        rests.append(caught.value.retry_after)
+        waits.append(caught.value.retry_after)
         clock.now += caught.value.retry_after
-    assert rests[:4] == [60.0, 120.0, 240.0, 480.0]
-    assert rests[-1] == LONGEST_REST
+    assert waits[:4] == [60.0, 120.0, 240.0, 480.0]
+    assert waits[-1] == LONGEST_REST
     script.replies = [GOOD]
     session.ask(QUESTION)
     session.ask(QUESTION)
@@ -302,8 +302,8 @@ def test_a_report_that_works_opens_its_host_again(live: Live) -> None:
     script = Script([*[Reply(500, {}, b"")] * 2 * ATTEMPTS, GOOD, *[Reply(500, {}, b"")] * ATTEMPTS, GOOD])
     session = live(script)
     questions = [Request("example.price", f"https://{HOST}/{name}") for name in "abcde"]
-    for question, works in zip(questions, (False, False, True, False, True), strict=True):
-        if works:
+    for question, succeeds in zip(questions, (False, False, True, False, True), strict=True):
+        if succeeds:
             assert session.ask(question).body == b"rows"
         else:
             with pytest.raises(FeedUnavailable):
@@ -355,11 +355,11 @@ def test_less_than_one_request_a_minute() -> None:
 
 def test_threads_share_the_pace() -> None:
     clock, lock = Clock(), threading.Lock()
-    turns: list[float] = []
+    starts: list[float] = []
 
     def sleep(seconds: float) -> None:
         with lock:
-            turns.append(clock.now + seconds)
+            starts.append(clock.now + seconds)
 
     gate = RateLimiter(clock.tick, sleep)
     threads = [threading.Thread(target=gate.enter, args=(HOST, "/", 60_000.0, 5.0)) for _ in range(8)]
@@ -367,7 +367,7 @@ def test_threads_share_the_pace() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(turns) == [1000.0 + 5.0 * i for i in range(1, 8)]
+    assert sorted(starts) == [1000.0 + 5.0 * i for i in range(1, 8)]
 
 
 def test_a_session_that_never_leaves_the_machine_needs_no_keys_and_no_pauses(clock: Clock) -> None:

@@ -102,7 +102,9 @@ def test_the_second_index_is_zero_and_bounds_are_included():
     _, reply = answered("balancing/pricing/market-index", **{"from": "2026-11-18T10:00Z", "to": "2026-11-18T10:30Z"})
     published = [(row["startTime"], row["dataProvider"]) for row in reply["data"]]
     assert published == [
-        (start, who) for start in ("2026-11-18T10:30:00Z", "2026-11-18T10:00:00Z") for who in ("APXMIDP", "N2EXMIDP")
+        (start, provider)
+        for start in ("2026-11-18T10:30:00Z", "2026-11-18T10:00:00Z")
+        for provider in ("APXMIDP", "N2EXMIDP")
     ]
     assert {(row["price"], row["volume"]) for row in reply["data"] if row["dataProvider"] == "N2EXMIDP"} == {(0.0, 0.0)}
     assert all(row["volume"] > 0 for row in reply["data"] if row["dataProvider"] == "APXMIDP")

@@ -212,9 +212,9 @@ def test_capacities_grow_and_shrink_with_the_years(zone):
 def test_only_young_values_are_first_estimates():
     now, values = int(YEAR[1000]), grid.demand("US-PJM", YEAR[:1000])
     published = grid.as_published(values, YEAR[:1000], now, "eia.demand/US-PJM", settles=DAY)
-    young = YEAR[:1000] > now - DAY
-    assert np.array_equal(published[~young], values[~young])
-    assert np.mean(published[young] != values[young]) > 0.5
+    recent = YEAR[:1000] > now - DAY
+    assert np.array_equal(published[~recent], values[~recent])
+    assert np.mean(published[recent] != values[recent]) > 0.5
     assert np.abs(published / values - 1).max() < 0.005
     later = grid.as_published(values, YEAR[:1000], now + 600, "eia.demand/US-PJM", settles=DAY)
     assert np.array_equal(later[-100:], published[-100:]), "an estimate stands until it is settled"

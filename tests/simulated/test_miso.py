@@ -140,14 +140,14 @@ def test_another_live_address_is_not_there():
 
 
 def test_the_blank_line_and_the_zeros_of_the_date_come_and_go():
-    heads = {
+    preambles = {
         get(f"202610{day:02d}_da_expost_lmp.csv", "2026-11-20T00:00:00Z").body.decode().partition("Node")[0]
         for day in range(1, 10)
     }
-    assert any("/2026\n\n" in head for head in heads)
-    assert any("/2026\n," in head for head in heads)
-    assert any("\n10/0" in head for head in heads)
-    assert any("\n10/" in head and "\n10/0" not in head for head in heads)
+    assert any("/2026\n\n" in preamble for preamble in preambles)
+    assert any("/2026\n," in preamble for preamble in preambles)
+    assert any("\n10/0" in preamble for preamble in preambles)
+    assert any("\n10/" in preamble and "\n10/0" not in preamble for preamble in preambles)
 
 
 def test_workbooks_have_had_two_forms(ask, inside):

@@ -91,12 +91,12 @@ def test_the_auction_is_out_after_one_in_the_afternoon(ask):
 
 
 def test_spellings_change_from_day_to_day():
-    heads, dates = set(), set()
+    headers, dates = set(), set()
     for day in (date(2026, 9, d) for d in range(1, 15)):
         header, line = spp.render_prices([MarketDay(day, TZ).start + HOUR], [30.0], day).decode().splitlines()[:2]
-        heads.add(header)
+        headers.add(header)
         dates.add((line.split(",")[1][0] == "0", line.count(":")))
-    assert len(heads) == 2
+    assert len(headers) == 2
     assert len(dates) > 1
 
 
@@ -173,6 +173,5 @@ def test_every_request_of_a_poll_is_answered(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", now)
     day = MarketDay(date(2026, 11, 20), TZ)
     for product in ("spp.lmp_rt", "spp.load", "spp.interchange", "spp.lmp_da", "spp.load_hourly"):
-        assert all(
-            spp.answer(request, instant(now)).status == 200 for request in feed(product).requests([day], instant(now))
-        )
+        requests = feed(product).requests([day], instant(now))
+        assert {spp.answer(request, instant(now)).status for request in requests} == {200}, product

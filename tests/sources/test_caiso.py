@@ -326,10 +326,10 @@ def test_the_spring_hour_is_blank_and_never_filled():
 
 
 def test_after_midnight_yesterdays_file_is_refused():
-    whole, begun = demand(*((label, 1) for label in day_of())), demand(("00:00", 1), ("00:05", 2), ("00:10", ""))
+    whole, partial = demand(*((label, 1) for label in day_of())), demand(("00:00", 1), ("00:05", 2), ("00:10", ""))
     with pytest.raises(NotPublished, match="yesterday"):
         read(DEMAND, whole, date(2026, 11, 20), requested_at="2026-11-20T08:06:00Z")
-    assert len(read(DEMAND, begun, date(2026, 11, 20), requested_at="2026-11-20T08:06:00Z")) == 2
+    assert len(read(DEMAND, partial, date(2026, 11, 20), requested_at="2026-11-20T08:06:00Z")) == 2
     assert len(read(DEMAND, whole, date(2026, 11, 19), requested_at="2026-11-20T08:06:00Z")) == 288
 
 

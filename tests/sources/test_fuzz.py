@@ -99,7 +99,7 @@ def inside(body: bytes, edits: bytes) -> bytes:
     return out.getvalue()
 
 
-def stand(sample: Any, body: bytes) -> None:
+def check(sample: Any, body: bytes) -> None:
     """Parses one body: rows or a FeedError, within the limits."""
 
     def hang(signum: int, frame: FrameType | None) -> None:
@@ -134,8 +134,8 @@ def fuzz(sample: Any, count: int) -> None:
     )
     @given(st.binary(min_size=EDIT, max_size=5 * EDIT))
     def run(edits: bytes) -> None:
-        spoil = inside if sample.body[:2] == b"PK" and edits[-1] % 4 else mutated
-        stand(sample, spoil(sample.body, edits))
+        mutate = inside if sample.body[:2] == b"PK" and edits[-1] % 4 else mutated
+        check(sample, mutate(sample.body, edits))
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run()
@@ -148,7 +148,7 @@ def test_numbers_of_thousands_of_digits_fail_by_type(own: Any) -> None:
     huge = b"9" * 5000
     for digits in list(re.finditer(rb"\d+", own.body))[:400]:
         if own.body[:2] != b"PK":
-            stand(own, own.body[: digits.start()] + huge + own.body[digits.end() :])
+            check(own, own.body[: digits.start()] + huge + own.body[digits.end() :])
 
 
 def test_mutated_bodies(own: Any) -> None:

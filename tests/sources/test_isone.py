@@ -28,10 +28,10 @@ def stamp(text):
     return {"BeginDate": f"{text[:16]}:00.000{text[16:]}"}
 
 
-def price(text, lmp, place="4000"):
+def price(text, lmp, location="4000"):
     return {
         **stamp(text),
-        "Location": {"@LocId": place, "@LocType": "HUB", "$": ".H.INTERNAL_HUB"},
+        "Location": {"@LocId": location, "@LocType": "HUB", "$": ".H.INTERNAL_HUB"},
         "LmpTotal": lmp,
         "LossComponent": 1,
     }
@@ -106,9 +106,9 @@ def test_the_recorded_real_time_report_is_no_day_ahead_report(recordings):
         read(DA, (recordings / "isone/lmp_rt_final_20260602.csv").read_bytes())
 
 
-@pytest.mark.parametrize("boxed", [lambda entry: entry, lambda entry: [entry]], ids=["object", "list"])
-def test_a_single_entry_may_be_an_object(boxed):
-    entries = boxed(load("2026-11-20T07:00-05:00", 13657.3))
+@pytest.mark.parametrize("wrap", [lambda entry: entry, lambda entry: [entry]], ids=["object", "list"])
+def test_a_single_entry_may_be_an_object(wrap):
+    entries = wrap(load("2026-11-20T07:00-05:00", 13657.3))
     assert list(read(LOAD, {"HourlySystemLoads": {"HourlySystemLoad": entries}})) == [
         Row("US-ISONE", "demand", None, None, None, instant("2026-11-20T12:00Z"), 13657.3, "MW", "1h"),
     ]

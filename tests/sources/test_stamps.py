@@ -93,17 +93,22 @@ def test_a_wall_clock_names_an_instant_but_in_the_hour_that_spring_skips():
     assert plausible(NOON, "x") == NOON
 
 
-def walls(*clocks: str) -> list[int]:
+def wall_clocks(*clocks: str) -> list[int]:
     return [american_stamp(f"11/1/2026 {clock}") for clock in clocks]
 
 
 def test_the_order_of_a_file_tells_the_two_passes_of_the_repeated_hour():
     begin = instant("2026-11-01T04:00:00Z")
-    assert instants(walls("0:30", "1:00", "1:30", "1:00", "1:30", "2:00"), NEW_YORK) == [
+    assert instants(wall_clocks("0:30", "1:00", "1:30", "1:00", "1:30", "2:00"), NEW_YORK) == [
         begin + i * 1800 for i in (1, 2, 3, 4, 5, 6)
     ]
-    assert instants(walls("0:30", "1:00", "1:30"), NEW_YORK) == [begin + i * 1800 for i in (1, 2, 3)]
-    assert instants(walls("0:30", "1:00", "1:30", "2:00"), NEW_YORK) == [begin + 1800, None, None, begin + 6 * 1800]
+    assert instants(wall_clocks("0:30", "1:00", "1:30"), NEW_YORK) == [begin + i * 1800 for i in (1, 2, 3)]
+    assert instants(wall_clocks("0:30", "1:00", "1:30", "2:00"), NEW_YORK) == [
+        begin + 1800,
+        None,
+        None,
+        begin + 6 * 1800,
+    ]
 
 
 def test_days_are_cut_into_runs_and_months():

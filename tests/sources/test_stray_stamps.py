@@ -67,7 +67,7 @@ class Answers:
 
 
 @dataclass
-class Believed:
+class Store:
     """Stands in for the store: collects the rows that a run would fold."""
 
     rows: Rows = field(default_factory=Rows)
@@ -102,16 +102,16 @@ def test_no_row_with_a_mutated_stamp_is_believed(
             MarketDay(max(request.days), feed.tz).end + margin,
         )
         for body in mutated(sample, digits, most):
-            believed = Believed()
-            monkeypatch.setattr(runs.series, "fold", believed.fold)
+            store = Store()
+            monkeypatch.setattr(runs.series, "fold", store.fold)
             context = PipelineContext(
                 Folder(tmp_path), "simulated", {}, (), {}, {feed.source}, Answers(body, now), lambda *_, r=request: [r]
             )
             report = runs.ingest_days(context, feed, [MarketDay(request.days[0], feed.tz)])
             bodies += 1
             stray += any(finding.check == "time" for finding in report.findings)
-            wrong += any(not earliest <= row.ts < latest for row in believed.rows)
+            wrong += any(not earliest <= row.ts < latest for row in store.rows)
     assert bodies > 900, bodies
     assert stray > bodies / 10, "the mutations do reach the rows' stamps"
     assert wrong == 0
-    print(f"{bodies} bodies, {stray} with stray rows, {wrong} believed")
+    print(f"{bodies} bodies, {stray} with stray rows, {wrong} kept")

@@ -123,12 +123,12 @@ class Publishers:
         """Host -> the paths it was asked for."""
         self.limited: dict[str, int] = defaultdict(int)
         """Host -> how many requests were too many."""
-        front = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        front.sni_callback = self._choose
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.sni_callback = self._choose
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"publishers": self}))
         self._server.daemon_threads, self._server.block_on_close = True, False
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up
-        self._server.socket = front.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
 
     def _context(self, host: str, expired: bool = False) -> ssl.SSLContext:
