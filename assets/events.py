@@ -30,7 +30,7 @@ INPUT_VERSION = "dagster/input_data_version/"
 RAW_VERSION = "kept"
 """The data version of kept answers, always the same: a new answer makes no partition stale that it did not change."""
 VERSIONS = (CODE_VERSION, DATA_VERSION, INPUT_VERSION)
-_NOT_ASKED = ("out of reach", "not configured")
+_NOT_REQUESTED = ("out of reach", "not configured")
 DayEvent = dg.AssetMaterialization | dg.AssetObservation
 
 
@@ -49,8 +49,8 @@ def of_run(
     instance: dg.DagsterInstance, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
 ) -> RunEvents:
     """The events of one run over market days. `begun`: an instant before it wrote (Unix seconds)."""
-    reports = {day.day: day for day in report.days if day.status not in _NOT_ASKED}
-    requested = [MarketDay(day, feed.tz) for day in asked_days(feed, report)]
+    reports = {day.day: day for day in report.days if day.status not in _NOT_REQUESTED}
+    requested = [MarketDay(day, feed.tz) for day in requested_days(feed, report)]
     rows, days = _read(pipeline, feed, requested, report, begun)
     days = _without_fringe(pipeline, feed, rows, requested, days)
     if not days:
@@ -192,9 +192,9 @@ def forget_partitions(instance: dg.DagsterInstance, feed: Feed, partitions: Iter
     return removed
 
 
-def asked_days(feed: Feed, report: RunReport) -> list[date]:
+def requested_days(feed: Feed, report: RunReport) -> list[date]:
     """The market days that the publisher was asked for."""
-    return [date.fromisoformat(day.day) for day in report.days if day.status not in _NOT_ASKED]
+    return [date.fromisoformat(day.day) for day in report.days if day.status not in _NOT_REQUESTED]
 
 
 def finished_days(instance: dg.DagsterInstance, feed: Feed, runs: Iterable[str]) -> set[MarketDay]:

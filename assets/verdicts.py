@@ -166,7 +166,7 @@ def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
     return Verdict(COMPLETE, day, not findings, settled, count, tuple(findings[:20]))
 
 
-def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRows) -> list[level_shifts.Found]:
+def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRows) -> list[level_shifts.JudgedShift]:
     """Days of a series at another level than in the two weeks before, unless another feed states the same."""
     if feed.yearly:
         return []
@@ -175,7 +175,9 @@ def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRo
     return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.severity != "note"]
 
 
-def steady(feed: Feed, day: MarketDay, own: HeldRows, now: int, shifts: Sequence[level_shifts.Found] = ()) -> Verdict:
+def steady(
+    feed: Feed, day: MarketDay, own: HeldRows, now: int, shifts: Sequence[level_shifts.JudgedShift] = ()
+) -> Verdict:
     """Series that repeat one value for too long, jumps between neighbours, days at another level: warnings, since all
     may be true."""
     if _empty(feed, day, own):

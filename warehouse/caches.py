@@ -12,33 +12,33 @@ Value = TypeVar("Value")
 
 
 class TtlCache:
-    """What was found a moment ago and is trusted for `ttl_s` seconds; 0 trusts nothing. Safe for many threads."""
+    """Values kept for `ttl_s` seconds; 0 keeps none. Safe for many threads."""
 
     MOST = 2_000
     """More are never kept: then all are forgotten at once, which costs a moment's work."""
 
     def __init__(self, ttl_s: float) -> None:
-        self._trust_s = ttl_s
-        self._found: dict[Hashable, tuple[Any, float]] = {}
+        self._ttl_s = ttl_s
+        self._entries: dict[Hashable, tuple[Any, float]] = {}
 
     def get(self, key: Hashable, find: Callable[[], Value]) -> Value:
-        """What was found under `key` lately, else what `find` gives now."""
-        if not self._trust_s:
+        """The value kept under `key`, else what `find` gives now."""
+        if not self._ttl_s:
             return find()
         now = time.monotonic()
-        entry = self._found.get(key)
+        entry = self._entries.get(key)
         if entry is not None and now < entry[1]:
             value: Value = entry[0]
             return value
         value = find()
-        if len(self._found) >= self.MOST:
-            self._found.clear()
-        self._found[key] = value, now + self._trust_s
+        if len(self._entries) >= self.MOST:
+            self._entries.clear()
+        self._entries[key] = value, now + self._ttl_s
         return value
 
     def forget(self, key: Hashable) -> None:
-        """Trusts no longer what was found under `key`."""
-        self._found.pop(key, None)
+        """Forgets the value under `key`."""
+        self._entries.pop(key, None)
 
 
 class LruCache:

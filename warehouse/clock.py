@@ -60,7 +60,7 @@ def instant(text: str) -> int:
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
-def asked_instant(text: str) -> int:
+def requested_instant(text: str) -> int:
     """As `instant`, for what callers send: of ISO 8601 only RFC 3339 section 5.6, all of it. Raises BadWindow.
 
     A leap second is the second after it, as in Unix time.

@@ -207,9 +207,9 @@ def _jumps(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
 
 def to_json(judgement: Judgement) -> bytes:
     """JSON of what was set aside and why, for a person; `emds rebuild` judges the kept bodies again."""
-    strips = [
+    series = [
         {**key._asdict(), "ts": readings.ts, "values": readings.values}
         for key, readings in judgement.quarantined.readings.items()
     ]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
-    return orjson.dumps({"findings": reasons, "strips": strips})
+    return orjson.dumps({"findings": reasons, "strips": series})

@@ -113,7 +113,7 @@ def _said(service: Service, query: ToolQuery, answer: ToolAnswer, sampled: bool)
     if answer.stale_since is not None:
         marks.append(text.stale(answer.stale_since))
     notes = b',"notes":%b}' % orjson.dumps(marks) if marks else b"}"
-    return Outcome(("\n".join([*marks, answer.said]),), answer.structured[:-1] + notes)
+    return Outcome(("\n".join([*marks, answer.text]),), answer.structured[:-1] + notes)
 
 
 def encoded(payment: Any) -> str:

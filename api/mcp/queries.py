@@ -33,7 +33,7 @@ from warehouse.zones import ZONES
 class ToolAnswer:
     """A tool's answer: its text, its structured content, its rows, and since when it is overdue."""
 
-    said: str
+    text: str
     structured: bytes
     """A JSON object."""
     rows: int = 1

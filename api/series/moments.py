@@ -23,7 +23,7 @@ def moment_of(text: str) -> Moment:
         if not 1970 < day.year < 9999:
             raise BadWindow(f"{text} lies outside 1971 to 9998")
         return day
-    return clock.asked_instant(text)
+    return clock.requested_instant(text)
 
 
 def instant_in(moment: Moment | None, zone: str) -> int | None:

@@ -46,10 +46,10 @@ _ANOTHER_RANK = 10
 """Percentile points."""
 
 Parts = dict[str, str]
-Said = dict[str, Any]
+Numbers = dict[str, Any]
 
 
-def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Said]:
+def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Numbers]:
     """The sentences by subject, in reading order; and by the same names the numbers and times in them."""
     tz = of_zone.zone["tz"]
     newest = [f.reading.ts for f in of_zone.figures.values()] + ([of_zone.mix.ts] if of_zone.mix else [])
@@ -58,7 +58,7 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Sai
     figures: dict[str, Any] = {"at": str(opening)}
     for metric, figure in of_zone.figures.items():
         words = _Words(metric, figure, tz, overdue=now > figure.expected_by)
-        parts[metric], figures[metric] = " ".join(words.sentences(opening)), words.said
+        parts[metric], figures[metric] = " ".join(words.sentences(opening)), words.numbers
     if of_zone.mix is not None:
         parts[_MIX], figures[_MIX] = _mix_sentences(of_zone.mix, opening, overdue=now > of_zone.mix.expected_by)
     missing = {**of_zone.missing, **({_MIX: of_zone.mix_missing} if of_zone.mix_missing else {})}
@@ -67,12 +67,12 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Sai
 
 
 class _Words:
-    """The sentences about one metric. `said` collects the rounded numbers and the times in them."""
+    """The sentences about one metric. `numbers`: the rounded numbers and the times in them."""
 
     def __init__(self, metric: str, figure: Figure, tz: str, overdue: bool) -> None:
         self.metric, self.figure, self.tz, self.overdue = metric, figure, tz, overdue
         self.decimals = _DECIMALS.get(metric, 0)
-        self.said: Said = {}
+        self.numbers: Numbers = {}
 
     def sentences(self, opening: LocalTime) -> list[str]:
         """Value and rank, trend, and whether it is overdue."""
@@ -84,13 +84,13 @@ class _Words:
         ]
         if self.overdue:
             due = LocalTime(self.figure.expected_by, self.tz)
-            self.said["due"] = str(due)
+            self.numbers["due"] = str(due)
             sentences.append(_overdue("value", due))
         return sentences
 
     def _value(self, opening: LocalTime) -> str:
         at = LocalTime(self.figure.reading.ts, self.tz)
-        self.said["at"] = str(at)
+        self.numbers["at"] = str(at)
         value = self.figure.reading.value
         negative = "negative, " if self.metric == "price" and value < 0 else ""
         flow = f" ({flow_words.named(value)})" if self.metric == "interchange" else ""
@@ -121,13 +121,13 @@ class _Words:
         return (_PRICE_RANKS if self.metric == "price" and value >= 0 else _RANKS)[context.band]
 
     def _against_median(self, context: Context) -> str:
-        """The difference of the two rounded numbers, or they would not add up. Needs the value in `said`."""
+        """The difference of the two rounded numbers, or they would not add up. Needs the value in `numbers`."""
         median = f"the median of {self._say('median', context.median)}"
-        difference = _difference(self.said["value"], self.said["median"])
+        difference = _difference(self.numbers["value"], self.numbers["median"])
         if not difference:
             side = "just above" if context.vs_median > 0 else "just below" if context.vs_median < 0 else "level with"
             return f"{side} {median}"
-        self.said["vs_median"] = difference
+        self.numbers["vs_median"] = difference
         return f"{_signed(difference, self.decimals)}{self._share(context.vs_median_pct)} from {median}"
 
     def _trend(self, trend: Trend) -> str:
@@ -145,11 +145,11 @@ class _Words:
         return "" if pct is None or self.figure.reading.value < 0 else f" ({_signed(pct, 1)} %)"
 
     def _say(self, name: str, value: float, signed: bool = False) -> str:
-        self.said[name] = heard(value, self.decimals)
-        return (_signed if signed else _plain)(self.said[name], self.decimals)
+        self.numbers[name] = heard(value, self.decimals)
+        return (_signed if signed else _plain)(self.numbers[name], self.decimals)
 
     def _say_plain(self, name: str, value: float) -> str:
-        self.said[name] = value
+        self.numbers[name] = value
         return _plain(value, 1)
 
 
@@ -186,10 +186,10 @@ def _signed(value: float, decimals: int) -> str:
     return ("+" if value > 0 else "") + _plain(value, decimals)
 
 
-def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Said]:
+def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Numbers]:
     first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     decimals = 1 if mix.unit == "%" else 0
-    figures: Said = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
+    figures: Numbers = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
     parts = listed([f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in figures.items()])
     at = LocalTime(mix.ts, opening.tz)
     figures["at"] = str(at)

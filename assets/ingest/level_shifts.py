@@ -25,7 +25,7 @@ from warehouse.versions import LIVE, Floats, Ints
 _COLUMNS = ["ts", "value", "unit", "counterparty", "link"]
 
 
-class Found(NamedTuple):
+class JudgedShift(NamedTuple):
     """A shift of one zone's metric. error: another feed disagrees with the rows too; note: another feed agrees."""
 
     pair: Pair
@@ -39,9 +39,9 @@ class Found(NamedTuple):
         return Finding("level", self.severity, *self.pair, self.shift.hours, f"{self.shift}{self.others}")
 
 
-def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> list[Found]:
+def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> list[JudgedShift]:
     """The shifts among a feed's rows of some market days. A series that cannot be read is logged and not compared."""
-    compared: list[Found] = []
+    compared: list[JudgedShift] = []
     for (zone, metric), new in _by_pair(rows).items():
         if not days or levels.tolerance(metric, zone) is None:
             continue
@@ -52,7 +52,7 @@ def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> lis
     return compared
 
 
-def apart(rows: Rows, compared: Iterable[Found]) -> tuple[Rows, Rows]:
+def apart(rows: Rows, compared: Iterable[JudgedShift]) -> tuple[Rows, Rows]:
     """The rows without, and only, those of the zones, metrics and days of these shifts; border rows among them."""
     days: dict[Pair, list[Window]] = defaultdict(list)
     for shift in compared:
@@ -106,7 +106,7 @@ def _stored(storage: Storage, metric: str, zone: str, window: Window) -> Hourly:
     return _hourly(metric, np.concatenate(ts), np.concatenate(value))
 
 
-def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly) -> Found:
+def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly) -> JudgedShift:
     """With what other feeds state for that day, served or not."""
     zone, metric = pair
     verdicts: dict[str, bool] = {}
@@ -115,10 +115,10 @@ def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly
         if agrees is not None:
             verdicts[other] = agrees
     if any(verdicts.values()):
-        return Found(pair, shift, "note", f"; {', '.join(f for f, agrees in verdicts.items() if agrees)} agrees")
+        return JudgedShift(pair, shift, "note", f"; {', '.join(f for f, agrees in verdicts.items() if agrees)} agrees")
     if verdicts:
-        return Found(pair, shift, "error", f"; {', '.join(verdicts)} disagrees too")
-    return Found(pair, shift, "warning")
+        return JudgedShift(pair, shift, "error", f"; {', '.join(verdicts)} disagrees too")
+    return JudgedShift(pair, shift, "warning")
 
 
 def _others(storage: Storage, feed: str, metric: str, zone: str, day: Window) -> dict[str, Hourly]:

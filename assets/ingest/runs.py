@@ -142,7 +142,7 @@ def _levelled(
 ) -> quality.Judgement:
     """The judgement, with level shifts among its findings; rows that another feed disagrees with too are set aside."""
     judgement = quality.judge(stated, feed, days, now)
-    shifts: list[level_shifts.Found] = []
+    shifts: list[level_shifts.JudgedShift] = []
     with logged(f"levels of {feed.id}"):
         shifts = level_shifts.find(pipeline.storage, feed.id, judgement.kept, days)
     for shift in shifts:

@@ -1,4 +1,4 @@
-"""How often level shifts are told, over three simulated weeks.
+"""How often level shifts are reported, over three simulated weeks.
 
 False alarms by day, and shares of true shifts by kind.
 """

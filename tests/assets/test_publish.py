@@ -288,8 +288,8 @@ def sign(number) -> int:
     return (number > 0) - (number < 0)
 
 
-def flow_told(value, before) -> str:
-    """How a flow that changed within a day is told."""
+def flow_sentence(value, before) -> str:
+    """The words for a flow that changed within a day."""
     if value * before < 0:
         return f"A day earlier it was net {'import' if before > 0 else 'export'}: "
     flow, more = "export" if min(value, before) < 0 else "import", abs(value) > abs(before)
@@ -326,7 +326,7 @@ def contradictions(brief, now) -> list[str]:
     flow = brief["trend_24h"].get("interchange", {"direction": "flat"})
     if flow["direction"] != "flat":
         directions.remove(flow["direction"])
-        agree["flow"] = flow_told(brief["current"]["interchange"]["value"], flow["from_value"]) in brief["summary"]
+        agree["flow"] = flow_sentence(brief["current"]["interchange"]["value"], flow["from_value"]) in brief["summary"]
     agree["rising"] = brief["summary"].count(" rising: +") == directions.count("rising")
     agree["falling"] = brief["summary"].count(" falling: -") == directions.count("falling")
     agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == ("negative" in brief["summary"])

@@ -65,10 +65,10 @@ class Publisher:
     """Answers by market day: bytes, or the failure to raise."""
 
     def __init__(self, answers: dict[date, bytes | FeedError]) -> None:
-        self.answers, self.asked = answers, 0
+        self.answers, self.requests = answers, 0
 
     def ask(self, request: Request) -> Fetched:
-        self.asked += 1
+        self.requests += 1
         answer = self.answers.get(request.days[0], NotPublished("empty body"))
         if isinstance(answer, FeedError):
             raise answer
@@ -235,7 +235,7 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
     feed = replace(FEED, zones=("GB", "FR"), requests=keyed)
     of = pipeline(tmp_path, {yesterday: CredentialsMissing(("X_KEY",)), DAY: whole(0, 30)}, feed)
     report = run(of, yesterday, DAY)
-    assert of.session.asked == 2  # type: ignore[attr-defined]
+    assert of.session.requests == 2  # type: ignore[attr-defined]
     assert {(d.status, d.reason) for d in report.days} == {("not configured", "not configured: set X_KEY")}
     assert report.failed == []
     assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {
@@ -259,7 +259,7 @@ def test_a_day_past_the_reach_is_not_asked(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {date(2026, 6, 1): whole()}, replace(FEED, reach_days=3))
     report = run(of, date(2026, 6, 1))
     assert report.days[0].status == "out of reach"
-    assert of.session.asked == 0  # type: ignore[attr-defined]
+    assert of.session.requests == 0  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -280,7 +280,7 @@ def test_rerun_from_the_kept_bytes_asks_nobody(tmp_path: Path) -> None:
     silent = replace(of, session=Publisher({}))
     doubled = replace(FEED, parse=lambda body, request: _scaled(parse(body, request)))
     report = reparse_days(silent, doubled, [MarketDay(DAY, FEED.tz)])
-    assert silent.session.asked == 0  # type: ignore[attr-defined]
+    assert silent.session.requests == 0  # type: ignore[attr-defined]
     assert sum(f.changed for f in report.folded) == 30
     assert stored(of)[0] == 60000
 
@@ -298,7 +298,7 @@ def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     feed = replace(FEED, requests=lambda days, now: [listing], follow=follow)
     of = pipeline(tmp_path, {DAY: whole(0, 30)}, feed)
     report = run(of)
-    assert of.session.asked == 2  # type: ignore[attr-defined]
+    assert of.session.requests == 2  # type: ignore[attr-defined]
     assert report.days[0].status == "done"
 
 
@@ -311,7 +311,7 @@ def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: 
     listing = Request("test.demand", "https://example.org/list", days=(DAY,), kind="listing")
     of = pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, requests=lambda days, now: [listing], follow=follow))
     first, again = run(of), run(of)
-    assert of.session.asked == 3  # type: ignore[attr-defined]
+    assert of.session.requests == 3  # type: ignore[attr-defined]
     assert again.days == first.days
     assert again.bytes < first.bytes
 

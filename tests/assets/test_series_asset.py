@@ -70,13 +70,13 @@ class Publisher:
     """Every day, but for what `failures` says of some."""
 
     def __init__(self, **failures: bytes | FeedError) -> None:
-        self.failures, self.asked = (
+        self.failures, self.requests = (
             {date.fromisoformat(day[1:].replace("_", "-")): failure for day, failure in failures.items()},
             0,
         )
 
     def ask(self, request: Request) -> Fetched:
-        self.asked += 1
+        self.requests += 1
         answer = self.failures.get(request.days[0], str(request.days[0]).encode())
         if isinstance(answer, FeedError):
             raise answer
@@ -200,7 +200,7 @@ def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> N
     publisher = Publisher(d2026_02_03=b"!")
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(replace(pipeline, session=publisher), instance)
-    assert publisher.asked == len(DAYS)
+    assert publisher.requests == len(DAYS)
 
 
 def test_a_retry_asks_only_for_the_days_that_are_not_finished(
@@ -210,7 +210,7 @@ def test_a_retry_asks_only_for_the_days_that_are_not_finished(
     publisher = Publisher(d2026_02_03=FeedUnavailable("example.org answers 503"))
     with dg.DagsterInstance.ephemeral() as instance:
         result = materialise(replace(pipeline, session=publisher), instance)
-    assert publisher.asked == len(DAYS) + 2
+    assert publisher.requests == len(DAYS) + 2
     assert "2026-02-03: FeedUnavailable: example.org answers 503" in str(result.all_events)
 
 
@@ -219,4 +219,4 @@ def test_a_run_over_kept_bytes_asks_nobody(pipeline: PipelineContext) -> None:
         materialise(pipeline, instance)
         silent = Publisher()
         assert materialise(replace(pipeline, session=silent), instance, read_from=ReadFrom.kept_bytes).success
-    assert silent.asked == 0
+    assert silent.requests == 0

@@ -134,7 +134,7 @@ def test_every_failure_is_told_and_nothing_is_written(
     assert not list(storage.keys("raw/"))
     for code, source in sources().items():
         reports = health.load(storage, code)
-        assert reports, f"{code} told nothing"
+        assert reports, f"{code} reported nothing"
         reasons = {reason for host, (_, reason) in failing.items() if host in source.hosts}
         for one in reports:
             feed = source.feed(one.feed)

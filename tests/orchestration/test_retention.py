@@ -36,7 +36,7 @@ def daily(days: tuple[str, ...] = (), version: str = "1") -> dg.AssetsDefinition
     @dg.asset(
         key=KEY, partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), output_required=False, code_version=version
     )
-    def days_told(context: dg.AssetExecutionContext) -> Iterator[None]:
+    def reported_days(context: dg.AssetExecutionContext) -> Iterator[None]:
         for day in days:
             metadata = {"dagster/partition_row_count": 48}
             context.log_event(
@@ -44,7 +44,7 @@ def daily(days: tuple[str, ...] = (), version: str = "1") -> dg.AssetsDefinition
             )
         yield from ()
 
-    return days_told
+    return reported_days
 
 
 def stale(instance: dg.DagsterInstance, version: str) -> list[str]:
