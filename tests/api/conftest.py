@@ -34,7 +34,7 @@ from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
 NOW = instant("2026-03-30T12:10:00Z")
-"""The tests' present: a day after Europe's clocks went forward."""
+"""The current time in these tests: the day after Europe's clocks went forward."""
 
 
 _NOBODY = 65534

@@ -173,7 +173,7 @@ def test_free_paths_are_served_whatever_became_of_the_accounts(market: Any, dama
     assert (keyed.status_code, keyed.json["type"].rpartition("/")[2]) == (503, "accounts-unavailable")
     assert client.post("/v1/keys/signup", json={"email": "a@example.org"}).status_code == 503
     if damage is not _newer and path.is_file():
-        assert path.read_bytes() == before, "nothing was put in its place"
+        assert path.read_bytes() == before, "the damaged file was not replaced"
 
 
 def test_accounts_that_come_back_are_used_again(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:

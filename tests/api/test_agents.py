@@ -1,4 +1,4 @@
-"""What agents get of the tools: all rows from the text alone, few tokens, pages that end, keys and offers."""
+"""What agents read from the tools: all rows from the text alone, few tokens, pages that end, keys and offers."""
 
 from __future__ import annotations
 

@@ -135,9 +135,9 @@ def test_a_worker_leaves_connections_to_one_that_has_fewer_but_not_for_long() ->
     with socket.create_server(("127.0.0.1", 0)) as listener, connected(listener.getsockname()[1]):
         for _ in range(4):
             worker.accept(listener)
-        assert not worker.queued, "the other worker is given its chance"
+        assert not worker.queued, "left to the other worker, which is less busy"
         worker.accept(listener)
-        assert len(worker.queued) == 1, "the other one does not come: nobody waits for it for ever"
+        assert len(worker.queued) == 1, "the other worker does not take it, so this one does"
         worker.queued[0].close()
     shared.leave(99_999)
     assert shared.least_of_others(worker.pid) is None

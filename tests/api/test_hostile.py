@@ -1,4 +1,4 @@
-"""Hostile requests on the wire: each gets a documented 4xx or a closed connection, and the worker goes on."""
+"""Hostile requests on the wire: each gets a documented 4xx or a closed connection, and the worker survives."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_what_is_refused_unread_ends_the_connection_and_says_so(served: Any) -> 
         answer = exchange(served.port, head)
         assert statuses(answer) == [413]
         assert b"\r\nconnection: close\r\n" in answer.lower()
-        assert time.monotonic() - began < 4, "nobody waits for the rest"
+        assert time.monotonic() - began < 4, "answered without waiting for the rest of the body"
 
 
 def test_a_get_with_a_body_does_not_start_another_request(served: Any) -> None:

@@ -172,7 +172,7 @@ def test_the_reference_page_tells_of_everything_and_loads_nothing(client: Any, d
             assert f'id="{operation["operationId"]}"' in answer.text
     parser = _Addresses()
     parser.feed(answer.text)
-    assert parser.loaded == ["data:,"], "an icon that is nothing: without one, browsers ask for /favicon.ico"
+    assert parser.loaded == ["data:,"], "an empty icon: without one, browsers request /favicon.ico"
     targets = set(re.findall(r'href="#([^"]+)"', answer.text))
     assert targets <= set(re.findall(r'id="([^"]+)"', answer.text))
 
@@ -333,7 +333,7 @@ def test_every_member_that_is_served_is_in_its_schema(rig: Any) -> None:
     for path, name in answers.items():
         answer = client.get(path, headers=headers).get_json()
         assert undefined(answer, SCHEMAS[name], "") == [], path
-    assert client.get("/v1/brief/GB", headers=headers).get_json()["context"], "ranked values are there to look at"
+    assert client.get("/v1/brief/GB", headers=headers).get_json()["context"], "the warehouse has ranked values to check"
 
 
 def test_the_pages_of_methods_are_served_and_linked(market: Any) -> None:

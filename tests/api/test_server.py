@@ -1,4 +1,4 @@
-"""gunicorn as configured: ready soon, reloaded and stopped under load without a lost request, counts of all workers."""
+"""gunicorn as configured: ready soon, reloaded and stopped under load without a lost request, one sum of all counts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_stop_finishes_the_requests_at_work(market: Any, serve: Any, tmp_path:
         load.stopped.set()
     lines = (tmp_path / "access.log").read_text().splitlines()
     answered = sum('"route":"zones"' in line for line in lines)
-    assert load.done == {200: answered}, "every answer that was made arrived, whole; who came later was not let in"
+    assert load.done == {200: answered}, "every answer that was sent arrived whole; later connections were refused"
 
 
 def test_the_counts_of_all_workers_are_added_up(market: Any, serve: Any) -> None:

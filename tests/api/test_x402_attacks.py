@@ -87,7 +87,7 @@ def test_a_look_without_the_event_is_undecided_and_never_paid(trade: Trade) -> N
     trade.settle_outside(payment)
     trade.node.logs_hidden = True
     assert chain.look(terms, int(time.time())) == Undecided()
-    assert trade.get(payment).status_code == 402, "spent before this service ever saw it"
+    assert trade.get(payment).status_code == 402, "spent before it reached this service"
     trade.node.logs_hidden = False
     assert isinstance(chain.look(terms, int(time.time())), Paid)
     assert chain.look(replace(terms, amount=2000), int(time.time())) == SpentElsewhere()
@@ -155,7 +155,7 @@ def test_a_claim_of_success_that_the_chain_denies_serves_nothing(trade: Trade) -
     payment = trade.payment()
     answer = trade.get(payment)
     assert (answer.status_code, "method" in answer.text, trade.paid) == (503, False, 0)
-    assert trade.get(payment).status_code == 200, "the liar is left alone, the next one settles"
+    assert trade.get(payment).status_code == 200, "the facilitator that lied is skipped, the next one settles"
     assert (trade.paid, trade.a.seen["settle"], trade.b.seen["settle"]) == (PRICE, 1, 1)
 
 
@@ -196,9 +196,9 @@ def test_a_released_payment_that_was_settled_meanwhile_is_answered_for_a_day(tra
     verified = trade.a.seen["verify"]
     trade.shift[0] = OWED_S - 60
     owed = trade.get(payment, PATH + "?rows=0")
-    assert owed.status_code == 200, "still nothing to show: still owed"
+    assert owed.status_code == 200, "an empty answer is free: the payment is still owed one"
     assert trade.row(payment).owed(int(trade.clock()))
-    assert trade.get(payment, PATH).status_code == 402, "it buys what it was sent for"
+    assert trade.get(payment, PATH).status_code == 402, "a payment buys the path that it was made for, no other"
     assert (trade.a.seen["verify"], trade.paid) == (verified, PRICE)
     trade.shift[0] = OWED_S + 60
     assert trade.get(payment, PATH + "?rows=0").status_code == 402
@@ -229,7 +229,7 @@ def test_money_sent_without_a_call_is_a_credit_until_it_pays(trade: Trade) -> No
     assert trade.gate.accounts.transfers.credits() == (2, PRICE + 7)
     trade.shift[0] = 60
     refused = trade.get(payment)
-    assert (refused.status_code, reason(refused)) == (402, NONCE_USED), "spent before this service saw it"
+    assert (refused.status_code, reason(refused)) == (402, NONCE_USED), "spent before it reached this service"
 
 
 def test_a_node_that_is_away_moves_the_reading_nowhere(trade: Trade) -> None:
@@ -286,10 +286,10 @@ def test_a_contract_wallets_signature_is_asked_about(trade: Trade) -> None:
     assert trade.a.seen["verify"] == 2
     document["payload"]["signature"] = "0x" + "ab" * 96
     assert trade.get(buyer.header(document)).status_code == 402
-    assert trade.a.seen["verify"] == 2, "no contract lies there"
+    assert trade.a.seen["verify"] == 2, "no contract at that address"
     trade.without_node()
     trade.get(buyer.header(document))
-    assert trade.a.seen["verify"] == 3, "nobody else can tell"
+    assert trade.a.seen["verify"] == 3, "without a node, only the facilitator can check it"
 
 
 @pytest.mark.parametrize("query", ["?rows=0", "?status=404", "?status=500"])

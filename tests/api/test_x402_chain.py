@@ -31,11 +31,11 @@ from tests.stand_ins.facilitator import Core, Facilitator, Fault
 from tests.stand_ins.official import Official
 from tests.stand_ins.served import ROOT, Served
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 NODE = ROOT / "tests" / "node"
 NEEDS_NODE = pytest.mark.skipif(
     shutil.which("node") is None or not (NODE / "node_modules" / "x402-fetch").exists(),
-    reason="no npm clients: make setup",
+    reason="npm packages of tests/node are not installed: make setup",
 )
 PATHS = ("/v1/latest/GB", "/v1/price/FR")
 UNITS = 1000 + 10_000

@@ -1,4 +1,4 @@
-"""The service itself sells: its own endpoints under its own gunicorn, paid by the official client on a chain."""
+"""The real endpoints under gunicorn, paid by the official client on a local chain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.stand_ins.official import Official
 from warehouse import artefact
 from warehouse.clock import iso
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="no chain: make setup")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 
 PAID = {
     "snapshot": "/v1/map/snapshot",

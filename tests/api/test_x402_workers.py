@@ -25,7 +25,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
     decoded = decode(payment)
     with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
-        entry = trade.gate.admit(call_of(context.request, "latest", ()))  # and is never heard of again
+        entry = trade.gate.admit(call_of(context.request, "latest", ()))  # the worker dies here: no settle, no release
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409
     trade.shift[0] = SPANS.lease + 1

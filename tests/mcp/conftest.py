@@ -167,7 +167,7 @@ class Caller:
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def raw(self, body: bytes | str, method: str = "POST", **headers: str | None) -> TestResponse:
-        """One HTTP request; a header of None is left out, `_` in names stands for `-`."""
+        """Sends one HTTP request. A header of None is left out; `_` in names stands for `-`."""
         sent = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -179,7 +179,7 @@ class Caller:
         )
 
     def send(self, message: Any, version: str | None = None, **headers: str | None) -> TestResponse:
-        """A message as a client of a version sends it: with its headers, and in 2026-07-28 with `_meta`."""
+        """Sends a message as a client of a version does: with its headers, and in 2026-07-28 with `_meta`."""
         sent = dict(headers)
         if version == MODERN and isinstance(message, dict):
             message = with_meta(message)
@@ -194,14 +194,14 @@ class Caller:
         return answer
 
     def ask(self, version: str, method: str, **params: Any) -> TestResponse:
-        """One request."""
+        """Sends one request with a new id."""
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params else {})}
         return self.send(message, version)
 
     def call(
         self, tool: str, version: str = MODERN, meta: dict[str, Any] | None = None, **arguments: Any
     ) -> dict[str, Any]:
-        """The result of a tool call."""
+        """Calls a tool, which must answer 200. Returns the result."""
         params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
         answer = self.ask(version, "tools/call", **params)
         assert answer.status_code == 200, answer.data

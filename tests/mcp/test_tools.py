@@ -271,7 +271,7 @@ def test_going_on_as_told_loses_no_row(keyed: Any, metric: str, limit: int, orde
             break
         assert "TRUNCATED" in page["content"][0]["text"]
         assert str(content["next"]["start" if order == "asc" else "end"]) in page["content"][0]["text"]
-        assert set(content["next"]) == {"start", "end"}, "the window stands still while the clock goes on"
+        assert set(content["next"]) == {"start", "end"}, "the window stays the same while the clock advances"
         window = content["next"]
     assert walked == [(row["ts"], row.get("fuel"), row["value"]) for row in rows_of(whole)], "each row exactly once"
 

@@ -1,4 +1,4 @@
-// Reads GeoJSON from standard input and says what is wrong with it by RFC 7946 (check-geojson); silent where nothing is.
+// Reads GeoJSON from standard input, prints each violation of RFC 7946 (check-geojson); exits with 1 where there is one.
 import { readFileSync } from 'node:fs';
 import { check } from '@placemarkio/check-geojson';
 

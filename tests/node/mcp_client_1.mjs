@@ -1,4 +1,4 @@
-// The official TypeScript client, 1.x: `mcp_client_1.mjs URL [VERSION]`. Lists and calls all tools; prints what came as JSON.
+// The official TypeScript client, 1.x: `mcp_client_1.mjs URL [VERSION]`. Lists and calls all tools, prints JSON.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 

@@ -1,4 +1,4 @@
-// The official TypeScript client, 2.x: `mcp_client_2.mjs URL OPTIONS`, OPTIONS as JSON. Lists and calls all tools; prints what came.
+// The official TypeScript client, 2.x: `mcp_client_2.mjs URL OPTIONS` (JSON). Lists and calls all tools, prints JSON.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
 const headers = process.env.KEY ? { Authorization: `Bearer ${process.env.KEY}` } : {};

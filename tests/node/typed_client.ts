@@ -13,7 +13,7 @@ const price = await client.GET("/v1/price/{zone}", {
   params: { path: { zone: "GB" }, query: { sample: true, limit: 3 } },
 });
 const answer = price.data!;
-if (typeof answer === "string" || !("data" in answer)) throw new Error("rows were asked for");
+if (typeof answer === "string" || !("data" in answer)) throw new Error("the answer holds no rows");
 const values: number[] = answer.data.map((row) => row.value);
 const unit: string = answer.data[0].unit;
 

@@ -91,7 +91,7 @@ def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], addres
     assert "Hourly means, rounded; EUR/MWh, Europe/Paris time." in panel
     label = page.locator("#chart .chart").get_attribute("aria-label")
     assert label.startswith("Price, France: ")
-    assert page.locator("#panel-rest .chart").count() == 1, "the borders"
+    assert page.locator("#panel-rest .chart").count() == 1, "one chart below: the borders"
     assert page.url.endswith("#metric=price&zone=FR&span=7d")
     assert page.locator("#zones").is_hidden()
     page.click("#chart-bar >> text=30 d")
