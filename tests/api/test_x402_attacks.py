@@ -37,11 +37,11 @@ class Core:
     def __init__(self, trade: Trade, **verbs: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         self._verbs = {"verify": trade.book.verify, "settle": trade.book.settle, **verbs}
 
-    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
-        return self._verbs["verify"](question)
+    def verify(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._verbs["verify"](body)
 
-    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
-        return self._verbs["settle"](question)
+    def settle(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._verbs["settle"](body)
 
 
 # One transfer, one answer

@@ -310,12 +310,12 @@ class ActsBeforeSettling:
     core: Core
     act: Callable[[], None]
 
-    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
-        return self.core.verify(question)
+    def verify(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self.core.verify(body)
 
-    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
+    def settle(self, body: dict[str, Any]) -> dict[str, Any]:
         self.act()
-        return self.core.settle(question)
+        return self.core.settle(body)
 
 
 def test_a_payer_who_cancels_meanwhile_gets_nothing(

@@ -45,7 +45,7 @@ FEED = Feed(
     max_bytes=1_000_000,
 )
 SOURCE = Source("example", "Example", "", (HOST, MIRROR), 60_000, "", "", "", "yes", (FEED,))
-QUESTION = Request("example.price", f"https://{HOST}/price", (("day[]", "2026-03-29"),))
+REQUEST = Request("example.price", f"https://{HOST}/price", (("day[]", "2026-03-29"),))
 LIMITS = TransferLimits(connect=1.0, silence=0.4, whole=1.0)
 SECRET = "s3cret-and-long"
 
@@ -125,7 +125,7 @@ def transport(publisher: Publisher, **more: str) -> Live:
     return Live("ops@example.org", LIMITS, {HOST: publisher.base, **more})
 
 
-def reason(live: Live, request: Request = QUESTION, error: type[FeedError] = FeedUnavailable) -> str:
+def reason(live: Live, request: Request = REQUEST, error: type[FeedError] = FeedUnavailable) -> str:
     with pytest.raises(error) as caught:
         live(request, Credentials((("key", SECRET),)))
     assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -136,7 +136,7 @@ def reason(live: Live, request: Request = QUESTION, error: type[FeedError] = Fee
 def test_a_question_travels_as_it_was_asked(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200, b"rows", X_Kind="csv"))
     reply = transport(host)(
-        replace(QUESTION, headers=(("Accept", "text/csv"),)), Credentials((("key", SECRET),), (("X-Key", "k"),))
+        replace(REQUEST, headers=(("Accept", "text/csv"),)), Credentials((("key", SECRET),), (("X-Key", "k"),))
     )
     assert (reply.status, reply.body, reply.headers["x-kind"]) == (200, b"rows", "csv")
     [received] = host.received
@@ -157,10 +157,10 @@ def test_a_form_is_posted(publisher: Callable[..., Publisher]) -> None:
 
     host = publisher(script)
     transport(host)(
-        replace(QUESTION, method="POST", body='{"a": 1}', headers=(("Content-Type", "application/json"),)),
+        replace(REQUEST, method="POST", body='{"a": 1}', headers=(("Content-Type", "application/json"),)),
         Credentials(),
     )
-    transport(host)(replace(QUESTION, method="POST"), Credentials(form=(("password", "a b&c"),)))
+    transport(host)(replace(REQUEST, method="POST"), Credentials(form=(("password", "a b&c"),)))
     assert bodies == [("application/json", b'{"a": 1}'), ("application/x-www-form-urlencoded", b"password=a+b%26c")]
 
 
@@ -175,20 +175,20 @@ def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
 ) -> None:
     monkeypatch.setattr(live_module, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
     host = publisher(replies(200))
-    transport(host)(QUESTION, Credentials())
+    transport(host)(REQUEST, Credentials())
     assert host.received[0].headers["User-Agent"] == "Mozilla/5.0"
 
 
 def test_a_contact_that_no_header_can_carry_breaks_nothing(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200))
-    Live("Łódź\r\nX-Evil: 1", LIMITS, {HOST: host.base})(QUESTION, Credentials())
+    Live("Łódź\r\nX-Evil: 1", LIMITS, {HOST: host.base})(REQUEST, Credentials())
     assert "X-Evil" not in host.received[0].headers
 
 
 def test_a_gzipped_answer_is_unpacked(publisher: Callable[..., Publisher]) -> None:
     body = gzip.compress(b"rows" * 1000)
     host = publisher(replies(200, body, Content_Encoding="gzip"))
-    assert transport(host)(QUESTION, Credentials()).body == b"rows" * 1000
+    assert transport(host)(REQUEST, Credentials()).body == b"rows" * 1000
 
 
 def test_a_refused_connection_says_so() -> None:
@@ -265,7 +265,7 @@ def test_a_connection_is_used_again_after_a_deadline_that_was_kept(publisher: Ca
     host = publisher(kept_open)
     live = transport(host)
     for _ in range(2):
-        assert live(QUESTION, Credentials()).body == b"rows"
+        assert live(REQUEST, Credentials()).body == b"rows"
         time.sleep(LIMITS.whole * 0.6)
     assert len({handler.client_address for handler in host.received}) == 1
 
@@ -335,7 +335,7 @@ def test_a_coding_that_was_not_asked_for_is_refused(publisher: Callable[..., Pub
 
 def test_gzip_in_two_members_is_one_answer(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200, gzip.compress(b"ro") + gzip.compress(b"ws"), Content_Encoding="gzip"))
-    assert transport(host)(QUESTION, Credentials()).body == b"rows"
+    assert transport(host)(REQUEST, Credentials()).body == b"rows"
 
 
 # Redirects
@@ -345,7 +345,7 @@ def test_a_redirect_to_the_publishers_other_host_is_followed(publisher: Callable
     mirror = publisher(replies(200, b"rows"))
     host = publisher(replies(302, Location=f"https://{MIRROR}/new"))
     live = Live("", LIMITS, {HOST: host.base, MIRROR: mirror.base})
-    assert live(QUESTION, Credentials((("key", SECRET),))).body == b"rows"
+    assert live(REQUEST, Credentials((("key", SECRET),))).body == b"rows"
     assert mirror.received[0].path == "/new"
 
 
@@ -353,7 +353,7 @@ def test_a_relative_redirect_is_followed(publisher: Callable[..., Publisher]) ->
     def script(handler: BaseHTTPRequestHandler) -> None:
         (replies(200, b"rows") if handler.path == "/b" else replies(301, Location="/b"))(handler)
 
-    assert transport(publisher(script))(QUESTION, Credentials()).body == b"rows"
+    assert transport(publisher(script))(REQUEST, Credentials()).body == b"rows"
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_a_redirect_elsewhere_is_refused(publisher: Callable[..., Publisher], lo
 
 def test_a_redirected_post_is_not_repeated_elsewhere(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(302, Location=f"https://{MIRROR}/new"))
-    assert transport(host)(replace(QUESTION, method="POST"), Credentials()).status == 302
+    assert transport(host)(replace(REQUEST, method="POST"), Credentials()).status == 302
     assert len(host.received) == 1
 
 
@@ -382,7 +382,7 @@ def test_a_redirected_post_is_not_repeated_elsewhere(publisher: Callable[..., Pu
 
 def test_no_log_line_holds_a_secret(publisher: Callable[..., Publisher], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    transport(publisher(replies(200)))(QUESTION, Credentials((("key", SECRET),)))
+    transport(publisher(replies(200)))(REQUEST, Credentials((("key", SECRET),)))
     reason(transport(publisher(replies(200, b"half", Content_Length="8"))))
     assert SECRET not in caplog.text
 
@@ -395,7 +395,7 @@ def test_netrc_is_not_read(
         file.write("machine 127.0.0.1 login someone password something\n")
     monkeypatch.setenv("NETRC", netrc)
     host = publisher(replies(200))
-    transport(host)(QUESTION, Credentials())
+    transport(host)(REQUEST, Credentials())
     assert "Authorization" not in host.received[0].headers
 
 
@@ -403,6 +403,6 @@ def test_the_session_over_the_live_transport(publisher: Callable[..., Publisher]
     scripts = iter([replies(503, Retry_After="0"), replies(200, SECRET.encode() + b" rows")])
     host = publisher(lambda handler: next(scripts)(handler))
     session = Session(transport(host), {"K": SECRET}, sleep=lambda seconds: None)
-    answer = session.ask(replace(QUESTION, secrets=(Secret("query", "key", ("K",)),)))
+    answer = session.ask(replace(REQUEST, secrets=(Secret("query", "key", ("K",)),)))
     assert answer.body == b"REDACTED rows"
     assert len(host.received) == 2

@@ -52,22 +52,22 @@ def fetched(folder: Path, request: Request) -> bytes:
     return Recorded(folder)(request, NONE).body
 
 
-def question(url: str, feed: str = FEED, zone: str | None = "GB", day: date = date(2026, 8, 1)) -> Request:
+def request_for(url: str, feed: str = FEED, zone: str | None = "GB", day: date = date(2026, 8, 1)) -> Request:
     return Request(feed, url, days=(day,), zone=zone)
 
 
 def test_a_question_finds_the_answer_of_its_feed_zone_and_day(folder: Path) -> None:
-    assert fetched(folder, question(MIX.format(3))) == b"body of a.json"
-    assert fetched(folder, question(MIX.format(3), zone=None)) == b"body of a.json"
+    assert fetched(folder, request_for(MIX.format(3))) == b"body of a.json"
+    assert fetched(folder, request_for(MIX.format(3), zone=None)) == b"body of a.json"
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        question(MIX.format(3), feed="neso.carbon_intensity"),
-        question(MIX.format(3), day=date(2026, 8, 2)),
-        question(MIX.format(3), zone="FR"),
-        question(MIX.format(3).replace("generation", "intensity")),
+        request_for(MIX.format(3), feed="neso.carbon_intensity"),
+        request_for(MIX.format(3), day=date(2026, 8, 2)),
+        request_for(MIX.format(3), zone="FR"),
+        request_for(MIX.format(3).replace("generation", "intensity")),
     ],
 )
 def test_another_question_is_not_there(folder: Path, other: Request) -> None:
@@ -86,11 +86,11 @@ def test_the_direction_of_a_border_is_kept_apart_and_times_are_not(folder: Path)
 
 
 def test_every_recording_of_a_known_feed_can_be_asked_for_again(folder: Path) -> None:
-    questions = recorded_requests(folder)
+    requests = recorded_requests(folder)
     known = [entry for entry in ENTRIES if entry["feed"] in feeds()]
-    assert [fetched(folder, q).decode() for q in questions] == [f"body of {entry['file']}" for entry in known]
-    assert {q.url for q in questions if q.kind == "listing"} == {"https://h/dir/#dirlisting.html"}
-    assert Recorded(folder)(next(q for q in questions if q.ext == "html"), NONE).status == 429
+    assert [fetched(folder, q).decode() for q in requests] == [f"body of {entry['file']}" for entry in known]
+    assert {q.url for q in requests if q.kind == "listing"} == {"https://h/dir/#dirlisting.html"}
+    assert Recorded(folder)(next(q for q in requests if q.ext == "html"), NONE).status == 429
 
 
 def test_days_of_a_month_are_all_of_it(folder: Path) -> None:

@@ -19,7 +19,7 @@ from warehouse.market import Request, Secret, Source
 
 HOST = "api.example.org"
 TOKEN = Secret("query", "securityToken", ("EXAMPLE_TOKEN",))
-QUESTION = Request("example.price", f"https://{HOST}/price", (("day", "2026-03-29"),))
+REQUEST = Request("example.price", f"https://{HOST}/price", (("day", "2026-03-29"),))
 KEYED = Request("example.price", f"https://{HOST}/price", secrets=(TOKEN,))
 SECRET = "s3cret-and-long"
 ENVIRON = {"EXAMPLE_TOKEN": SECRET}
@@ -87,9 +87,9 @@ def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
 
 
 def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:
-    answer = live(Script([GOOD])).ask(QUESTION)
+    answer = live(Script([GOOD])).ask(REQUEST)
     assert answer.body == b"rows"
-    assert answer.request is QUESTION
+    assert answer.request is REQUEST
     assert answer.fetched_at == 1_790_000_000
 
 
@@ -110,7 +110,7 @@ def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(
 ) -> None:
     script = Script([Reply(status, {}, b"<html>")])
     with pytest.raises(error, match=HOST):
-        live(script).ask(QUESTION)
+        live(script).ask(REQUEST)
     assert len(script.calls) == 1
 
 
@@ -124,7 +124,7 @@ def test_a_refused_key_names_the_variable_to_check(live: Live, status: int) -> N
 def test_ercots_403_says_that_it_answers_only_in_the_united_states(live: Live) -> None:
     """Its firewall refuses other addresses before it looks at a key."""
     keyed = replace(KEYED, url="https://api.ercot.com/api/public-reports")
-    for request in (keyed, replace(QUESTION, url="https://www.ercot.com/misapp")):
+    for request in (keyed, replace(REQUEST, url="https://www.ercot.com/misapp")):
         with pytest.raises(FeedUnavailable, match="outside the United States"):
             live(Script([Reply(403, {}, b"")])).ask(request)
     with pytest.raises(CredentialsMissing):
@@ -135,7 +135,7 @@ def test_ercots_403_says_that_it_answers_only_in_the_united_states(live: Live) -
 def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
     script = Script([Reply(status, {}, b"")])
     with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
-        live(script).ask(QUESTION)
+        live(script).ask(REQUEST)
     assert len(script.calls) == ATTEMPTS
 
 
@@ -143,7 +143,7 @@ def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int)
 def test_one_request_too_many_is_repeated_after_longer_and_longer_pauses(live: Live, clock: Clock, status: int) -> None:
     script = Script([Reply(status, {}, b"<html>")])
     with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
-        live(script).ask(QUESTION)
+        live(script).ask(REQUEST)
     assert clock.slept == [5.0, 10.0, 20.0, 40.0]
     assert len(script.calls) == 5
 
@@ -186,9 +186,9 @@ def test_a_first_fill_of_hundreds_of_files_gets_through_a_host_that_refuses_burs
 def test_a_host_that_goes_on_refusing_bursts_is_later_not_never(live: Live) -> None:
     session = live(Script([Reply(403, {}, b"")]))
     with pytest.raises(FeedUnavailable, match="too many requests at once, or none from this address"):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     with pytest.raises(FeedUnavailable, match="asked again in 60 s") as caught:
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     assert caught.value.retry_after == 60
 
 
@@ -205,29 +205,29 @@ def test_a_slowed_host_gets_its_pace_back() -> None:
 
 
 def test_a_second_attempt_that_succeeds_is_an_answer(live: Live, clock: Clock) -> None:
-    assert live(Script([Reply(503, {}, b""), GOOD])).ask(QUESTION).body == b"rows"
+    assert live(Script([Reply(503, {}, b""), GOOD])).ask(REQUEST).body == b"rows"
     assert clock.slept == [1.0]
 
 
 def test_pauses_double_with_jitter(live: Live, clock: Clock) -> None:
     with pytest.raises(FeedUnavailable):
-        live(Script([Reply(500, {}, b"")])).ask(QUESTION)
+        live(Script([Reply(500, {}, b"")])).ask(REQUEST)
     assert clock.slept == [1.0, 2.0]
 
 
 def test_retry_after_is_kept_to(live: Live, clock: Clock) -> None:
-    live(Script([Reply(429, {"retry-after": "17"}, b""), GOOD])).ask(QUESTION)
+    live(Script([Reply(429, {"retry-after": "17"}, b""), GOOD])).ask(REQUEST)
     assert clock.slept == [17.0]
 
 
 def test_a_429_without_retry_after_waits_oasis_five_seconds(live: Live, clock: Clock) -> None:
-    live(Script([Reply(429, {}, b""), GOOD])).ask(QUESTION)
+    live(Script([Reply(429, {}, b""), GOOD])).ask(REQUEST)
     assert clock.slept == [5.0]
 
 
 @pytest.mark.parametrize("word", ["soon", "-", "1e400"])
 def test_a_retry_after_that_is_none_is_no_retry_after(live: Live, clock: Clock, word: str) -> None:
-    live(Script([Reply(503, {"retry-after": word}, b""), GOOD])).ask(QUESTION)
+    live(Script([Reply(503, {"retry-after": word}, b""), GOOD])).ask(REQUEST)
     assert clock.slept == [1.0]
 
 
@@ -235,29 +235,29 @@ def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> 
     script = Script([Reply(429, {"retry-after": "600"}, b"")])
     session = live(script)
     with pytest.raises(FeedUnavailable) as caught:
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     assert caught.value.retry_after == 600
     assert not clock.slept
     with pytest.raises(FeedUnavailable, match="asked again in 600 s"):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     assert len(script.calls) == 1, "the host is left alone meanwhile"
     clock.now += 601
     with pytest.raises(FeedUnavailable):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     assert len(script.calls) == 2
 
 
 def test_no_attempt_begins_when_patience_is_over(live: Live, clock: Clock) -> None:
     script = Script([Reply(503, {"retry-after": f"{PATIENCE / 2 + 1:.0f}"}, b"")])
     with pytest.raises(FeedUnavailable):
-        live(script).ask(QUESTION)
+        live(script).ask(REQUEST)
     assert clock.slept == [PATIENCE / 2 + 1]
 
 
 def test_a_silent_host_is_not_asked_twice(live: Live, clock: Clock) -> None:
     script = Script([FeedUnavailable("silent")], lasts=SLOW + 1, clock=clock)
     with pytest.raises(FeedUnavailable, match="silent"):
-        live(script).ask(QUESTION)
+        live(script).ask(REQUEST)
     assert len(script.calls) == 1
 
 
@@ -267,10 +267,10 @@ def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, 
     waits = []
     for _ in range(6):
         with pytest.raises(FeedUnavailable, match="connection refused"):
-            session.ask(QUESTION)
+            session.ask(REQUEST)
         count = len(script.calls)
         with pytest.raises(FeedUnavailable, match="connection refused; asked again in") as caught:
-            session.ask(QUESTION)
+            session.ask(REQUEST)
         assert len(script.calls) == count
         assert caught.value.retry_after is not None
         waits.append(caught.value.retry_after)
@@ -278,20 +278,20 @@ def test_a_dead_host_is_left_alone_for_a_while_and_longer_each_time(live: Live, 
     assert waits[:4] == [60.0, 120.0, 240.0, 480.0]
     assert waits[-1] == LONGEST_REST
     script.replies = [GOOD]
-    session.ask(QUESTION)
-    session.ask(QUESTION)
+    session.ask(REQUEST)
+    session.ask(REQUEST)
 
 
 def test_a_report_that_fails_is_left_alone_and_its_host_after_three_of_them(live: Live) -> None:
     script = Script([Reply(500, {}, b"")])
     session = live(script)
     for name in ("a", "b", "c"):
-        question = Request("example.price", f"https://{HOST}/{name}")
+        request = Request("example.price", f"https://{HOST}/{name}")
         with pytest.raises(FeedUnavailable, match=r"answers 500$"):
-            session.ask(question)
+            session.ask(request)
         count = len(script.calls)
         with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
-            session.ask(question)
+            session.ask(request)
         assert len(script.calls) == count
     with pytest.raises(FeedUnavailable, match="asked again in 60 s"):
         session.ask(Request("example.price", f"https://{HOST}/d"))
@@ -301,20 +301,20 @@ def test_a_report_that_fails_is_left_alone_and_its_host_after_three_of_them(live
 def test_a_report_that_works_opens_its_host_again(live: Live) -> None:
     script = Script([*[Reply(500, {}, b"")] * 2 * ATTEMPTS, GOOD, *[Reply(500, {}, b"")] * ATTEMPTS, GOOD])
     session = live(script)
-    questions = [Request("example.price", f"https://{HOST}/{name}") for name in "abcde"]
-    for question, succeeds in zip(questions, (False, False, True, False, True), strict=True):
+    requests = [Request("example.price", f"https://{HOST}/{name}") for name in "abcde"]
+    for request, succeeds in zip(requests, (False, False, True, False, True), strict=True):
         if succeeds:
-            assert session.ask(question).body == b"rows"
+            assert session.ask(request).body == b"rows"
         else:
             with pytest.raises(FeedUnavailable):
-                session.ask(question)
+                session.ask(request)
 
 
 def test_one_dead_host_does_not_close_another(live: Live) -> None:
     script = Script([FeedUnavailable("refused")])
     session = live(script)
     with pytest.raises(FeedUnavailable):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     script.replies = [GOOD]
     other = Request("example.load", "https://www.example.org/load")
     assert session.ask(other).body == b"rows"
@@ -324,7 +324,7 @@ def test_so_many_requests_a_minute_and_not_more(live: Live, clock: Clock) -> Non
     session = live(Script([GOOD]), terms=example(per_minute=6))
     starts = []
     for _ in range(13):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
         starts.append(clock.now)
     assert starts[:6] == [1000.0] * 6, "the first ones need not wait"
     assert all(later - first >= 60.0 for first, later in zip(starts, starts[6:], strict=False))
@@ -333,7 +333,7 @@ def test_so_many_requests_a_minute_and_not_more(live: Live, clock: Clock) -> Non
 def test_seconds_between_two_requests_where_the_publisher_says_so(live: Live, clock: Clock) -> None:
     session = live(Script([GOOD]), terms=example(interval=5.0))
     for _ in range(3):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     assert clock.now == 1010.0
 
 
@@ -341,7 +341,7 @@ def test_a_slow_pace_leaves_no_second_attempt_within_patience(live: Live, clock:
     script = Script([Reply(503, {}, b"")])
     session = live(script, terms=example(per_minute=0.5))
     with pytest.raises(FeedUnavailable):
-        session.ask(QUESTION)
+        session.ask(REQUEST)
     assert (len(script.calls), clock.slept) == (1, [])
 
 
@@ -465,9 +465,9 @@ def test_ercots_token_is_bought_once_and_used_until_it_ends(live: Live, clock: C
     session.ask(ERCOT)
     hosts = [request.url.split("/")[2] for request, _ in script.calls]
     assert hosts == ["ercotb2c.b2clogin.com", HOST, HOST, "ercotb2c.b2clogin.com", HOST]
-    question, form = script.calls[0]
+    request, form = script.calls[0]
     assert ("password", "very-s3cret") in form.form
-    assert "very-s3cret" not in repr(question)
+    assert "very-s3cret" not in repr(request)
     assert script.calls[1][1].headers == (
         ("Ocp-Apim-Subscription-Key", "subscription"),
         ("Authorization", "Bearer bearer-token"),
@@ -492,8 +492,8 @@ def test_a_400_that_says_there_is_no_data_is_no_change_of_format() -> None:
         b"<text>No matching data found for Data item ENERGY_PRICES [12.1.D]</text></Reason>"
         b"</Acknowledgement_MarketDocument>"
     )
-    question = Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", zone="FR")
+    request = Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", zone="FR")
     with pytest.raises(NotPublished):
-        Session(lambda request, credentials: Reply(400, {}, body)).ask(question)
+        Session(lambda request, credentials: Reply(400, {}, body)).ask(request)
     with pytest.raises(FeedChanged):
-        Session(lambda request, credentials: Reply(400, {}, b"")).ask(question)
+        Session(lambda request, credentials: Reply(400, {}, b"")).ask(request)

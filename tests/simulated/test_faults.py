@@ -14,7 +14,7 @@ from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import Request
 
 DAY = date(2026, 11, 20)
-QUESTION = Request("aemo.dispatch", "https://example.org", days=(DAY,))
+REQUEST = Request("aemo.dispatch", "https://example.org", days=(DAY,))
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -36,24 +36,24 @@ def test_what_names_no_fault_is_refused(text: str) -> None:
 
 
 def test_a_fault_concerns_its_source_feed_day_and_span() -> None:
-    assert Fault("aemo", "503").concerns(QUESTION, 5)
-    assert not Fault("eia", "503").concerns(QUESTION, 5)
-    assert not Fault("aemo.trading", "503").concerns(QUESTION, 5)
-    assert not Fault("aemo", "503", start=6).concerns(QUESTION, 5)
-    assert not Fault("aemo", "503", end=5).concerns(QUESTION, 5)
-    assert Fault("aemo", "503", day="2026-11-20").concerns(QUESTION, 5)
-    assert not Fault("aemo", "503", day="2026-11-19").concerns(QUESTION, 5)
+    assert Fault("aemo", "503").concerns(REQUEST, 5)
+    assert not Fault("eia", "503").concerns(REQUEST, 5)
+    assert not Fault("aemo.trading", "503").concerns(REQUEST, 5)
+    assert not Fault("aemo", "503", start=6).concerns(REQUEST, 5)
+    assert not Fault("aemo", "503", end=5).concerns(REQUEST, 5)
+    assert Fault("aemo", "503", day="2026-11-20").concerns(REQUEST, 5)
+    assert not Fault("aemo", "503", day="2026-11-19").concerns(REQUEST, 5)
 
 
 @pytest.mark.parametrize("kind", ["429", "503"])
 def test_a_refusal_carries_its_status_and_a_retry_after(kind: str) -> None:
-    reply = apply(Fault("aemo", kind), QUESTION, 100, answer)
+    reply = apply(Fault("aemo", kind), REQUEST, 100, answer)
     assert (reply.status, reply.body, reply.headers["retry-after"]) == (int(kind), b"", "30")
 
 
 def test_a_time_out_is_raised() -> None:
     with pytest.raises(FeedUnavailable, match="timed out"):
-        apply(Fault("aemo", "timeout"), QUESTION, 100, answer)
+        apply(Fault("aemo", "timeout"), REQUEST, 100, answer)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_a_time_out_is_raised() -> None:
     ],
 )
 def test_a_body_is_cut_renamed_frozen_or_late(fault: Fault, body: bytes) -> None:
-    assert apply(fault, QUESTION, 100_000, answer).body == body
+    assert apply(fault, REQUEST, 100_000, answer).body == body
 
 
 def test_names_change_inside_json_xml_and_zips_too() -> None:
     def body_of(content: bytes) -> bytes:
-        return apply(Fault("aemo", "changed"), QUESTION, 1, lambda request, now: Answer(200, content)).body
+        return apply(Fault("aemo", "changed"), REQUEST, 1, lambda request, now: Answer(200, content)).body
 
     assert body_of(b'{"from": "x: y", "a": 1}') == b'{"from_v2": "x: y", "a_v2": 1}'
     assert body_of(b"<a><b>1</b></a>") == b"<v2_a><v2_b>1</v2_b></v2_a>"

@@ -22,14 +22,14 @@ class Book:
     """Every transfer: `from`, `to`, `value`, `nonce` (empty for one without authorization), `tx`, `at`."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
-        signed, reason = self._judged(question)
+    def verify(self, body: dict[str, Any]) -> dict[str, Any]:
+        signed, reason = self._checked(body)
         return {"isValid": not reason, "payer": signed["from"]} | ({"invalidReason": reason} if reason else {})
 
-    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
-        network = "base" if question["x402Version"] == 1 else "eip155:8453"
+    def settle(self, body: dict[str, Any]) -> dict[str, Any]:
+        network = "base" if body["x402Version"] == 1 else "eip155:8453"
         with self.lock:
-            signed, reason = self._judged(question)
+            signed, reason = self._checked(body)
             answer = {"success": not reason, "payer": signed["from"], "network": network, "transaction": ""}
             if reason:
                 return answer | {"errorReason": reason, "errorMessage": "revert at 10.0.0.7"}
@@ -48,9 +48,9 @@ class Book:
         at = int(time.time())
         self.transfers.append({"from": payer, "to": payee, "value": value, "nonce": nonce, "tx": tx, "at": at})
 
-    def _judged(self, question: dict[str, Any]) -> tuple[dict[str, str], str]:
-        payload = question["paymentPayload"]["payload"]
-        signed, wanted = payload["authorization"], question["paymentRequirements"]
+    def _checked(self, body: dict[str, Any]) -> tuple[dict[str, str], str]:
+        payload = body["paymentPayload"]["payload"]
+        signed, wanted = payload["authorization"], body["paymentRequirements"]
         tests = (
             (signer_of(signed, payload["signature"]) == signed["from"].lower(), "invalid_exact_evm_payload_signature"),
             (signed["to"].lower() == wanted["payTo"].lower(), "invalid_exact_evm_payload_recipient_mismatch"),

@@ -30,9 +30,9 @@ class BookNode:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 node.seen += 1
-                result = None if node.down else node.answer(question["method"], question["params"])
+                result = None if node.down else node.answer(call["method"], call["params"])
                 body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
                 self.send_response(503 if node.down else 200)
                 self.send_header("Content-Length", str(len(body)))

@@ -54,8 +54,8 @@ class Chain:
 
     def rpc(self, method: str, params: list[Any]) -> Any:
         """One JSON-RPC call; raises RuntimeError with the node's error."""
-        question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-        request = urllib.request.Request(self.url, question, {"Content-Type": "application/json"})
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        request = urllib.request.Request(self.url, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as reply:
             answer = json.load(reply)
         if "error" in answer:

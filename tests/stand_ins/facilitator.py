@@ -40,9 +40,9 @@ Fault = Literal[
 class Core(Protocol):
     """Answers as `POST /verify` and `POST /settle` do."""
 
-    def verify(self, question: dict[str, Any]) -> dict[str, Any]: ...
+    def verify(self, body: dict[str, Any]) -> dict[str, Any]: ...
 
-    def settle(self, question: dict[str, Any]) -> dict[str, Any]: ...
+    def settle(self, body: dict[str, Any]) -> dict[str, Any]: ...
 
 
 class Facilitator:
@@ -72,8 +72,8 @@ class Facilitator:
         """Waits, at most until `close`."""
         self._gone.wait(seconds)
 
-    def answer(self, verb: str, question: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
-        """Status and body; None for a body that is no JSON.
+    def answer(self, verb: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+        """Status and answer; None for an answer that is not JSON.
 
         Raises ConnectionAbortedError where the fault sends no answer.
         """
@@ -82,13 +82,13 @@ class Facilitator:
             fault = self.faults[verb]
             if fault == "pending-once":
                 self.faults[verb] = ""
-        result = None if fault in _UNDONE else self._ask(verb, question)
-        return _failing(fault, result, question, self)
+        result = None if fault in _UNDONE else self._ask(verb, body)
+        return _failing(fault, result, body, self)
 
-    def _ask(self, verb: str, question: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         # One at a time: the SDK's signer numbers its transactions and never returns a number after a failed one.
         with self._lock:
-            return self.core.verify(question) if verb == "verify" else self.core.settle(question)
+            return self.core.verify(body) if verb == "verify" else self.core.settle(body)
 
 
 _UNDONE = frozenset(
@@ -112,10 +112,10 @@ _HANG_S = 30.0
 
 
 def _failing(
-    fault: Fault, result: dict[str, Any] | None, question: dict[str, Any], server: Facilitator
+    fault: Fault, result: dict[str, Any] | None, body: dict[str, Any], server: Facilitator
 ) -> tuple[int, dict[str, Any] | None]:
-    payer = question["paymentPayload"]["payload"]["authorization"]["from"]
-    network = "base" if question["x402Version"] == 1 else "eip155:8453"
+    payer = body["paymentPayload"]["payload"]["authorization"]["from"]
+    network = "base" if body["x402Version"] == 1 else "eip155:8453"
     lie = {"isValid": True, "success": True, "payer": payer, "network": network, "transaction": "0x" + "ab" * 32}
     refusal = {"isValid": False, "success": False, "payer": payer, "network": network, "transaction": ""}
     if fault in ("hang", "done-hang"):
@@ -151,11 +151,11 @@ def _handler(facilitator: Facilitator) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             facilitator.authorization = self.headers.get("Authorization", "")
             verb = self.path.removeprefix("/")
             try:
-                status, document = facilitator.answer(verb, question)
+                status, document = facilitator.answer(verb, body)
                 self._send(status, document, drip=facilitator.faults[verb] == "drip")
             except ConnectionAbortedError:
                 self._reset()

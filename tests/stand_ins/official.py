@@ -17,15 +17,15 @@ class Official:
         self._sdk = x402FacilitatorSync()
         register_exact_evm_facilitator(self._sdk, FacilitatorWeb3Signer(key, rpc_url), "eip155:8453")
 
-    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
-        return self._sdk.verify(*_parsed(question)).model_dump(by_alias=True, exclude_none=True)
+    def verify(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._sdk.verify(*_parsed(body)).model_dump(by_alias=True, exclude_none=True)
 
-    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
-        return self._sdk.settle(*_parsed(question)).model_dump(by_alias=True, exclude_none=True)
+    def settle(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._sdk.settle(*_parsed(body)).model_dump(by_alias=True, exclude_none=True)
 
 
-def _parsed(question: dict[str, Any]) -> tuple[Any, Any]:
-    version = question["x402Version"]
-    return parse_payment_payload(question["paymentPayload"]), parse_payment_requirements(
-        version, question["paymentRequirements"]
+def _parsed(body: dict[str, Any]) -> tuple[Any, Any]:
+    version = body["x402Version"]
+    return parse_payment_payload(body["paymentPayload"]), parse_payment_requirements(
+        version, body["paymentRequirements"]
     )
