@@ -16,7 +16,7 @@ FIRST_FILL = "up"
 
 
 def run(days: int, recordings: Path | None) -> None:
-    """The whole of a process. Ends it with 1 where our own files refuse, which is told on standard error."""
+    """The main function of a process. Exits with 1 and a line on standard error where our own files fail."""
     try:
         _fill(days, recordings)
     except MarketError as error:

@@ -121,7 +121,7 @@ def purge_runless(instance: dg.DagsterInstance) -> int:
         removed = delete_events(connection, gone)
         sqlite = connection.dialect.name == "sqlite"
     if sqlite:
-        # There they lie a second time, in a file of the run that they do not have, which nobody reads.
+        # SQLite keeps a second copy of events without a run in a file of its own, which nothing reads.
         with instance.event_log_storage.run_connection(RUNLESS) as connection:  # type: ignore[attr-defined]
             connection.execute(delete(EVENTS))
     return removed

@@ -107,7 +107,7 @@ def _remove_empty(storage: Folder, metrics: Iterable[str]) -> None:
             try:
                 folder.rmdir()
             except OSError:
-                continue  # something else lies there, and stays
+                continue  # not empty: other files stay
 
 
 def _bodies(storage: Folder, mode: str, say: Say, done: Upgraded) -> None:
@@ -193,7 +193,7 @@ def main() -> int:
     from orchestration.resources import home, open_context
 
     storage = Folder(home(os.environ))
-    done = upgrade(storage, _told)
+    done = upgrade(storage, _print_progress)
     if not any((done.months, done.bodies, done.documents, done.damaged)):
         print("nothing to do: this warehouse is of this release")
         return 0
@@ -208,7 +208,7 @@ def main() -> int:
     return 1 if done.damaged else 0
 
 
-def _told(what: str, done: int, of: int) -> None:
+def _print_progress(what: str, done: int, of: int) -> None:
     """Progress on standard error, on one line where it is a terminal."""
     if done == of or (sys.stderr.isatty() and done % 20 == 0):
         sys.stderr.write(f"\r{what}: {done}/{of}" + ("\n" if done == of else ""))

@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
-"""What reading a damaged file may raise in ways that nobody thought of: it is named, and the others are read."""
+"""Errors that reading a damaged file may raise unforeseen: the file is named, and the others are read."""
 
 Check = Callable[[Folder, str], None]
 """Reads one file; raises what is wrong with it."""

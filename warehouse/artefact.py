@@ -22,7 +22,7 @@ from warehouse.storage import Identity, Storage
 
 
 class Artefact(NamedTuple):
-    """A published document as it lies there."""
+    """A published document as it is stored."""
 
     name: str
     body: bytes
@@ -83,7 +83,7 @@ def _sealable(body: bytes) -> bool:
 
 
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
-    """Publishes `body` under `name` unless what lies there is as new; whether it did. Raises StorageError."""
+    """Publishes `body` under `name` unless the stored one is as new; returns whether it did. Raises StorageError."""
     key = layout.published(name)
     with storage.locked([key]):
         if stands(storage, name, version):
@@ -93,7 +93,7 @@ def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
 
 
 def replace(storage: Storage, name: str, body: bytes) -> None:
-    """Puts `body` under `name` whatever lies there. The caller holds the key's lock. Raises StorageError."""
+    """Puts `body` under `name`, over any stored version. The caller holds the key's lock. Raises StorageError."""
     _write(storage, layout.published(name), body, None)
 
 
@@ -141,7 +141,10 @@ def _checksums(storage: Storage, key: str) -> list[str]:
 
 
 def withdraw(storage: Storage, name: str, version: int) -> bool:
-    """Takes a document away unless what lies there is as new; whether one lay there. None older can be put any more."""
+    """Removes a document unless the stored one is as new; returns whether there was one.
+
+    From then on no older one can be put.
+    """
     key = layout.published(name)
     with storage.locked([key]):
         if stands(storage, name, version):

@@ -1,7 +1,7 @@
-"""How each feed was asked, month by month: requests, failures by kind, and the spans in which somebody kept asking.
+"""The requests of each feed by month: how many, failures by kind, and the spans in which it was polled.
 
-One small file a source and UTC month. It holds what nothing else keeps: a failure leaves no row behind, and a row that
-came late can only be told from one that was asked for late by knowing when the feed was asked.
+One small file a source and UTC month. A failure leaves no row behind, and only the times of requests tell a row that
+was published late from one that was requested late.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Cover:
     short: Mapping[Pair, tuple[Window, ...]]
     """Only pairs that have any; a span with gaps in a border alone is neither."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
-    """A gap that several fuels share stands there once."""
+    """A gap that several fuels share is listed once."""
 
 
 def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
@@ -126,7 +126,7 @@ def _ends(resolution: str, ts: Sequence[int]) -> Ints:
 
 
 def _gaps(series: _Series, part: Window) -> list[Gap]:
-    """The stretches of a span without an interval."""
+    """The parts of a span without an interval."""
     touching = (series.ends > part.start) & (series.starts < part.end)
     begins = np.append(series.starts[touching], part.end)
     reached = np.maximum.accumulate(np.append(np.int64(part.start), series.ends[touching]))

@@ -89,7 +89,7 @@ def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> p
 
 
 def _columns(rows: Versions) -> pa.Table:
-    """The columns of a file, row by row as they come."""
+    """The columns of a file, in the order of the rows."""
     columns = {
         "ts": pa.array(rows.ts),
         "value": pa.array(rows.value),
@@ -97,8 +97,8 @@ def _columns(rows: Versions) -> pa.Table:
         "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
     }
     for name in _TEXT:
-        per_slot = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
-        columns[name] = per_slot.take(pa.array(rows.label))
+        per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
+        columns[name] = per_label.take(pa.array(rows.label))
     return pa.table([columns[name] for name in _COLUMNS], schema=_FILE_SCHEMA)
 
 

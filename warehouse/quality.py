@@ -61,8 +61,8 @@ class Judgement:
 
 
 def possible_time(feed: Feed, days: Sequence[date], answered_at: int) -> Window:
-    """Where the rows of an answer can lie: not before the feed began, not a day past what is published by then, and not
-    far from the market days that were asked for. A mutated year lies outside.
+    """The time that rows of an answer may have: not before the feed began, not a day past what is published by then,
+    and not far from the requested market days. A mutated year lies outside.
     """
     stray = (STRAY_DAYS if not feed.yearly else 400) * DAY
     first, last = (min(days), max(days)) if days else (feed.since, date.max - timedelta(days=1))

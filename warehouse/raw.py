@@ -152,7 +152,7 @@ def is_body(key: str) -> bool:
 
 
 def _bodies(storage: Storage, prefix: str) -> list[str]:
-    """The keys of kept bodies below a prefix; other files are nobody's answer."""
+    """The keys of kept bodies below a prefix, without other files."""
     return [key for key in storage.keys(prefix) if is_body(key)]
 
 

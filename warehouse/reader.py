@@ -38,7 +38,7 @@ class FileReplaced(StorageError):
 
 
 class MonthFile(NamedTuple):
-    """A month file as it lay there when it was found."""
+    """A month file as it was when it was looked up."""
 
     month: str
     key: str

@@ -80,7 +80,7 @@ class DocumentCache:
         self._held: dict[str, Document] = {}
 
     def get(self, name: str) -> Document | None:
-        """The document as it lies there now; None where it was never published."""
+        """The document as it is stored now; None where it was never published."""
         cached, now = self._held.get(name), time.monotonic()
         if cached is not None and now < cached.trusted_until:
             return cached

@@ -108,7 +108,7 @@ def _single(document: Any, shown: ProtocolHeaders, perform: Perform) -> RpcReply
         return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
     legacy = _is_legacy(document, shown)
     try:
-        return RpcReply(200, _answered(_asked(document, shown, legacy), perform))
+        return RpcReply(200, _answered(_tool_request(document, shown, legacy), perform))
     except RpcError as fault:
         return RpcReply(_status(fault, legacy), error(fault, document["id"]))
 
@@ -131,7 +131,7 @@ def _batch(document: list[Any], shown: ProtocolHeaders, perform: Perform) -> Rpc
 
 def _in_batch(message: dict[str, Any], shown: ProtocolHeaders, perform: Perform) -> bytes:
     try:
-        return _answered(_asked(message, shown, _is_legacy(message, shown)), perform)
+        return _answered(_tool_request(message, shown, _is_legacy(message, shown)), perform)
     except RpcError as fault:
         return error(fault, message["id"])
 
@@ -175,7 +175,7 @@ def _is_legacy(document: dict[str, Any], shown: ProtocolHeaders) -> bool:
     return stated in LEGACY and stated == shown.version
 
 
-def _asked(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> ToolRequest:
+def _tool_request(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> ToolRequest:
     """A request after the checks of its era. Raises RpcError."""
     method, params = document["method"], document.get("params", {})
     if legacy:

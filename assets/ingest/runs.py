@@ -195,8 +195,8 @@ def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows:
     if not day_of:
         return rows
     questions = raw.questions(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
-    asked_for = {day for question in questions for day in question.days}
-    return _without(rows, {ts for ts, day in day_of.items() if day in asked_for})
+    requested = {day for question in questions for day in question.days}
+    return _without(rows, {ts for ts, day in day_of.items() if day in requested})
 
 
 def _without(rows: Rows, stamps: Collection[int]) -> Rows:

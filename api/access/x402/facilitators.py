@@ -166,8 +166,8 @@ class Facilitators:
         document = reply.document
         if document is None or not isinstance(document.get("success"), bool):
             # A 5xx, and a 200 without sense, tell nothing; any other status turned us away before the work.
-            told_nothing = reply.status >= 500 or reply.status < 300 or reply.status == 408
-            return Doubtful() if told_nothing else Unreachable(reached=True)
+            is_inconclusive = reply.status >= 500 or reply.status < 300 or reply.status == 408
+            return Doubtful() if is_inconclusive else Unreachable(reached=True)
         return _settlement(document, payment)
 
     def _ask(

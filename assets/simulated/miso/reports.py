@@ -67,7 +67,7 @@ FORECAST_DAYS = 6
 
 
 def report(day: date, name: str, now: int) -> bytes:
-    """The file of that name and of the day in it as it lies there at `now`; empty where there is none."""
+    """The file of that name and of the day in it as it is at `now`; empty where there is none."""
     if name not in OUT or now < _out(day, name) or day.year < MarketDay.at(now, TZ).day.year - YEARS:
         return b""
     if name == "df_al.xls":
