@@ -13,7 +13,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.partitions import asset_key, calendar, first_partition, partitions_of
+from assets.partitions import asset_key, first_partition, partitions_of
 from assets.sources import feeds, sources
 from orchestration import definitions
 from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
@@ -78,12 +78,18 @@ def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
     assert running == {f"{name}_schedule" for name in own}
 
 
-def test_feeds_of_one_run_share_their_partitions() -> None:
-    for source in sources().values():
-        for group in schedule_groups(source).values():
-            firsts = {first_partition(source, feed, {group[0].id: date(2026, 3, 1)}, None, TODAY) for feed in group}
-            assert len({partitions_of(feed, first) for feed in group for first in firsts}) == 1
-            assert len({calendar(feed) for feed in group}) == 1
+def test_feeds_of_one_run_share_their_partitions(loaded: dg.Definitions) -> None:
+    graph = loaded.resolve_asset_graph()
+    runs = [(source, group) for source in sources().values() for group in schedule_groups(source).values()]
+    shared = [(source, group) for source, group in runs if len(group) > 1]
+    assert shared
+    for source, group in shared:
+        assert len({graph.get(asset_key(feed)).partitions_def for feed in group}) == 1, group[0].id
+        assert len({feed.reach_days for feed in group}) == 1, group[0].id
+        known = {feed.id: date(2026, 3, 1 + i) for i, feed in enumerate(group)}
+        for noted in (known, *({name: day} for name, day in known.items())):
+            firsts = {first_partition(source, feed, noted, None, TODAY) for feed in group}
+            assert firsts == {min(noted.values())}, group[0].id
 
 
 def test_partitions_reach_from_the_first_day_to_what_is_published_ahead() -> None:

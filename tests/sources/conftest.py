@@ -9,12 +9,13 @@ import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assets.sources import feed, feeds
+from assets.sources import codes, feed, feeds
 from warehouse.clock import days_of
 from warehouse.market import Feed, Request
 from warehouse.schema import Rows
@@ -107,22 +108,25 @@ def _zipped(folder: Path) -> bytes:
     return out.getvalue()
 
 
-def own_samples() -> list[Sample]:
-    """Every body of `bodies`, by name."""
-    return [Sample.from_file(p) for p in sorted(BODIES.iterdir()) if not p.name.endswith((".md", ".expected.csv"))]
+@cache
+def own_samples() -> tuple[Sample, ...]:
+    """Every body of `bodies`, by name; read once."""
+    paths = [path for path in sorted(BODIES.iterdir()) if not path.name.endswith((".md", ".expected.csv"))]
+    return tuple(Sample.from_file(path) for path in paths)
 
 
-def recorded_samples() -> list[Sample]:
-    """Every recorded answer that has rows of its own; none where the recordings are missing."""
+@cache
+def recorded_samples() -> tuple[Sample, ...]:
+    """Every recorded answer that has rows of its own, read once; none where the recordings are missing."""
     shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "recordings"
     if not (shared / "MANIFEST.json").exists():
-        return []
+        return ()
     entries = [
         e
         for e in json.loads((shared / "MANIFEST.json").read_bytes())
         if e.get("expected_rows") and e["feed"] in feeds()
     ]
-    return [_recorded(entry, shared) for entry in entries]
+    return tuple(_recorded(entry, shared) for entry in entries)
 
 
 def _recorded(entry: dict[str, Any], shared: Path) -> Sample:
@@ -133,9 +137,23 @@ def _recorded(entry: dict[str, Any], shared: Path) -> Sample:
     return Sample(entry["file"], feed(entry["feed"]), request, path.read_bytes())
 
 
+@pytest.fixture
+def small_samples(code: str) -> list[Sample]:
+    """The bodies of one source in `bodies`: at least one."""
+    samples = [sample for sample in own_samples() if sample.feed.source == code]
+    assert samples, f"no body of {code} in {BODIES}"
+    return samples
+
+
+@pytest.fixture
+def samples(code: str, small_samples: list[Sample]) -> list[Sample]:
+    """All bodies of one source, own and recorded."""
+    return [*small_samples, *(sample for sample in recorded_samples() if sample.feed.source == code)]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`sample`: every body, own and recorded; `own`: only those of `bodies`."""
-    if "sample" in metafunc.fixturenames:
-        metafunc.parametrize("sample", [*own_samples(), *recorded_samples()], ids=lambda sample: sample.name)
+    """`code`, `samples`, `small_samples`: a test for every source; `own`: a test for every body of `bodies`."""
+    if "code" in metafunc.fixturenames:
+        metafunc.parametrize("code", codes())
     if "own" in metafunc.fixturenames:
         metafunc.parametrize("own", own_samples(), ids=lambda sample: sample.name)

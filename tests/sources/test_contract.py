@@ -2,6 +2,7 @@
 
 Each time it gives rows that the whole body states too (fewer are found short by `warehouse.quality`), or a typed
 failure: never a wrong row, never an untyped exception.
+A test is one rule for all bodies of one source, and reports every body that breaks it.
 """
 
 from __future__ import annotations
@@ -10,20 +11,26 @@ import csv
 import io
 import json
 import re
+import traceback
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
+import xlrd
 from lxml import etree
 
 from assets.parsing.outside_areas import OUTSIDE_AREAS
+from assets.simulated.miso.workbook import workbook
 from assets.sources import feeds, source
+from tests.sources.conftest import Sample
 from warehouse.clock import DAY, MarketDay, Window, days_of, local_midnight
 from warehouse.errors import FeedError
 from warehouse.market import Feed, Request
@@ -38,8 +45,32 @@ OURS_ALL_THE_SAME = {"ercot/dc-tie-flows_20260905_EXCERPT.json"}
 """Recorded without a feed, but of one: `ercot.dc_ties`."""
 SAME_WIRE = {("nyiso.lbmp_da", "nyiso/rtlbmp_zone_20251102_TRIMMED.csv")}
 """Hourly means of real-time prices have the day-ahead file's columns: only the address tells them apart."""
-LARGE = 1_000_000
-"""Bytes of a recorded body that is not taken apart record by record: it would take a minute."""
+HEADER = {"name", "label", "dataType", "searchable", "cardinality", "sortable", "hasRange"}
+"""What a column of positional JSON rows is described by."""
+
+
+class Failures(list[str]):
+    """What fails in the checks of one rule: every one of them is reported at the end, with the sample's name."""
+
+    @contextmanager
+    def of(self, sample: str, case: str = "") -> Iterator[None]:
+        """One check; the next one is made whether it fails or not."""
+        try:
+            yield
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            reason = "".join(traceback.format_exception_only(error)).strip()
+            self.append(f"{sample} {case}\n{reason}\n(line {place.lineno} of {place.filename})")
+
+    def report(self) -> None:
+        """Fails with all of them."""
+        if self:
+            pytest.fail(f"{len(self)} failures\n\n" + "\n\n".join(self), pytrace=False)
+
+
+@pytest.fixture
+def failures() -> Failures:
+    return Failures()
 
 
 def spans_of(rows: Rows, feed: Feed) -> list[Window]:
@@ -53,7 +84,7 @@ def spans_of(rows: Rows, feed: Feed) -> list[Window]:
     return [MarketDay(day, feed.tz).window for day in sorted(days)]
 
 
-def verdict(sample: Any, body: bytes) -> set[Row]:
+def verdict(sample: Sample, body: bytes) -> set[Row]:
     """The rows that are believed of a spoilt body.
 
     None for a typed failure. Fails where one is not in the whole body too.
@@ -62,22 +93,21 @@ def verdict(sample: Any, body: bytes) -> set[Row]:
     try:
         stated = sample.parse(body)
     except FeedError as failure:
-        told = str(failure)
+        reason = str(failure)
     else:
         return believed(sample, whole, stated)
-    assert told.strip()
-    assert "\n" not in told
+    assert reason.strip()
+    assert "\n" not in reason
     return set()
 
 
 @cache
-def stated_by(sample: Any) -> Rows:
+def stated_by(sample: Sample) -> Rows:
     """The rows of a whole body, parsed once."""
-    rows: Rows = sample.parse()
-    return rows
+    return sample.parse()
 
 
-def believed(sample: Any, whole: Rows, stated: Rows) -> set[Row]:
+def believed(sample: Sample, whole: Rows, stated: Rows) -> set[Row]:
     """The rows that `quality` keeps: all of them in the whole body, no span called whole that misses one."""
     spans = spans_of(whole, sample.feed)
     judged = judge(stated, sample.feed, spans, max((s.end for s in spans), default=0) + 40 * DAY)
@@ -91,7 +121,7 @@ def believed(sample: Any, whole: Rows, stated: Rows) -> set[Row]:
     return kept
 
 
-# Ways to spoil a body. Each knows CSV, JSON, XML, and zips of them.
+# Ways to spoil a body. Each knows CSV, JSON, XML, zips of them, and workbooks.
 
 Spoil = Callable[[list[Any]], list[Any]]
 
@@ -101,6 +131,8 @@ def spoilt(body: bytes, records: Spoil, cells: Spoil = list) -> bytes:
     head = body.lstrip()[:1]
     if body[:2] == b"PK":
         return _spoilt_zip(body, records, cells)
+    if body[:4] == b"\xd0\xcf\x11\xe0":
+        return _spoilt_workbook(body, records, cells)
     if head in (b"{", b"["):
         return json.dumps(_spoilt_json(json.loads(body), records, cells)).encode()
     if head == b"<":
@@ -118,6 +150,24 @@ def _spoilt_zip(body: bytes, records: Spoil, cells: Spoil) -> bytes:
     return out.getvalue()
 
 
+def _spoilt_workbook(body: bytes, records: Spoil, cells: Spoil) -> bytes:
+    """The runs of rows that have an hour; days and hours are whole numbers, which no spoiling takes for figures."""
+    sheet = xlrd.open_workbook(file_contents=body, logfile=io.StringIO()).sheet_by_index(0)
+    rows = [[None if value == "" else value for value in sheet.row_values(i)] for i in range(sheet.nrows)]
+    header = next(row for row in rows if "HourEnding" in row)
+    day, hour = header.index("Market Day"), header.index("HourEnding")
+    changed = []
+    for has_hour, run in groupby(rows, lambda row: str(row[hour]).removesuffix(".0").isdigit()):
+        if has_hour:
+            whole = [
+                [int(c) if i in (day, hour) and isinstance(c, float) else c for i, c in enumerate(row)] for row in run
+            ]
+            changed += records(whole)
+        else:
+            changed += run
+    return workbook([cells(row) for row in changed])
+
+
 def _spoilt_json(value: Any, records: Spoil, cells: Spoil) -> Any:
     if isinstance(value, dict):
         return dict(cells([(name, _spoilt_json(inner, records, cells)) for name, inner in value.items()]))
@@ -133,7 +183,7 @@ def _spoilt_json(value: Any, records: Spoil, cells: Spoil) -> Any:
 
 def _is_header(items: list[Any]) -> bool:
     """`"fields": [{"name": ...}, ...]`: the columns of positional rows that follow."""
-    return all(isinstance(item, dict) and set(item) <= {"name", "label", "dataType", "searchable"} for item in items)
+    return all(isinstance(item, dict) and set(item) <= HEADER for item in items)
 
 
 def _spoil_xml(node: etree._Element, records: Spoil) -> None:
@@ -157,7 +207,8 @@ def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
     first, rest = table[0], [lines[i] for i in table[1:]]
     changed = iter([cells(line) for line in records(rest)])
     before = [*lines[:first], cells(lines[first])]
-    kept = [line for i, line in enumerate(lines[first + 1 :], first + 1) if i not in table]
+    places = set(table)
+    kept = [line for i, line in enumerate(lines[first + 1 :], first + 1) if i not in places]
     out = io.StringIO()
     csv.writer(out, lineterminator=end).writerows([*before, *changed, *kept])
     return out.getvalue().encode()
@@ -165,6 +216,17 @@ def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
 
 def backwards(items: list[Any]) -> list[Any]:
     return items[::-1]
+
+
+def backwards_by_table(items: list[Any]) -> list[Any]:
+    """AEMO's reports have several tables, each below a line `I` that names its columns: these stay in their place."""
+    parts: list[list[Any]] = [[]]
+    for item in items:
+        if isinstance(item, list) and item[:1] == ["I"]:
+            parts += [[item], []]
+        else:
+            parts[-1].append(item)
+    return [item for part in parts for item in backwards(part)]
 
 
 def twice(items: list[Any]) -> list[Any]:
@@ -223,10 +285,23 @@ def test_every_feed_has_a_body_of_its_own() -> None:
     assert not missing
 
 
-def test_a_body_states_its_expected_rows(own: Any) -> None:
-    expected = BODIES / f"{own.name.rpartition('.')[0]}.expected.csv"
-    with expected.open() as file:
-        rows = [
+def test_a_body_states_its_expected_rows(small_samples: list[Sample], failures: Failures) -> None:
+    for own in small_samples:
+        with failures.of(own.name):
+            rows = expected_rows(own)
+            stated = [
+                (r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution)
+                for r in own.parse().sorted()
+            ]
+            assert stated == rows
+            assert rows
+    failures.report()
+
+
+def expected_rows(own: Sample) -> list[tuple[object, ...]]:
+    """The rows of the file beside a body."""
+    with (BODIES / f"{own.name.rpartition('.')[0]}.expected.csv").open() as file:
+        return [
             (
                 r["metric"],
                 r["zone"],
@@ -239,32 +314,35 @@ def test_a_body_states_its_expected_rows(own: Any) -> None:
             )
             for r in csv.DictReader(file)
         ]
-    stated = [
-        (r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution)
-        for r in own.parse().sorted()
-    ]
-    assert stated == rows
-    assert rows
 
 
-def test_rows_are_the_feeds_own(sample: Any) -> None:
-    for row in sample.parse():
-        assert row.zone in sample.feed.zones
-        assert sample.feed.carries(row.metric)
-        assert row.resolution in (sample.feed.resolution, *sample.feed.other_resolutions)
-        assert type(row.ts) is int
-        assert type(row.value) is float
-        assert (row.fuel is not None) == (row.metric in ("generation", "capacity"))
+def test_rows_are_the_feeds_own(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        with failures.of(sample.name):
+            for row in sample.parse():
+                assert row.zone in sample.feed.zones
+                assert sample.feed.carries(row.metric)
+                assert row.resolution in (sample.feed.resolution, *sample.feed.other_resolutions)
+                assert type(row.ts) is int
+                assert type(row.value) is float
+                assert (row.fuel is not None) == (row.metric in ("generation", "capacity"))
+    failures.report()
 
 
-def test_a_border_leads_to_a_zone_or_to_an_area_by_its_one_name(sample: Any) -> None:
-    beyond = {row.counterparty for row in sample.parse() if row.counterparty is not None}
-    assert beyond <= set(ZONES) | OUTSIDE_AREAS
+def test_a_border_leads_to_a_zone_or_to_an_area_by_its_one_name(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        with failures.of(sample.name):
+            beyond = {row.counterparty for row in sample.parse() if row.counterparty is not None}
+            assert beyond <= set(ZONES) | OUTSIDE_AREAS
+    failures.report()
 
 
-def test_nothing_believed_is_set_aside(sample: Any) -> None:
-    judged = judge(sample.parse(), sample.feed, (), 0)
-    assert not len(judged.quarantined), judged.findings
+def test_nothing_believed_is_set_aside(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        with failures.of(sample.name):
+            judged = judge(sample.parse(), sample.feed, (), 0)
+            assert not len(judged.quarantined), judged.findings
+    failures.report()
 
 
 NOTHING = [
@@ -287,47 +365,66 @@ NOTHING = [
 ]
 
 
-@pytest.mark.parametrize("body", NOTHING)
-def test_a_body_of_nothing_gives_nothing(own: Any, body: bytes) -> None:
-    assert not verdict(own, body)
+PAGES = [
+    b"<!DOCTYPE html>\r\n<html><head><title>503</title></head><body>Service Unavailable</body></html>",
+    b"<html><body><h1>Maintenance</h1></body></html>",
+    b"\n\n<HTML lang='en'><p>Acceptable Use Policy Violation",
+    b"Service Unavailable",
+    b'<?xml version="1.0"?><Error><Code>BlobNotFound</Code></Error>',
+    b'{"error": {"code": 500, "message": "Internal"}}',
+    b'{"statusCode": 429, "message": "Rate limit is exceeded."}',
+]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        b"<!DOCTYPE html>\r\n<html><head><title>503</title></head><body>Service Unavailable</body></html>",
-        b"<html><body><h1>Maintenance</h1></body></html>",
-        b"\n\n<HTML lang='en'><p>Acceptable Use Policy Violation",
-        b"Service Unavailable",
-        b'<?xml version="1.0"?><Error><Code>BlobNotFound</Code></Error>',
-        b'{"error": {"code": 500, "message": "Internal"}}',
-        b'{"statusCode": 429, "message": "Rate limit is exceeded."}',
-    ],
-)
-def test_an_error_page_gives_nothing(own: Any, page: bytes) -> None:
-    with pytest.raises(FeedError):
-        own.parse(page)
+def test_a_body_of_nothing_gives_nothing(small_samples: list[Sample], failures: Failures) -> None:
+    for own in small_samples:
+        for body in NOTHING:
+            with failures.of(own.name, f"{body[:20]!r}"):
+                assert not verdict(own, body)
+    failures.report()
 
 
-def test_a_cut_body_gives_no_wrong_row(sample: Any) -> None:
-    for part in cuts(sample.body):
-        verdict(sample, part)
+def test_an_error_page_gives_nothing(small_samples: list[Sample], failures: Failures) -> None:
+    for own in small_samples:
+        for page in PAGES:
+            with failures.of(own.name, f"{page[:40]!r}"), suppress(FeedError):
+                rows = own.parse(page)
+                raise AssertionError(f"no failure, {len(rows)} rows")
+    failures.report()
 
 
-@pytest.mark.parametrize(
-    ("records", "cells"),
-    [(backwards, list), (list, backwards), (twice, list), (doubled, list), (halved, list)],
-    ids=["rows backwards", "columns backwards", "rows twice", "an hour doubled", "an hour halved"],
-)
-def test_a_spoilt_body_gives_no_wrong_row(sample: Any, records: Spoil, cells: Spoil) -> None:
-    if records is halved and (b"A03" in sample.body or sample.feed.yearly):
-        # On an A03 curve a missing point repeats the last one, a missing plant type has none: intervals stay the same.
-        assert intervals(sample, spoilt(sample.body, records)) <= intervals(sample, sample.body)
-    elif not _is_opaque(sample):
-        verdict(sample, spoilt(sample.body, records, cells))
+def test_a_cut_body_gives_no_wrong_row(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        for part in cuts(sample.body):
+            with failures.of(sample.name, f"cut after {len(part)} bytes"):
+                verdict(sample, part)
+    failures.report()
 
 
-def intervals(sample: Any, body: bytes) -> set[tuple[object, ...]]:
+SPOILT: dict[str, tuple[Spoil, Spoil]] = {
+    "rows backwards": (backwards, list),
+    "columns backwards": (list, backwards),
+    "rows twice": (twice, list),
+    "an hour doubled": (doubled, list),
+    "an hour halved": (halved, list),
+}
+
+
+def test_a_spoilt_body_gives_no_wrong_row(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        for name, (records, cells) in SPOILT.items():
+            with failures.of(sample.name, name):
+                body = spoilt(sample.body, records, cells)
+                if records is halved and (b"A03" in sample.body or sample.feed.yearly):
+                    # A missing point of an A03 curve repeats the last one, a missing plant type has none: intervals
+                    # stay the same.
+                    assert intervals(sample, body) <= intervals(sample, sample.body)
+                else:
+                    verdict(sample, body)
+    failures.report()
+
+
+def intervals(sample: Sample, body: bytes) -> set[tuple[object, ...]]:
     """Which series and interval starts a body states; none for a typed failure."""
     try:
         return {(row.zone, row.metric, row.fuel, row.counterparty, row.link, row.ts) for row in sample.parse(body)}
@@ -335,46 +432,45 @@ def intervals(sample: Any, body: bytes) -> set[tuple[object, ...]]:
         return set()
 
 
-def _is_opaque(sample: Any) -> bool:
-    return sample.name.endswith(".xls") or len(sample.body) > LARGE
+def test_rows_in_any_order_are_the_same_rows(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        with failures.of(sample.name):
+            body = spoilt(sample.body, backwards_by_table)
+            assert verdict(sample, body) == set(stated_by(sample))
+    failures.report()
 
 
-def test_rows_in_any_order_are_the_same_rows(sample: Any) -> None:
-    """Unless the order is all that tells the hours of an autumn day apart."""
-    if not _is_opaque(sample):
-        assert verdict(sample, spoilt(sample.body, backwards)) in (set(stated_by(sample)), set())
-
-
-def test_another_feeds_body_gives_no_wrong_row(own: Any) -> None:
+def test_another_feeds_body_gives_no_wrong_row(small_samples: list[Sample], failures: Failures) -> None:
     """Nothing, or the same rows: a source's live and daily files of one series may be read by either's parser."""
-    right = set(stated_by(own))
-    for other in feeds().values():
-        if other.id == own.feed.id:
-            continue
-        for zone in {own.request.zone, other.zones[0], None}:
-            question = replace(own.request, feed=other.id, days=own.request.days or (date(2026, 3, 3),), zone=zone)
-            try:
-                rows = set(other.parse(own.body, question))
-            except FeedError:
+    for own in small_samples:
+        right = set(stated_by(own))
+        for other in feeds().values():
+            if other.id == own.feed.id:
                 continue
-            assert rows <= right, f"{other.id} reads {min(rows - right)} in a body of {own.feed.id}"
+            for zone in {own.request.zone, other.zones[0], None}:
+                request = replace(own.request, feed=other.id, days=own.request.days or (date(2026, 3, 3),), zone=zone)
+                with failures.of(own.name, f"read as {other.id} of {zone}"), suppress(FeedError):
+                    rows = set(other.parse(own.body, request))
+                    assert rows <= right, f"a wrong row: {min(rows - right)}"
+    failures.report()
 
 
-def test_a_neighbour_of_our_series_gives_nothing(request: pytest.FixtureRequest) -> None:
+def test_a_neighbour_of_our_series_gives_nothing(recordings: Path, failures: Failures) -> None:
     """Recorded answers that belong to no feed, each given to every feed of its source."""
-    folder: Path = request.getfixturevalue("recordings")
-    for entry in json.loads((folder / "MANIFEST.json").read_bytes()):
-        if entry["feed"] or entry["file"] in OURS_ALL_THE_SAME:
-            continue
-        body = (folder / entry["file"]).read_bytes()
+    entries = [
+        entry
+        for entry in json.loads((recordings / "MANIFEST.json").read_bytes())
+        if not entry["feed"] and entry["file"] not in OURS_ALL_THE_SAME
+    ]
+    assert entries
+    for entry in entries:
+        body = (recordings / entry["file"]).read_bytes()
         for other in source(entry["file"].partition("/")[0]).feeds:
             if (other.id, entry["file"]) in SAME_WIRE:
                 continue
             zone = entry["zone"] if entry["zone"] in other.zones else other.zones[0]
-            try:
-                rows = other.parse(
-                    body, Request(other.id, "", days=days_of(entry["day"]) if entry["day"] else (), zone=zone)
-                )
-            except FeedError:
-                continue
-            assert not len(rows), f"{other.id} reads {len(rows)} rows in {entry['file']}"
+            request = Request(other.id, "", days=days_of(entry["day"]) if entry["day"] else (), zone=zone)
+            with failures.of(entry["file"], f"read as {other.id}"), suppress(FeedError):
+                rows = other.parse(body, request)
+                assert not len(rows), f"{len(rows)} rows"
+    failures.report()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import date, timedelta
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+import assets.sources
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
 from warehouse import clock
@@ -31,22 +33,20 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", "2026-11-18T12:00:00Z")
 
 
-def test_all_thirteen_publishers_are_here() -> None:
-    assert codes() == (
-        "aemo",
-        "caiso",
-        "eia",
-        "elexon",
-        "energy_charts",
-        "entsoe",
-        "ercot",
-        "isone",
-        "miso",
-        "neso",
-        "nyiso",
-        "pjm",
-        "spp",
-    )
+def test_every_file_and_folder_is_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else has to name it. What begins with an underscore is none."""
+    for name in ("acme.py", "_common.py", "zephyr/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(assets.sources, "__path__", [*assets.sources.__path__, str(tmp_path)])
+    assert codes.__wrapped__() == tuple(sorted((*codes(), "acme", "zephyr")))
+
+
+def test_a_source_has_the_name_of_its_file() -> None:
+    assert {code: one.code for code, one in sources().items()} == {code: code for code in codes()}
+
+
+def test_an_unknown_source_or_feed_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         source("nobody")
     for unknown in ("nobody.price", "neso", "neso.price", ""):
@@ -62,12 +62,13 @@ def test_a_source_says_whose_figures_it_has_and_on_what_terms(one: Source) -> No
     assert one.hosts
     assert one.requests_per_minute > 0
     assert set(one.required_env) <= {name for f in one.feeds for name in names_of(f.secrets)}
-    assert one.withheld or one.redistributable != "no"
+    assert one.withheld or one.redistributable != "no", "nobody may pass these rows on"
+    assert not (one.withheld and one.redistributable == "yes"), "nothing forbids to pass these rows on"
 
 
 @pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
 def test_a_feed_says_what_it_carries(one: Feed) -> None:
-    assert one.source in codes()
+    assert feed(one.id) is one
     assert one.title
     assert one.zones
     assert set(one.zones) <= set(ZONES)

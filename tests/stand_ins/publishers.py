@@ -1,4 +1,4 @@
-"""Stand-ins of all thirteen publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
+"""Stand-ins of all publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
 
 Bodies are those of `assets.simulated`. The rest follows each publisher: the key it needs and how it refuses a wrong
 one, its request limit and the refusal beyond it, and which old addresses redirect. `reach` lets the live transport
