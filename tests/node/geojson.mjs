@@ -1,4 +1,4 @@
-// Reads GeoJSON from standard input, prints each violation of RFC 7946 (check-geojson); exits with 1 where there is one.
+// Reads GeoJSON from stdin, prints each violation of RFC 7946 (check-geojson); exits with 1 where there is one.
 import { readFileSync } from 'node:fs';
 import { check } from '@placemarkio/check-geojson';
 

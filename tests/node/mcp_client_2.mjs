@@ -9,7 +9,8 @@ const { tools } = await client.listTools();
 const results = [];
 for (const [name, given] of JSON.parse(process.env.CALLS)) {
   const result = await client.callTool({ name, arguments: given });
-  results.push({ name, error: result.isError ?? false, text: result.content[0].text, structured: result.structuredContent ?? null });
+  const { isError: error = false, structuredContent: structured = null } = result;
+  results.push({ name, error, text: result.content[0].text, structured });
 }
 const version = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion;
 console.log(JSON.stringify({ version, tools: tools.map((tool) => tool.name), results }));

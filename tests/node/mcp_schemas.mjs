@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 
-const suite = readFileSync(new URL("node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url), "utf8");
+const file = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
+const suite = readFileSync(new URL(file, import.meta.url), "utf8");
 // ...,Pe={$schema:...},Fe={...},Ie={...},Le={...};const Re={"2025-03-26":Pe,"2025-06-18":Fe,"2025-11-25":Ie,[A]:Le};
 const table = suite.match(/const \w+=\{"2025-03-26":(\w+),"2025-06-18":(\w+),"2025-11-25":(\w+),\[\w+\]:(\w+)\};/);
 const names = table.slice(1);

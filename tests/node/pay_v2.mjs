@@ -4,7 +4,8 @@ import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from "@x4
 import { privateKeyToAccount } from "viem/accounts";
 
 const account = privateKeyToAccount(process.env.BUYER_KEY);
-const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network: "eip155:8453", client: new ExactEvmScheme(account) }] });
+const schemes = [{ network: "eip155:8453", client: new ExactEvmScheme(account) }];
+const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes });
 for (const url of process.argv.slice(2)) {
   const answer = await pay(url);
   const receipt = answer.headers.get("PAYMENT-RESPONSE");
