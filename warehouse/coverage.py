@@ -50,7 +50,7 @@ def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     parts = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
     for pair, (net, borders) in _series(rows, feed).items():
         missing_in = {part: [gap for one in net for gap in _gaps(one, part)] for part in parts}
-        # A border may rest for hours: no gap worth telling, but no reason to evict what was known of it either.
+        # A border may rest for hours: that is no gap to report, but its earlier rows are not evicted either.
         whole[pair] = tuple(
             part for part, missing in missing_in.items() if not missing and not any(_gaps(one, part) for one in borders)
         )

@@ -1,4 +1,4 @@
-"""The command line: wrong use is 2, failures are 1 and told in one line, replay lists what Dagster's log then holds."""
+"""The command line: wrong use ends with 2, a failure with 1 and one line; replay lists what Dagster's log holds."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def serve() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def failing(serve: Callable[..., str]) -> dict[str, tuple[str, str]]:
-    """Host -> base address of its stand-in, and what must be told of it; the seven ways to fail in turn."""
+    """Host -> base address of its stand-in, and what must be reported of it; the seven ways to fail in turn."""
     unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("elsewhere.example").configure_cert(unverified)
     with socket.socket() as free:

@@ -28,7 +28,7 @@ class Webhook(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[dict[str, object]]]:
-    """What a webhook on loopback was told."""
+    """The messages that a webhook on loopback received."""
     Webhook.heard = []
     with HTTPServer(("127.0.0.1", 0), Webhook) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

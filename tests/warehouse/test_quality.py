@@ -1,4 +1,4 @@
-"""Judging rows: what is set aside, what is only told, and which spans are whole."""
+"""Judging rows: what is set aside, what is only reported, and which spans are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a buyer is told: the offer to pay in both protocol versions, receipts, and why a payment was not taken.
+"""Answers to a buyer: the offer to pay in both protocol versions, receipts, and why a payment was not taken.
 
 One 402 serves both: version 1 reads the JSON body, version 2 the base64 JSON in PAYMENT-REQUIRED
 (https://github.com/x402-foundation/x402/tree/main/specs). A facilitator's own text is never passed on, only its
