@@ -446,20 +446,23 @@ def test_readers_and_publishers_together(world):
     fill(world)
     fill(world, "GB")
     publish(world.storage, NOW)
-    ends = time.time() + 3
     pids = []
     for zones in (["FR"], ["GB"], ["FR", "GB"], None):
         pid = os.fork()
         if pid == 0:
             try:
-                while time.time() < ends:
-                    publish(world.storage, NOW + int((time.time() - ends + 3) * 1000), zones)
+                for second in range(20):
+                    publish(world.storage, NOW + second, zones)
             except BaseException:
                 os._exit(1)
             os._exit(0)
         pids.append(pid)
     seen, reads = {}, 0
-    while time.time() < ends:
+    statuses = {}
+    while len(statuses) < len(pids):
+        # By rounds, not by time: a busy machine publishes and reads as often as an idle one.
+        ended = (os.waitpid(pid, os.WNOHANG) for pid in pids if pid not in statuses)
+        statuses |= {pid: status for pid, status in ended if pid}
         for name in ("latest/FR.json", "latest/GB.json", "brief/FR.json", SNAPSHOT):
             stored = artefact.get(world.storage, name)
             body = orjson.loads(stored.body)
@@ -468,9 +471,8 @@ def test_readers_and_publishers_together(world):
             assert stored.identity.version >= version
             seen[name] = (stored.identity.version, instant)
             reads += before != instant
-    statuses = [os.waitpid(pid, 0)[1] for pid in pids]
-    assert statuses == [0] * 4
-    assert reads > 50
+    assert list(statuses.values()) == [0] * 4
+    assert reads > 4
     for zone in ("FR", "GB"):
         assert document(world, SNAPSHOT)["zones"][zone]["metrics"] == document(world, f"latest/{zone}.json")["metrics"]
 
