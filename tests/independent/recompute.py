@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -21,6 +22,8 @@ from zoneinfo import ZoneInfo
 
 HOUR, DAY = 3600, 86400
 WINDOW = 30 * DAY
+PATIENCE = 10
+"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
 PATHS = {"price": "price", "demand": "demand", "interchange": "interchange", "carbon_intensity": "carbon-intensity"}
 SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR, "1d": DAY}
 
@@ -56,7 +59,10 @@ class Api:
         except urllib.error.HTTPError as error:
             if error.code in (404, 503):
                 return None
-            raise
+            if error.code != 429 or int(error.headers["Retry-After"]) > PATIENCE:
+                raise
+            time.sleep(int(error.headers["Retry-After"]))
+        return self.get(path, **query)
 
     def rows(self, metric: str, zone: str, start: int, end: int, as_of: int) -> list[dict[str, Any]]:
         """All rows of a window as the service knew them at an instant, page after page."""

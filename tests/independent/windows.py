@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -17,6 +18,8 @@ from fractions import Fraction
 from typing import Any
 
 HOUR = 3600
+PATIENCE = 10
+"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
 SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR}
 QUESTIONS = [(hours, kind) for hours in (1, 2, 3, 8) for kind in ("lowest", "highest")]
 
@@ -31,7 +34,10 @@ def get(base: str, key: str, path: str, **query: object) -> Any:
     except urllib.error.HTTPError as error:
         if error.code in (404, 503):
             return None
-        raise
+        if error.code != 429 or int(error.headers["Retry-After"]) > PATIENCE:
+            raise
+        time.sleep(int(error.headers["Retry-After"]))
+    return get(base, key, path, **query)
 
 
 def horizon(rows: list[dict[str, Any]], start: int, until: int) -> list[tuple[int, int, Fraction]]:
