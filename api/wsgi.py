@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 
 # What becomes of payments: one line of JSON a change of state, to standard error, beside the requests' own log.

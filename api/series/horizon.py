@@ -48,8 +48,9 @@ class WindowAnswer:
 
 def check(catalogue: Catalogue, question: WindowQuestion) -> None:
     """Raises UnknownZone, MetricNotAvailable, Withheld."""
-    day_ahead = question.metric is Metric.PRICE and zone(question.zone).day_ahead_metric is not None
-    stored_metric(catalogue, question.zone, question.metric, day_ahead)
+    stored_metric(catalogue, question.zone, question.metric, day_ahead=False)
+    if question.metric is Metric.PRICE and zone(question.zone).day_ahead_metric is not None:
+        stored_metric(catalogue, question.zone, question.metric, day_ahead=True)
 
 
 def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int) -> WindowAnswer:

@@ -9,10 +9,10 @@ from pathlib import Path
 from flask import Blueprint, Response, request
 
 from api.documents.cache import Document
-from api.documents.catalogue import NoCatalogue
 from api.http import responses
 from api.http.problems import Problem
 from api.service import Service
+from warehouse.errors import StorageError
 from warehouse.storage import Identity
 from warehouse.zones import ZONES
 
@@ -35,7 +35,6 @@ _POLICY = (
 _HTML_HEADERS = [
     ("Cache-Control", "public, no-cache"),
     ("Vary", "Accept-Encoding"),
-    ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "same-origin"),
 ]
 _EMBED = (b"<body>", b'<body class="embed">')
@@ -73,7 +72,7 @@ def blueprint(service: Service) -> Blueprint:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
-        headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding"), ("X-Content-Type-Options", "nosniff")]
+        headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
         return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
 
     return routes
@@ -82,7 +81,7 @@ def blueprint(service: Service) -> Blueprint:
 def _is_simulated(service: Service) -> bool:
     try:
         return service.catalogue.simulated
-    except NoCatalogue:
+    except StorageError:
         return False
 
 

@@ -20,7 +20,7 @@ import orjson
 import pytest
 from flask.testing import FlaskClient
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect
 
-from api import create_app
 from api.access.accounts import database as databases
 from api.access.accounts.engine import AccountsUnavailable, open_engine
 from api.access.accounts.key_format import digest_of
 from api.access.accounts.migration import migrate
 from api.access.accounts.sign_ups import SignUp, TooManyKeys
 from api.access.accounts.store import Accounts
+from api.application import create_app
 from warehouse.clock import DAY
 
 NOW = 20_000 * DAY + 3600

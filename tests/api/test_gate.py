@@ -275,8 +275,9 @@ def test_prices_are_the_specifications() -> None:
         "carbon-intensity": "0.01",
         "interchange": "0.01",
         "capacity": "0.01",
+        "windows": "0.005",
     }
-    assert {price.units for price in PRICES.values()} == {1000, 2000, 10_000, 20_000}
+    assert {price.units for price in PRICES.values()} == {1000, 2000, 5000, 10_000, 20_000}
     assert all(len(price.title) <= 500 for price in PRICES.values())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from geo_data import records

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from api import create_app
+from api.application import create_app
 from api.series.paging import Cursor
 from warehouse.clock import HOUR, instant
 

@@ -19,7 +19,7 @@ import requests
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 from assets.documents.publish import publish
 from tests.stand_ins.served import Served

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh

@@ -30,8 +30,9 @@ in_chromium = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Of one file only: Playwright keeps an event loop running, in which other files' `asyncio.run` would fail."""
     driver_of = pytest.importorskip("playwright.sync_api").sync_playwright
     with driver_of() as driver:
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)

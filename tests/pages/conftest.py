@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from werkzeug.serving import make_server
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from assets.documents.publish import publish
@@ -227,7 +227,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(warehouse: Path) -> Iterator[str]:
     """Where the page is served from."""
     before = os.environ.get("EMDS_NOW")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from api import create_app
+from api.application import create_app
 from api.settings import Settings
 from api.views import map_page
 from warehouse.zones import ZONES

@@ -1,0 +1,48 @@
+"""The application of one worker: settings, service, routes and middleware put together. Nothing is computed here."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from flask import Flask
+
+from api import routes
+from api.access.gate import Gate
+from api.http import middleware, problem_responses
+from api.mcp import endpoint
+from api.service import Service
+from api.settings import Settings
+from warehouse import layout
+from warehouse.errors import StorageError
+from warehouse.storage import Folder
+
+
+def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
+    """The application of one worker; `gate` is one over the settings' database where none is given.
+
+    A newly published document is seen within `ttl_s` seconds.
+    """
+    storage = Folder(Path(settings.home))
+    mode = _mode(storage)
+    service = Service.over(settings, storage, gate or Gate.open(settings, mode), ttl_s)
+    app = Flask(__name__, static_folder=None, template_folder="pages")
+    app.config["MAX_CONTENT_LENGTH"] = middleware.MOST_BODY_BYTES
+    # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
+    problem_responses.register(app, settings.base_url)
+    routes.register(app, service)
+    app.register_blueprint(endpoint.blueprint(service))
+    app.extensions["emds"] = service
+    app.wsgi_app = middleware.around(app.wsgi_app, settings.base_url)  # type: ignore[assignment, method-assign]
+    return app
+
+
+def _mode(storage: Folder) -> str:
+    """The warehouse's mode; empty where it cannot be read: then nothing is sold, and everything else works."""
+    try:
+        return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
+    except StorageError as fault:
+        logging.getLogger("emds.api").error("warehouse: %s", fault)
+        return ""
