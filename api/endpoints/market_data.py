@@ -120,6 +120,7 @@ def _geo(layer: str) -> tuple[Endpoint, ...]:
                 id=f"geo-{layer}-{'file' if name == 'geojson' else name}",
                 path=f"/v1/geo/{layer}.{name}",
                 summary=f"{title} as {name}",
+                answer="Document" if name == "topojson" else schema,
                 parameters=plain,
                 media=(media[name],),
                 statuses=tuple(status for status in whole.statuses if status != 406),
