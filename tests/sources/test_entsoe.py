@@ -424,7 +424,7 @@ def test_the_recorded_refusal_of_a_token_names_the_variable(parsed):
 
 
 @pytest.mark.parametrize(
-    ("code", "text", "failure"),
+    ("reason", "text", "failure"),
     [
         ("999", "No matching data found for Data item ENERGY_PRICES [12.1.D]", NotPublished),
         ("999", "Authentication failed.", CredentialsMissing),
@@ -449,9 +449,9 @@ def test_the_recorded_refusal_of_a_token_names_the_variable(parsed):
     ],
 )
 @pytest.mark.parametrize("feed", SOURCE.feeds, ids=lambda feed: feed.id)
-def test_refusals_are_told_apart_by_their_text(feed, code, text, failure):
+def test_refusals_are_told_apart_by_their_text(feed, reason, text, failure):
     with pytest.raises(failure):
-        feed.parse(refusal(code, text), Request(feed.id, "", zone="NL"))
+        feed.parse(refusal(reason, text), Request(feed.id, "", zone="NL"))
 
 
 def test_too_many_requests_are_banned_for_ten_minutes():
