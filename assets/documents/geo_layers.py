@@ -274,7 +274,10 @@ def _is_whole(storage: Storage, layer: str) -> bool:
     if not isinstance(hashes, dict) or not isinstance(hashes.get("documents"), dict):
         return False
     for name, digest in hashes["documents"].items():
-        document = artefact.get(storage, name)
+        try:
+            document = artefact.get(storage, name)
+        except DamagedFile:
+            return False
         if document is None or hashlib.sha256(document.body).hexdigest() != digest:
             return False
     return True
