@@ -12,7 +12,8 @@ import xlrd
 from assets.simulated import grid, miso
 from assets.simulated.miso import reports
 from assets.simulated.miso.workbook import workbook
-from assets.sources.miso import LIVE, NEIGHBOURS, REPORTS, TZ
+from assets.sources.miso.interchange import NEIGHBOURS
+from assets.sources.miso.requests import LIVE, REPORTS, TZ
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso
 from warehouse.market import Request
 

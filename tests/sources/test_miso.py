@@ -9,7 +9,8 @@ from datetime import date
 import pytest
 
 from assets import sources
-from assets.sources.miso import LARGE, SOURCE
+from assets.sources.miso import SOURCE
+from assets.sources.miso.prices import LARGE
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedError, NotPublished

@@ -19,7 +19,7 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.simulated.miso.reports import priced, report
-from assets.sources.miso import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
+from assets.sources.miso.requests import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
 from warehouse.clock import HOUR, MarketDay
 from warehouse.market import Request
 

@@ -16,7 +16,8 @@ from assets.simulated import grid
 from assets.simulated.format import choice, lines, short
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.simulated.miso.workbook import Cell, workbook
-from assets.sources.miso import HUB, PRELIMINARY_DAYS, TZ, ZONE
+from assets.sources.miso.prices import HUB
+from assets.sources.miso.requests import PRELIMINARY_DAYS, TZ, ZONE
 from warehouse.clock import DAY, HOUR, MarketDay
 
 TITLES = {

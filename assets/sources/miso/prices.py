@@ -1,0 +1,123 @@
+"""MISO's ex-post prices of the Indiana hub: five minutes from live answers, hours from daily files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from assets.parsing.body import (
+    is_json,
+    json_of,
+    member,
+    no_html,
+    number,
+    only_lines_with,
+    table,
+    text_of,
+    without_cut_cell,
+)
+from assets.parsing.clocks import fixed_instant
+from assets.parsing.dropped import FIVE_MINUTES, on_grid
+from assets.parsing.stamps import american_date, iso_instant
+from assets.sources.miso.requests import EST, TZ, ZONE
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Metric, Request
+from warehouse.schema import Rows, SeriesKey
+
+HUB = "INDIANA.HUB"
+LARGE = 1_000_000
+"""Bytes of a live answer that is not decoded whole."""
+_HOURS = frozenset(map(str, range(1, 25)))
+_HUB_ROW = re.compile(rb'\[[^\[\]]*"INDIANA\.HUB"[^\[\]]*\]')
+_DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
+
+
+def parse_lmp_rt(body: bytes, request: Request) -> Rows:
+    """Real-time ex-post prices: five minutes from the live answers, hours from the daily files."""
+    return _parse_live_lmp(body) if is_json(body) else _parse_report(body, Metric.PRICE)
+
+
+def parse_lmp_da(body: bytes, request: Request) -> Rows:
+    """Hourly day-ahead ex-post prices, USD/MWh, from a daily file."""
+    return _parse_report(body, Metric.PRICE_DAY_AHEAD)
+
+
+def _parse_live_lmp(body: bytes) -> Rows:
+    """`headers` name the positions of `data`; INTERVAL is the interval's end."""
+    answer = json_of(_only_hub(body) if len(body) > LARGE else body)
+    header, lines = member(answer, "headers", list), member(answer, "data", list)
+    if not lines:
+        raise NotPublished("no interval yet")
+    if missing := [name for name in ("INTERVAL", "CPNODE", "LMP") if header.count(name) != 1]:
+        raise FeedChanged(f"not one column {missing[0]} in {str(header)[:200]}")
+    end, node, price = (header.index(name) for name in ("INTERVAL", "CPNODE", "LMP"))
+    rows = Rows()
+    ends: list[int] = []
+    prices: list[float] = []
+    for cells in lines:
+        if not isinstance(cells, list) or len(cells) != len(header):
+            raise FeedChanged(f"a row does not have the {len(header)} columns")
+        if cells[node] == HUB:
+            ends.append(iso_instant(cells[end], TZ))
+            prices.append(number(cells[price], "LMP"))
+    rows.extend(
+        SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, [ts - FIVE_MINUTES for ts in ends], prices)
+    )
+    return rows
+
+
+def _only_hub(body: bytes) -> bytes:
+    """The same answer with the rows of the hub alone: one in thousands. Raises FeedChanged for a body cut short."""
+    head, data, rest = body.partition(b'"data":[')
+    if not data or not rest.rstrip().endswith(b"]}"):
+        raise FeedChanged("no data in the answer, or an answer cut short")
+    return head + data + b",".join(_HUB_ROW.findall(rest)) + b"]}"
+
+
+def _parse_report(body: bytes, metric: Metric) -> Rows:
+    """A daily file: title, date, (an empty line,) a note, then a table with a column for every hour's end."""
+    text = no_html(text_of(body))
+    if text.lstrip().startswith("<"):
+        raise NotPublished("BlobNotFound") if "BlobNotFound" in text else FeedChanged("XML instead of a report")
+    preamble, header_start, rest = text.partition("Node,Type,Value,")
+    if not header_start:
+        raise FeedChanged("no header Node,Type,Value")
+    _check_title(preamble, metric)
+    day = _report_day(preamble)
+    header, lines = table(only_lines_with(HUB, without_cut_cell(header_start + rest)))
+    rows = Rows()
+    for cells in lines:
+        if cells[0].strip() == HUB and cells[2].strip() == "LMP":
+            _extend_hours(rows, metric, day, header[3:], cells[3:])
+    return rows
+
+
+def _check_title(preamble: str, metric: Metric) -> None:
+    """Refuses ex-ante prices, whose address is nearly the same, and the other market's file. Raises FeedChanged."""
+    title = preamble.strip().partition("\n")[0]
+    letters = "".join(filter(str.isalpha, title.lower()))
+    market = "dayahead" if metric is Metric.PRICE_DAY_AHEAD else "realtime"
+    if market not in letters or "exante" in letters:
+        raise FeedChanged(f"another report: {title[:60]!r}")
+
+
+def _report_day(preamble: str) -> date:
+    dates = _DATE.findall(preamble)
+    if len(dates) != 1:
+        raise FeedChanged(f"{len(dates)} dates above the table")
+    return american_date(dates[0])
+
+
+def _extend_hours(rows: Rows, metric: Metric, day: date, names: Sequence[str], cells: Sequence[str]) -> None:
+    """One node's hours. A blank cell is a missing hour; an unknown column is none."""
+    starts: list[int] = []
+    values: list[float] = []
+    for name, cell in zip(names, cells, strict=True):
+        label = name.removeprefix("HE ")
+        if label not in _HOURS or name == label:
+            raise FeedChanged(f"unknown column {name[:20]!r}")
+        if cell.strip():
+            starts.append(fixed_instant(day, (int(label) - 1) * 3600, EST))
+            values.append(number(cell, "LMP"))
+    rows.extend(SeriesKey(ZONE, metric, "USD/MWh", "1h"), starts, values)
