@@ -1,0 +1,60 @@
+"""An S3 server on loopback, in a child process: moto's, which keeps create-only and update-if-ETag puts apart."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-of-tests", "AWS_REGION": "us-east-1"}
+"""To be put into the environment of whoever asks it; any are taken."""
+
+_PROGRAM = """
+import logging, os, sys, threading
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+logging.disable(logging.CRITICAL)
+WSGIRequestHandler.protocol_version = "HTTP/1.1"
+application = DomainDispatcherApplication(create_backend_app)
+server = make_server("127.0.0.1", 0, application, threaded=True)
+print(server.port, flush=True)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def s3_server(bucket: str = "emds") -> Iterator[str]:
+    """Its address, with one empty bucket in it. It ends with the process that started it."""
+    environ = {**os.environ, **CREDENTIALS}
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        assert select.select([child.stdout], [], [], 60)[0], "the S3 server did not start"
+        port = int(child.stdout.readline())
+        make_bucket(port, bucket)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        child.stdin.close()
+        child.stdout.close()
+        child.kill()
+        child.wait(30)
+
+
+def make_bucket(port: int, bucket: str) -> None:
+    """Makes an empty bucket in a server."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("PUT", f"/{bucket}")
+    assert connection.getresponse().status == 200
+    connection.close()

@@ -1,0 +1,101 @@
+"""Addresses of object stores: what they may say, clients that they open, failures in words without a secret."""
+
+from __future__ import annotations
+
+import os
+
+import obstore
+import pytest
+
+from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from warehouse.errors import StorageError
+from warehouse.object_store import Conflict, StoreAddress, address, ask, is_address, open_store
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with s3_server() as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch):
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_an_address_says_store_bucket_prefix_and_server():
+    read = address("s3://emds/a/b/?endpoint=http://127.0.0.1:9000&region=eu-central-1")
+    assert read == StoreAddress(
+        "s3", "emds", "a/b", (("endpoint", "http://127.0.0.1:9000"), ("region", "eu-central-1"))
+    )
+    assert address(str(read)) == read
+    assert str(address("gs://emds")) == "gs://emds"
+    assert address("az://box/p?account=shop").parameters == (("account", "shop"),)
+
+
+def test_a_folder_is_no_address():
+    assert not is_address("./data")
+    assert not is_address("file:///data")
+    assert is_address("s3://emds")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ftp://emds/a",
+        "s3://",
+        "s3://user:hidden@emds/a",
+        "s3://emds/a?secret_access_key=hidden",
+        "s3://emds/a?account=hidden",
+        "s3://emds/a?endpoint=http://user:hidden@host",
+        "s3://emds/a?endpoint=file:///hidden",
+        "s3://emds/../hidden",
+        "s3://emds/a#hidden",
+        "s3://emds/a b hidden",
+    ],
+)
+def test_a_wrong_address_is_refused_without_repeating_it(text):
+    with pytest.raises(StorageError) as caught:
+        open_store(text)
+    assert "hidden" not in str(caught.value)
+
+
+def test_objects_below_a_prefix(endpoint):
+    store = open_store(f"s3://emds/x?endpoint={endpoint}")
+    obstore.put(store, "a/b", b"one")
+    whole = open_store(f"s3://emds?endpoint={endpoint}")
+    assert bytes(obstore.get(whole, "x/a/b").bytes()) == b"one"
+    with pytest.raises(Conflict, match="a/b cannot be written: another writer was first"):
+        ask("a/b", "written", lambda: obstore.put(store, "a/b", b"two", mode="create"))
+    assert ask("a/c", "read", lambda: obstore.get(store, "a/c")) is None
+
+
+def test_clients_open_for_the_other_stores_too(monkeypatch):
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
+    assert "Azure" in repr(open_store("az://box/p?account=shop"))
+    assert "GCS" in repr(open_store("gs://box/p"))
+
+
+def test_failures_say_their_kind_and_no_secret(endpoint):
+    nobody = open_store("s3://emds?endpoint=http://127.0.0.1:9", retries=0, retry_s=1)
+    with pytest.raises(StorageError, match="k cannot be read: no connection to the object store lasted") as caught:
+        ask("k", "read", lambda: obstore.get(nobody, "k"))
+    assert CREDENTIALS["AWS_SECRET_ACCESS_KEY"] not in str(caught.value)
+    none = open_store(f"s3://no-such-bucket?endpoint={endpoint}")
+    for doing, call in (("read", lambda: obstore.get(none, "k")), ("written", lambda: obstore.put(none, "k", b""))):
+        with pytest.raises(StorageError, match="the object store has no such bucket"):
+            ask("k", doing, call)
+
+
+def test_a_forked_child_is_refused_instead_of_waiting_for_ever(endpoint):
+    store = open_store(f"s3://emds/x?endpoint={endpoint}")
+    obstore.put(store, "k", b"one")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ask("k", "read", lambda: obstore.get(store, "k"))
+        except StorageError:
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7

@@ -1,0 +1,190 @@
+"""Object stores by address: `s3://bucket/prefix?endpoint=...`, `gs://bucket/prefix`, `az://container/prefix`.
+
+Credentials come from the environment alone, by the names that each store's own tools use (AWS_ACCESS_KEY_ID,
+GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY). No message holds one, nor what a store answered: only the
+kind of the failure. A client belongs to the process that opened it: one in a forked child would wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from warehouse.errors import StorageError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+REQUEST_S = 20
+"""One request, its answer included."""
+RETRIES, RETRY_S = 6, 30
+"""How often, and for how many seconds, a request is sent again after a lost connection, a 503 or another 5xx."""
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "s3": ("endpoint", "region"),
+    "gs": ("endpoint",),
+    "az": ("endpoint", "account"),
+}
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
+_PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """What an address says. Equal addresses name the same objects."""
+
+    scheme: str
+    bucket: str
+    prefix: str
+    """Without `/` at its ends; may be empty."""
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        query = "&".join(f"{name}={value}" for name, value in self.parameters)
+        place = f"{self.scheme}://{self.bucket}" + (f"/{self.prefix}" if self.prefix else "")
+        return f"{place}?{query}" if query else place
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is meant as an object store's address, well formed or not."""
+    return "://" in text and not text.startswith("file://")
+
+
+def address(text: str) -> StoreAddress:
+    """The parts of an address. Raises StorageError for one that is malformed or holds a secret; never repeats it."""
+    parts = urlsplit(text)
+    if parts.scheme not in _PARAMETERS:
+        raise StorageError(f"an address of an object store begins with {', '.join(f'{s}://' for s in _PARAMETERS)}")
+    if "@" in parts.netloc or parts.fragment:
+        raise StorageError("an object store's address holds no user, password or fragment: credentials are variables")
+    bucket, prefix = parts.netloc, unquote(parts.path).strip("/")
+    if not _BUCKET.fullmatch(bucket):
+        raise StorageError("an object store's address names a bucket: s3://BUCKET/PREFIX")
+    if not _PREFIX.fullmatch(prefix) or ".." in prefix.split("/") or "." in prefix.split("/"):
+        raise StorageError("the prefix of an object store's address is made of letters, digits and . _ - = /")
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    for name, value in given:
+        if name not in _PARAMETERS[parts.scheme]:
+            allowed = ", ".join(_PARAMETERS[parts.scheme])
+            raise StorageError(f"an address of {parts.scheme}:// takes only {allowed}: credentials are variables")
+        if name == "endpoint" and not _is_endpoint(value):
+            raise StorageError("`endpoint` is the http(s) address of a server, without user, query or fragment")
+    return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(dict(given).items())))
+
+
+def _is_endpoint(text: str) -> bool:
+    parts = urlsplit(text)
+    plain = "@" not in parts.netloc and not parts.query and not parts.fragment
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and plain
+
+
+def open_store(
+    place: StoreAddress | str, request_s: float = REQUEST_S, retries: int = RETRIES, retry_s: float = RETRY_S
+) -> ObjectStore:
+    """A client for the objects below an address, with bounded time-outs and retries; nothing is asked yet.
+
+    Raises StorageError where the address or the environment is wrong, or the extra `bucket` is not installed.
+    """
+    where = address(place) if isinstance(place, str) else place
+    try:
+        from obstore.store import AzureStore, GCSStore, S3Store
+    except ImportError:
+        raise StorageError("object stores need the package obstore: install emds[bucket]") from None
+    _own_process()
+    parameters = dict(where.parameters)
+    endpoint = parameters.get("endpoint", "")
+    bounds: dict[str, Any] = {
+        "prefix": where.prefix or None,
+        "client_options": {
+            "allow_http": endpoint.startswith("http://"),
+            "connect_timeout": timedelta(seconds=min(5, request_s)),
+            "timeout": timedelta(seconds=request_s),
+            "user_agent": "emds",
+        },
+        "retry_config": {
+            "max_retries": retries,
+            "retry_timeout": timedelta(seconds=retry_s),
+            "backoff": {
+                "init_backoff": timedelta(milliseconds=100),
+                "max_backoff": timedelta(seconds=4),
+                "base": 2,
+            },
+        },
+    }
+    config: Any = _config(where.scheme, parameters)
+    try:
+        opened: ObjectStore = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}[where.scheme](
+            where.bucket, config=config, **bounds
+        )
+        return opened
+    except Exception as error:
+        raise StorageError(f"{where} cannot be opened: {type(error).__name__}: check its variables") from None
+
+
+def _config(scheme: str, parameters: Mapping[str, str]) -> dict[str, str]:
+    """What an address says, by the names that the client takes; everything else it reads from the environment."""
+    names = {"s3": {"endpoint": "endpoint"}, "gs": {"endpoint": "google_base_url"}}
+    known = names.get(scheme, {"endpoint": "endpoint", "account": "account_name"})
+    config = {known[name]: value for name, value in parameters.items() if name in known}
+    if scheme == "s3":
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+        config["region"] = parameters.get("region", region)
+    return config
+
+
+_STARTED_IN: list[int] = []
+"""The process in which a client was first opened."""
+
+
+def _own_process() -> None:
+    """Raises StorageError in a child that was forked after a client had been opened: its threads are gone."""
+    if not _STARTED_IN:
+        _STARTED_IN.append(os.getpid())
+    if _STARTED_IN[0] != os.getpid():
+        raise StorageError("an object store cannot be used in a forked process: start a new one (spawn, forkserver)")
+
+
+class Conflict(StorageError):
+    """Someone else wrote an object first: the condition of a write did not hold."""
+
+
+def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> Any:
+    """What a call of obstore gives; `absent` where there is no such object.
+
+    Raises Conflict where a condition did not hold, else StorageError with the key and the kind of the failure: `doing`
+    is `read`, `written`, `listed` or `removed`. `NotModified` travels as obstore's own.
+    """
+    from obstore.exceptions import AlreadyExistsError, NotModifiedError, PreconditionError
+
+    _own_process()
+    try:
+        return call()
+    except FileNotFoundError as error:
+        if "NoSuchBucket" in str(error) or doing in ("written", "listed"):
+            raise StorageError(f"{key} cannot be {doing}: the object store has no such bucket") from None
+        return absent
+    except NotModifiedError:
+        raise
+    except (AlreadyExistsError, PreconditionError):
+        raise Conflict(f"{key} cannot be {doing}: another writer was first") from None
+    except Exception as error:
+        raise StorageError(f"{key} cannot be {doing}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """The kind of a failure in words, without what the store answered."""
+    name, text = type(error).__name__, str(error)
+    status = re.search(r"status code: (\d{3})", text)
+    if name in ("PermissionDeniedError", "UnauthenticatedError"):
+        return "the object store refuses these credentials"
+    if status:
+        return f"the object store answered {status.group(1)}" + (" again and again" if status[1][0] == "5" else "")
+    if re.search(r"credential|metadata", text, re.IGNORECASE) and "HTTP error" not in text:
+        return "the object store's credentials are not set"
+    if "timed out" in text or "timeout" in text.lower().replace("retry_timeout", ""):
+        return "the object store did not answer in time"
+    return "no connection to the object store lasted" if "HTTP error" in text else f"the object store failed ({name})"
