@@ -81,7 +81,8 @@ def _series(name: str, metric: Metric) -> Endpoint:
 _LAYERS = {
     "zones": (
         "Zone boundaries",
-        "Boundaries of the 25 zones, at two levels of detail; `at` finds the zone of a point.",
+        "Boundaries of the 25 zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: vector "
+        "tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by ranges.",
     ),
     "interconnectors": ("Interconnectors", "Lines between zones, each with the zone ids at its ends."),
     "plants": ("Power plants of 250 MW and above", "Points with capacity, fuel and zone."),
@@ -120,7 +121,7 @@ def _geo(layer: str) -> tuple[Endpoint, ...]:
                 id=f"geo-{layer}-{'file' if name == 'geojson' else name}",
                 path=f"/v1/geo/{layer}.{name}",
                 summary=f"{title} as {name}",
-                answer="Document" if name == "topojson" else schema,
+                answer="Document" if name in geo_parameters.UNCUT else schema,
                 parameters=plain,
                 media=(media[name],),
                 statuses=tuple(status for status in whole.statuses if status != 406),

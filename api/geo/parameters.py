@@ -18,6 +18,7 @@ MEDIA = {
     "parquet": "application/vnd.apache.parquet",
     "fgb": "application/flatgeobuf",
     "topojson": "application/topo+json",
+    "pmtiles": "application/vnd.pmtiles",
 }
 """Media type of each `format`, in the order of preference."""
 FORMATS = {
@@ -27,6 +28,8 @@ FORMATS = {
     "live": ("geojson", "csv"),
 }
 """The formats of each layer, which are also the suffixes of its paths; the first is the default."""
+UNCUT = ("topojson", "pmtiles")
+"""Formats that hold the whole layer: no filter applies to them."""
 _WIND = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE)
 
 
@@ -78,7 +81,11 @@ def _number(text: str) -> float:
 
 SAMPLE = yes_no("sample", 'The first 50 features only, marked `"sample": true`.')
 DETAIL = choice(
-    "detail", "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB).", ("low", "high"), "low"
+    "detail",
+    "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB). "
+    "Tiles: up to zoom 3 (64 kB) or 6 (325 kB).",
+    ("low", "high"),
+    "low",
 )
 BBOX = Parameter(
     "bbox",

@@ -20,7 +20,7 @@ from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from api.access.gate import Gate
 from api.documents.cache import Document, DocumentCache
 from api.geo.filters import Box, GeoLayer
-from api.geo.parameters import FORMATS, MEDIA, PARAMETERS
+from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.geo.slices import CUTS, properties_csv
 from api.http import parameters, problem_responses, responses
 from api.http.guard import guard
@@ -30,6 +30,8 @@ from warehouse import clock, layout
 
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
+_COMPRESSED = ("parquet", "pmtiles")
+"""Formats that are compressed inside: readers ask for ranges of their very bytes."""
 # Layers change about once a year; a corrected one reaches every map within an hour.
 _CACHING = [
     ("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"),
@@ -88,9 +90,9 @@ def read(layer: str, suffix: str | None, request: Request) -> Selection:
     known = PARAMETERS[layer]
     values = parameters.values({k: v for k, v in known.items() if k != "format"} if suffix else known, request.args)
     format_ = suffix or _format(layer, values["format"], request)
-    if format_ == "topojson" and (values["bbox"] or values["at"] or values["sample"]):
+    if format_ in UNCUT and (values["bbox"] or values["at"] or values["sample"]):
         raise parameters.invalid(
-            [ParameterFault("format", "conflict", "topojson holds the whole layer, without bbox, at and sample")]
+            [ParameterFault("format", "conflict", f"{format_} holds the whole layer, without bbox, at and sample")]
         )
     words = tuple((name, values[name]) for name in ("zone", "fuel") if values.get(name) is not None)
     return Selection(
@@ -138,7 +140,7 @@ def _response(
     positions: NDArray[intp],
     headers: list[tuple[str, str]],
 ) -> Response:
-    media, compressible = _CONTENT_TYPE[selection.format], selection.format != "parquet"
+    media, compressible = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
     if selection.whole and compressible and selection.format != "csv":
         return responses.document(request, source, media, headers)
     tag = source.derive("tag", lambda document: responses.tag_of(document.body))

@@ -1,4 +1,4 @@
-"""The geo layers as documents: GeoJSON, CSV, GeoParquet, FlatGeobuf and TopoJSON made from the tables of `geo_data`.
+"""The geo layers as documents: GeoJSON, CSV, GeoParquet, FlatGeobuf, TopoJSON and tiles, made from `geo_data`'s tables.
 
 Properties are flat scalars with the same keys on every feature: nested ones become strings in GDAL, QGIS and geopandas.
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from assets.documents import geo_tiles
 from geo_data import TABLES, records
 from warehouse import artefact, layout
 from warehouse.errors import DamagedFile
@@ -36,7 +37,7 @@ ATTRIBUTION = (
     "No endorsement implied."
 )
 LAYERS = ("zones", "interconnectors", "plants")
-_REVISION = "2"
+_REVISION = "3"
 """Increased when the code writes other bytes from the same tables."""
 
 Feature = dict[str, Any]
@@ -231,7 +232,11 @@ def documents(layer: str) -> dict[str, bytes]:
     if layer == "zones":
         both = {detail: zone_features(detail) for detail in ("low", "high")}
         shared = {layout.geo(layer, "topojson", detail): topojson(features) for detail, features in both.items()}
-        return shared | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
+        tiles = {
+            layout.geo(layer, "pmtiles", detail): geo_tiles.pmtiles(both, detail, LICENCE, ATTRIBUTION)
+            for detail in both
+        }
+        return shared | tiles | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
     return _formats(layer, "", line_features() if layer == "interconnectors" else plant_features())
 
 

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from api.access.gate import Gate
 from api.documents.cache import DocumentCache
 from api.geo.filters import GeoLayer
-from api.geo.parameters import FORMATS
+from api.geo.parameters import FORMATS, UNCUT
 from api.geo.slices import FlatGeobuf
 from api.http import problem_responses
 from api.settings import Settings
@@ -38,7 +38,7 @@ from warehouse.zones import ZONES
 LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
 DOCUMENTS = {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
 CUT_FORMATS = [
-    (layer, name) for layer in geo_layers.LAYERS for name in FORMATS[layer] if name not in ("geojson", "topojson")
+    (layer, name) for layer in geo_layers.LAYERS for name in FORMATS[layer] if name not in ("geojson", *UNCUT)
 ]
 INDEX = {name: GeoLayer.of(DOCUMENTS[f"geo/{name}.geojson"]) for name in LAYERS}
 FRAMES = {
@@ -252,6 +252,7 @@ def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expe
     [
         ("/v1/geo/plants?format=xlsx", "*/*"),
         ("/v1/geo/interconnectors?format=topojson", "*/*"),
+        ("/v1/geo/plants?format=pmtiles", "*/*"),
         ("/v1/geo/live?format=parquet", "*/*"),
         ("/v1/geo/plants", "text/html"),
         ("/v1/geo/plants", "text/csv;q=nan"),
@@ -415,6 +416,7 @@ def test_a_point_at_sea_is_404_and_a_wrong_one_400(client: FlaskClient) -> None:
         "/v1/geo/plants.csv?zone=GB",
         "/v1/geo/plants.fgb?zone=GB",
         "/v1/geo/zones.topojson",
+        "/v1/geo/zones.pmtiles?detail=high",
     ],
 )
 def test_ranges_are_parts_of_the_body(client: FlaskClient, path: str) -> None:
@@ -444,6 +446,20 @@ def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> No
     france, belgium = (arcs[list(ZONES).index(zone)] for zone in ("FR", "BE"))
     assert france & belgium, "one border, one arc"
     assert client.get("/v1/geo/zones?format=topojson&bbox=0,0,1,1").status_code == 400
+
+
+def test_tiles_are_served_as_they_are(client: FlaskClient) -> None:
+    """Their directory names byte ranges of the file itself: no answer is compressed on the way."""
+    answer = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"Accept-Encoding": "zstd, br, gzip"})
+    assert (answer.status_code, answer.content_type) == (200, "application/vnd.pmtiles")
+    assert "Content-Encoding" not in answer.headers
+    assert answer.data == DOCUMENTS["geo/zones.high.pmtiles"]
+    assert client.get("/v1/geo/zones?format=pmtiles").data == DOCUMENTS["geo/zones.low.pmtiles"]
+    assert client.get("/v1/geo/zones", headers={"Accept": "application/vnd.pmtiles"}).data[:7] == b"PMTiles"
+    unchanged = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"If-None-Match": answer.headers["ETag"]})
+    assert unchanged.status_code == 304
+    for refused in ("bbox=0,0,1,1", "at=51.5,-0.1", "sample=true"):
+        assert client.get(f"/v1/geo/zones.pmtiles?{refused}").status_code == 400
 
 
 def _arcs(nested: list[object]) -> list[int]:
