@@ -7,6 +7,7 @@ See `assets.ingest.runs` for what happens to a day, `assets.events` for what Dag
 import inspect
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from itertools import groupby
 from typing import Any
@@ -16,6 +17,7 @@ import dagster as dg
 from assets import checks, document_events, events, first_days
 from assets.event_tables import report_evaluation
 from assets.events import forget_partitions
+from assets.giving_way import GivingWay, Slot
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
@@ -83,12 +85,17 @@ def series_asset(
         context: dg.AssetExecutionContext, config: IngestConfig, pipeline: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.Output[None]]:
         days = _unfinished(context, feed)
+        slot = Slot(
+            context.instance, context.run, str(context.op_execution_context.op_handle), source.code, pool_of(source)
+        )
+        polite = replace(pipeline, session=GivingWay(pipeline.session, slot))
         reports = []
         # Month by month: what is done stays done if the run is killed, and a month file is written once.
         for month in _months(feed, days):
+            slot.give_way()
             begun = clock.now()
             bring = reparse_days if config.read_from is ReadFrom.kept_bytes else ingest_days
-            reports.append(bring(pipeline, feed, month))
+            reports.append(bring(polite, feed, month))
             _record(context, pipeline, feed, reports[-1], begun)
         if reports:
             report = together(reports)

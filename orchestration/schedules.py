@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from assets.document_events import OF_ALL_ZONES
+from assets.giving_way import LIVE_PRIORITY, PRIORITY
 from assets.partitions import asset_key, calendar
 from warehouse.market import Feed, Source
 
@@ -110,7 +111,9 @@ def _look_back(
     def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
         first, last = look_back_keys(feeds, at.date(), first_day)
-        return dg.RunRequest(run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last})
+        return dg.RunRequest(
+            run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last, PRIORITY: str(LIVE_PRIORITY)}
+        )
 
     return look_back
 

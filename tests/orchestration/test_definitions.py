@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import warnings
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
 
+from assets.giving_way import BACKFILL, priority_of
 from assets.partitions import asset_key, first_partition, partitions_of
 from assets.sources import feeds, sources
 from orchestration import definitions
@@ -143,6 +145,15 @@ def test_columns_and_address_are_told(loaded: dg.Definitions) -> None:
 def test_a_look_back_asks_for_revised_days_and_for_tomorrow() -> None:
     ahead = feeds()["nyiso.lbmp_da"]
     assert look_back_keys([ahead], date(2026, 11, 1), date(2026, 1, 1)) == ("2026-10-30", "2026-11-02")
+
+
+def test_what_a_schedule_asks_for_goes_before_a_backfill(loaded: dg.Definitions) -> None:
+    schedule = loaded.resolve_schedule_def("elexon_every_15m_schedule")
+    at = datetime(2026, 11, 22, 12, tzinfo=ZoneInfo("Europe/London"))
+    with dg.build_schedule_context(scheduled_execution_time=at) as context:
+        (asked,) = schedule.evaluate_tick(context).run_requests or ()
+    live = dg.DagsterRun(job_name=schedule.job_name, tags=dict(asked.tags))
+    assert priority_of(live) > priority_of(dg.DagsterRun(job_name="backfill", tags={BACKFILL: "old"}))
 
 
 @pytest.mark.parametrize(

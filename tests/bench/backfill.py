@@ -1,0 +1,90 @@
+"""What a backfill of the command line costs on simulated publishers: rows a CPU second, and memory at its peak.
+
+    python -m tests.bench.backfill [--tree FOLDER] [--feed elexon.demand --start 2021-11-01 --end 2026-10-31]
+
+Without `--feed`: all feeds. CPU is that of all processes, those that ended too; memory is the proportional set size of
+the whole process tree, seen twice a second. Linux only (/proc, prctl).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.bench.idle import ROOT, memory_mb, tree
+
+_SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER: workers whose parent ended become ours, so that their CPU is counted."""
+NOW = "2026-11-20T12:00:00Z"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--tree", type=Path, default=ROOT)
+    parser.add_argument("--feed")
+    parser.add_argument("--start", default="2026-10-01")
+    parser.add_argument("--end", default="2026-10-31")
+    args = parser.parse_args()
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory(prefix="emds-backfill-") as home:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
+        environ |= {"PYTHONPATH": str(args.tree), "DAGSTER_HOME": "", "EMDS_HOME": home, "EMDS_NOW": NOW}
+        chosen = ["--feed", args.feed] if args.feed else []
+        argv = [
+            sys.executable,
+            "-m",
+            "orchestration.cli",
+            "backfill",
+            "--start",
+            args.start,
+            "--end",
+            args.end,
+            *chosen,
+        ]
+        begun = time.monotonic()
+        with subprocess.Popen(argv, cwd=args.tree, env=environ, stdout=subprocess.DEVNULL) as process:
+            memory = watch(process)
+        took = time.monotonic() - begun
+        rows = held(Path(home))
+        cpu = cpu_of_ended()
+    print(f"{args.feed or 'all feeds'} {args.start}..{args.end}: exit code {process.returncode}, {rows} rows held")
+    print(f"{cpu:.0f} CPU s ({rows / cpu:.0f} rows a CPU second) in {took:.0f} s, memory at most {memory:.0f} MB")
+
+
+def watch(process: subprocess.Popen[bytes]) -> float:
+    """Waits for the end; the most memory that was seen, MB."""
+    most = 0.0
+    while process.poll() is None:
+        most = max(most, memory_mb(tree(process.pid)))
+        time.sleep(0.5)
+    return most
+
+
+def cpu_of_ended() -> float:
+    """CPU seconds of all descendants, once none is left."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            break
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def held(home: Path) -> int:
+    """Rows of all month files, served and kept as history."""
+    files = [path for root in ("series", "history") for path in (home / root).rglob("*.parquet")]
+    return sum(int(pq.read_metadata(path).num_rows) for path in files)
+
+
+if __name__ == "__main__":
+    main()
