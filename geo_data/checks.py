@@ -152,7 +152,7 @@ def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]
     ours = totals(plants)
     faults = []
     for total in known:
-        mw = ours.get((total.zone, total.fuel), 0.0)
+        mw = ours.get((total.zone, total.fuel), 0.0) - (total.grown_mw or 0.0)
         if abs(mw - total.known_mw) > total.known_mw * total.tolerance_pct / 100:
             faults.append(f"{total.zone} {total.fuel}: {mw:,.0f} MW against {total.known_mw:,.0f} ({total.source})")
     return faults

@@ -115,12 +115,17 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class KnownTotal:
-    """Published total of a zone and fuel, MW, and the tolerance for ours in percent."""
+    """Published total of a zone and fuel, MW, and the tolerance for ours in percent.
+
+    `grown_mw` is what the plant `grown_plant` gained after the total was published: it is taken off ours.
+    """
 
     zone: str
     fuel: str
     known_mw: float
     tolerance_pct: float
+    grown_mw: float | None
+    grown_plant: str | None
     source: str
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_a_table_with_another_heading_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_cell_is_none_only_where_it_may_be(tmp_path: Path) -> None:
     table = tmp_path / "known_totals.csv"
-    table.write_text("zone,fuel,known_mw,tolerance_pct,source\nFR,nuclear,,2,EDF\n")
+    table.write_text("zone,fuel,known_mw,tolerance_pct,grown_mw,grown_plant,source\nFR,nuclear,,2,,,EDF\n")
     with pytest.raises(ValueError, match="empty cell"):
         records.read(KnownTotal, table)
 
@@ -174,12 +175,29 @@ def test_checks_find_a_plant_listed_twice_but_not_eias_own_pairs() -> None:
 
 
 def test_checks_find_totals_that_are_off() -> None:
-    known = [KnownTotal("US-CAISO", "nuclear", 2323.0, 1.0, "a publisher")]
+    known = [KnownTotal("US-CAISO", "nuclear", 2323.0, 1.0, None, None, "a publisher")]
     assert checks.off_total([plant()], known) == []
     assert checks.off_total([plant(capacity_mw=2400.0)], known) == [
         "US-CAISO nuclear: 2,400 MW against 2,323 (a publisher)"
     ]
     assert checks.off_total([], known) != []
+    grown = [dataclasses.replace(known[0], grown_mw=77.0, grown_plant="eia-6099")]
+    assert checks.off_total([plant(capacity_mw=2400.0)], grown) == []
+    assert checks.off_total([plant()], grown) != []
+
+
+def test_what_a_plant_gained_since_a_known_total_is_listed() -> None:
+    """No tolerance is widened for it, and the plant in question is named where doubts are."""
+    ids = {p.id: p for p in PLANTS}
+    grown = [total for total in records.known_totals() if total.grown_mw or total.grown_plant]
+    assert [(t.zone, t.fuel, t.tolerance_pct, t.grown_mw, t.grown_plant) for t in grown] == [
+        ("US-SPP", "nuclear", 6.0, 28.6, "eia-210")
+    ]
+    doubts = list(csv.DictReader((records.TABLES / "not_verified.csv").read_text(encoding="utf-8").splitlines()))
+    for total in grown:
+        named = ids[str(total.grown_plant)]
+        assert (named.zone, named.fuel) == (total.zone, total.fuel)
+        assert [row["what"] for row in doubts if row["name"] == named.name] == ["capacity_mw taken from the form"]
 
 
 def test_the_command_says_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
