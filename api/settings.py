@@ -89,6 +89,11 @@ class Settings:
     metrics_token: str = field(default="", repr=False)
     """EMDS_METRICS_TOKEN: the bearer token of /metrics; empty: closed."""
 
+    @property
+    def own_address(self) -> str:
+        """What links in answers begin with; empty, for relative ones, where EMDS_BASE_URL is not set."""
+        return "" if self.base_url == type(self)().base_url else self.base_url
+
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """The settings of an environment. Raises SettingsError that names every wrong variable."""

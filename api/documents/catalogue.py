@@ -52,6 +52,8 @@ class Catalogue:
     """Ids of the feeds whose rows never leave."""
     ranks: Mapping[str, int]
     """Rank of every feed that may be served."""
+    derived: dict[tuple[str, ...], Any] = field(default_factory=dict)
+    """What others made of this publication, kept as long as it is."""
     _terms: dict[frozenset[str], LicenceTerms] = field(default_factory=dict)
 
     def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ from api.endpoints.query_parameters import (
     SOURCE,
     START,
     STATS,
+    TIME,
     WINDOW_METRIC,
     WITHIN,
 )
@@ -55,7 +56,7 @@ _ROWS = (
     " Rows ascend by `ts` (start of the interval), then `fuel`; the window is half-open. Where rows were left out, "
     "`truncated` is "
     'true, `end` is the `ts` of the first row left out, and `Link: rel="next"` goes on exactly there. A missing '
-    "interval has no row."
+    "interval has no row; `gaps` lists the holes of the answer's window against the feeds' own calendars."
 )
 
 
@@ -70,11 +71,11 @@ def _series(name: str, metric: Metric) -> Endpoint:
         words + _ROWS,
         "Series",
         "Series" if metric is Metric.CAPACITY else "SeriesAnswer",
-        named((START, END, LIMIT, ORDER, *interval, *own, AS_OF, CURSOR, FORMAT, SAMPLE)),
+        named((START, END, LIMIT, ORDER, *interval, *own, AS_OF, TIME, CURSOR, FORMAT, SAMPLE)),
         zones_with(metric),
         paid=True,
         media=tuple(formats.MEDIA.values()),
-        statuses=(400, 401, 402, 406, 409, 503),
+        statuses=(400, 401, 402, 406, 409, 416, 503),
     )
 
 

@@ -27,7 +27,9 @@ SAMPLE = yes_no(
     "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief."
 )
 START = moment(
-    "start", "First instant of the window: Unix seconds, or RFC 3339 with an offset. Default: 24 hours before `end`."
+    "start",
+    "First instant of the window: Unix seconds, RFC 3339 with an offset, or a date (its midnight in the zone). "
+    "Default: 24 hours before `end`.",
 )
 END = moment("end", "End of the window, exclusive. Default: now; where `start` lies in the future, 24 hours after it.")
 LIMIT = whole(
@@ -41,6 +43,11 @@ INTERVAL = choice(
     "`coverage`. "
     "An interval of which less than half is covered is left out.",
     ("1h", "1d"),
+)
+TIME = choice(
+    "time",
+    "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset.",
+    ("utc", "local"),
 )
 # Any text is taken here: one that names no format is a 406, not a 400.
 FORMAT = Parameter(

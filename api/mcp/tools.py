@@ -82,6 +82,8 @@ _NOTES: Schema = {
 def _history() -> Schema:
     """The series' schema, with the form that long answers take and where to go on."""
     schema = _answer("Series")
+    schema["properties"]["gaps"] = {"type": "array"}
+    del schema["properties"]["gaps_truncated"]
     rows = schema["properties"]["data"] | {"description": f"The rows, where there are fewer than {COLUMNAR_FROM}."}
     added = {
         "data": rows,

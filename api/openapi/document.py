@@ -57,6 +57,8 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
     "WWW-Authenticate": ("string", "How to authenticate."),
     "Content-Encoding": ("string", "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it."),
     "Content-Disposition": ("string", "A file name, for every format but JSON."),
+    "Accept-Ranges": ("string", "`bytes`, where parts can be asked for with `Range`."),
+    "Content-Range": ("string", "Which bytes these are, of how many."),
     "Content-Security-Policy": ("string", "What the page may load: nothing from elsewhere."),
     **{
         name: ("string", f"CSV only: the envelope's `{member}`, as text.")
@@ -278,6 +280,12 @@ def _is_kept(endpoint: Endpoint) -> bool:
 def _others(endpoint: Endpoint) -> Json:
     statuses = {*endpoint.statuses, *_ANYWHERE, *((404,) if "{" in endpoint.path else ())}
     others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
+    if 416 in endpoint.statuses:
+        headers = _headers(*_KEPT, "Accept-Ranges", "Content-Range")
+        others["206"] = {
+            "description": "The part that `Range` asks for, of every format that is a file.",
+            "headers": headers,
+        }
     if endpoint.zones:
         others["308"] = {
             "description": "The zone was spelt in another case or with `_`: `Location` has its exact id.",

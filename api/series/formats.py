@@ -15,8 +15,11 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from api.http.problems import Problem
+from api.series import times
+from api.series.gaps import MOST as MOST_GAPS
 from api.series.query import Page, Query
 from api.series.rows import Shape, json_rows
+from warehouse.zones import ZONES
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -46,6 +49,8 @@ ENVELOPE_FIELDS = {
         "attribution",
         "license",
         "sources",
+        "gaps",
+        "gaps_truncated",
         "sample",
     )
 }
@@ -122,6 +127,10 @@ def envelope(page: Page) -> dict[str, Any]:
         "license": page.terms.license,
         "sources": list(page.sources),
     }
+    gaps = page.gaps
+    members["gaps"] = [{"start": gap.start, "end": gap.end} for gap in gaps[:MOST_GAPS]]
+    if len(gaps) > MOST_GAPS:
+        members["gaps_truncated"] = True
     if query.sample:
         members["sample"] = True
     return members
@@ -134,7 +143,10 @@ def columns(page: Page) -> dict[str, list[Any]]:
     named: dict[str, list[Any]] = {}
     if shape.fuel:
         named["fuel"] = [rows.labels[code].fuel for code in codes]
-    named |= {"ts": rows.ts.tolist(), "value": rows.value.tolist()}
+    named["ts"] = rows.ts.tolist()
+    if page.query.time is not None:
+        named["time"] = times.written(rows.ts, page.query.time, ZONES[page.query.zone].tz)
+    named["value"] = rows.value.tolist()
     texts = [
         "unit",
         "resolution",
@@ -167,18 +179,18 @@ def _csv(page: Page) -> Encoded:
     out = io.BytesIO()
     pacsv.write_csv(table(page), out, pacsv.WriteOptions(quoting_style="needed"))
     stated = envelope(page)
-    texts = {
-        name: ",".join(value)
-        if isinstance(value, list)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-        for name, value in stated.items()
-    }
+    texts = {name: _header_text(value) for name, value in stated.items()}
     # Header fields are Latin-1 at best: other characters as in a URL.
     headers = [(ENVELOPE_FIELDS[name], quote(text, safe=_PLAIN)) for name, text in texts.items()]
     exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
     return Encoded(out.getvalue(), (*headers, exposed, _disposition(page.query, "csv")))
+
+
+def _header_text(value: Any) -> str:
+    """A member of the envelope as a header says it; a gap as `start/end`."""
+    if isinstance(value, list):
+        return ",".join("/".join(map(str, part.values())) if isinstance(part, dict) else part for part in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parquet(page: Page) -> Encoded:

@@ -9,7 +9,9 @@ from typing import TypeVar
 import numpy as np
 
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
+from api.series.gaps import Calendar, DueSpan, calendar, due_span, holes
 from api.series.paging import Cursor, Cut, Order, RowSlice, cut
+from api.series.times import TimeStyle
 from warehouse import clock
 from warehouse.clock import DAY, Window
 from warehouse.errors import BadWindow
@@ -43,6 +45,7 @@ class Query:
     as_of: int | None = None
     cursor: Cursor | None = None
     sample: bool = False
+    time: TimeStyle | None = None
 
     @property
     def stated(self) -> tuple[object, ...]:
@@ -60,6 +63,7 @@ class Query:
             self.as_of,
             self.cursor,
             self.sample,
+            self.time,
         )
 
 
@@ -71,6 +75,12 @@ class Plan:
     stored: str
     files: tuple[MonthFile, ...]
     catalogue: Catalogue
+    due: DueSpan
+
+    @property
+    def due_until(self) -> int:
+        """Until where the window's rows must be there: with it, holes come and go though no file changes."""
+        return max(self.query.start, min(self.due.until, self.query.end))
 
     @property
     def identities(self) -> tuple[Identity, ...]:
@@ -91,6 +101,13 @@ class Page:
     sources: tuple[str, ...]
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
     terms: LicenceTerms
+    due: DueSpan
+
+    @property
+    def gaps(self) -> list[Window]:
+        """The holes of the page's own window: spans without a row that was due."""
+        rows = self.rows.take(slice(None, None, -1)) if self.query.order == "desc" else self.rows
+        return holes(rows, Window(self.start, max(self.start, self.end)), self.due, ZONES[self.query.zone].tz)
 
     @property
     def parts(self) -> list[RowColumns]:
@@ -117,7 +134,21 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
 def find(reader: Reader, catalogue: Catalogue, query: Query) -> Plan:
     """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
     stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
-    return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue)
+    known = clock.now() if query.as_of is None else min(query.as_of, clock.now())
+    due = due_span(_calendars(catalogue, query.zone, stored), known)
+    return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue, due)
+
+
+def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, ...]:
+    """Those of the feeds that may be served; none for yearly feeds, whose years come when they come."""
+    key = ("calendars", zone, stored)
+    made: tuple[Calendar, ...] | None = catalogue.derived.get(key)
+    if made is None:
+        carriers = [feed for feed in catalogue.entry(zone, stored).get("feeds", []) if not feed["withheld"]]
+        members = [(catalogue.feeds[feed["id"]], catalogue.sources[feed["source"]]) for feed in carriers]
+        made = tuple(calendar(feed, source["configured"]) for feed, source in members if not feed["yearly"])
+        catalogue.derived[key] = made
+    return made
 
 
 def _reach(query: Query) -> Window:
@@ -145,7 +176,7 @@ def page(reader: Reader, plan: Plan) -> Page:
     sources = _sources(reader, plan, made, window)
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
-    return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms)
+    return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms, plan.due)
 
 
 def answer(reader: Reader, catalogue: Catalogue, query: Query) -> Page:

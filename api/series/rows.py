@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from api.series.query import Page
+from api.series import times
+from api.series.query import Page, Query
 from warehouse.market import Metric
 from warehouse.reader import RowColumns
 from warehouse.versions import RowLabels
+from warehouse.zones import ZONES
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 
@@ -29,16 +31,19 @@ class Shape(NamedTuple):
 
 def json_rows(page: Page) -> bytes:
     """The rows of a page as JSON objects with commas between them."""
-    return b",".join(_objects(part, Shape.of(page)) for part in page.parts if len(part))
+    return b",".join(_objects(part, Shape.of(page), page.query) for part in page.parts if len(part))
 
 
-def _objects(rows: RowColumns, shape: Shape) -> bytes:
+def _objects(rows: RowColumns, shape: Shape, query: Query) -> bytes:
     """Row by row: what stands before `ts`, `ts`, what stands between, `value`, what stands behind."""
     frames = [_frame(label, shape) for label in rows.labels]
     codes = rows.label.tolist() if len(frames) > 1 else [0] * len(rows)
     parts: list[bytes] = [b',"value":'] * (5 * len(rows))
     parts[0::5] = [frames[code][0] for code in codes]
     parts[1::5] = _numbers(rows.ts)
+    if query.time is not None:
+        stamps = times.written(rows.ts, query.time, ZONES[query.zone].tz)
+        parts[2::5] = [b',"time":"%b","value":' % stamp.encode() for stamp in stamps]
     parts[3::5] = _numbers(rows.value)
     tails = [frames[code][1] + b"}," for code in codes] if rows.samples is None else _tails(rows, frames, codes)
     parts[4::5] = tails

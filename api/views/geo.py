@@ -15,7 +15,6 @@ import numpy as np
 from flask import Blueprint, Request, Response, request
 from numpy import intp
 from numpy.typing import NDArray
-from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
 from api.access.gate import Gate
 from api.documents.cache import Document, DocumentCache
@@ -25,6 +24,7 @@ from api.geo.slices import CUTS, properties_csv
 from api.http import parameters, problem_responses, responses
 from api.http.guard import guard
 from api.http.problems import ParameterFault, Problem
+from api.http.ranges import ranged
 from api.series.formats import accepted
 from warehouse import clock, layout
 
@@ -212,22 +212,6 @@ def published(documents: DocumentCache, name: str) -> Document:
             "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
         )
     return document
-
-
-def ranged(request: Request, response: Response) -> Response:
-    """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end."""
-    response.headers["Accept-Ranges"] = "bytes"
-    if response.status_code == 200 and "HTTP_RANGE" in request.environ:
-        length = len(response.get_data())
-        try:
-            response.make_conditional(request.environ, accept_ranges=True, complete_length=length)
-        except RequestedRangeNotSatisfiable:
-            raise Problem(
-                "range-not-satisfiable",
-                f"The body has {length} bytes.",
-                headers=[("Content-Range", f"bytes */{length}")],
-            ) from None
-    return response
 
 
 def _caching(selection: Selection, layer: GeoLayer) -> list[tuple[str, str]]:

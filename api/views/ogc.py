@@ -22,7 +22,6 @@ from api.geo.parameters import SAMPLE
 from api.http import parameters, responses
 from api.http.problems import Problem
 from api.service import Service
-from api.settings import Settings
 from api.views.geo import layer_of, published
 
 CONFORMS_TO = (
@@ -59,9 +58,7 @@ def _answer(body: Mapping[str, Any], media: str) -> tuple[Response, int]:
 
 
 def _link(service: Service, path: str, relation: str, media: str, title: str) -> dict[str, str]:
-    base = service.settings.base_url
-    if base == Settings().base_url:  # not set: the address by which the client found the service
-        base = request.host_url
+    base = service.settings.own_address or request.host_url  # not set: the address by which the client came
     return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
 
 

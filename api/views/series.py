@@ -16,6 +16,7 @@ from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
 from api.http.guard import is_probe, stated
 from api.http.problems import ParameterFault
+from api.http.ranges import ranged
 from api.series import formats
 from api.series import query as reads
 from api.series.moments import instant_in
@@ -30,7 +31,7 @@ from warehouse.reader import FileReplaced
 
 _SHORT = 600
 """Longer questions are not kept: a few thousand of eight kilobytes would fill a worker."""
-VERSION = "1"
+VERSION = "2"
 """Part of every series' ETag: raised when the same rows would be written otherwise."""
 
 
@@ -68,6 +69,7 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
         instant_in(values["as_of"], zone),
         cursor,
         values["sample"],
+        values["time"],
     )
     return query, values["format"]
 
@@ -122,7 +124,8 @@ def _understood(service: Service, name: str, zone: str) -> _Question:
 
 def _question(service: Service, plan: Plan, format_: str) -> _Question:
     histories = service.reader.histories(plan.files) if plan.query.as_of is not None else ()
-    parts = (VERSION, plan.query.stated, format_, plan.catalogue.document.identity, plan.identities, histories)
+    read = (plan.catalogue.document.identity, plan.identities, histories, plan.due_until)
+    parts = (VERSION, plan.query.stated, format_, *read)
     return _Question(plan, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
 
 
@@ -139,7 +142,11 @@ def _answer(service: Service, request_key: Hashable, question: _Question, entry:
             service.questions.forget(request_key)
             question = _question(service, reads.find(service.reader, service.catalogue, plan.query), format_)
     link = _link(service, plan.query, made.following)
-    return validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link]), made.rows
+    response = validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link])
+    # A part of what is paid for would be charged as a whole, so a payment buys the whole.
+    if format_ != "json" and entry.method != "payment":
+        response = ranged(request, response)
+    return response, made.rows
 
 
 class _Made(NamedTuple):
@@ -165,4 +172,4 @@ def _link(service: Service, query: Query, following: Cursor | None) -> responses
     arguments: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
     arguments |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
     arguments["cursor"] = following.to_text()
-    return [("Link", f'<{service.settings.base_url}{request.path}?{urlencode(arguments)}>; rel="next"')]
+    return [("Link", f'<{service.settings.own_address}{request.path}?{urlencode(arguments)}>; rel="next"')]

@@ -14,7 +14,7 @@ from api.series import statistics
 from api.series.query import Query
 from api.service import Service
 
-_OF_ROWS = ("limit", "order", "cursor", "format", "interval", "by")
+_OF_ROWS = ("limit", "order", "cursor", "format", "interval", "by", "time")
 """Parameters that only rows have."""
 _JSON = "application/json"
 

@@ -46,6 +46,7 @@ def test_the_envelope_has_the_specified_members(ask: Any) -> None:
         "attribution",
         "license",
         "sources",
+        "gaps",
         "data",
     ]
     assert body["data"] == [{"ts": body["start"] + 1200, "value": 56.125, "unit": "GBP/MWh", "resolution": "30m"}]

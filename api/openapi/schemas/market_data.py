@@ -22,6 +22,7 @@ from api.openapi.schemas.parts import (
     record,
     ref,
 )
+from api.series.gaps import MOST as MOST_GAPS
 from warehouse.market import Fuel
 
 _MIX = record(
@@ -118,6 +119,7 @@ MARKET_DATA: dict[str, Schema] = {
         {
             "fuel": {"type": "string", "enum": list(Fuel)},
             "ts": INSTANT,
+            "time": {"type": "string", "format": "date-time"},
             "value": NUMBER,
             "unit": TEXT,
             "resolution": RESOLUTION,
@@ -128,6 +130,7 @@ MARKET_DATA: dict[str, Schema] = {
             "coverage": FRACTION,
         },
         "fuel",
+        "time",
         "counterparty",
         "link",
         "source",
@@ -135,6 +138,7 @@ MARKET_DATA: dict[str, Schema] = {
         "coverage",
         more=False,
     ),
+    "Gap": record({"start": INSTANT, "end": INSTANT}),
     "Series": record(
         {
             "zone": ZONE,
@@ -146,12 +150,15 @@ MARKET_DATA: dict[str, Schema] = {
             "data": listed(ref("Row")),
             "truncated": FLAG,
             "sources": listed(TEXT),
+            "gaps": {**listed(ref("Gap")), "maxItems": MOST_GAPS},
+            "gaps_truncated": {"type": "boolean"},
             "market": {"type": "string", "const": "day_ahead"},
             "by": {"type": "string", "const": "border"},
             "interval": {"type": "string", "enum": ["1h", "1d"]},
             "as_of": INSTANT,
             "sample": SAMPLED,
         },
+        "gaps_truncated",
         "market",
         "by",
         "interval",

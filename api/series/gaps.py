@@ -1,0 +1,123 @@
+"""The holes of a page: intervals without a row that its feeds' own calendars have published by now. Pure.
+
+A row may be due from the day on which the first of the feeds began, until where the soonest of them has published,
+grace included. Fuels and borders of one instant stand for each other: a hole is where no row is at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warehouse import health
+from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
+from warehouse.health import Carrier
+from warehouse.market import Publication
+from warehouse.reader import RowColumns
+from warehouse.versions import Ints
+
+MOST = 20
+"""More are not listed."""
+
+
+class DueSpan(NamedTuple):
+    """Where rows must be by now: `[since, until)` in Unix seconds, and how far apart without any row to tell."""
+
+    since: int
+    until: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """One feed of a series: when its rows are out, and the first instant that it ever published."""
+
+    carrier: Carrier
+    since: int
+
+    def until(self, now: int) -> int:
+        """The end of the last interval that it must have published at an instant, grace included."""
+        publication = self.carrier.publication
+        latest = now - publication.grace_minutes * 60
+        if publication.daily_at is None:
+            step = min(RESOLUTIONS[self.carrier.resolution], DAY)
+            latest -= publication.lag_minutes * 60
+            return latest - latest % step
+        return _last_day(publication, self.carrier.tz, latest).end
+
+
+def _last_day(publication: Publication, tz: str, latest: int) -> MarketDay:
+    """The last market day that was out at `latest`."""
+    day = MarketDay.at(latest, tz).next(1 - publication.day_offset)
+    while publication.out_at(day) > latest:
+        day = day.next(-1)
+    return day
+
+
+def due_span(calendars: Collection[Calendar], now: int) -> DueSpan:
+    """What must be there at an instant by all feeds of a series; nothing without feeds that are asked."""
+    asked = [each for each in calendars if each.carrier.asked] or list(calendars)
+    if not asked:
+        return DueSpan(0, 0, DAY)
+    step = min(RESOLUTIONS[each.carrier.resolution] for each in asked)
+    return DueSpan(min(each.since for each in asked), max(each.until(now) for each in asked), step)
+
+
+def calendar(member: Mapping[str, Any], asked: bool) -> Calendar:
+    """The calendar of a feed as the catalogue states it."""
+    return Calendar(health.carrier(member, asked), local_midnight(date.fromisoformat(member["since"]), member["tz"]))
+
+
+class _Grid(NamedTuple):
+    """Where intervals may start: every `step` seconds from `phase` on, or at the midnights of a civil time."""
+
+    step: int
+    phase: int = 0
+    days_of: str = ""
+
+    def at_or_after(self, at: int) -> int:
+        if not self.days_of:
+            return at + (self.phase - at) % self.step
+        day = MarketDay.at(at, self.days_of)
+        return at if day.start == at else day.end
+
+    def at_or_before(self, at: int) -> int:
+        return MarketDay.at(at, self.days_of).start if self.days_of else at - (at - self.phase) % self.step
+
+
+def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Window]:
+    """The spans of a window without a row that was due, in order. `rows` ascend and start inside the window."""
+    since = min(max(window.start, due.since), window.end)
+    if not len(rows):
+        return _around(Window(since, window.end), due, _Grid(due.step))
+    days_of = tz if rows.samples is not None and rows.labels[rows.label[0]].resolution == "1d" else ""
+    ends = _ends(rows, days_of)
+    reached = np.maximum.accumulate(ends)
+    places = np.flatnonzero(rows.ts[1:] > reached[:-1])
+    first, last = int(rows.ts[0]), int(reached[-1])
+    head = Window(min(since, first), first)
+    within = [Window(int(reached[at]), int(rows.ts[at + 1])) for at in places.tolist()]
+    tail = Window(min(last, window.end), window.end)
+    begins, finishes = _Grid(int(ends[0]) - first, first, days_of), _Grid(last - int(rows.ts[-1]), last, days_of)
+    return [*_around(head, due, begins), *within, *_around(tail, due, finishes)]
+
+
+def _around(span: Window, due: DueSpan, grid: _Grid) -> list[Window]:
+    """The part of a span whose intervals have begun in it and are due as a whole."""
+    start, until = grid.at_or_after(span.start), min(span.end, grid.at_or_before(due.until))
+    return [Window(start, until)] if start < until else []
+
+
+def _ends(rows: RowColumns, days_of: str) -> Ints:
+    """Where each row's interval ends: years have 365 or 366 days, civil days 23 to 25 hours."""
+    if days_of:
+        return np.array([MarketDay.at(ts, days_of).end for ts in rows.ts.tolist()], np.int64)
+    if any(label.resolution == "1y" for label in rows.labels):
+        pairs = zip(rows.ts.tolist(), rows.label.tolist(), strict=True)
+        return np.array([interval_end(ts, rows.labels[code].resolution) for ts, code in pairs], np.int64)
+    steps = np.array([RESOLUTIONS[label.resolution] for label in rows.labels], np.int64)
+    return rows.ts + steps[rows.label]
