@@ -1,14 +1,20 @@
-"""What all tests share: examples without a deadline, and a child process that is killed at a chosen file operation."""
+"""What all tests share: examples without a deadline, writers killed at a chosen operation, folders and buckets."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.stand_ins.bad_line import BadLine, bad_line
+from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 
 # A shared machine may stand still for a second in any example.
 settings.register_profile("emds", deadline=None)
@@ -54,3 +60,34 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def killed_at() -> Callable[[Callable[[], object], int], bool]:
     """`killed_at(work, step)`: false once `work` has no operation of that number and came to its end."""
     return _run
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """The address of an S3 server on loopback with the bucket `emds`."""
+    with s3_server() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def _line(s3_endpoint: str) -> Iterator[BadLine]:
+    with bad_line(s3_endpoint) as line:
+        yield line
+
+
+@pytest.fixture
+def bucket_place(_line: BadLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BucketPlace:
+    """An empty prefix of a bucket, behind a line that is good until a test says otherwise."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    _line.reset()
+    return BucketPlace(_line, f"t/{secrets.token_hex(6)}", tmp_path / "local")
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """An empty place for a warehouse: a folder, then a bucket. What holds for one holds for the other."""
+    if request.param == "bucket":
+        bucket: BucketPlace = request.getfixturevalue("bucket_place")
+        return bucket
+    return FolderPlace(tmp_path / "home", _run)

@@ -164,7 +164,7 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
     try:
         return call()
     except FileNotFoundError as error:
-        if "NoSuchBucket" in str(error) or doing in ("written", "listed"):
+        if "NoSuchBucket" in str(error) or doing == "written":
             raise StorageError(f"{key} cannot be {doing}: the object store has no such bucket") from None
         return absent
     except NotModifiedError:
@@ -181,6 +181,8 @@ def _reason(error: Exception) -> str:
     status = re.search(r"status code: (\d{3})", text)
     if name in ("PermissionDeniedError", "UnauthenticatedError"):
         return "the object store refuses these credentials"
+    if "NoSuchBucket" in text:
+        return "the object store has no such bucket"
     if status:
         return f"the object store answered {status.group(1)}" + (" again and again" if status[1][0] == "5" else "")
     if re.search(r"credential|metadata", text, re.IGNORECASE) and "HTTP error" not in text:

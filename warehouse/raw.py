@@ -164,8 +164,9 @@ def _keys(storage: Storage, feed: str, first: date | None, last: date | None) ->
     if first is None or last is None:
         yield from _bodies(storage, layout.raw_prefix(feed))
         return
-    for number in range((first - _LONGEST).toordinal(), last.toordinal() + 1):
-        yield from _bodies(storage, layout.raw_prefix(feed, str(date.fromordinal(number))))
+    reach = range((first - _LONGEST).toordinal(), last.toordinal() + 1)
+    days = [str(date.fromordinal(number)) for number in reach]
+    yield from (key for key in storage.keys_within(layout.raw_prefix(feed), days) if is_body(key))
 
 
 def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:

@@ -1,4 +1,4 @@
-"""Bytes by key in a local folder. Keys: see `warehouse.layout`.
+"""Bytes by key in a local folder, and what any storage promises. Keys: see `warehouse.layout`.
 
 A put is whole or not at all: bytes go to a scratch file and are renamed into place, so that a reader or a kill at any
 moment finds the old bytes or the new. A version (nanoseconds) travels with the bytes as the file's modification time.
@@ -12,7 +12,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
@@ -36,7 +36,11 @@ class Identity(NamedTuple):
 
 
 class Storage(Protocol):
-    """The calls by which the warehouse keeps bytes."""
+    """The calls by which the warehouse keeps bytes: in a `Folder`, or in a `warehouse.bucket.Bucket`."""
+
+    @property
+    def local(self) -> Path:
+        """A folder of this machine for what needs a disk: SQLite, Dagster's home, logs; a Folder's own root."""
 
     def get(self, key: str) -> bytes | None: ...
     def stat(self, key: str) -> Identity | None: ...
@@ -46,6 +50,10 @@ class Storage(Protocol):
     def move(self, key: str, target: str) -> None: ...
     def sync(self, keys: Iterable[str]) -> None: ...
     def keys(self, prefix: str) -> list[str]: ...
+    def keys_within(self, prefix: str, names: Collection[str]) -> list[str]: ...
+    def folders(self, prefix: str) -> list[str]: ...
+    def unreadable(self, prefix: str = "") -> list[str]: ...
+    def sweep(self, older_than_s: float = 3600.0) -> int: ...
     def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack: ...
 
 
@@ -60,8 +68,8 @@ def _unwritable(key: str, error: OSError) -> StorageError:
     return StorageError(f"{key} cannot be written: {os.strerror(error.errno) if error.errno else error}")
 
 
-def _checked(key: str) -> str:
-    """The key. Raises StorageError for one that would leave the folder."""
+def checked_key(key: str) -> str:
+    """The key. Raises StorageError for one that would leave its warehouse."""
     if key.startswith("/") or "\0" in key or (".." in key and ".." in key.split("/")):
         raise StorageError(f"not a key: {key!r}")
     return key
@@ -71,17 +79,20 @@ class Folder:
     """A local folder (EMDS_HOME) as storage. Safe for many processes and threads on one machine."""
 
     def __init__(self, root: Path | str) -> None:
-        self.root = Path(root).absolute()
+        self.root = self.local = Path(root).absolute()
+
+    def __str__(self) -> str:
+        return str(self.root)
 
     def path(self, key: str) -> Path:
         """Where a key's bytes lie. Raises StorageError for a key that would leave the folder."""
-        return self.root / _checked(key)
+        return self.root / checked_key(key)
 
     def get(self, key: str) -> bytes | None:
         """The bytes, or None where there are none. Raises DamagedFile for a file that cannot be read."""
         # Not by pathlib: a server reads month files by the thousand, and joining a path costs more than opening it.
         try:
-            with open(f"{self.root}/{_checked(key)}", "rb") as file:
+            with open(f"{self.root}/{checked_key(key)}", "rb") as file:
                 return file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -91,7 +102,7 @@ class Folder:
     def stat(self, key: str) -> Identity | None:
         """Version, size and inode of what a key holds, or None. Raises DamagedFile for one out of reach."""
         try:
-            status = os.stat(f"{self.root}/{_checked(key)}")
+            status = os.stat(f"{self.root}/{checked_key(key)}")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -185,6 +196,10 @@ class Folder:
             return []
         root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
         return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(str(base)) for name in names)
+
+    def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
+        """Every key below these folders of a prefix, sorted."""
+        return [key for name in sorted(names) for key in self.keys(f"{prefix}{name}/")]
 
     def folders(self, prefix: str) -> list[str]:
         """Every folder below a prefix that ends in `/`, as keys without a last `/`, sorted."""

@@ -7,15 +7,14 @@ import os
 import obstore
 import pytest
 
-from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.errors import StorageError
 from warehouse.object_store import Conflict, StoreAddress, address, ask, is_address, open_store
 
 
-@pytest.fixture(scope="module")
-def endpoint():
-    with s3_server() as served:
-        yield served
+@pytest.fixture
+def endpoint(s3_endpoint):
+    return s3_endpoint
 
 
 @pytest.fixture(autouse=True)

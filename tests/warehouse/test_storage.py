@@ -1,4 +1,7 @@
-"""Bytes by key: whole or not at all, versions that travel with the bytes, locks that serialise writers."""
+"""Bytes by key: whole or not at all, versions that travel with the bytes, locks that serialise writers.
+
+In a folder and in a bucket alike; what only a file system does is said of the folder alone.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import pickle
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -15,43 +19,57 @@ from warehouse.storage import Folder
 
 
 @pytest.fixture
+def storage(place):
+    return place.open()
+
+
+@pytest.fixture
 def folder(tmp_path):
     return Folder(tmp_path / "home")
 
 
-def test_nothing_is_there_before_it_is_put(folder):
-    assert folder.get("a/b.json") is None
-    assert folder.stat("a/b.json") is None
-    assert folder.keys("a/") == []
-    folder.delete("a/b.json")
+def _put(storage, key="k", body=b"new"):
+    storage.put(key, body)
 
 
-def test_put_get_stat_keys_delete(folder):
-    folder.put("a/b.json", b"one", version=1_795_176_000_123_456_789)
-    folder.put("a/c/d.json", b"two")
-    assert folder.get("a/b.json") == b"one"
-    assert folder.stat("a/b.json")[:2] == (1_795_176_000_123_456_789, 3)
-    assert folder.keys("a/") == ["a/b.json", "a/c/d.json"]
-    assert folder.keys("a/c/") == ["a/c/d.json"]
-    folder.delete("a/b.json")
-    assert folder.keys("a/") == ["a/c/d.json"]
+def _hold_and_put(storage):
+    with storage.locked(["k"]):
+        storage.put("x", b"")
 
 
-def test_a_new_put_is_a_new_identity_and_a_touch_a_newer_version(folder):
-    folder.put("k", b"same", version=10)
-    first = folder.stat("k")
-    folder.touch("k", 20)
-    assert folder.stat("k") == first._replace(version=20)
-    folder.put("k", b"same", version=20)
-    assert folder.stat("k") != first._replace(version=20)
+def test_nothing_is_there_before_it_is_put(storage):
+    assert storage.get("a/b.json") is None
+    assert storage.stat("a/b.json") is None
+    assert storage.keys("a/") == []
+    storage.delete("a/b.json")
+
+
+def test_put_get_stat_keys_delete(storage):
+    storage.put("a/b.json", b"one", version=1_795_176_000_123_456_789)
+    storage.put("a/c/d.json", b"two")
+    assert storage.get("a/b.json") == b"one"
+    assert storage.stat("a/b.json")[:2] == (1_795_176_000_123_456_789, 3)
+    assert storage.keys("a/") == ["a/b.json", "a/c/d.json"]
+    assert storage.keys("a/c/") == ["a/c/d.json"]
+    storage.delete("a/b.json")
+    assert storage.keys("a/") == ["a/c/d.json"]
+
+
+def test_a_new_put_is_a_new_identity_and_a_touch_a_newer_version(storage):
+    storage.put("k", b"same", version=10)
+    first = storage.stat("k")
+    storage.touch("k", 20)
+    assert storage.stat("k") == first._replace(version=20)
+    storage.put("k", b"same", version=20)
+    assert storage.stat("k") != first._replace(version=20)
 
 
 @pytest.mark.parametrize("key", ["/etc/passwd", "../x", "a/../../x", "a\0b"])
-def test_a_key_stays_inside_the_folder(folder, key):
+def test_a_key_stays_inside_the_storage(storage, key):
     with pytest.raises(StorageError):
-        folder.put(key, b"")
+        storage.put(key, b"")
     with pytest.raises(StorageError):
-        folder.get(key)
+        storage.get(key)
 
 
 def test_a_key_below_a_file_is_not_there(folder):
@@ -60,15 +78,16 @@ def test_a_key_below_a_file_is_not_there(folder):
     assert folder.stat("a/b") is None
 
 
-def test_a_kill_at_any_point_of_a_put_leaves_the_old_or_the_new(folder, killed_at):
-    folder.put("deep/er/k", b"0" * 100_000)
+def test_a_kill_at_any_point_of_a_put_leaves_the_old_or_the_new(place):
+    storage = place.open()
+    storage.put("deep/er/k", b"0" * 100_000)
     step, killed = 0, True
     while killed:
-        before, step = folder.get("deep/er/k"), step + 1
+        before, step = storage.get("deep/er/k"), step + 1
         after = str(step).encode() * 100_000
-        killed = killed_at(lambda after=after: folder.put("deep/er/k", after), step)
-        assert folder.get("deep/er/k") in (before, after)
-    assert folder.get("deep/er/k") == after
+        killed = place.killed_at(partial(_put, key="deep/er/k", body=after), step)
+        assert storage.get("deep/er/k") in (before, after)
+    assert storage.get("deep/er/k") == after
     assert step > 2
 
 
@@ -82,13 +101,13 @@ def test_sweep_removes_only_what_a_kill_left_long_ago(folder, killed_at):
     assert folder.keys("scratch/") == []
 
 
-def test_a_lock_serialises(folder):
+def test_a_lock_serialises(storage):
     inside, most = 0, 0
 
     def work():
         nonlocal inside, most
         for _ in range(20):
-            with folder.locked(["b", "a", "a"]):
+            with storage.locked(["b", "a", "a"]):
                 inside += 1
                 most = max(most, inside)
                 time.sleep(0.001)
@@ -102,13 +121,13 @@ def test_a_lock_serialises(folder):
     assert most == 1
 
 
-def test_locks_of_several_keys_are_taken_in_key_order(folder):
+def test_locks_of_several_keys_are_taken_in_key_order(storage):
     """Two writers that name the same keys in another order never wait for each other."""
     done = []
 
     def work(keys):
         for _ in range(30):
-            with folder.locked(keys, wait_s=20):
+            with storage.locked(keys, wait_s=20):
                 time.sleep(0.0005)
         done.append(keys)
 
@@ -120,30 +139,26 @@ def test_locks_of_several_keys_are_taken_in_key_order(folder):
     assert len(done) == 3
 
 
-def test_a_lock_not_had_in_time_is_an_error_and_frees_the_others(folder):
-    with folder.locked(["b"]):
+def test_a_lock_not_had_in_time_is_an_error_and_frees_the_others(storage):
+    with storage.locked(["b"]):
         with pytest.raises(StorageError, match="another writer has held b"):
-            folder.locked(["a", "b"], wait_s=0.05)
-        with folder.locked(["a"], wait_s=0.05):
+            storage.locked(["a", "b"], wait_s=0.05)
+        with storage.locked(["a"], wait_s=0.05):
             pass
 
 
-def test_a_killed_holder_frees_its_lock(folder, killed_at):
-    def hold():
-        with folder.locked(["k"]):
-            folder.put("x", b"")
-
-    step = 1
-    while killed_at(hold, step):
-        with folder.locked(["k"], wait_s=1):
+def test_a_killed_holder_frees_its_lock(place):
+    storage, step = place.open(), 1
+    while place.killed_at(_hold_and_put, step):
+        with storage.locked(["k"], wait_s=5):
             step += 1
     assert step > 4
 
 
-def test_an_error_inside_frees_the_lock(folder):
-    with pytest.raises(ValueError, match="inside"), folder.locked(["k"]):
+def test_an_error_inside_frees_the_lock(storage):
+    with pytest.raises(ValueError, match="inside"), storage.locked(["k"]):
         raise ValueError("inside")
-    with folder.locked(["k"], wait_s=0.05):
+    with storage.locked(["k"], wait_s=0.05):
         pass
 
 
@@ -183,9 +198,18 @@ def test_a_write_that_fails_names_its_file_and_leaves_the_old_bytes(folder, monk
     assert folder.keys("scratch/") == []
 
 
-def test_a_move_keeps_the_bytes_and_a_move_of_nothing_is_nothing(folder):
-    folder.put("a/b.json", b"one", version=7)
-    folder.move("a/b.json", "damaged/x/a/b.json")
-    folder.move("a/b.json", "damaged/x/a/b.json")
-    assert folder.get("a/b.json") is None
-    assert folder.get("damaged/x/a/b.json") == b"one"
+def test_a_move_keeps_the_bytes_and_a_move_of_nothing_is_nothing(storage):
+    storage.put("a/b.json", b"one", version=7)
+    storage.move("a/b.json", "damaged/x/a/b.json")
+    storage.move("a/b.json", "damaged/x/a/b.json")
+    assert storage.get("a/b.json") is None
+    assert storage.get("damaged/x/a/b.json") == b"one"
+    assert storage.stat("damaged/x/a/b.json").version == 7
+
+
+def test_keys_within_some_folders_of_a_prefix(storage):
+    for key in ("a/1/x", "a/2/y", "a/2/z", "a/20/x", "a/3", "b/2/x"):
+        storage.put(key, b"")
+    assert storage.keys_within("a/", ["2", "1", "4"]) == ["a/1/x", "a/2/y", "a/2/z"]
+    assert storage.keys_within("a/", []) == []
+    assert storage.folders("a/") == ["a/1", "a/2", "a/20"]

@@ -1,0 +1,143 @@
+"""A line to an HTTP server on loopback that fails as told: lost, stalled and repeated requests, cut answers, 503s.
+
+It counts requests, and kills a process before one is forwarded or before its answer comes back.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+
+Fault = Literal["", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat"]
+"""Never forwarded; forwarded, but not answered; half an answer; 503; seconds of silence; forwarded twice, at once or
+once more after the next request."""
+
+_SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+
+
+@dataclass
+class BadLine:
+    """The line's address, what it has carried, and what it does next."""
+
+    url: str = ""
+    requests: list[str] = field(default_factory=list)
+    """Method and path of each."""
+    plan: Callable[[int, str], Fault] = lambda number, request: ""
+    """The fault of a request by its number from 1 and its method and path."""
+    kill: Callable[[int], tuple[int, bool] | None] = lambda number: None
+    """The process that a request kills, and whether only after it was forwarded."""
+    answered: Callable[[int], object] = lambda length: None
+    """Told the length of each answer's body."""
+    stall_s: float = 2.0
+    later: list[Callable[[], object]] = field(default_factory=list)
+
+    def reset(self) -> None:
+        """A good line again, from request 1 on."""
+        self.requests, self.later = [], []
+        self.plan, self.kill = lambda number, request: "", lambda number: None
+        self.answered, self.stall_s = lambda length: None, 2.0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    line: BadLine
+    upstream: tuple[str, int]
+
+    def _any(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.line.requests.append(f"{self.command} {self.path}")
+        number = len(self.line.requests)
+        fault, victim = self.line.plan(number, self.line.requests[-1]), self.line.kill(number)
+        if victim and not victim[1]:
+            os.kill(victim[0], signal.SIGKILL)
+        if fault == "lost" or (victim and not victim[1]):
+            self.close_connection = True
+            return
+        if fault == "slow_down":
+            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
+            return
+        if fault == "stall":
+            time.sleep(self.line.stall_s)
+        status, headers, answer = self._forward(body)
+        for again in self.line.later:
+            again()
+        self.line.later.clear()
+        if fault == "repeat":
+            status, headers, answer = self._forward(body)
+        if fault == "late_repeat":
+            command, path, kept = self.command, self.path, dict(self.headers.items())
+            self.line.later.append(lambda: _forward(self.upstream, command, path, body, kept))
+        if victim and victim[1]:
+            os.kill(victim[0], signal.SIGKILL)
+            self.close_connection = True
+            return
+        if fault == "unanswered":
+            self.close_connection = True
+            return
+        self._answer(status, headers, answer, cut=fault == "cut")
+
+    def _forward(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+        return _forward(self.upstream, self.command, self.path, body, dict(self.headers.items()))
+
+    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes, cut: bool = False) -> None:
+        length = {name.lower(): value for name, value in headers}.get("content-length", str(len(body)))
+        self.send_response_only(status)
+        for name, value in headers:
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        if status not in (204, 304):
+            self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
+        self.end_headers()
+        self.line.answered(len(body))
+        self.wfile.write(body[: len(body) // 2] if cut else body)
+        if cut:
+            self.close_connection = True
+
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _any
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing."""
+
+
+def _forward(
+    upstream: tuple[str, int], command: str, path: str, body: bytes, headers: dict[str, str]
+) -> tuple[int, list[tuple[str, str]], bytes]:
+    connection = http.client.HTTPConnection(*upstream, timeout=30)
+    try:
+        connection.request(command, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.getheaders(), answer.read()
+    finally:
+        connection.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news here."""
+
+
+@contextmanager
+def bad_line(upstream: str) -> Iterator[BadLine]:
+    """A line to `upstream` (`http://127.0.0.1:PORT`)."""
+    line, port = BadLine(), int(upstream.rsplit(":", 1)[1])
+    handler = type("_Bound", (_Handler,), {"line": line, "upstream": ("127.0.0.1", port)})
+    server = _Server(("127.0.0.1", 0), handler)
+    line.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield line
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)

@@ -1,0 +1,235 @@
+"""What a bucket promises beyond a folder: few requests, bad lines, locks that run out, writers believed dead."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import obstore
+import pytest
+
+from tests.stand_ins.buckets import CREDENTIALS
+from warehouse.bucket_cache import BodyCache
+from warehouse.errors import StorageError
+from warehouse.object_store import Conflict
+from warehouse.storage import Identity
+
+QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
+
+
+@pytest.fixture
+def line(bucket_place):
+    return bucket_place.line
+
+
+def asked(line):
+    """The requests since the last call, without the prefix."""
+    done = [request.split("?")[0] for request in line.requests]
+    line.requests.clear()
+    return done
+
+
+def test_what_is_fresh_costs_no_request(bucket_place, line):
+    storage = bucket_place.open(fresh_s=60.0)
+    storage.put("a", b"one")
+    assert storage.get("b") is None
+    line.requests.clear()
+    for _ in range(3):
+        assert storage.get("a") == b"one"
+        assert storage.stat("a").size == 3
+        assert storage.stat("b") is None
+        assert storage.get("b") is None
+        assert storage.keys("c/") == []
+    assert len(asked(line)) == 1, "one listing"
+
+
+def test_a_cold_body_costs_one_request_and_an_unchanged_one_no_bytes(bucket_place, line):
+    bucket_place.open().put("a", b"one" * 10_000)
+    other = bucket_place.open()
+    other._bodies.forget("a")
+    answered = []
+    line.answered = answered.append
+    assert other.get("a") == b"one" * 10_000
+    assert other.get("a") == b"one" * 10_000
+    assert answered == [30_000, 0]
+    bucket_place.open().put("a", b"two")
+    assert other.get("a") == b"two"
+
+
+def test_copies_of_this_machine_are_shared_checked_and_bounded(tmp_path):
+    cache = BodyCache(tmp_path / "c", 100_000)
+    cache.put("a", {"e_tag": "1"}, b"x" * 1000)
+    assert BodyCache(tmp_path / "c", 100_000).get("a", {"e_tag": "1"}) == b"x" * 1000
+    assert cache.get("a", {"e_tag": "2"}) is None
+    (kept,) = [path for path in (tmp_path / "c").rglob("*") if path.is_file()]
+    stored = bytearray(kept.read_bytes())
+    stored[-1] ^= 1
+    kept.write_bytes(stored)
+    assert cache.get("a", {"e_tag": "1"}) is None, "a flipped bit is no body"
+    for number in range(50):
+        cache.put(f"k{number}", {"e_tag": "1"}, b"x" * 5_000)
+    held = sum(path.stat().st_size for path in (tmp_path / "c").rglob("*") if path.is_file())
+    assert held <= 115_000
+    assert cache.get("k49", {"e_tag": "1"}) == b"x" * 5_000
+    assert (tmp_path / "c").stat().st_mode & 0o077 == 0
+
+
+def test_a_disk_that_refuses_copies_costs_nothing_but_speed(bucket_place):
+    bucket_place.local.parent.mkdir(exist_ok=True)
+    bucket_place.local.write_bytes(b"a file where the folder should be")
+    storage = bucket_place.open(fresh_s=60.0)
+    storage.put("a", b"one")
+    assert storage.get("a") == b"one"
+
+
+def test_a_large_object_is_read_in_ranges(bucket_place, line):
+    body = bytes(range(256)) * 80_000
+    bucket_place.open().put("a", body)
+    cold = bucket_place.open(cache_bytes=0)
+    line.requests.clear()
+    assert cold.get("a") == body
+    assert len(line.requests) == 1 + 3
+
+
+def test_objects_of_other_tools_have_an_identity_too(bucket_place):
+    storage = bucket_place.open()
+    obstore.put(storage._store, "a", b"one")
+    identity = storage.stat("a")
+    assert identity.size == 3
+    assert abs(identity.version - time.time_ns()) < 60e9
+    assert storage.get("a") == b"one"
+    storage.touch("a", 5)
+    assert storage.stat("a") == Identity(5, 3, identity.inode)
+
+
+@pytest.mark.parametrize("fault", ["lost", "unanswered", "cut", "slow_down", "repeat"])
+def test_a_bad_line_is_ridden_out(bucket_place, line, fault):
+    """Every other request fails: reads answer right, writes hold, each once."""
+    storage = bucket_place.open(**QUICK)
+    line.plan = lambda number, _: fault if number % 2 else ""
+    storage.put("a", b"zero", version=1)
+    for number in range(4):
+        with storage.locked(["a"], wait_s=20):
+            seen = storage.get("a")
+            storage.put("a", seen + b"%d" % number, version=number)
+    assert storage.get("a") == b"zero0123"
+    assert storage.stat("a").version == 3
+    assert storage.keys("a/") == []
+    storage.move("a", "b")
+    assert storage.get("b") == b"zero0123"
+    storage.delete("b")
+    assert storage.get("b") is None
+
+
+def test_a_stalled_answer_is_asked_for_again(bucket_place, line):
+    storage = bucket_place.open(**QUICK)
+    storage.put("a", b"one")
+    line.requests.clear()
+    line.plan = lambda number, _: "stall" if number == 1 else ""
+    assert storage.get("a") == b"one"
+    line.requests.clear()
+    storage.put("a", b"two")
+    assert storage.get("a") == b"two"
+
+
+def test_a_write_repeated_late_by_the_line_changes_nothing(bucket_place, line):
+    storage = bucket_place.open()
+    storage.put("a", b"one")
+    with storage.locked(["a"]):
+        storage.get("a")
+        line.requests.clear()
+        line.plan = lambda number, request: "late_repeat" if number == 1 else ""
+        storage.put("a", b"two")
+        storage.put("a", b"three")
+    assert storage.get("a") == b"three"
+
+
+def test_a_line_that_stays_bad_is_an_error_in_words(bucket_place, line):
+    storage = bucket_place.open(request_s=0.5, retries=1, retry_s=2.0)
+    storage.put("a", b"one")
+    line.plan = lambda number, request: "slow_down"
+    with pytest.raises(StorageError, match="a cannot be read: the object store answered 503 again and again") as caught:
+        storage.get("a")
+    assert CREDENTIALS["AWS_SECRET_ACCESS_KEY"] not in str(caught.value)
+    with pytest.raises(StorageError, match="a cannot be written"):
+        storage.put("a", b"two")
+    line.plan = lambda number, request: "lost"
+    with pytest.raises(StorageError, match="a cannot be read: no connection to the object store lasted"):
+        storage.get("a")
+    line.stall_s = 1.0
+    line.plan = lambda number, request: "stall"
+    with pytest.raises(StorageError, match="a cannot be read: the object store did not answer in time"):
+        storage.get("a")
+    line.reset()
+    assert storage.get("a") == b"one"
+
+
+def test_racing_writers_lose_nothing(bucket_place):
+    """Each has a storage of its own, as separate machines have."""
+    writers = [bucket_place.open(cache_bytes=0) for _ in range(4)]
+    writers[0].put("count", b"0")
+
+    def work(storage):
+        for _ in range(8):
+            with storage.locked(["count"], wait_s=60):
+                storage.put("count", b"%d" % (int(storage.get("count")) + 1))
+
+    threads = [threading.Thread(target=work, args=(storage,)) for storage in writers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert bucket_place.open().get("count") == b"32"
+
+
+def _elsewhere(storage, monkeypatch):
+    """The lock's holder seems to be on another machine."""
+    monkeypatch.setattr("warehouse.leases._machine", lambda: "")
+
+
+def test_the_lock_of_a_silent_holder_runs_out_and_its_writes_are_refused(bucket_place, monkeypatch):
+    silent, other = bucket_place.open(lease_s=0.6), bucket_place.open(lease_s=0.6)
+    _elsewhere(silent, monkeypatch)
+    silent.put("a", b"one")
+    with silent.locked(["a"]):
+        assert silent.get("a") == b"one"
+        monkeypatch.setattr(silent._leases, "_renew", lambda lease, number: None)
+        with other.locked(["a"], wait_s=30):
+            other.put("a", other.get("a") + b" and two")
+        with pytest.raises(Conflict, match="another writer was first"):
+            silent.put("a", b"one and three")
+    assert bucket_place.open().get("a") == b"one and two"
+
+
+def test_a_holder_that_beats_keeps_its_lock_however_long_it_works(bucket_place, monkeypatch):
+    holder, other = bucket_place.open(lease_s=0.9), bucket_place.open(lease_s=0.9)
+    _elsewhere(holder, monkeypatch)
+    with holder.locked(["a"]):
+        with pytest.raises(StorageError, match="another writer has held a"):
+            other.locked(["a"], wait_s=2.5)
+        holder.put("a", b"one")
+    with other.locked(["a"], wait_s=5):
+        assert other.get("a") == b"one"
+
+
+def test_a_holder_learns_at_its_next_beat_that_its_lock_was_taken_over(bucket_place, monkeypatch):
+    holder, other = bucket_place.open(lease_s=0.6), bucket_place.open(lease_s=0.6)
+    _elsewhere(holder, monkeypatch)
+    renew = holder._leases._renew
+    with holder.locked(["a"]):
+        monkeypatch.setattr(holder._leases, "_renew", lambda lease, number: None)
+        with other.locked(["a"], wait_s=30):
+            (lease,) = holder._leases._held.values()
+            renew(lease, 1)
+            with pytest.raises(Conflict, match="has taken over the lock of a"):
+                holder.put("b", b"never read, so no condition would refuse it")
+    assert bucket_place.open().get("b") is None
+
+
+def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
+    from warehouse.bucket import Bucket
+
+    storage = Bucket(f"s3://missing-bucket?endpoint={line.url}", bucket_place.local)
+    for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/")):
+        with pytest.raises(StorageError, match="no such bucket"):
+            ask()
