@@ -1,7 +1,4 @@
-"""Arguments of the MCP tools: what each takes, from which a tool's input schema and the check of a call both follow.
-
-Schemas stay within what every host takes: no `$ref`, no lists of types, no combinators at the root.
-"""
+"""How arguments of the MCP tools are read and checked, and a tool's input schema made. The list: `argument_list`."""
 
 from __future__ import annotations
 
@@ -13,8 +10,7 @@ from typing import Any
 from api.documents.catalogue import SERIES
 from api.series.moments import Moment, moment_of
 from warehouse.errors import BadWindow
-from warehouse.market import Metric
-from warehouse.zones import ZONES, zones_with
+from warehouse.zones import ZONES
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
@@ -70,14 +66,14 @@ def _shown(sent: Any) -> str:
     return repr(sent)[:40]
 
 
-def _zone(sent: Any) -> str:
+def zone_id(sent: Any) -> str:
     """A zone id, in any case and with `_` for `-`."""
     if isinstance(sent, str) and (name := sent.strip().upper().replace("_", "-")) in ZONES:
         return name
     raise ValueError(f"{_shown(sent)} is no zone; zones are {', '.join(ZONES)}")
 
 
-def _metric(sent: Any) -> str:
+def metric_name(sent: Any) -> str:
     """A metric as paths spell it, `carbon-intensity`."""
     if isinstance(sent, str) and (name := sent.strip().lower().replace("_", "-")) in SERIES:
         return name
@@ -86,7 +82,7 @@ def _metric(sent: Any) -> str:
     )
 
 
-def _moment(sent: Any) -> Moment:
+def moment(sent: Any) -> Moment:
     stamp = sent.strip() if isinstance(sent, str) else str(_whole(sent))
     try:
         return moment_of(stamp)
@@ -96,7 +92,7 @@ def _moment(sent: Any) -> Moment:
         ) from None
 
 
-def _limit(sent: Any) -> int:
+def row_limit(sent: Any) -> int:
     limit = int(sent) if isinstance(sent, str) and re.fullmatch(r"\s*[0-9]{1,6}\s*", sent) else _whole(sent)
     if limit is None or not 1 <= limit <= MOST_ROWS:
         raise ValueError(f"takes a whole number from 1 to {MOST_ROWS}")
@@ -110,13 +106,13 @@ def _whole(sent: Any) -> int | None:
     return sent if isinstance(sent, int) and not isinstance(sent, bool) else None
 
 
-def _key(sent: Any) -> str:
+def key_text(sent: Any) -> str:
     if not isinstance(sent, str):
         raise ValueError("takes a key as text")
     return sent
 
 
-def _one_of(*words: str) -> Callable[[Any], str]:
+def one_of(*words: str) -> Callable[[Any], str]:
     def read(sent: Any) -> str:
         if sent not in words:
             raise ValueError(f"takes {' or '.join(words)}")
@@ -125,7 +121,7 @@ def _one_of(*words: str) -> Callable[[Any], str]:
     return read
 
 
-def _words(allowed: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
+def words(allowed: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
     """A list of words, or a text with commas, each as `allowed` reads it."""
 
     def read(sent: Any) -> tuple[str, ...]:
@@ -137,7 +133,7 @@ def _words(allowed: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
     return read
 
 
-def _yes_no(sent: Any) -> bool:
+def yes_no(sent: Any) -> bool:
     if isinstance(sent, str) and sent.strip().lower() in ("true", "false"):
         return sent.strip().lower() == "true"
     if not isinstance(sent, bool):
@@ -145,134 +141,25 @@ def _yes_no(sent: Any) -> bool:
     return sent
 
 
-def _few(metric: Metric) -> str:
-    return ", ".join(zones_with(metric))
+def seconds_of_hours(most: int) -> Callable[[Any], int]:
+    """A length in hours as a number or as text, `3`, `1.5`, `"24h"`, in steps of a quarter; gives seconds."""
+
+    def read(sent: Any) -> int:
+        text = sent.strip().removesuffix("h") if isinstance(sent, str) else ""
+        length = float(text) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,2})?", text, re.ASCII) else sent
+        if isinstance(length, bool) or not isinstance(length, int | float):
+            raise ValueError("takes a number of hours")
+        if not 0 < length <= most or length * 4 % 1:
+            raise ValueError(f"takes hours in steps of a quarter, above 0 and up to {most}")
+        return int(length * 4) * 900
+
+    return read
 
 
-_SPELLINGS = list(dict.fromkeys(word for name, metric in SERIES.items() for word in (metric.value, name)))
-_INSTANT: Mapping[str, Any] = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
-
-ZONE = Argument(
-    "zone",
-    _zone,
-    {
-        "type": "string",
-        "enum": list(ZONES),
-        "description": "Zone id, as list_zones gives it.",
-    },
-    required=True,
-)
-METRIC = Argument(
-    "metric",
-    _metric,
-    {
-        "type": "string",
-        "enum": _SPELLINGS,
-        "description": f"price, demand and interchange: all zones. generation: {_few(Metric.GENERATION)}. "
-        "carbon_intensity: "
-        f"{_few(Metric.CARBON_INTENSITY)}. capacity (yearly): {_few(Metric.CAPACITY)}.",
-    },
-    required=True,
-)
-START = Argument(
-    "start",
-    _moment,
-    {
-        **_INSTANT,
-        "description": "First instant of the window: a date (2026-11-20: midnight of the zone's civil time), Unix "
-        "seconds, or RFC 3339 with an offset such as "
-        "2026-11-20T00:00:00Z. "
-        "Default: 24 hours before end.",
-    },
-)
-END = Argument("end", _moment, {**_INSTANT, "description": "End of the window, exclusive; as start. Default: now."})
-LIMIT = Argument(
-    "limit",
-    _limit,
-    {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MOST_ROWS,
-        "default": DEFAULT_ROWS,
-        "description": "Most rows in the answer: the first ones of the window, in order. A sample holds 50 at most.",
-    },
-    default=DEFAULT_ROWS,
-)
-ORDER = Argument(
-    "order",
-    _one_of("asc", "desc"),
-    {
-        "type": "string",
-        "enum": ["asc", "desc"],
-        "default": "asc",
-        "description": "asc: oldest first. desc: newest first.",
-    },
-    default="asc",
-)
-INTERVAL = Argument(
-    "interval",
-    _one_of("1h", "1d"),
-    {
-        "type": "string",
-        "enum": ["1h", "1d"],
-        "description": "Time-weighted means over UTC hours or the zone's civil days instead of the stored rows; not "
-        "for capacity.",
-    },
-)
-MARKET = Argument(
-    "market",
-    _one_of("day_ahead"),
-    {
-        "type": "string",
-        "enum": ["day_ahead"],
-        "description": "Price only: the day-ahead auction instead of the headline price. In Europe the headline is "
-        "the auction; GB and AU have none.",
-    },
-)
-BY = Argument(
-    "by",
-    _one_of("border"),
-    {
-        "type": "string",
-        "enum": ["border"],
-        "description": "Interchange only: rows for each border or tie instead of the net.",
-    },
-)
-AS_OF = Argument(
-    "as_of",
-    _moment,
-    {**_INSTANT, "description": "The rows as they were known at that instant; as start. Default: the newest."},
-)
-METRICS = Argument(
-    "metric",
-    _words(lambda sent: SERIES[_metric(sent)].value),
-    {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "Only these metrics, such as price. Default: all.",
-    },
-)
-ZONES_WANTED = Argument(
-    "zones",
-    _words(_zone),
-    {"type": "array", "items": {"type": "string"}, "description": "Only these zone ids. Default: all."},
-)
-SAMPLE = Argument(
-    "sample",
-    _yes_no,
-    {
-        "type": "boolean",
-        "default": True,
-        "description": "false: without a key, no free sample but the offer to pay (x402).",
-    },
-    default=True,
-)
-API_KEY = Argument(
-    "api_key",
-    _key,
-    {
-        "type": "string",
-        "description": "Free API key; the header Authorization: Bearer <key> is better and goes before it.",
-    },
-    default="",
-)
+def number(sent: Any) -> float:
+    """A finite number, also as text."""
+    text = sent.strip() if isinstance(sent, str) else ""
+    value = float(text) if re.fullmatch(r"-?[0-9]{1,12}(\.[0-9]{1,6})?", text, re.ASCII) else sent
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
+        raise ValueError("takes a number")
+    return float(value)

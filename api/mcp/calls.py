@@ -14,7 +14,8 @@ from api.access.values import Answer, Call, Refusal
 from api.http import problems
 from api.http.problems import Problem
 from api.mcp import results, text
-from api.mcp.queries import QUERIES, ToolAnswer, ToolQuery
+from api.mcp.answers import ToolAnswer, ToolQuery
+from api.mcp.queries import QUERIES
 from api.mcp.results import Outcome
 from api.service import Service
 from warehouse.errors import CallerError, StorageError

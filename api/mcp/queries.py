@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,10 @@ import orjson
 
 from api.documents import published
 from api.documents.cache import Document
-from api.documents.catalogue import SERIES, stored_metric, zone_list
+from api.documents.catalogue import SERIES, LicenceTerms, stored_metric, zone_list
 from api.documents.status import status
-from api.mcp import tables, text
+from api.mcp import derived, tables, text
+from api.mcp.answers import ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
 from api.mcp.tools import COLUMNAR_FROM
 from api.series import formats
@@ -24,34 +25,8 @@ from api.series.rows import json_rows
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import iso
-from warehouse.errors import BadWindow
 from warehouse.market import Metric
 from warehouse.zones import ZONES
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """A tool's answer: its text, its structured content, its rows, and since when it is overdue."""
-
-    text: str
-    structured: bytes
-    """A JSON object."""
-    rows: int = 1
-    stale_since: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolQuery:
-    """A call that can be answered: what it costs, and the work."""
-
-    price: str
-    """A key of `api.access.prices.PRICES`; empty for what is free."""
-    path: str
-    """The REST path that gives the same."""
-    work: Callable[[bool], ToolAnswer]
-    """Takes whether a sample is wanted."""
-    kept: str = ""
-    """What a sample holds."""
 
 
 def _list_zones(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
@@ -94,10 +69,37 @@ def _get_map_snapshot(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         whole = published.sample_snapshot(document.json) if sampled else document.json
         stated = published.filtered_snapshot(whole, None if sampled else metrics, zones)
         due = document.derive("stale_after", published.stale_after)
-        sentences, timed = text.snapshot(stated), orjson.dumps(with_times(stated))
-        return ToolAnswer(sentences, timed, 1, due if clock.now() > due else None)
+        if metrics is None:
+            sentences, structured = text.snapshot(stated), with_times(stated)
+        else:
+            structured = _narrowed(service, stated)
+            sentences = text.narrowed(structured)
+        return ToolAnswer(sentences, orjson.dumps(structured), 1, due if clock.now() > due else None)
 
     return ToolQuery("snapshot", "/v1/map/snapshot", filtered, "the price of each zone")
+
+
+def _narrowed(service: Service, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot of some metrics: the values in groups of one metric, instant and unit, under the terms of their
+    sources alone."""
+    zones = stated["zones"]
+    values = [value for member in zones.values() for value in member["metrics"].values()]
+    terms = service.catalogue.terms("", "", frozenset(value["source"] for value in values))
+    if service.catalogue.simulated or not values:
+        terms = LicenceTerms(
+            *(
+                "; ".join(dict.fromkeys(member[name] for member in zones.values()))
+                for name in ("license", "attribution")
+            )
+        )
+    return {
+        **{name: part for name, part in stated.items() if name != "zones"},
+        "generated_time": iso(stated["generated"]),
+        "values": tables.by_instant(zones),
+        "silent": [zone for zone, member in zones.items() if not member["metrics"]],
+        "attribution": terms.attribution,
+        "license": terms.license,
+    }
 
 
 def _published(
@@ -115,29 +117,14 @@ def _published(
     return ToolAnswer(sentences, structured, 1, due if clock.now() > due else None)
 
 
-def with_times(stated: Any) -> Any:
-    """The same JSON value with `time`, ISO 8601 in UTC, beside every `ts`: models misread Unix seconds."""
-    if isinstance(stated, list):
-        return [with_times(part) for part in stated]
-    if not isinstance(stated, dict):
-        return stated
-    timed = {name: with_times(part) for name, part in stated.items()}
-    return timed | {"time": iso(stated["ts"])} if isinstance(stated.get("ts"), int) else timed
-
-
 def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone, name = given["zone"], given["metric"]
     metric = SERIES[name]
     _check_conflicts(metric, given)
-    try:
-        start, end = reads.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
-    except BadWindow as fault:
-        raise BadArguments(f"start: {fault}") from None
     query = Query(
         zone,
         metric,
-        start,
-        end,
+        *derived.window(given, zone),
         given["limit"],
         given["order"],
         borders=given["by"] is not None,
@@ -199,5 +186,7 @@ QUERIES: Mapping[str, Callable[[Service, Mapping[str, Any]], ToolQuery]] = {
     "get_zone_brief": _get_zone_brief,
     "get_history": _get_history,
     "get_map_snapshot": _get_map_snapshot,
+    "find_window": derived.find_window,
+    "get_statistics": derived.get_statistics,
 }
 """By the name of the tool; each raises BadArguments, Problem, CallerError or StorageError."""

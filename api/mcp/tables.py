@@ -1,16 +1,17 @@
-"""Rows of a page in the two forms of the history tool: columns for programs, a compact table to read.
+"""Rows of a page in the two forms of the history tool: columns in the structure, a compact table in the text.
 
-Both hold every row. Missing values are `null` in columns and `-` in the table, never 0.
+Both hold every row with its time. Missing values are `null` in columns and `-` in the table, never 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.series import formats
 from api.series.query import Page
 from warehouse.clock import HOUR, RESOLUTIONS, iso
+from warehouse.market import Metric
 
 _SPAN = {300: HOUR, 900: HOUR, 1800: HOUR, HOUR: 6 * HOUR}
 """Seconds that a line of the table covers, by the rows' resolution: few enough values to count them."""
@@ -23,22 +24,25 @@ def number(value: float) -> str:
 
 
 def columns(page: Page) -> dict[str, Any]:
-    """`columns`, one array for each member that differs between rows, and `constant` for the others.
+    """`constant` for the members that are the same in every row, and the others in one of two forms.
 
-    Rows by fuel have an array for each fuel instead of `fuel` and `value`, so that each instant stands once.
+    `by_time` where values alone differ and lie on a grid of short intervals: under each time the values from there on,
+    one each `resolution`. Else `columns`, one array for each member, `time` among them; rows by fuel have an array for
+    each fuel instead of `fuel` and `value`, so that each instant stands once.
     """
-    named = _columns(page)
+    named = formats.columns(page)
     constant = {
         name: column[0] for name, column in named.items() if name not in ("ts", "value") and len(set(column)) == 1
     }
     varying = {name: column for name, column in named.items() if name not in constant}
+    if set(varying) == {"ts", "value"}:
+        spans = _spans(varying["ts"], varying["value"], constant["resolution"])
+        if spans is not None:
+            return {"by_time": spans, "constant": constant}
     if set(varying) == {"fuel", "ts", "value"}:
         varying = _by_key(varying["ts"], varying["fuel"], varying["value"])
-    return {"columns": varying, "constant": constant}
-
-
-def _columns(page: Page) -> dict[str, list[Any]]:
-    return formats.columns(page)
+    times = [_stamp(at) for at in varying.pop("ts")]
+    return {"columns": {"time": times, **varying}, "constant": constant}
 
 
 def _by_key(ts: Sequence[int], keys: Sequence[str], values: Sequence[float]) -> dict[str, list[Any]]:
@@ -52,9 +56,22 @@ def _by_key(ts: Sequence[int], keys: Sequence[str], values: Sequence[float]) -> 
     return pivoted
 
 
+def by_instant(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The values of a snapshot's zones in groups of one metric, instant and unit, by metric, the newest first."""
+    groups: dict[tuple[str, int, str], dict[str, float]] = {}
+    for zone, member in zones.items():
+        for name, value in member["metrics"].items():
+            groups.setdefault((name, value["ts"], value["unit"]), {})[zone] = value["value"]
+    order = {metric.value: place for place, metric in enumerate(Metric)}
+    return [
+        {"metric": name, "unit": unit, "time": iso(ts), "zones": values}
+        for (name, ts, unit), values in sorted(groups.items(), key=lambda item: (order[item[0][0]], -item[0][1]))
+    ]
+
+
 def table(page: Page) -> str:
     """The rows as lines of text, oldest first, with a first line that says how to read them."""
-    named = _columns(page)
+    named = formats.columns(page)
     if page.query.order == "desc":
         named = {name: column[::-1] for name, column in named.items()}
     if any(len(set(named.get(name, ()))) > 1 for name in ("unit", "resolution", "source")):
@@ -104,17 +121,33 @@ def _by_instant(ts: Sequence[int], labels: Sequence[str], values: Sequence[float
 
 def _by_span(ts: Sequence[int], values: Sequence[float], resolution: str) -> str:
     """Several values a line where rows are short and lie on their grid, else one."""
+    spans = _spans(ts, values, resolution)
+    if spans is None:
+        return "\n".join(["time value", *(f"{_stamp(at)} {number(v)}" for at, v in zip(ts, values, strict=True))])
+    lines = [
+        f"Each line: the time of its first value, then one value each {RESOLUTIONS[resolution] // 60} min "
+        "(- is missing)."
+    ]
+    lines += [f"{stamp} {' '.join(_cell(value) for value in inside)}" for stamp, inside in spans.items()]
+    return "\n".join(lines)
+
+
+def _spans(ts: Sequence[int], values: Sequence[float], resolution: str) -> dict[str, list[float | None]] | None:
+    """The values of each hour (six hours of hourly rows) under the time of its first, None for a missing one.
+
+    None where rows are longer, or lie off the grid. Ascending, whatever the order of the rows.
+    """
     step = RESOLUTIONS[resolution]
     span = _SPAN.get(step)
     if span is None or any(at % step for at in ts):
-        return "\n".join(["time value", *(f"{_stamp(at)} {number(v)}" for at, v in zip(ts, values, strict=True))])
+        return None
     by_ts = dict(zip(ts, values, strict=True))
-    lines = [f"Each line: the time of its first value, then one value each {step // 60} min (- is missing)."]
+    first, last = min(ts), max(ts)
+    spans: dict[str, list[float | None]] = {}
     for begin in sorted({at - at % span for at in by_ts}):
-        inside = [at for at in range(begin, begin + span, step) if ts[0] <= at <= ts[-1]]
-        cells = " ".join(number(by_ts[at]) if at in by_ts else "-" for at in inside)
-        lines.append(f"{_stamp(inside[0])} {cells}")
-    return "\n".join(lines)
+        inside = [at for at in range(begin, begin + span, step) if first <= at <= last]
+        spans[_stamp(inside[0])] = [by_ts.get(at) for at in inside]
+    return spans
 
 
 def _partial(named: dict[str, list[Any]]) -> str:

@@ -6,7 +6,7 @@ Hosts show a model the text, the structured content, or both: each says by itsel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from api.mcp import tables
@@ -56,29 +56,39 @@ def latest(stated: Mapping[str, Any]) -> str:
     mix = stated.get("generation_mix")
     if mix:
         parts.append(f"generation at {iso(mix['ts'])} in {mix['unit']}: {_fuels(mix['fuels'])}")
-    return f"Latest values of {stated['zone']}: {'; '.join(parts) or 'none'}. {_terms([stated])}"
+    return f"Latest values of {stated['zone']}: {'; '.join(parts) or 'none'}. {terms_of([stated])}"
 
 
 def brief(stated: Mapping[str, Any]) -> str:
     """The brief's own summary, with its time."""
-    return f"Brief of {stated['zone']} as of {iso(stated['as_of'])}: {stated['summary']} {_terms([stated])}"
+    return f"Brief of {stated['zone']} as of {iso(stated['as_of'])}: {stated['summary']} {terms_of([stated])}"
 
 
 def snapshot(stated: Mapping[str, Any]) -> str:
     """A line for each metric, instant and unit with the zones' values; newest first."""
-    groups: dict[tuple[str, int, str], list[str]] = {}
-    for zone, member in stated["zones"].items():
-        for name, value in member["metrics"].items():
-            groups.setdefault((name, value["ts"], value["unit"]), []).append(f"{zone} {number(value['value'])}")
-    carrying = {zone: member for zone, member in stated["zones"].items() if member["metrics"]}
-    lines = [f"Latest values of {len(carrying)} zones, published at {iso(stated['generated'])}:"]
-    order = {metric.value: place for place, metric in enumerate(Metric)}
-    for (name, ts, unit), values in sorted(groups.items(), key=lambda item: (order[item[0][0]], -item[0][1])):
-        lines.append(f"{name} in {unit} at {iso(ts)}: {', '.join(values)}")
-    silent = [zone for zone in stated["zones"] if zone not in carrying]
+    lines = snapshot_lines(stated["generated"], tables.by_instant(stated["zones"]))
+    silent = [zone for zone, member in stated["zones"].items() if not member["metrics"]]
     if silent:
         lines.append(f"No values: {', '.join(silent)}.")
-    return "\n".join([*lines, _terms(carrying.values())])
+    return "\n".join([*lines, terms_of(member for member in stated["zones"].values() if member["metrics"])])
+
+
+def narrowed(stated: Mapping[str, Any]) -> str:
+    """The text of a snapshot of some metrics (`tables.narrowed`)."""
+    lines = snapshot_lines(stated["generated"], stated["values"])
+    if stated["silent"]:
+        lines.append(f"No values: {', '.join(stated['silent'])}.")
+    return "\n".join([*lines, terms_of([stated])])
+
+
+def snapshot_lines(generated: int, groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the values of a snapshot are, a line a group of one metric, instant and unit."""
+    count = len({zone for group in groups for zone in group["zones"]})
+    lines = [f"Latest values of {count} zones, published at {iso(generated)}:"]
+    for group in groups:
+        values = ", ".join(f"{zone} {number(value)}" for zone, value in group["zones"].items())
+        lines.append(f"{group['metric']} in {group['unit']} at {group['time']}: {values}")
+    return lines
 
 
 def history(page: Page, span: tuple[int, int] | None) -> str:
@@ -87,7 +97,7 @@ def history(page: Page, span: tuple[int, int] | None) -> str:
     what = f"{query.zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
     what += f", means of {query.interval}" if query.interval else ""
     window = f"in [{iso(page.start)}, {iso(page.end)})"
-    terms = f"Source: {page.terms.attribution}. Licence: {page.terms.license}."
+    terms = terms_of([{"attribution": page.terms.attribution, "license": page.terms.license}])
     if not page.count:
         return f"{what}: no rows {window}. {_span_held(span)} {terms}"
     rows = page.rows
@@ -143,9 +153,11 @@ def _fuels(fuels: Mapping[str, float]) -> str:
     return ", ".join(f"{fuel} {number(share)}" for fuel, share in sorted(fuels.items(), key=lambda pair: -pair[1]))
 
 
-def _terms(members: Iterable[Mapping[str, Any]]) -> str:
+def terms_of(members: Iterable[Mapping[str, Any]]) -> str:
     """Whose figures these are and under what licence, each said once."""
     listed = list(members)
-    sources = dict.fromkeys(word for member in listed for word in member["attribution"].split("; ") if word)
+    sources = dict.fromkeys(
+        word.removeprefix("Source: ") for member in listed for word in member["attribution"].split("; ") if word
+    )
     licences = dict.fromkeys(word for member in listed for word in member["license"].split("; ") if word)
     return f"Source: {'; '.join(sources)}. Licence: {'; '.join(licences)}."

@@ -1,4 +1,4 @@
-"""The six MCP tools as clients see them: names, descriptions, input and output schemas."""
+"""The MCP tools as clients see them: names, descriptions, input and output schemas."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from api.mcp import arguments as takes
+from api.mcp import argument_list as takes
 from api.mcp.arguments import Argument, input_schema
 from api.mcp.protocol import OLDEST
-from api.openapi.schemas import INSTANT, SCHEMAS, Schema
+from api.openapi.schemas import SCHEMAS, Schema
 
 COLUMNAR_FROM = 24
 """Rows: as objects 200 take 17 kB, as columns 6 kB, and hosts cut answers at 25,000 tokens."""
 _REFERENCE = "#/components/schemas/"
+_DEPTH = 2
 _STRICT = frozenset(
     {
         "enum",
@@ -75,8 +76,37 @@ def _answer(name: str) -> Schema:
 _NOTES: Schema = {
     "type": "array",
     "items": {"type": "string"},
-    "description": "What must not be missed: that this is a sample, stale or simulated. The text begins with it too.",
+    "description": "Whether this is a sample, stale or simulated.",
 }
+
+
+def _shallow(schema: Schema, depth: int = 0) -> Schema:
+    """A schema without the members of what lies two levels down: their names say what they are."""
+    kept = {name: part for name, part in schema.items() if depth < _DEPTH or name in ("type", "anyOf")}
+    if "properties" in kept:
+        kept["properties"] = {name: _shallow(part, depth + 1) for name, part in kept["properties"].items()}
+    for name in ("items", "additionalProperties"):
+        if isinstance(kept.get(name), dict):
+            kept[name] = _shallow(kept[name], depth + 1)
+    return kept
+
+
+def _derived(name: str) -> Schema:
+    """A schema whose answers spell every instant, `start_time` beside `start`."""
+    schema = _shallow(_answer(name))
+    spelled = {"type": "string", "description": "As ISO 8601; so is every other member that ends in _time."}
+    return {**schema, "properties": {**schema["properties"], "start_time": spelled}}
+
+
+def _snapshot() -> Schema:
+    """The snapshot's schema, with the short form of one that is narrowed to some metrics."""
+    schema = _shallow(_answer("Snapshot"))
+    values = {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "Instead of zones where metric is given: metric, unit, time and the values by zone.",
+    }
+    return {**schema, "properties": {**schema["properties"], "values": values}, "required": ["generated"]}
 
 
 def _history() -> Schema:
@@ -87,17 +117,23 @@ def _history() -> Schema:
     rows = schema["properties"]["data"] | {"description": f"The rows, where there are fewer than {COLUMNAR_FROM}."}
     added = {
         "data": rows,
+        "by_time": {
+            "type": "object",
+            "description": f"The rows from {COLUMNAR_FROM} on, instead of data: under each time (UTC) the values from "
+            "there on, one each constant.resolution, oldest first; null: missing.",
+            "additionalProperties": {"type": "array"},
+        },
         "columns": {
             "type": "object",
-            "description": f"The rows from {COLUMNAR_FROM} on, instead of data: ts and value as arrays of one length, "
-            "and each other member that differs between rows. By fuel: ts, and an array for each fuel (null: missing).",
-            "properties": {"ts": {"type": "array", "items": loose(INSTANT)}},
+            "description": "Instead of by_time where more than values differ: time (UTC) and each other member as "
+            "arrays of one length. By fuel: an array for each fuel (null: missing).",
+            "properties": {"time": {"type": "array", "items": {"type": "string"}}},
             "additionalProperties": {"type": "array"},
-            "required": ["ts"],
+            "required": ["time"],
         },
         "constant": {
             "type": "object",
-            "description": "Beside columns: the members that are the same in every row, such as unit.",
+            "description": "Beside by_time or columns: the members that are the same in every row, such as unit.",
         },
         "start_time": {"type": "string", "description": "start as ISO 8601."},
         "end_time": {"type": "string", "description": "end as ISO 8601."},
@@ -139,7 +175,7 @@ TOOLS: dict[str, Tool] = {
             "in %, US-CAISO in MW), each with unit, time of its interval's start and length. get_zone_brief tells how "
             "unusual the values are, get_history gives the past, get_map_snapshot all zones at once.",
             (takes.ZONE, takes.SAMPLE, takes.API_KEY),
-            _answer("Latest"),
+            _shallow(_answer("Latest")),
         ),
         Tool(
             "get_zone_brief",
@@ -148,7 +184,7 @@ TOOLS: dict[str, Tool] = {
             "over the trailing 30 days, the change against 24 hours ago (rising, falling, flat), the generation mix "
             "where published, and a summary. Metrics without enough data are left out, the reason in context_omitted.",
             (takes.ZONE, takes.SAMPLE, takes.API_KEY),
-            _answer("Brief"),
+            _shallow(_answer("Brief")),
         ),
         Tool(
             "get_history",
@@ -156,7 +192,7 @@ TOOLS: dict[str, Tool] = {
             "Returns the rows of one metric of one zone in a window [start, end), by default the last 24 hours; a "
             "start in the future alone takes the 24 hours after it, so tomorrow's day-ahead prices of European zones "
             "are found by tomorrow's date once the auction is published. The text holds all rows as a table with UTC "
-            f"times; the structure holds ts, value, unit, resolution, from {COLUMNAR_FROM} rows on as columns. Where "
+            f"times; so does the structure, from {COLUMNAR_FROM} rows on as by_time or columns. Where "
             "more rows exist than limit, next holds the window that goes on. A missing interval has no row. interval "
             "gives hourly or daily means.",
             (
@@ -179,10 +215,50 @@ TOOLS: dict[str, Tool] = {
             "get_map_snapshot",
             "Get latest values of all zones",
             "Returns the newest values of every zone in one answer, for comparing zones: the metrics of get_latest, "
-            "each with unit, time and resolution; metric and zones narrow it. Prices are in each zone's own currency. "
+            "each with unit, time and resolution; metric and zones narrow it. Prices are in each zone's own "
+            "currency. "
             "A sample holds the price alone.",
             (takes.METRICS, takes.ZONES_WANTED, takes.SAMPLE, takes.API_KEY),
-            _answer("Snapshot"),
+            _snapshot(),
+        ),
+        Tool(
+            "find_window",
+            "Find the cheapest or dearest hours ahead",
+            "Finds the contiguous block of hours with the lowest or highest mean price among day-ahead prices that are "
+            "already published, from now on, also across midnight: start, end, mean, the next best blocks, and whether "
+            "it is now. Nothing is forecast: where no price is known ahead (Great Britain, Australia, carbon "
+            "intensity, before the auction) available is false with the reason. Times in UTC and civil time.",
+            (
+                takes.ZONE,
+                takes.HOURS,
+                takes.WITHIN,
+                takes.KIND,
+                takes.WINDOW_METRIC,
+                takes.SAMPLE,
+                takes.API_KEY,
+            ),
+            _derived("Windows"),
+        ),
+        Tool(
+            "get_statistics",
+            "Get statistics of a window",
+            "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "
+            "hours and spans above or below a value, of one metric of one zone over a window of up to ten years, by "
+            "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by "
+            "fuel; not for capacity.",
+            (
+                takes.ZONE,
+                takes.METRIC,
+                takes.START,
+                takes.END,
+                takes.ABOVE,
+                takes.BELOW,
+                takes.MARKET,
+                takes.AS_OF,
+                takes.SAMPLE,
+                takes.API_KEY,
+            ),
+            _derived("SeriesStatistics"),
         ),
     )
 }

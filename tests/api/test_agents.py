@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from warehouse.clock import DAY, HOUR, instant
+from tests.mcp.reading import read_table, rows_of, tokens
+from warehouse.clock import DAY, HOUR
 
 Call = Callable[..., dict[str, Any]]
 
@@ -33,23 +35,6 @@ def call(market: Any) -> Call:
 def text_of(result: dict[str, Any]) -> str:
     text: str = result["content"][0]["text"]
     return text
-
-
-def tokens(text: str) -> int:
-    """Estimated tokens: one for each word, each three digits and each other character."""
-    return len(re.findall(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]", text))
-
-
-def read_table(text: str, step: int) -> dict[int, float | None]:
-    """The rows of a table of one value each `step` seconds, as a reader of the text alone finds them."""
-    rows: dict[int, float | None] = {}
-    for line in text.splitlines():
-        match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d)Z ([-\d. e]+)$", line)
-        if match:
-            begin = instant(f"{match[1]}:00Z")
-            cells = match[2].split(" ")
-            rows |= {begin + i * step: None if cell == "-" else float(cell) for i, cell in enumerate(cells)}
-    return rows
 
 
 @pytest.mark.parametrize(
@@ -96,7 +81,7 @@ def test_fuels_and_borders_are_columns_of_the_text(call: Call) -> None:
     borders = text_of(call("get_history", zone="GB", metric="interchange", by="border"))
     assert "time FR/ifa NL/britned" in borders.splitlines()
     structure = call("get_history", zone="GB", metric="generation")["structuredContent"]
-    assert set(structure["columns"]) == {"ts", "gas", "nuclear", "wind"}
+    assert set(structure["columns"]) == {"time", "gas", "nuclear", "wind"}
     assert len(structure["columns"]["gas"]) == 48
 
 
@@ -104,6 +89,7 @@ def test_a_day_of_quarter_hours_takes_a_thousand_tokens(call: Call, market: Any)
     result = call("get_history", zone="DE-LU", metric="price", start=market.now - DAY, end=market.now)
     assert result["structuredContent"]["count"] == 96
     assert tokens(text_of(result)) <= 1000
+    assert tokens(json.dumps(result["structuredContent"], separators=(",", ":"))) <= 1000
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
@@ -113,14 +99,15 @@ def test_a_walk_by_next_ends_and_gives_every_row_once(
 ) -> None:
     """No start or end is given and the clock advances: the window of the first answer holds for all pages."""
     whole = call("get_history", zone="GB", metric=metric, limit=1000, order=order)["structuredContent"]
-    walked, window, calls = [], dict[str, Any](), 0
+    walked: list[tuple[Any, ...]] = []
+    window: dict[str, Any] | None = {}
+    calls = 0
     while window is not None:
         answer = call("get_history", zone="GB", metric=metric, limit=limit, order=order, **window)["structuredContent"]
-        walked += answer["columns"]["ts"] if "columns" in answer else [row["ts"] for row in answer["data"]]
+        walked += [(row["ts"], row.get("fuel"), row["value"]) for row in rows_of(answer)]
         window, calls = answer.get("next"), calls + 1
         assert calls < 100
-    once = whole["columns"]["ts"]
-    assert list(dict.fromkeys(walked)) == list(dict.fromkeys(once))
+    assert sorted(walked) == [(row["ts"], row.get("fuel"), row["value"]) for row in rows_of(whole)]
     assert calls <= -(-whole["count"] // (limit - limit % (3 if metric == "generation" else 1)))
 
 
@@ -177,7 +164,9 @@ def test_a_snapshot_of_one_metric_is_short(everywhere: Any) -> None:
     demand = snapshot(metric="demand")
     assert tokens(text_of(demand)) < 400
     assert len(re.findall(r"[A-Z]{2}[-A-Z0-9]* \d", text_of(demand).partition("Source:")[0])) == 25
-    two = snapshot(metric=["price", "demand"], zones="GB,de_lu")["structuredContent"]["zones"]
-    assert set(two) == {"GB", "DE-LU"}
-    assert set(two["GB"]["metrics"]) <= {"price", "demand"}
+    assert tokens(json.dumps(demand["structuredContent"])) < 600
+    two = snapshot(metric=["price", "demand"], zones="GB,de_lu")["structuredContent"]
+    assert {zone for group in two["values"] for zone in group["zones"]} == {"GB", "DE-LU"}
+    assert {group["metric"] for group in two["values"]} == {"price", "demand"}
+    assert set(snapshot(zones="GB")["structuredContent"]["zones"]) == {"GB"}
     assert "kepler" in text_of(snapshot(zones=["kepler"]))

@@ -22,6 +22,7 @@ from werkzeug.test import TestResponse
 from api.application import create_app
 from api.settings import Settings
 from assets.documents.publish import publish
+from tests.mcp import markets
 from tests.stand_ins.served import Served
 from warehouse import catalogue, modes
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
@@ -265,6 +266,31 @@ def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
     yield made
     for each in apps:
         each.extensions["emds"].gate.close()
+
+
+@dataclass(frozen=True)
+class Agents:
+    """Callers of one application over the warehouse of `tests.mcp.markets`."""
+
+    app: Flask
+
+    def caller(self) -> Caller:
+        """Without credentials."""
+        return Caller(self.app)
+
+    def with_key(self) -> Caller:
+        """With a fresh key."""
+        answer = self.app.test_client().post("/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"})
+        return Caller(self.app, {"Authorization": f"Bearer {answer.json['api_key']}"})
+
+
+@pytest.fixture(scope="session")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
+    """All 25 zones, European prices to the end of tomorrow; not to be changed."""
+    home = markets.filled(tmp_path_factory.mktemp("markets") / "home")
+    made = create_app(_settings(home, tmp_path_factory.mktemp("agents")))
+    yield Agents(made)
+    made.extensions["emds"].gate.close()
 
 
 NODE = Path(__file__).parents[1] / "node"

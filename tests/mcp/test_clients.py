@@ -1,4 +1,4 @@
-"""Official clients, old and new, list and call all six tools, each in the version that it negotiates."""
+"""Official clients, old and new, list and call all tools, each in the version that it negotiates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 NODE = ROOT / "tests" / "node"
-TOOLS = ["list_zones", "get_status", "get_latest", "get_zone_brief", "get_history", "get_map_snapshot"]
+TOOLS = [
+    "list_zones",
+    "get_status",
+    "get_latest",
+    "get_zone_brief",
+    "get_history",
+    "get_map_snapshot",
+    "find_window",
+    "get_statistics",
+]
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("list_zones", {}),
     ("get_status", {}),
@@ -22,10 +31,12 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_history", {"zone": "GB", "metric": "demand"}),
     ("get_history", {"zone": "GB", "metric": "generation", "limit": 9, "order": "desc"}),
     ("get_map_snapshot", {}),
+    ("find_window", {"zone": "DE-LU", "hours": 1.5}),
+    ("get_statistics", {"zone": "GB", "metric": "price"}),
     ("get_history", {"zone": "FR", "metric": "generation"}),
 ]
 """The last one fails, which a client must be able to tell."""
-COUNTED_CALLS = 5
+COUNTED_CALLS = 7
 
 
 def check(report: dict[str, Any], version: str, whole: bool) -> None:

@@ -10,7 +10,16 @@ import pytest
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 VERSIONS = (*LEGACY, MODERN)
-TOOLS = ["list_zones", "get_status", "get_latest", "get_zone_brief", "get_history", "get_map_snapshot"]
+TOOLS = [
+    "list_zones",
+    "get_status",
+    "get_latest",
+    "get_zone_brief",
+    "get_history",
+    "get_map_snapshot",
+    "find_window",
+    "get_statistics",
+]
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
 

@@ -1,0 +1,77 @@
+"""The tools that compute from rows: the best hours ahead (docs/windows.md) and statistics (docs/statistics.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from api.documents.catalogue import SERIES, stored_metric
+from api.mcp import derived_text
+from api.mcp.answers import INSTANTS, ToolAnswer, ToolQuery, with_times
+from api.mcp.arguments import BadArguments
+from api.series import horizon, statistics
+from api.series import query as reads
+from api.series.horizon import WindowQuestion
+from api.series.moments import instant_in
+from api.series.query import Query
+from api.service import Service
+from warehouse import clock
+from warehouse.errors import BadWindow
+from warehouse.market import Metric
+
+
+def find_window(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    """The call of `/v1/windows/{zone}`. Nothing is counted as a row where nothing is known ahead."""
+    zone = given["zone"]
+    question = WindowQuestion(zone, Metric(given["metric"]), given["hours"], given["within"], given["kind"])
+    horizon.check(service.catalogue, question)
+
+    def work(sampled: bool) -> ToolAnswer:
+        answer = horizon.answer(service.reader, service.catalogue, question, clock.now())
+        body = horizon.sample(answer.body) if sampled else answer.body
+        words = derived_text.window(body, zone)
+        return ToolAnswer(words, orjson.dumps(with_times(dict(body), INSTANTS)), int(answer.available))
+
+    return ToolQuery("windows", f"/v1/windows/{zone}", work, "the best block alone")
+
+
+def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    """The call of a series path with `stats=true`. Raises BadArguments."""
+    zone, name = given["zone"], given["metric"]
+    metric = SERIES[name]
+    if metric is Metric.CAPACITY:
+        raise BadArguments("metric: not capacity, whose rows are yearly")
+    if given["market"] is not None and metric is not Metric.PRICE:
+        raise BadArguments("market: only for price")
+    query = Query(
+        zone,
+        metric,
+        *window(given, zone),
+        day_ahead=given["market"] is not None,
+        as_of=instant_in(given["as_of"], zone),
+    )
+    if query.end - query.start > statistics.LONGEST:
+        raise BadArguments("start: statistics take at most ten years")
+    stored_metric(service.catalogue, zone, metric, query.day_ahead)
+
+    def work(sampled: bool) -> ToolAnswer:
+        asked = Query(
+            zone, metric, query.start, query.end, day_ahead=query.day_ahead, as_of=query.as_of, sample=sampled
+        )
+        answer = statistics.answer(service.reader, service.catalogue, asked, given["above"], given["below"])
+        body = {**answer.body, "sample": True} if sampled else answer.body
+        words = derived_text.statistics(body)
+        return ToolAnswer(words, orjson.dumps(with_times(dict(body), INSTANTS)), answer.rows)
+
+    kept = f"statistics of the newest {reads.SAMPLE_ROWS} rows of the window"
+    return ToolQuery(name, f"/v1/{name}/{zone}", work, kept)
+
+
+def window(given: Mapping[str, Any], zone: str) -> tuple[int, int]:
+    """The window that a call's `start` and `end` state, with the defaults of REST. Raises BadArguments."""
+    try:
+        return reads.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
+    except BadWindow as fault:
+        raise BadArguments(f"start: {fault}") from None

@@ -1,0 +1,64 @@
+"""How an agent reads an answer of the tools: its tokens, its rows from the structure, its rows from the text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from warehouse.clock import RESOLUTIONS, instant
+
+_PIECES = re.compile(r"\d{1,3}|[^\W\d_]{1,6}|[^\w\s]|_|\n")
+
+
+def tokens(text: str) -> int:
+    """Estimated tokens: groups of up to three digits or six letters, and every sign and line end by itself.
+
+    Rather too many than too few: tokenizers of today cut digits so, but take whole words and runs of signs as one.
+    """
+    return len(_PIECES.findall(text))
+
+
+def at(stamp: str) -> int:
+    """Unix seconds of a stamp without seconds, `2026-03-30T12:00Z`."""
+    return instant(stamp if stamp.count(":") > 1 else f"{stamp[:-1]}:00Z")
+
+
+def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a history's structure in whichever form, ascending, as REST gives them."""
+    if "data" in answer:
+        return sorted(answer["data"], key=lambda row: (row["ts"], row.get("fuel", "")))
+    constant = answer["constant"]
+    if "by_time" in answer:
+        step = RESOLUTIONS[constant["resolution"]]
+        return [
+            {"ts": at(first) + place * step, "value": value, **constant}
+            for first, values in answer["by_time"].items()
+            for place, value in enumerate(values)
+            if value is not None
+        ]
+    columns = dict(answer["columns"])
+    instants = [at(stamp) for stamp in columns.pop("time")]
+    if "value" in columns:
+        rows = [
+            {"ts": ts, **constant, **{name: column[place] for name, column in columns.items()}}
+            for place, ts in enumerate(instants)
+        ]
+    else:  # an array a fuel
+        rows = [
+            {"fuel": fuel, "ts": ts, "value": column[place], **constant}
+            for place, ts in enumerate(instants)
+            for fuel, column in columns.items()
+            if column[place] is not None
+        ]
+    return sorted(rows, key=lambda row: (row["ts"], row.get("fuel", "")))
+
+
+def read_table(text: str, step: int) -> dict[int, float | None]:
+    """The rows of a table of one value each `step` seconds, as a reader of the text alone finds them."""
+    rows: dict[int, float | None] = {}
+    for line in text.splitlines():
+        match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\dZ) ([-\d. e]+)$", line)
+        if match:
+            cells = match[2].split(" ")
+            rows |= {at(match[1]) + i * step: None if cell == "-" else float(cell) for i, cell in enumerate(cells)}
+    return rows
