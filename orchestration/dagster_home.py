@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -10,10 +11,20 @@ from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
+_MARK = "# Written by emds, which replaces it while it stays as it is: "
+_BEFORE_MARKS = frozenset(
+    {
+        "4d27403f8659c6667934de196ac12299fe2eddb09cd0a71640bb94cc8b76294d",
+        "511169865e534bb21e00e3b50bf89db2934cccf271f66a451337e467e870a4c5",
+        "a2a8d5ea363943e60dc83fc5574ba42be1996b4d2f0c08667a38e0a4d68ac8cd",
+        "6d37a88c58c8aa52e134323fda6db3abc9873f100aa83eb8564d428d432bfb9d",
+    }
+)
+"""SHA-256 of the files that earlier releases wrote, without the mark."""
 
 
 def dagster_home(home: Path) -> Path:
-    """EMDS_HOME/dagster with a dagster.yaml in it: the project's, or the owner's own, which is left alone.
+    """EMDS_HOME/dagster with a dagster.yaml in it: this release's, or the owner's own, which is left alone.
 
     Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is
     set and the owner's own dagster.yaml does not read it.
@@ -23,8 +34,9 @@ def dagster_home(home: Path) -> Path:
     address = PipelineSettings.from_environ(os.environ).dagster_postgres_url
     wanted, file = _configuration(bool(address)), folder / "dagster.yaml"
     kept = file.read_text() if file.exists() else None
-    if kept in (None, _configuration(not address)):
-        file.write_text(wanted)
+    if kept is None or _ours(kept):
+        if kept != wanted:
+            file.write_text(wanted)
     elif address and POSTGRES not in kept:
         raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/operating.md)")
     if address:
@@ -35,6 +47,22 @@ def dagster_home(home: Path) -> Path:
 
 
 def _configuration(postgres: bool) -> str:
-    """The project's dagster.yaml; with storage on PostgreSQL, whose address stays in the environment."""
+    """The project's dagster.yaml under a mark; with storage on PostgreSQL, whose address stays in the environment."""
     base = (ROOT / "dagster.yaml").read_text()
-    return f"{base}storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n" if postgres else base
+    body = f"{base}{_STORAGE}" if postgres else base
+    return f"{_MARK}{_digest(body)}\n{body}"
+
+
+_STORAGE = f"storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n"
+
+
+def _ours(kept: str) -> bool:
+    """Whether a release wrote a file, and nobody changed it since."""
+    mark, _, body = kept.partition("\n")
+    if mark.startswith(_MARK):
+        return mark == _MARK + _digest(body)
+    return _digest(kept.removesuffix(_STORAGE)) in _BEFORE_MARKS
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

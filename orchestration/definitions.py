@@ -23,6 +23,7 @@ from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
 from orchestration.gap_sensor import gap_sensor
+from orchestration.history import history_job_and_sensor
 from orchestration.resources import kept_mode, open_context
 from orchestration.retention import retention
 from orchestration.schedules import schedules_and_jobs
@@ -52,13 +53,14 @@ def build() -> dg.Definitions:
                 assets.append(series_asset(source, feed, partitions, str(settings.home)))
                 asset_checks += feed_checks(known, feed, partitions)
     jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
+    history, start_history = history_job_and_sensor(firsts, jobs)
     others = [analyst_asset(known), publishers_asset(known), payments_asset()]
     return dg.Definitions(
         assets=[*assets, *document_assets(known), *geo_assets(), *others],
         asset_checks=asset_checks,
-        jobs=[*jobs, retention],
+        jobs=[*jobs, history, retention],
         schedules=schedules,
-        sensors=[outage_begins, outage_ends, gap_sensor(known, jobs, mode), automation()],
+        sensors=[outage_begins, outage_ends, gap_sensor(known, jobs, mode), start_history, automation()],
         resources={
             "pipeline": dg.ResourceDefinition(_pipeline, description="The warehouse, its mode and its transport."),
             "reconcile": dg.ResourceDefinition(_reconcile, description="Compares transfers with the payments ledger."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -187,9 +188,33 @@ def test_serving_does_not_import_dagster() -> None:
 def test_the_dagster_home_holds_the_projects_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_HOME", "")
     folder = dagster_home.dagster_home(tmp_path)
-    assert (folder / "dagster.yaml").read_bytes() == (dagster_home.ROOT / "dagster.yaml").read_bytes()
+    mark, _, body = (folder / "dagster.yaml").read_text().partition("\n")
+    assert mark.startswith("# Written by emds")
+    assert body == (dagster_home.ROOT / "dagster.yaml").read_text()
     assert os.environ["DAGSTER_HOME"] == str(folder)
     assert isinstance(dg.DagsterInstance.get(), dg.DagsterInstance)
     (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     dagster_home.dagster_home(tmp_path)
     assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
+
+
+def test_a_new_release_replaces_its_own_dagster_settings_and_no_changed_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    file = dagster_home.dagster_home(tmp_path) / "dagster.yaml"
+    written = file.read_text()
+    newer = tmp_path / "release"
+    newer.mkdir()
+    (newer / "dagster.yaml").write_text("nux: {enabled: false}\n")
+    monkeypatch.setattr(dagster_home, "ROOT", newer)
+    dagster_home.dagster_home(tmp_path)
+    assert file.read_text().endswith("\nnux: {enabled: false}\n")
+    file.write_text(written.replace("limit: 1", "limit: 2"))
+    dagster_home.dagster_home(tmp_path)
+    assert "limit: 2" in file.read_text(), "an owner's own"
+    before = written.partition("\n")[2]
+    monkeypatch.setattr(dagster_home, "_BEFORE_MARKS", {hashlib.sha256(before.encode()).hexdigest()})
+    file.write_text(before)
+    dagster_home.dagster_home(tmp_path)
+    assert file.read_text().endswith("\nnux: {enabled: false}\n")
