@@ -107,9 +107,11 @@ def stated(request: Request) -> MultiDict[str, str]:
 
 
 def is_probe(request: Request) -> bool:
-    """Whether a request without credentials has a parameter that is empty."""
+    """Whether a request without credentials, which is no sample either, has a parameter that is empty."""
     query: str = request.environ.get("QUERY_STRING", "")
-    return (query.endswith("=") or "=&" in query) and request.method == "GET" and not _has_credentials(request)
+    if not (query.endswith("=") or "=&" in query) or request.method != "GET":
+        return False
+    return not _has_credentials(request) and request.args.get("sample") != "true"
 
 
 def _has_credentials(request: Request) -> bool:

@@ -76,6 +76,17 @@ def test_what_each_offer_shows_can_be_called(shop: Any, everywhere: Any) -> None
         _same_shape(declared["info"]["output"]["example"], answer.json, name)
 
 
+def test_an_empty_parameter_of_a_sample_is_a_mistake(shop: Any) -> None:
+    """A sample is an answer, not an offer: nothing is asked for that a catalogue's probe could not name."""
+    for path in (
+        "/v1/price/GB?sample=true&market=",
+        "/v1/price/GB?market=&sample=true",
+        "/v1/snapshot?sample=true&metric=",
+    ):
+        answer = shop.get(path)
+        assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (400, "invalid-parameters"), path
+
+
 def _same_shape(example: Any, answer: Any, where: str) -> None:
     """Whether every member of the example stands in the answer with the same JSON type."""
     numbers = (int, float)
