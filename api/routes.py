@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
+from api.documents.bulk import METRICS
 from api.documents.catalogue import SERIES
 from api.endpoints import ENDPOINTS, Endpoint
 from api.http import parameters, problem_responses
@@ -16,6 +17,7 @@ from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
 from api.service import Service
 from api.views import (
+    bulk,
     catalogue,
     discovery,
     documents,
@@ -31,8 +33,16 @@ from api.views import (
 )
 from warehouse.zones import ZONES
 
-_PREFIXES = {endpoint.path.removesuffix("{zone}"): endpoint for endpoint in ENDPOINTS.values() if endpoint.zones}
-_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+)([^/]*)")
+_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+)([^/]*)(/[0-9-]+\.parquet)?")
+
+
+def _prefixes() -> dict[str, Endpoint]:
+    """What stands before the zone in every path that has one."""
+    starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
+    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in METRICS}
+
+
+_PREFIXES = _prefixes()
 
 
 def register(app: Flask, service: Service) -> None:
@@ -45,6 +55,7 @@ def register(app: Flask, service: Service) -> None:
         **health.views(service),
         **windows.views(service),
         **publishers.views(service),
+        **bulk.views(service),
         **{name: series.view(service, name) for name in SERIES},
     }
     for name, view in views.items():
@@ -71,8 +82,11 @@ def checked(endpoint: Endpoint, view: Callable[..., Response]) -> Callable[..., 
 
 def _rule(endpoint: Endpoint) -> str:
     """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
-    zones = ",".join(f'"{zone}"' for zone in ZONES)
-    return endpoint.path.replace("{zone}", f"<any({zones}):zone>").replace("{kind}", "<kind>")
+    rule = endpoint.path.replace("{kind}", "<kind>").replace("{month}", "<month>")
+    for name, words in (("zone", ZONES), ("metric", METRICS)):
+        known = ",".join(f'"{word}"' for word in words)
+        rule = rule.replace(f"{{{name}}}", f"<any({known}):{name}>")
+    return rule
 
 
 def _unrouted(base_url: str) -> Response:
@@ -87,11 +101,19 @@ def _unrouted(base_url: str) -> Response:
 
 def exact_path(path: str) -> str | None:
     """A path with its zone's exact id, where that is there in another case or with `_` for `-`; None for any other."""
-    match = _ZONE_PATH.fullmatch(path)
-    if match is None or match[1] not in _PREFIXES:
+    match, endpoint = _zone_path(path)
+    if match is None or endpoint is None:
         return None
     zone = _normal(match[2])
-    return f"{match[1]}{zone}" if zone in ZONES and zone != match[2] else None
+    return f"{match[1]}{zone}{match[3] or ''}" if zone in ZONES and zone != match[2] else None
+
+
+def _zone_path(path: str) -> tuple[re.Match[str] | None, Endpoint | None]:
+    """The parts of a path that holds a zone, and its endpoint; None where there is no such path."""
+    match = _ZONE_PATH.fullmatch(path)
+    endpoint = _PREFIXES.get(match[1]) if match else None
+    fits = match is not None and endpoint is not None and bool(match[3]) == endpoint.path.endswith(".parquet")
+    return (match, endpoint) if fits else (None, None)
 
 
 def _normal(zone: str) -> str:
@@ -100,8 +122,7 @@ def _normal(zone: str) -> str:
 
 def not_found(path: str) -> Problem:
     """Why a path leads nowhere: its zone, with the nearest id, or all of it."""
-    match = _ZONE_PATH.fullmatch(path)
-    endpoint = _PREFIXES.get(match[1]) if match else None
+    match, endpoint = _zone_path(path)
     if match is None or endpoint is None:
         return Problem("not-found", KINDS["not-found"].meaning)
     zone = match[2][:40]

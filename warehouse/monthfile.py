@@ -165,6 +165,14 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
     return stated
 
 
+def whole(storage: Storage, key: str) -> bytes | None:
+    """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `read` does."""
+    body = storage.get(key)
+    if body is not None:
+        modes.check(storage, _checked(body, key).get("mode"), key)
+    return body
+
+
 def stated_mode(storage: Storage, key: str) -> object:
     """The mode that a kept month file states. Raises DamagedFile and StorageError."""
     body = storage.get(key)

@@ -46,6 +46,12 @@ PRICES: dict[str, Price] = {
         Price(
             "windows", "/v1/windows/{zone}", "0.005", "The cheapest or dearest hours of one zone's known prices ahead"
         ),
+        Price(
+            "bulk-file",
+            "/v1/bulk/{metric}/{zone}/{month}.parquet",
+            "0.02",
+            "A month of one zone's series as a Parquet file",
+        ),
         _series("demand", "Electricity demand of one zone, in MW"),
         _series("generation", "Electricity generation of one zone by fuel"),
         _series("price", "Wholesale electricity price of one zone, in local currency per MWh"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from api.documents.bulk import METRICS as BULK_METRICS
 from api.documents.catalogue import SERIES
 from api.http.parameters import (
     Parameter,
@@ -79,6 +80,8 @@ SNAPSHOT_ZONES = words("zones", "Only these zones, with commas. Default: all.", 
 SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
 FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
 MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month)
+BULK_ZONE = words("zone", "Only files of these zones, with commas. Default: all.", ZONES, "GB")
+BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
 HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
 WITHIN = hours(
     "within",

@@ -10,6 +10,7 @@ DOC_PAGES = {
     "windows": "The method of windows",
     "statistics": "The method of statistics",
     "publishers": "How publishers are measured",
+    "bulk": "Month files",
     "data": "What each metric and zone is",
     "mcp": "The MCP server",
 }

@@ -10,6 +10,7 @@ from flask import Request, Response
 
 from api.documents.cache import Document
 from api.http.compression import LEAST_BYTES, choose, pack
+from api.http.ranges import ranged
 
 AccessMethod = Literal["free", "sample", "key", "payment"]
 Headers = list[tuple[str, str]]
@@ -56,6 +57,15 @@ def body(request: Request, made: bytes, media: str, headers: Headers) -> Respons
     if matches(request, tag):
         return _unchanged(tag, headers)
     return _response(made if coding == "identity" else pack(made, coding), tag, coding, media, headers)
+
+
+def file(request: Request, made: bytes, name: str, media: str, headers: Headers, ranges: bool = True) -> Response:
+    """A file that is no further compressed, under a tag of its own; whole, or by ranges where those are allowed."""
+    tag = _tag(name, "identity")
+    if matches(request, tag):
+        return _unchanged(tag, headers)
+    response = _response(made, tag, "identity", media, headers)
+    return ranged(request, response) if ranges else response
 
 
 class Validator:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from api.access.prices import PRICES
+from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
 from api.http.parameters import Parameter
 from api.http.problem_kinds import KINDS
@@ -68,6 +70,11 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
 _ALWAYS = ("X-Request-Id",)
 _QUOTA = ("RateLimit", "RateLimit-Policy")
 _KEPT = ("ETag", "Cache-Control", "Vary")
+_FILE = (
+    "Accept-Ranges",
+    "Content-Disposition",
+    *(formats.ENVELOPE_FIELDS[name] for name in ("license", "attribution")),
+)
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     405: ("Allow",),
@@ -82,6 +89,7 @@ _TAGS = {
     "Free": "No credentials needed.",
     "Now": "The present, precomputed.",
     "Series": "History, by metric and zone.",
+    "Bulk": "History by the month, as files.",
     "Keys": "Free API keys.",
     "Discovery": "Descriptions of this service for programs and people.",
     "Service": "For operators.",
@@ -180,40 +188,21 @@ def _security(endpoint: Endpoint) -> list[Json]:
 
 
 def _path_parameters(endpoint: Endpoint) -> list[Json]:
-    if endpoint.zones:
-        schema = {"type": "string", "enum": list(endpoint.zones)}
-        return [
-            {
-                "name": "zone",
-                "in": "path",
-                "required": True,
-                "description": "A zone.",
-                "schema": schema,
-                "example": endpoint.zones[0],
-            }
-        ]
-    if "{feature}" in endpoint.path:
-        return [
-            {
-                "name": "feature",
-                "in": "path",
-                "required": True,
-                "description": "The id of a feature.",
-                "schema": {"type": "string"},
-            }
-        ]
-    if "{kind}" in endpoint.path:
-        schema = {"type": "string", "enum": list(KINDS)}
-        return [
-            {
-                "name": "kind",
-                "in": "path",
-                "required": True,
-                "description": "The last part of a `type`.",
-                "schema": schema,
-            }
-        ]
-    return []
+    """The variable parts of a path, in its order."""
+    month = {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}
+    known: dict[str, tuple[str, Json]] = {
+        "zone": ("A zone.", {"type": "string", "enum": list(endpoint.zones)}),
+        "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}),
+        "month": ("A UTC month, `YYYY-MM`, of those in `/v1/bulk`.", month),
+        "feature": ("The id of a feature.", {"type": "string"}),
+        "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}),
+    }
+    names = re.findall(r"{(\w+)}", endpoint.path)
+    described = [
+        {"name": name, "in": "path", "required": True, "description": known[name][0], "schema": known[name][1]}
+        for name in names
+    ]
+    return [{**one, "example": endpoint.zones[0]} if one["name"] == "zone" else one for one in described]
 
 
 def _parameter(parameter: Parameter) -> Json:
@@ -242,9 +231,11 @@ def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         if endpoint.id == "usage"
         else ()
     )
-    own = {"Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()), "Now": ("X-EMDS-Stale",)}.get(
-        endpoint.tag, ()
-    )
+    own = {
+        "Bulk": _FILE,
+        "Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()),
+        "Now": ("X-EMDS-Stale",),
+    }.get(endpoint.tag, ())
     more = (
         ("Content-Security-Policy",)
         if endpoint.media == ("text/html",)

@@ -12,7 +12,7 @@ from api.access import api_key
 from api.access.accounts.key_format import spell
 from api.access.accounts.store import CALLS_PER_DAY
 from api.access.values import Call
-from api.documents import published
+from api.documents import bulk, published
 from api.documents.catalogue import SERIES, Catalogue, zone_list
 from api.documents.publishers import selected
 from api.documents.status import status
@@ -71,6 +71,10 @@ def _documents(service: Service) -> dict[str, Any]:
     if snapshot is not None:
         whole = published.sample_snapshot(snapshot.json)
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
+    listed = service.documents.get(layout.BULK)
+    if listed is not None:
+        whole = bulk.manifest(listed, service.catalogue, service.settings.base_url, clock.now())
+        examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
     measured = service.documents.get(layout.PUBLISHERS)
     if measured is not None:
         entries = selected(measured, None, None, None)

@@ -31,7 +31,7 @@ MEDIA: dict[str, str] = {
 _TYPES_OF_ROWS = tuple(MEDIA.values())
 _FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
-_PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
+PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """What stands in a header field as it is, beside letters and digits."""
 ENVELOPE_FIELDS = {
     member: f"X-EMDS-{member.replace('_', '-').title()}"
@@ -181,7 +181,7 @@ def _csv(page: Page) -> Encoded:
     stated = envelope(page)
     texts = {name: _header_text(value) for name, value in stated.items()}
     # Header fields are Latin-1 at best: other characters as in a URL.
-    headers = [(ENVELOPE_FIELDS[name], quote(text, safe=_PLAIN)) for name, text in texts.items()]
+    headers = [(ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in texts.items()]
     exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
     return Encoded(out.getvalue(), (*headers, exposed, _disposition(page.query, "csv")))
 

@@ -147,7 +147,16 @@ def _doc_page(page: str) -> str:
 def example_path(endpoint: Endpoint) -> str:
     """A path that can be called as it is."""
     zone = "GB" if "GB" in endpoint.zones else (endpoint.zones or ("",))[0]
-    return endpoint.path.replace("{zone}", zone).replace("{kind}", "unknown-zone")
+    words = {
+        "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # tomorrow's auction is known: no month is empty
+        "kind": "unknown-zone",
+        "metric": "price",
+        "month": clock.month_of(clock.now()),
+    }
+    path = endpoint.path
+    for name, word in words.items():
+        path = path.replace(f"{{{name}}}", word)
+    return path
 
 
 def _shown(tag: str) -> list[Endpoint]:
@@ -177,7 +186,7 @@ def llms(settings: Settings) -> str:
         "## API",
         "",
     ]
-    for tag in ("Now", "Series", "Free", "Keys"):
+    for tag in ("Now", "Series", "Bulk", "Free", "Keys"):
         lines += [_listed(base, endpoint) for endpoint in _shown(tag)]
     lines += [
         f"- [MCP server]({base}/mcp): the same reads as tools, streamable HTTP, stateless; sample mode without a key."

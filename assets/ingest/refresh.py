@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assets.documents import geo_layers, publishers
+from assets.documents import bulk, geo_layers, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
@@ -60,7 +60,9 @@ def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
         catalogue.publish(
             pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
         )
-    return [*filter(None, [attempt.failure])]
+    with logged(layout.BULK) as counted:
+        bulk.publish(pipeline.storage, pipeline.sources, clock.now())
+    return [*filter(None, [attempt.failure, counted.failure])]
 
 
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:

@@ -276,6 +276,7 @@ def test_prices_are_the_specifications() -> None:
         "interchange": "0.01",
         "capacity": "0.01",
         "windows": "0.005",
+        "bulk-file": "0.02",
     }
     assert {price.units for price in PRICES.values()} == {1000, 2000, 5000, 10_000, 20_000}
     assert all(len(price.title) <= 500 for price in PRICES.values())

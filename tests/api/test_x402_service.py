@@ -30,6 +30,7 @@ PAID = {
     "brief": "/v1/brief/GB",
     "latest": "/v1/latest/GB",
     "windows": "/v1/windows/DE-LU?hours=1",
+    "bulk-file": "/v1/bulk/price/DE-LU/2026-03.parquet",
     "demand": "/v1/demand/GB",
     "generation": "/v1/generation/GB",
     "price": "/v1/price/GB?format=csv",

@@ -7,6 +7,7 @@ short.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from api.access.prices import PRICES
@@ -30,6 +31,8 @@ _WINDOWS_SCHEMA: dict[str, Any] = {
     "within": {"type": "string", "description": "hours ahead, `24h`"},
     "kind": {"type": "string", "enum": ["lowest", "highest"]},
 }
+_PART = re.compile(r"{(\w+)}")
+_PARTS = {"zone": "a zone of /v1/zones", "metric": "`price`, `demand` ...", "month": "UTC month of /v1/bulk, `2026-11`"}
 _OF = {"attribution": "Elexon Limited", "license": "BMRS data licence"}
 
 
@@ -56,6 +59,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "carbon-intensity": _series("carbon_intensity", "gCO2/kWh", 142.0),
     "interchange": _series("interchange", "MW", 2310.0),
     "windows": {"zone": "FR", "metric": "price", "kind": "lowest", "available": True},
+    "bulk-file": {},
     "capacity": {**_series("capacity", "MW", 9800.0, fuel="nuclear"), "zone": "FR"},
 }
 """The shape of each answer, cut to a row: members and types are the answer's own, figures and attribution vary."""
@@ -67,14 +71,17 @@ def request_of(price: str, path: str) -> dict[str, Any]:
     example, _ = _query(price)
     if example:
         described["queryParams"] = example
-    if "{zone}" in PRICES[price].path:
-        described["pathParams"] = {"zone": path.rpartition("/")[2]}
+    if named := _PART.findall(PRICES[price].path):
+        match = re.fullmatch(_PART.sub("([^/]+)", PRICES[price].path), path)
+        described["pathParams"] = dict(zip(named, match.groups() if match else (), strict=False))
     return described
 
 
 def output_of(price: str) -> dict[str, Any]:
     """What comes back."""
     example = EXAMPLES.get(price)
+    if price == "bulk-file":
+        return {"type": "parquet"}
     return {"type": "json", "example": example} if example else {"type": "json"}
 
 
@@ -90,8 +97,8 @@ def extension(price: str, path: str) -> dict[str, Any]:
     info = {"input": request_of(price, path), "output": output_of(price)}
     declared: dict[str, Any] = {"info": info, "schema": _schema(price)}
     template = PRICES[price].path
-    if "{zone}" in template:
-        declared["routeTemplate"] = template.replace("{zone}", ":zone")
+    if "{" in template:
+        declared["routeTemplate"] = _PART.sub(r":\1", template)
     return {"bazaar": declared}
 
 
@@ -104,9 +111,9 @@ def _schema(price: str) -> dict[str, Any]:
     _, properties = _query(price)
     if properties:
         fields["queryParams"] = {"type": "object", "properties": properties}
-    if "{zone}" in PRICES[price].path:
-        zone = {"type": "string", "description": "a zone of /v1/zones"}
-        fields["pathParams"] = {"type": "object", "properties": {"zone": zone}, "required": ["zone"]}
+    if named := _PART.findall(PRICES[price].path):
+        properties = {name: {"type": "string", "description": _PARTS[name]} for name in named}
+        fields["pathParams"] = {"type": "object", "properties": properties, "required": named}
     given = {"type": "object", "properties": fields, "required": ["type", "method"], "additionalProperties": False}
     output = {
         "type": "object",

@@ -248,6 +248,24 @@ OWN: Mapping[str, Mapping[str, str]] = {
         "code": "`unknown`, `repeated`, `invalid`, `out-of-range` or `conflict`.",
         "zones": "The zones that would do.",
     },
+    "Bulk": {
+        "as_of": "Unix seconds at which the files were listed.",
+        "count": "Files in this answer.",
+        "files": "By metric, zone and month. A file with rows of a withheld source is left out.",
+    },
+    "BulkFile": {
+        "metric": "The stored series; `price_day_ahead` where the auction is a series of its own.",
+        "month": "UTC month, `YYYY-MM`.",
+        "rows": "Rows in the file, those of borders and fuels included.",
+        "first": "The `ts` of its first row.",
+        "last": "The `ts` of its last row.",
+        "bytes": "Its length.",
+        "sha256": "SHA-256 of its bytes, in hex: also its `ETag`.",
+        "sources": "Codes of the sources of its rows.",
+        "url": "Where it is.",
+        "final": "Whether the month is over and no schedule asks a publisher about it any more; a correction that is "
+        "asked for by hand still gives it other bytes, and another hash.",
+    },
     "Publisher": {
         "source": "Code of the source.",
         "feed": "Id of the feed.",

@@ -20,7 +20,7 @@ from api.openapi.schemas.parts import (
     record,
     ref,
 )
-from warehouse.market import Fuel
+from warehouse.market import Fuel, Metric
 
 _BLOCK = {
     "start": INSTANT,
@@ -34,6 +34,25 @@ _BLOCK = {
 _SPREAD = {"median": or_null(NUMBER), "p95": or_null(NUMBER), "worst": or_null(NUMBER)}
 
 DERIVED: dict[str, Schema] = {
+    "BulkFile": record(
+        {
+            "zone": ZONE,
+            "metric": {"type": "string", "enum": [metric.value for metric in Metric]},
+            "month": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"},
+            "rows": WHOLE,
+            "first": INSTANT,
+            "last": INSTANT,
+            "bytes": WHOLE,
+            "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "sources": listed(TEXT),
+            "url": TEXT,
+            **TERMS,
+            "final": FLAG,
+        }
+    ),
+    "Bulk": record(
+        {"as_of": INSTANT, "docs": TEXT, "count": WHOLE, "files": listed(ref("BulkFile")), "sample": SAMPLED}, "sample"
+    ),
     "WindowBlock": record(_BLOCK),
     "Windows": record(
         {

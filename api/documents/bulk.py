@@ -1,0 +1,55 @@
+"""The manifest of `/v1/bulk`, and what may leave of a month file: every row's source decides, by the rights of now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from api.documents.cache import Document
+from api.documents.catalogue import Catalogue
+from warehouse.market import Metric
+
+METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
+"""As the paths spell them: `price-day-ahead`, `carbon-intensity`."""
+_SAID = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "sources")
+
+
+def path_of(metric: str, zone: str, month: str) -> str:
+    """The path of a month file; `metric` as it is stored."""
+    return f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{month}.parquet"
+
+
+def withheld(catalogue: Catalogue, sources: Iterable[str]) -> tuple[str, ...]:
+    """Those of the sources whose rows may not leave; one that nobody knows may not either."""
+    return tuple(s for s in sorted(sources) if catalogue.sources.get(s, {"withheld": True})["withheld"])
+
+
+def manifest(document: Document, catalogue: Catalogue, base_url: str, now: int) -> dict[str, Any]:
+    """{as_of, count, files}: every month file that may be passed on, as of the document's publication."""
+    stated = document.json
+    files = [_entry(e, catalogue, base_url, now) for e in stated["files"] if not withheld(catalogue, e["sources"])]
+    return {"as_of": stated["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
+
+
+def _entry(entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int) -> dict[str, Any]:
+    terms = catalogue.terms(entry["zone"], entry["metric"], frozenset(entry["sources"]))
+    return {
+        **{name: entry[name] for name in _SAID},
+        "url": base_url + path_of(entry["metric"], entry["zone"], entry["month"]),
+        "license": terms.license,
+        "attribution": terms.attribution,
+        "final": now >= entry["final_at"],
+    }
+
+
+def selected(
+    whole: Mapping[str, Any], zones: Collection[str] | None, metrics: Collection[str] | None
+) -> dict[str, Any]:
+    """The manifest's files of some zones and metrics (as paths spell them), None for all."""
+    stored = None if metrics is None else {METRICS[metric].value for metric in metrics}
+    files = [
+        file
+        for file in whole["files"]
+        if (zones is None or file["zone"] in zones) and (stored is None or file["metric"] in stored)
+    ]
+    return {**whole, "count": len(files), "files": files}

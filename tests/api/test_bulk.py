@@ -1,0 +1,219 @@
+"""`/v1/bulk`: the manifest says what may leave, with hashes; month files come whole, by ranges, as samples."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from assets.documents import bulk
+from tests.api.conftest import NOW, Rig, fill
+from warehouse import layout
+from warehouse.clock import DAY, HOUR, instant
+
+PRICE = "/v1/bulk/price/GB/2026-03.parquet"
+
+
+@pytest.fixture
+def files(market: Rig) -> Rig:
+    """The market, its month files listed."""
+    bulk.publish(market.storage, market.sources, NOW)
+    return market
+
+
+def listed(rig: Rig, query: str = "") -> list[dict[str, Any]]:
+    answer = rig.client().get(f"/v1/bulk{query}")
+    assert answer.status_code == 200, answer.text
+    body = answer.get_json()
+    assert body["count"] == len(body["files"])
+    return list(body["files"])
+
+
+def test_the_manifest_is_free_and_says_of_every_file_what_it_is(files: Rig) -> None:
+    client = files.client()
+    answer = client.get("/v1/bulk")
+    assert answer.headers["Cache-Control"].startswith("public")
+    assert client.get("/v1/bulk", headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
+    assert answer.get_json()["as_of"] == NOW
+    keys = {layout.series(f["metric"], f["zone"], f["month"]) for f in answer.get_json()["files"]}
+    assert keys == {key for key in files.storage.keys(layout.series_prefix()) if layout.is_month_file(key)}
+    key = files.key(client)
+    for file in answer.get_json()["files"]:
+        got = client.get(file["url"].removeprefix("http://emds.example"), headers=key)
+        assert got.status_code == 200, file
+        assert hashlib.sha256(got.data).hexdigest() == file["sha256"] == got.headers["ETag"].strip('"')
+        table = pq.read_table(io.BytesIO(got.data))
+        assert (table.num_rows, len(got.data)) == (file["rows"], file["bytes"])
+        stamps = table.column("ts").to_pylist()
+        assert (min(stamps), max(stamps)) == (file["first"], file["last"])
+        assert set(table.column("source").to_pylist()) == set(file["sources"])
+        assert file["license"]
+        assert file["attribution"]
+
+
+def test_it_is_narrowed_by_zone_and_metric(files: Rig) -> None:
+    assert {f["zone"] for f in listed(files, "?zone=GB")} == {"GB"}
+    assert {f["metric"] for f in listed(files, "?metric=price-day-ahead,price")} == {"price_day_ahead", "price"}
+    assert listed(files, "?zone=AU-SA") == []
+    for query, word in (("zone=XX", "XX"), ("metric=price_day_ahead", "price-day-ahead"), ("month=2026-03", "unknown")):
+        refused = files.client().get(f"/v1/bulk?{query}")
+        assert refused.status_code == 400
+        assert word in refused.text
+
+
+def test_a_month_is_final_once_nobody_asks_for_it_any_more(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(rig)
+    end = instant("2026-04-01T00:00:00Z")
+    north = rig.sources["north"]
+    yearly = tuple(replace(feed, yearly=feed.resolution == "1y") for feed in north.feeds)
+    bulk.publish(rig.storage, {**rig.sources, "north": replace(north, feeds=yearly)}, NOW)
+    for at, final in ((end + 11 * DAY - 1, False), (end + 11 * DAY, True)):
+        monkeypatch.setenv("EMDS_NOW", str(at))
+        assert {f["final"] for f in listed(rig, "?metric=price")} == {final}
+    assert [f["final"] for f in listed(rig, "?metric=capacity")] == [False, False], "asked for two years"
+
+
+def test_withheld_rows_are_in_no_list_and_no_file_until_rights_are_declared(rig: Rig) -> None:
+    fill(rig)
+    rig.put("south.hourly", "GB", "demand", [(NOW - 40 * DAY, 1.0)], "MW", "1h")
+    rig.publish(rights=("shut",))
+    bulk.publish(rig.storage, rig.sources, NOW)
+    open_path = "/v1/bulk/demand/GB/2026-02.parquet"
+    client = rig.client()
+    key = rig.key(client)
+    assert client.get(open_path, headers=key).status_code == 200
+    rig.sources["south"] = replace(rig.sources["south"], withheld=True, redistributable="no")
+    rig.publish()
+    client = rig.client()
+    refused = client.get(open_path, headers=key)
+    assert refused.status_code == 404
+    assert refused.get_json()["type"].endswith("/withheld-by-terms")
+    assert "2026-02" not in {f["month"] for f in listed(rig)}
+    assert client.get("/v1/bulk/demand/US-NYISO/2026-03.parquet", headers=key).status_code == 404, "one row is enough"
+    assert client.get("/v1/bulk/price/US-PJM/2026-03.parquet").get_json()["type"].endswith("/withheld-by-terms")
+
+
+def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(files: Rig) -> None:
+    client = files.client()
+    key = files.key(client)
+    whole = client.get(PRICE, headers=key)
+    size = len(whole.data)
+    for ranged, first, last in (("bytes=0-3", 0, 3), ("bytes=-8", size - 8, size - 1), ("bytes=100-", 100, size - 1)):
+        part = client.get(PRICE, headers={**key, "Range": ranged})
+        assert part.status_code == 206
+        assert part.data == whole.data[first : last + 1]
+        assert part.headers["Content-Range"] == f"bytes {first}-{last}/{size}"
+        assert part.headers["ETag"] == whole.headers["ETag"]
+    head = client.head(PRICE, headers=key)
+    assert (head.status_code, head.headers["Content-Length"], head.headers["Accept-Ranges"]) == (
+        200,
+        str(size),
+        "bytes",
+    )
+    other = client.get(PRICE, headers={**key, "Range": "bytes=0-3", "If-Range": '"another"'})
+    assert (other.status_code, len(other.data)) == (200, size)
+    beyond = client.get(PRICE, headers={**key, "Range": f"bytes={size}-"})
+    assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
+    assert client.get(PRICE, headers={**key, "If-None-Match": whole.headers["ETag"]}).status_code == 304
+    assert whole.headers["Cache-Control"].startswith("private")
+    used = client.get("/v1/usage", headers=key).get_json()["quota"]["used"]
+    assert used == 6, "whole, three parts, HEAD and the one that If-Range made whole; not 304 and 416"
+
+
+def test_a_sample_keeps_the_newest_rows_and_needs_no_key(files: Rig) -> None:
+    client = files.client()
+    assert client.get(PRICE).status_code == 402
+    answer = client.get(f"{PRICE}?sample=true")
+    assert answer.status_code == 200
+    assert answer.headers["X-Sample"] == "true"
+    rows = pq.read_table(io.BytesIO(answer.data))
+    whole = pq.read_table(io.BytesIO(client.get(PRICE, headers=files.key(client)).data))
+    assert rows.schema.metadata[b"sample"] == b"true"
+    assert rows.column("ts").to_pylist() == whole.column("ts").to_pylist()[-50:]
+    assert rows.column("value").to_pylist() == whole.column("value").to_pylist()[-50:]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/v1/bulk/price/GB/2026-04.parquet", 404, "/v1/bulk lists all"),
+        ("/v1/bulk/price/GB/2026-13.parquet", 404, "/v1/bulk lists all"),
+        ("/v1/bulk/price/GB/..%2f..%2fmode.parquet", 404, "openapi.json"),
+        ("/v1/bulk/price/GX/2026-03.parquet", 404, "Did you mean GB?"),
+        ("/v1/bulk/capacity/GB/2026-03.parquet", 404, "DE-LU"),
+        ("/v1/bulk/prices/GB/2026-03.parquet", 404, "openapi.json"),
+        ("/v1/bulk/price/GB", 404, "openapi.json"),
+        (f"{PRICE}?start=0", 400, "unknown parameter"),
+    ],
+)
+def test_bad_addresses_are_told_before_any_payment(files: Rig, path: str, status: int, said: str) -> None:
+    answer = files.client().get(path)
+    assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+    assert said in answer.text
+
+
+def test_a_zone_is_found_in_any_spelling(files: Rig) -> None:
+    answer = files.client().get("/v1/bulk/price/de_lu/2026-03.parquet?sample=true")
+    assert answer.status_code == 308
+    assert answer.headers["Location"] == "/v1/bulk/price/DE-LU/2026-03.parquet?sample=true"
+
+
+def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_bytes(market: Rig) -> None:
+    client = market.client()
+    assert client.get("/v1/bulk").status_code == 503
+    path = market.storage.path(layout.series("price", "GB", "2026-03"))
+    body = bytearray(path.read_bytes())
+    body[100] ^= 1
+    path.write_bytes(body)
+    bulk.publish(market.storage, market.sources, NOW)
+    assert "price" not in {f["metric"] for f in listed(market, "?zone=GB")}
+    answer = client.get(PRICE, headers=market.key(client))
+    assert (answer.status_code, answer.get_json()["month"]) == (503, "2026-03")
+
+
+def test_only_files_that_changed_are_read_again(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = bulk.publish(market.storage, market.sources, NOW)
+    market.put("north.price", "GB", "price", [(NOW + HOUR, 7.0)], "GBP/MWh", "30m")
+    read: list[str] = []
+    whole = bulk.monthfile.whole
+    monkeypatch.setattr(bulk.monthfile, "whole", lambda storage, key: read.append(key) or whole(storage, key))
+    second = bulk.publish(market.storage, market.sources, NOW)
+    assert read == [layout.series("price", "GB", "2026-03")]
+    changed = [b["metric"] for a, b in zip(first["files"], second["files"], strict=True) if a["sha256"] != b["sha256"]]
+    assert changed == ["price"]
+
+
+MONTHS = [f"2025-{month:02}" for month in range(1, 13)]
+
+
+@pytest.fixture
+def year(rig: Rig, serve: Callable[..., Any]) -> tuple[list[str], str, int]:
+    """The addresses of a year of a zone's prices, a key, and how many rows there are."""
+    start, end = instant("2025-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z")
+    rig.put("north.price", "GB", "price", rig.every(start, 1800, (end - start) // 1800), "GBP/MWh", "30m")
+    rig.publish()
+    key = rig.key(rig.client())["Authorization"].removeprefix("Bearer ")
+    served = serve(rig)
+    return [f"{served.url}/v1/bulk/price/GB/{month}.parquet" for month in MONTHS], key, (end - start) // 1800
+
+
+def test_a_year_of_a_zone_is_read_from_addresses_in_one_line(year: tuple[list[str], str, int]) -> None:
+    import duckdb
+    import fsspec
+    import pandas
+    import polars
+
+    urls, key, rows = year
+    sent = {"Authorization": f"Bearer {key}"}
+    whole = (rows, rows * (rows - 1) / 2)
+    frame = pandas.concat(pandas.read_parquet(url, storage_options=sent) for url in urls)
+    assert (len(frame), frame["value"].sum()) == whole
+    lines = polars.read_parquet([f.open().read() for f in fsspec.open_files(urls, client_kwargs={"headers": sent})])
+    assert (lines.height, lines["value"].sum()) == whole
+    found = duckdb.read_parquet([f.open() for f in fsspec.open_files(urls, client_kwargs={"headers": sent})])
+    assert found.aggregate("count(*), sum(value)").fetchall() == [whole]
