@@ -4,9 +4,9 @@ python -m geo_data.build check                    every check over the kept tabl
 python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
 python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
 python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
-python -m geo_data.build plants FOLDER            shows new, gone and changed US plants of EIA-860M in FOLDER
-python -m geo_data.build plants FOLDER --take     writes them to tables/plants.csv, corrected by plant_mends.csv
-python -m geo_data.build compare FOLDER           the European rows against FOLDER/powerplants.csv; changes nothing
+python -m geo_data.build plants FOLDER            new, gone and changed plants by EIA-860M and powerplantmatching in
+                                                  FOLDER, shown and written to FOLDER/plants_review.csv for review
+python -m geo_data.build plants FOLDER --take     writes EIA's to tables/plants.csv, corrected by plant_mends.csv
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from geo_data import TABLES, compare, eia860, eia860m, fetch, findings, mending, records, review
+from geo_data import TABLES, fetch, findings, mending, records, refresh, review
 from geo_data.recipe import LEVELS, Level
-from geo_data.records import Plant
 from warehouse.zones import ZONES
 
 BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
 PLANTS = TABLES / "plants.csv"
+REVIEW = "plants_review.csv"
 
 
 def write_zones(folder: Path) -> None:
@@ -56,35 +57,22 @@ def write_backdrop(folder: Path) -> None:
     BACKDROP.write_text(collection(folder), encoding="utf-8")
 
 
-def listed_us(folder: Path) -> list[Plant]:
-    """The corrected US plants of the newest form in the folder: the monthly workbook, else the yearly zip.
-
-    Raises FileNotFoundError where the folder has neither.
-    """
-    workbook, yearly = eia860m.newest(folder), sorted(folder.glob("eia860*.zip"))
-    if workbook is None and not yearly:
-        raise FileNotFoundError(f"{folder} has neither a *_generator*.xlsx nor an eia860*.zip")
-    plants = eia860m.plants(workbook) if workbook else eia860.plants(yearly[-1])
-    return mending.mended(plants, [mend for mend in records.mends() if mend.id.startswith("eia-")])
-
-
 def review_plants(folder: Path, take: bool = False) -> None:
-    """Prints what the newest form changes in the US plants; writes it only where `take` says so."""
-    listed = listed_us(folder)
-    ours = records.plants()
-    kept = [plant for plant in ours if plant.id.startswith("eia-")]
-    sys.stdout.writelines(f"{line}\n" for line in review.changes(kept, listed))
+    """Shows what the newest lists change in the plants, and keeps it beside them.
+
+    `take` writes the US plants; European rows are taken by hand, each with its reason in plant_mends.csv.
+    """
+    found = refresh.changes(folder, datetime.now(UTC).year)
+    (folder / REVIEW).write_text(review.table(found), encoding="utf-8", newline="")
+    sys.stdout.writelines(f"{change}\n" for change in found)
+    counts = Counter(change.kind for change in found)
+    sys.stdout.write(f"{', '.join(f'{counts[kind]} {kind}' for kind in review.KINDS)}: {folder / REVIEW}\n")
     if take:
-        others = [plant for plant in ours if not plant.id.startswith("eia-")]
+        listed = refresh.us_plants(folder)
+        if listed is None:
+            raise FileNotFoundError(f"{folder} has neither a *_generator*.xlsx nor an eia860*.zip to take")
+        others = [plant for plant in records.plants() if not refresh.is_us(plant)]
         records.write(PLANTS, mending.ordered([*listed, *others]))
-
-
-def print_differences(folder: Path) -> None:
-    """Prints what a person should look at."""
-    differences = compare.differences(
-        records.plants(), compare.read(folder / "powerplants.csv"), datetime.now(UTC).year
-    )
-    sys.stdout.writelines(f"{line}\n" for line in differences)
 
 
 def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
@@ -97,11 +85,10 @@ def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
 
 
 VERBS: dict[str, Callable[..., None]] = {
-    "fetch": lambda folder: fetch.fetch(folder, datetime.now(UTC).date()),
+    "fetch": lambda folder: fetch.fetch(folder, fetch.addresses(datetime.now(UTC).date())),
     "zones": write_zones,
     "backdrop": write_backdrop,
     "plants": review_plants,
-    "compare": print_differences,
 }
 
 
@@ -116,7 +103,11 @@ def main(argv: list[str] | None = None) -> int:
             own.add_argument("--take", action="store_true", help="write the table, after the changes were reviewed")
     arguments = parser.parse_args(argv)
     if arguments.verb in VERBS:
-        VERBS[arguments.verb](arguments.folder, **({"take": True} if getattr(arguments, "take", False) else {}))
+        try:
+            VERBS[arguments.verb](arguments.folder, **({"take": True} if getattr(arguments, "take", False) else {}))
+        except (OSError, ValueError, KeyError) as error:
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            return 2
     return report(findings.every())
 
 

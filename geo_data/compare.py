@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from geo_data.checks import FLOOR_MW
-from geo_data.records import Plant
+from geo_data.records import Mend, Plant
+from geo_data.review import Change, of
 
 URL = "https://raw.githubusercontent.com/PyPSA/powerplantmatching/master/powerplants.csv"
 COUNTRIES = {
@@ -49,6 +51,7 @@ FUELS = {
     "Battery": {"battery"},
     "Other": {"other"},
 }
+SOURCE = "powerplantmatching"
 NEAR_KM = 5.0
 TOLERANCE = 0.1
 
@@ -84,26 +87,39 @@ def read(path: Path) -> list[Listed]:
         ]
 
 
-def differences(kept: Iterable[Plant], listed: Sequence[Listed], year: float) -> list[str]:
-    """Lines for review: other capacities, closed plants, and plants that only one side has."""
+def differences(
+    kept: Iterable[Plant], listed: Sequence[Listed], year: float, mends: Iterable[Mend] = ()
+) -> list[Change]:
+    """For review: other capacities, closed plants, and plants that only one side has. `year` is the present one."""
     plants = [plant for plant in kept if plant.country in COUNTRIES.values()]
-    lines: list[str] = []
+    found: list[Change] = []
     matched: set[Listed] = set()
     for plant in plants:
         row = _nearest(plant, listed)
         if row is None:
-            lines.append(f"{plant.id} ({plant.name}): not in the list")
+            found.append(of("gone", SOURCE, plant, "not in the list"))
             continue
         matched.add(row)
         if row.closes is not None and row.closes < year:
-            lines.append(f"{plant.id} ({plant.name}): closed in {row.closes:.0f} by the list")
+            found.append(of("gone", SOURCE, plant, f"closed in {row.closes:.0f} by the list"))
         elif abs(row.capacity_mw - plant.capacity_mw) > TOLERANCE * plant.capacity_mw:
-            lines.append(f"{plant.id} ({plant.name}): {plant.capacity_mw:.0f} MW, {row.capacity_mw:.0f} in the list")
+            found.append(of("changed", SOURCE, plant, f"capacity_mw {plant.capacity_mw:g} -> {row.capacity_mw:g}"))
+    dropped = {mend.id: mend.reason for mend in mends if mend.field == "drop"}
     lacking = [row for row in listed if row not in matched and (row.closes is None or row.closes >= year)]
-    return lines + [
-        f"{row.name} ({row.country}, {row.capacity_mw:.0f} MW of {'/'.join(sorted(row.fuels))}): not in our table"
-        for row in lacking
-    ]
+    return found + [_lacking(row, dropped) for row in lacking]
+
+
+def _lacking(row: Listed, dropped: Mapping[str, str]) -> Change:
+    """A plant that is not in our table; one that was left out before says why."""
+    why = next((dropped[name] for fuel in sorted(row.fuels) if (name := _id(row, fuel)) in dropped), None)
+    what = f"{row.capacity_mw:g} MW {'/'.join(sorted(row.fuels))}"
+    return Change("new", SOURCE, row.country, None, None, row.name, f"{what}; left out before: {why}" if why else what)
+
+
+def _id(row: Listed, fuel: str) -> str:
+    """The id that our table gave to a row of the list."""
+    words = re.sub("[^a-z0-9]+", "-", f"{row.name} {fuel}".lower()).strip("-")
+    return f"ppm-{row.country.lower()}-{words}"
 
 
 def _nearest(plant: Plant, listed: Sequence[Listed]) -> Listed | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
@@ -13,16 +14,21 @@ TIMEOUT_S = (10, 120)
 
 
 def addresses(today: date) -> list[str]:
-    """Every file that `zones`, `plants` and `compare` read, of the newest form that is out today."""
+    """Every file that `zones` and `plants` read, of the newest form that is out today."""
     # Form 860 of a year comes out in September of the next.
     yearly = eia860.URL.format(year=today.year - (1 if today.month >= 10 else 2))
     polygons = dict.fromkeys(source.url for source in INPUTS.values())
-    return [*polygons, yearly, eia860m.address(today), compare.URL]
+    return [*polygons, yearly, *lists(today)]
 
 
-def fetch(folder: Path, today: date) -> None:
+def lists(today: date) -> list[str]:
+    """The newest lists of plants: EIA's monthly workbook and powerplantmatching's table."""
+    return [eia860m.address(today), compare.URL]
+
+
+def fetch(folder: Path, files: Iterable[str]) -> None:
     """Fetches the files that the folder lacks. Raises requests.RequestException, ValueError for a file too long."""
-    for address in addresses(today):
+    for address in files:
         target = folder / address.rsplit("/", 1)[1]
         if not target.exists():
             _one(address, target)

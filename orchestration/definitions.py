@@ -19,6 +19,7 @@ from assets.geo import geo_assets
 from assets.ingest.context import PipelineContext
 from assets.partitions import first_partition, partitions_of
 from assets.payments import Reconcile, payments_asset
+from assets.plants_review import plants_review
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
@@ -54,7 +55,7 @@ def build() -> dg.Definitions:
                 asset_checks += feed_checks(known, feed, partitions)
     jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
     history, start_history = history_job_and_sensor(firsts, jobs)
-    others = [analyst_asset(known), publishers_asset(known), payments_asset()]
+    others = [analyst_asset(known), publishers_asset(known), payments_asset(), plants_review()]
     return dg.Definitions(
         assets=[*assets, *document_assets(known), *geo_assets(), *others],
         asset_checks=asset_checks,

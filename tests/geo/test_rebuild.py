@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import io
 import threading
@@ -15,7 +16,7 @@ import openpyxl
 import pytest
 import requests
 
-from geo_data import build, compare, eia860, eia860m, fetch, mending, records, review
+from geo_data import build, compare, eia860, eia860m, fetch, mending, records, refresh, review
 from geo_data.compare import Listed
 from geo_data.records import Mend, Plant
 
@@ -144,7 +145,12 @@ def test_the_command_shows_changes_and_takes_them_only_when_told(
     shown = capsys.readouterr().out.splitlines()
     assert not target.exists()
     assert "changed US-CAISO eia-260 Moss Landing: " in "\n".join(shown)
-    assert sum(line.startswith("gone ") for line in shown) == sum(p.country == "US" for p in records.plants()) - 2
+    gone = sum(p.country == "US" for p in records.plants()) - 2
+    assert sum(line.startswith("gone ") for line in shown) == gone
+    assert shown[-1] == f"0 new, {gone} gone, 1 changed: {tmp_path / 'plants_review.csv'}"
+    kept = list(csv.DictReader((tmp_path / "plants_review.csv").read_text().splitlines()))
+    assert [row["kind"] for row in kept].count("gone") == gone
+    assert {row["source"] for row in kept} == {"EIA-860 2022"}
     build.review_plants(tmp_path, take=True)
     written = records.read(Plant, target)
     assert [p.id for p in written if p.country == "US"] == ["eia-6099", "eia-260"]
@@ -215,18 +221,20 @@ def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
     book.save(path)
     with pytest.raises(ValueError, match="no column Plant ID"):
         eia860m.plants(path)
-    with pytest.raises(FileNotFoundError):
-        build.listed_us(tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match=r"has no \*_generator"):
+        refresh.changes(tmp_path / "none", 2026)
 
 
 def test_a_review_tells_new_gone_and_changed() -> None:
     one, two = (dataclasses.replace(paluel(), id=name) for name in ("eia-1", "eia-2"))
     moved = dataclasses.replace(one, capacity_mw=5000.0, lon=one.lon + 0.001, owner="another")
-    assert review.changes([one, two], [moved, dataclasses.replace(two, id="eia-3")]) == [
-        "changed FR eia-1 Paluel: capacity_mw 5320.0 -> 5000.0",
-        "gone    FR eia-2 Paluel: 5320 MW nuclear",
-        "new     FR eia-3 Paluel: 5320 MW nuclear",
+    found = review.changes([one, two], [moved, dataclasses.replace(two, id="eia-3")])
+    assert [str(change) for change in found] == [
+        f"new     FR eia-3 Paluel: 5320 MW nuclear ({one.source})",
+        f"gone    FR eia-2 Paluel: 5320 MW nuclear ({one.source})",
+        f"changed FR eia-1 Paluel: capacity_mw 5320.0 -> 5000.0 ({one.source})",
     ]
+    assert review.table([]) == "kind,source,country,zone,id,name,what\r\n"
 
 
 def listed(**changes: object) -> Listed:
@@ -242,25 +250,52 @@ def paluel() -> Plant:
     [
         ([listed()], []),
         ([listed(capacity_mw=5000.0)], []),
-        ([listed(capacity_mw=4000.0)], ["ppm-fr-paluel-nuclear (Paluel): 5320 MW, 4000 in the list"]),
-        ([listed(closes=2024.0)], ["ppm-fr-paluel-nuclear (Paluel): closed in 2024 by the list"]),
-        ([], ["ppm-fr-paluel-nuclear (Paluel): not in the list"]),
-        ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["Penly (FR, 5320 MW of nuclear): not in our table"]),
+        ([listed(capacity_mw=4000.0)], ["changed FR ppm-fr-paluel-nuclear Paluel: capacity_mw 5320 -> 4000"]),
+        ([listed(closes=2024.0)], ["gone    FR ppm-fr-paluel-nuclear Paluel: closed in 2024 by the list"]),
+        ([], ["gone    FR ppm-fr-paluel-nuclear Paluel: not in the list"]),
+        ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["new     FR Penly: 5320 MW nuclear"]),
         ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
     ],
 )
 def test_differences_from_the_european_list(rows: list[Listed], lines: list[str]) -> None:
-    assert compare.differences([paluel()], rows, 2026) == lines
+    found = compare.differences([paluel()], rows, 2026)
+    assert [str(change) for change in found] == [f"{line} (powerplantmatching)" for line in lines]
+
+
+def test_a_plant_that_was_left_out_before_says_why() -> None:
+    amer = listed(name="Amer", country="NL", fuels=frozenset({"coal"}), capacity_mw=600.0, lon=4.8, lat=51.7)
+    [change] = compare.differences([], [amer], 2026, records.mends())
+    assert change.what.startswith("600 MW coal; left out before: the same 600 MW unit as ppm-nl-amer-biomass")
+
+
+def test_both_lists_of_a_folder_are_reviewed_together(tmp_path: Path) -> None:
+    monthly(tmp_path, MONTHLY)
+    (tmp_path / "powerplants.csv").write_text(EUROPEAN)
+    found = refresh.changes(tmp_path, 2026)
+    assert {change.source for change in found} == {"EIA-860M 2025-12", "powerplantmatching"}
+    kinds = {(change.source, change.kind, change.id) for change in found}
+    assert ("EIA-860M 2025-12", "new", "eia-70001") in kinds
+    assert ("EIA-860M 2025-12", "gone", "eia-210") in kinds
+    assert ("powerplantmatching", "gone", "ppm-fr-blayais-nuclear") in kinds
+    assert not [change for change in found if change.id == "ppm-fr-paluel-nuclear"]
+
+
+def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert build.main(["plants", str(tmp_path)]) == 2
+    assert "has no *_generator*.xlsx" in capsys.readouterr().err
+
+
+EUROPEAN = (
+    "id,Name,Fueltype,Technology,Set,Country,Capacity,Efficiency,DateIn,DateRetrofit,DateOut,lat,lon,EIC\n"
+    "0,Paluel,Nuclear,Steam Turbine,PP,France,5320.0,,1984.0,,,49.8582,0.6354,{}\n"
+    "1,Small,Solar,Pv,PP,France,20.0,,2015.0,,,45.0,1.0,{}\n"
+    "2,Foreign,Hard Coal,Steam Turbine,PP,Czechia,900.0,,1980.0,,2030.0,50.0,14.0,{}\n"
+)
 
 
 def test_the_european_list_is_read_by_country_and_size(tmp_path: Path) -> None:
     table = tmp_path / "powerplants.csv"
-    table.write_text(
-        "id,Name,Fueltype,Technology,Set,Country,Capacity,Efficiency,DateIn,DateRetrofit,DateOut,lat,lon,EIC\n"
-        "0,Paluel,Nuclear,Steam Turbine,PP,France,5320.0,,1984.0,,,49.8582,0.6354,{}\n"
-        "1,Small,Solar,Pv,PP,France,20.0,,2015.0,,,45.0,1.0,{}\n"
-        "2,Foreign,Hard Coal,Steam Turbine,PP,Czechia,900.0,,1980.0,,2030.0,50.0,14.0,{}\n"
-    )
+    table.write_text(EUROPEAN)
     assert compare.read(table) == [listed()]
 
 
@@ -286,24 +321,26 @@ def publisher() -> Iterator[str]:
 def test_files_are_fetched_whole_once_or_not_at_all(
     publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "addresses", lambda today: [f"{publisher}/file.zip"])
-    fetch.fetch(tmp_path, date(2026, 11, 20))
+    whole = [f"{publisher}/file.zip"]
+    fetch.fetch(tmp_path, whole)
     assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000
-    monkeypatch.setattr(fetch, "addresses", lambda today: [f"{publisher}/file.zip", f"{publisher}/none.zip"])
     (tmp_path / "file.zip").write_bytes(b"kept")
     with pytest.raises(requests.HTTPError):
-        fetch.fetch(tmp_path, date(2026, 11, 20))
+        fetch.fetch(tmp_path, [*whole, f"{publisher}/none.zip"])
     assert (tmp_path / "file.zip").read_bytes() == b"kept"
     assert not (tmp_path / "none.zip").exists()
     monkeypatch.setattr(fetch, "MOST_BYTES", 100)
     (tmp_path / "file.zip").unlink()
     with pytest.raises(ValueError, match="longer than 100 bytes"):
-        fetch.fetch(tmp_path, date(2026, 11, 20))
+        fetch.fetch(tmp_path, whole)
     assert not (tmp_path / "file.zip").exists()
 
 
 def test_addresses_are_the_publishers_own() -> None:
     named = fetch.addresses(date(2026, 11, 22))
     assert "https://www.eia.gov/electricity/data/eia860/xls/eia8602025.zip" in named
+    assert fetch.lists(date(2026, 11, 22)) == named[-2:]
+    assert named[-2].endswith("/august_generator2026.xlsx")
+    assert named[-1].endswith("/powerplants.csv")
     assert all(address.startswith("https://") for address in named)
     assert len(named) == len(set(named))
