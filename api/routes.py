@@ -19,6 +19,7 @@ from api.service import Service
 from api.views import (
     bulk,
     catalogue,
+    changes,
     discovery,
     documents,
     geo,
@@ -56,6 +57,7 @@ def register(app: Flask, service: Service) -> None:
         **windows.views(service),
         **publishers.views(service),
         **bulk.views(service),
+        **changes.views(service),
         **{name: series.view(service, name) for name in SERIES},
     }
     for name, view in views.items():

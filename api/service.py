@@ -37,6 +37,8 @@ class Service:
     """Series queries as they were read a moment ago, by request."""
     documents: DocumentCache
     gate: Gate
+    lag_s: float = 0.0
+    """How much older than the newest file rows may be that this worker gives."""
 
     @classmethod
     def over(cls, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> Service:
@@ -49,6 +51,7 @@ class Service:
             TtlCache(ttl_s),
             DocumentCache(storage, ttl_s),
             gate,
+            2 * ttl_s,
         )
 
     @property

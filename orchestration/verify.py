@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from warehouse import artefact, damaged, layout, modes, monthfile, raw, release
+from warehouse import artefact, change_log, damaged, layout, modes, monthfile, raw, release
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Metric
@@ -50,6 +50,7 @@ def faults(storage: Folder) -> Iterator[Fault]:
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
     yield from _of_files(storage, layout.published(), _document)
     yield from _of_files(storage, layout.QUARANTINE, _quarantined)
+    yield from _of_files(storage, layout.CHANGES, change_log.check)
     yield from _of_files(storage, layout.JOURNALS, _journal)
     yield from _of_file(storage, layout.ACCOUNTS, _accounts)
     yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in damaged.pending(storage))

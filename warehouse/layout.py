@@ -27,7 +27,13 @@ RAW = "raw/"
 QUARANTINE = "quarantine/"
 JOURNALS = "backfill/"
 DAMAGED = "damaged/"
-"""Prefixes: publishers' bytes, rows not believed, what backfills still have to do, files set aside."""
+CHANGES = "changes/"
+UNTOLD = "changes/untold/"
+"""Prefixes: publishers' bytes, rows not believed, what backfills still have to do, files set aside,
+changes to what is served, and those under way.
+"""
+CHANGE_LOG = "changes/log.json"
+"""Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
 ACCOUNTS = "accounts.sqlite"
 """Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
 _SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
@@ -99,6 +105,32 @@ def quarantine(feed: str, day: str, sha8: str) -> str:
 def attempts(source: str, month: str) -> str:
     """How a source's feeds were asked in a UTC month."""
     return f"attempts/{source}/{month}.json"
+
+
+def change_segment(number: int) -> str:
+    """One segment of the log of changes to what is served."""
+    return f"{change_segments()}{number:08d}.json"
+
+
+def change_segments() -> str:
+    """Prefix of all segments."""
+    return "changes/log/"
+
+
+def of_change_segment(key: str) -> int:
+    """The number of a segment's key. Raises ValueError for another key."""
+    return int(key.removeprefix(change_segments()).removesuffix(".json"))
+
+
+def untold(metric: str, zone: str, month: str) -> str:
+    """A change of a month's served file that the log may not hold yet."""
+    return f"{UNTOLD}{metric}~{zone}~{month}.json"
+
+
+def of_untold(key: str) -> tuple[str, str, str]:
+    """Metric, zone and month of such a key. Raises ValueError for another key."""
+    metric, zone, name = key.removeprefix(UNTOLD).split("~")
+    return metric, zone, name.removesuffix(".json")
 
 
 def journal(name: str) -> str:

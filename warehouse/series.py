@@ -138,7 +138,7 @@ def _fold_month(
         old, torn, lost = vintages.mended(storage, place)
         merged, counts = _merge(old, new, feed, spans, known_at)
         if torn or lost or any(counts[:3]):
-            vintages.store(storage, place, merged, ranks, mode)
+            vintages.store(storage, place, merged, ranks, mode, feed)
     return Folded(place.zone, place.metric, place.month, *counts, healed=torn, damaged=lost)
 
 

@@ -1,7 +1,8 @@
 """Every version of a month of a zone's metric: its two files read as one, written in an order that a kill cannot break.
 
 One file holds what is served, the other the history: rows of lower rank, superseded values. History is written first,
-so that a kill between the two leaves a version in both and the next fold heals.
+so that a kill between the two leaves a version in both and the next fold heals. What changes for readers is noted
+before, and told after (`warehouse.untold`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warehouse import damaged, layout, monthfile, resolve
+from warehouse import changes, damaged, layout, monthfile, resolve, untold
+from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Flags, Versions, concat
@@ -34,7 +36,11 @@ def all_of(storage: Storage, place: Month) -> tuple[Versions, bool]:
 
 
 def mended(storage: Storage, place: Month) -> tuple[Versions, bool, bool]:
-    """As `all_of`, for the holder of the month's lock: a damaged file is set aside, and the last value says so."""
+    """As `all_of`, for the holder of the month's lock: a damaged file is set aside, and the last value says so.
+
+    What a killed writer left untold is told first.
+    """
+    untold.tell(storage, *place)
     lost = False
     while True:
         try:
@@ -79,16 +85,34 @@ def _repeated(versions: Versions, *later: Flags) -> Flags:
     return repeated
 
 
-def store(storage: Storage, place: Month, merged: Versions, ranks: Mapping[str, int], mode: str) -> None:
-    """Writes history, then what is served; a version that moves to the served file is in both in between."""
+def store(
+    storage: Storage, place: Month, merged: Versions, ranks: Mapping[str, int], mode: str, feed: str | None = None
+) -> None:
+    """Writes history, then what is served; a version that moves to the served file is in both in between.
+
+    `feed`: whose answer brings the change, for the log of changes. The caller holds the month's lock.
+    """
     chosen = resolve.served(merged, ranks)
     served, rest = merged.take(chosen), merged.take(~chosen)
     history = monthfile.versions(storage, layout.history(*place))
     moving = _repeated(concat([history, served]))[len(history) :]
+    change = _noted(storage, place, served, feed)
     _put(storage, layout.history(*place), concat([rest, served.take(moving)]), mode)
     _put(storage, layout.series(*place), served, mode)
+    if change:
+        with logged(layout.untold(*place)):  # the note stays until it is told
+            untold.tell(storage, *place)
     if moving.any():
         _put(storage, layout.history(*place), rest, mode)
+
+
+def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -> bool:
+    """Notes what changes for readers; whether anything does."""
+    key = layout.series(*place)
+    change = changes.between(place.metric, place.zone, feed, monthfile.versions(storage, key), served)
+    if change is not None:
+        untold.note(storage, *place, change, storage.get(key))
+    return change is not None
 
 
 def _put(storage: Storage, key: str, versions: Versions, mode: str) -> None:

@@ -13,8 +13,11 @@ from api.endpoints.query_parameters import (
     BULK_METRIC,
     BULK_ZONE,
     BY,
+    CHANGED_METRIC,
+    CHANGED_ZONES,
     CURSOR,
     END,
+    ENTRIES,
     FEED,
     FORMAT,
     HOURS,
@@ -25,6 +28,7 @@ from api.endpoints.query_parameters import (
     MONTH,
     ORDER,
     SAMPLE,
+    SINCE,
     SNAPSHOT_METRIC,
     SNAPSHOT_ZONES,
     SOURCE,
@@ -169,6 +173,18 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         "Publishers",
         named([SOURCE, FEED, MONTH, SAMPLE]),
         statuses=(400, 503),
+    ),
+    Endpoint(
+        "changes",
+        "/v1/changes",
+        "What changed",
+        "Every change of the rows served, in order: which zone and metric, from which to which `ts`, how many rows "
+        "were added, changed and withdrawn. Who follows `next` and reads those spans again misses no row. Kept 30 "
+        "days; an older or unknown cursor is 410. How to follow: /docs/changes.",
+        "Free",
+        "Changes",
+        named([SINCE, CHANGED_ZONES, CHANGED_METRIC, FEED, ENTRIES, SAMPLE]),
+        statuses=(400, 410, 503),
     ),
     Endpoint(
         "snapshot",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from api.documents.bulk import METRICS as BULK_METRICS
 from api.documents.catalogue import SERIES
+from api.documents.changes import NOW
 from api.http.parameters import (
     Parameter,
+    change_cursor,
     choice,
     hours,
     moment,
@@ -20,6 +22,7 @@ from api.series import formats
 from api.series.horizon import LONGEST_HOURS
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
+from warehouse.change_log import CURSOR_PATTERN
 from warehouse.clock import HOUR
 from warehouse.market import Metric
 from warehouse.zones import ZONES
@@ -98,4 +101,14 @@ WINDOW_METRIC = choice(
 STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")
+SINCE = text(
+    "since",
+    "The cursor of the answer before (`next`): entries after it. `now`: none, and the cursor from which on to follow. "
+    "Default: all that is kept.",
+    f"^({CURSOR_PATTERN}|{NOW})$",
+    change_cursor,
+)
+CHANGED_ZONES = words("zone", "Only these zones, with commas. Default: all.", ZONES, "GB")
+CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", [m.value for m in SERIES.values()])
+ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
 CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str)

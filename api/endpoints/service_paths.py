@@ -9,6 +9,7 @@ DOC_PAGES = {
     "brief": "The method of the brief",
     "windows": "The method of windows",
     "statistics": "The method of statistics",
+    "changes": "How to follow what changes",
     "publishers": "How publishers are measured",
     "bulk": "Month files",
     "data": "What each metric and zone is",

@@ -112,6 +112,13 @@ KINDS: dict[str, ProblemKind] = {
             "Payment belongs to another request",
             "This payment was sent for another request and its outcome is not known yet: repeat that request with it.",
         ),
+        ProblemKind(
+            "cursor-gone",
+            410,
+            "Cursor gone",
+            "The cursor belongs to no entry that is kept: changes are kept for 30 days. Ask for `since=now`, read the "
+            "rows that you hold again, and follow from there; `oldest` is the cursor of all that is kept.",
+        ),
         ProblemKind("body-too-large", 413, "Body too large", "The request's body is larger than this path takes."),
         ProblemKind(
             "range-not-satisfiable",

@@ -12,7 +12,7 @@ from api.access import api_key
 from api.access.accounts.key_format import spell
 from api.access.accounts.store import CALLS_PER_DAY
 from api.access.values import Call
-from api.documents import bulk, published
+from api.documents import bulk, changes, published
 from api.documents.catalogue import SERIES, Catalogue, zone_list
 from api.documents.publishers import selected
 from api.documents.status import status
@@ -24,6 +24,7 @@ from api.series import query as reads
 from api.series.query import Page, Query
 from api.service import Service
 from warehouse import clock, layout
+from warehouse.change_log import UnknownCursor
 from warehouse.clock import DAY
 from warehouse.errors import CallerError, StorageError
 
@@ -55,7 +56,7 @@ def _readable(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `make` gives; nothing where a file is missing or damaged: a description does not depend on data."""
     try:
         return make()
-    except StorageError:
+    except (StorageError, UnknownCursor):
         return {}
 
 
@@ -75,6 +76,7 @@ def _documents(service: Service) -> dict[str, Any]:
     if listed is not None:
         whole = bulk.manifest(listed, service.catalogue, service.settings.base_url, clock.now())
         examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
+    examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
     measured = service.documents.get(layout.PUBLISHERS)
     if measured is not None:
         entries = selected(measured, None, None, None)

@@ -9,7 +9,7 @@ from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
-from warehouse import catalogue, clock, layout
+from warehouse import catalogue, clock, layout, untold
 from warehouse.bookkeeping import logged
 
 
@@ -67,6 +67,8 @@ def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
 
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:
     failures: list[str] = []
+    with logged("changes"):
+        untold.tell_all(pipeline.storage)
     with logged("documents") as attempt:
         failures = publish(pipeline.storage, zones=zones).failures
     return [*failures, *filter(None, [attempt.failure])]

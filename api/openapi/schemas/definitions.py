@@ -295,6 +295,26 @@ OWN: Mapping[str, Mapping[str, str]] = {
         "after_s": "Seconds from the first sight of a value to its revision.",
         "by": "Size of the revisions by metric and unit; null where there are none.",
     },
+    "Change": {
+        "id": "The cursor behind this entry; opaque, ascending in order of the answer.",
+        "at": "When the rows were in place, in Unix seconds.",
+        "market": "`day_ahead`: of the day-ahead auction's own rows (`?market=day_ahead`).",
+        "feed": "Whose answer brought the change; null where rights or ranks were resolved again, or a damaged file "
+        "was set aside.",
+        "first": "`ts` of the first row touched.",
+        "last": "`ts` of the last row touched: read `[first, last]` again.",
+        "added": "Rows that were not served before.",
+        "changed": "Rows with another value, unit, resolution or source.",
+        "withdrawn": "Rows that are served no more; null: of the whole month, how many is not known (damaged file).",
+        "published": "Paths of the documents made of these rows, which follow within the same run.",
+    },
+    "Changes": {
+        "count": "Entries in this answer.",
+        "entries": "In the order in which they came about.",
+        "next": "The cursor to go on with: give it as `since`. Always there.",
+        "more": "Whether others follow already: ask again at once.",
+        "oldest": "The cursor of all that is kept.",
+    },
     "Publishers": {
         "as_of": "Unix seconds of the computation.",
         "method": "The version of the method (/docs/publishers).",

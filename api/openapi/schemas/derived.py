@@ -164,6 +164,35 @@ DERIVED: dict[str, Schema] = {
             ),
         }
     ),
+    "Change": record(
+        {
+            "id": TEXT,
+            "at": INSTANT,
+            "zone": ZONE,
+            "metric": METRIC,
+            "market": {"type": "string", "const": "day_ahead"},
+            "feed": or_null(TEXT),
+            "first": INSTANT,
+            "last": INSTANT,
+            "added": WHOLE,
+            "changed": WHOLE,
+            "withdrawn": or_null(WHOLE),
+            "published": listed(TEXT),
+        },
+        "market",
+    ),
+    "Changes": record(
+        {
+            "count": WHOLE,
+            "entries": listed(ref("Change")),
+            "next": TEXT,
+            "more": FLAG,
+            "oldest": TEXT,
+            "docs": TEXT,
+            "sample": SAMPLED,
+        },
+        "sample",
+    ),
     "Publishers": record(
         {
             "as_of": INSTANT,

@@ -1,0 +1,102 @@
+"""The body of `/v1/changes`: entries of the log of changes as a follower reads them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from warehouse import change_log, layout
+from warehouse.change_log import Entry, Page
+from warehouse.changes import Change
+from warehouse.clock import DAY
+from warehouse.market import Metric
+from warehouse.storage import Storage
+
+NOW = "now"
+"""The `since` of one who has read all rows and only wants what comes."""
+_RECENT_S = 31 * DAY
+"""Older rows are in no document: a brief looks 30 days back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a follower asks for; None is all."""
+
+    zones: Collection[str] | None = None
+    metric: str | None = None
+    feed: str | None = None
+
+    def fits(self, change: Change) -> bool:
+        return (
+            (self.zones is None or change.zone in self.zones)
+            and (self.metric is None or public_metric(change.metric) == self.metric)
+            and (self.feed is None or change.feed == self.feed)
+        )
+
+
+def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:
+    """The answer; `lag_s`: how long a reader of rows may still see an older file.
+
+    Raises UnknownCursor, StorageError.
+    """
+    until = settled(lag_s)
+    if since == NOW:
+        cursor = change_log.newest(storage, until)
+        found = change_log.read(storage, cursor, 1, wanted.fits, until)._replace(entries=[], next=cursor, more=False)
+    else:
+        found = change_log.read(storage, since, limit, wanted.fits, until)
+    return body(found)
+
+
+def settled(lag_s: float) -> int | None:
+    """The last second whose entries may be told: their rows are in place before any cache of ours was filled."""
+    return int(time.time()) - 1 - ceil(lag_s) if lag_s else None
+
+
+def body(found: Page) -> dict[str, Any]:
+    """A page as JSON members."""
+    log = found.next.partition("-")[0]
+    return {
+        "count": len(found.entries),
+        "entries": [entry(log, each) for each in found.entries],
+        "next": found.next,
+        "more": found.more,
+        "oldest": found.oldest,
+        "docs": "/docs/changes",
+    }
+
+
+def entry(log: str, stored: Entry) -> dict[str, Any]:
+    """One entry as JSON members; its id is the cursor behind it."""
+    change = stored.change
+    day_ahead = {"market": "day_ahead"} if change.metric == Metric.PRICE_DAY_AHEAD else {}
+    return {
+        "id": f"{log}-{stored.number}",
+        "at": stored.at,
+        "zone": change.zone,
+        "metric": public_metric(change.metric),
+        **day_ahead,
+        "feed": change.feed,
+        "first": change.first,
+        "last": change.last,
+        "added": change.added,
+        "changed": change.changed,
+        "withdrawn": change.withdrawn,
+        "published": _documents(change, stored.at),
+    }
+
+
+def public_metric(metric: str) -> str:
+    """The metric as paths and answers name it: day-ahead rows are prices of another market."""
+    return Metric.PRICE.value if metric == Metric.PRICE_DAY_AHEAD else metric
+
+
+def _documents(change: Change, at: int) -> list[str]:
+    """The paths of the documents that are made of these rows and follow them."""
+    if change.last < at - _RECENT_S or change.metric in (Metric.CAPACITY, Metric.PRICE_DAY_AHEAD):
+        return []
+    names = [layout.latest(change.zone), layout.brief(change.zone)]
+    return [f"/v1/{name.removesuffix('.json')}" for name in names] + ["/v1/map/snapshot"]

@@ -1,0 +1,164 @@
+"""`/v1/changes`: what the folds wrote, by cursor, filter and page; bounds, validators and refusals."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from api.documents import changes
+from tests.api.conftest import NOW, Rig
+from warehouse import change_log
+from warehouse.changes import Change
+
+START = NOW - NOW % 3600 - 86400
+
+
+def put(
+    rig: Rig, value: float, zone: str = "GB", metric: str = "demand", feed: str = "north.grid", at: int = 0
+) -> None:
+    rig.put(feed, zone, metric, [(START + at * 3600, value)], "MW", "1h")
+
+
+@pytest.fixture
+def told(rig: Rig) -> Rig:
+    """Five changes of three series, the last of them a correction."""
+    for n, zone in enumerate(("GB", "AU-NSW", "GB", "DE-LU")):
+        put(rig, n, zone, at=n)
+    rig.put("north.auction", "US-NYISO", "price_day_ahead", [(START, 40.0)], "USD/MWh", "1h")
+    put(rig, 7, "GB")
+    rig.publish()
+    return rig
+
+
+def test_entries_come_in_order_free_and_without_a_key(told: Rig) -> None:
+    answer = told.client().get("/v1/changes")
+    assert answer.status_code == 200
+    body = answer.get_json()
+    assert [(e["zone"], e["metric"], e["added"], e["changed"], e["withdrawn"]) for e in body["entries"]] == [
+        ("GB", "demand", 1, 0, 0),
+        ("AU-NSW", "demand", 1, 0, 0),
+        ("GB", "demand", 1, 0, 0),
+        ("DE-LU", "demand", 1, 0, 0),
+        ("US-NYISO", "price", 1, 0, 0),
+        ("GB", "demand", 0, 1, 0),
+    ]
+    assert body["entries"][4]["market"] == "day_ahead"
+    assert body["entries"][0]["feed"] == "north.grid"
+    assert body["entries"][2]["first"] == body["entries"][2]["last"] == START + 2 * 3600
+    assert body["next"] == body["entries"][-1]["id"]
+    assert body["more"] is False
+    assert abs(body["entries"][0]["at"] - time.time()) < 3600
+    assert answer.headers["Cache-Control"] == "no-cache"
+    again = told.client().get("/v1/changes", headers={"If-None-Match": answer.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_a_cursor_goes_on_behind_the_page(told: Rig) -> None:
+    client, seen, since = told.client(), [], ""
+    while True:
+        body = client.get(f"/v1/changes?limit=2{since}").get_json()
+        seen += [entry["id"] for entry in body["entries"]]
+        since = f"&since={body['next']}"
+        if not body["more"]:
+            break
+    assert seen == [entry["id"] for entry in client.get("/v1/changes").get_json()["entries"]]
+    assert client.get(f"/v1/changes?since={seen[3]}").get_json()["count"] == 2
+    now = client.get("/v1/changes?since=now").get_json()
+    assert now["entries"] == []
+    assert now["next"] == seen[-1]
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("zone=GB", 3),
+        ("zone=GB,DE-LU", 4),
+        ("metric=price", 1),
+        ("feed=north.grid", 5),
+        ("zone=AU-NSW&metric=price", 0),
+    ],
+)
+def test_filters(told: Rig, query: str, count: int) -> None:
+    client = told.client()
+    body = client.get(f"/v1/changes?{query}").get_json()
+    assert len(body["entries"]) == body["count"] == count
+    assert body["next"] == client.get("/v1/changes").get_json()["next"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["since=yesterday", "since=", "zone=XX", "metric=prices", "feed=none.such", "limit=0", "limit=1001", "start=1"],
+)
+def test_a_wrong_parameter_is_refused(told: Rig, query: str) -> None:
+    answer = told.client().get(f"/v1/changes?{query}")
+    assert answer.status_code == 400
+    assert answer.content_type == "application/problem+json"
+
+
+@pytest.mark.parametrize("cursor", ["00000000-3", "{log}-99999", "{log}-7"])
+def test_an_unknown_cursor_is_gone(told: Rig, cursor: str) -> None:
+    client = told.client()
+    log = client.get("/v1/changes").get_json()["next"].partition("-")[0]
+    answer = client.get(f"/v1/changes?since={cursor.format(log=log)}")
+    assert answer.status_code == 410
+    body = answer.get_json()
+    assert body["type"].endswith("/problems/cursor-gone")
+    assert client.get(f"/v1/changes?since={body['oldest']}").get_json()["count"] == 6
+
+
+def test_an_empty_warehouse_has_a_cursor_to_begin_with(rig: Rig) -> None:
+    rig.publish()
+    client = rig.client()
+    body = client.get("/v1/changes").get_json()
+    assert body["entries"] == []
+    put(rig, 1)
+    assert client.get(f"/v1/changes?since={body['next']}").get_json()["count"] == 1
+
+
+def test_a_sample_is_marked_and_counted(told: Rig) -> None:
+    answer = told.client().get("/v1/changes?sample=true&limit=500")
+    assert answer.get_json()["sample"] is True
+    assert answer.headers["X-Sample"] == "true"
+
+
+def test_free_calls_are_limited(told: Rig) -> None:
+    client = told.client(free_calls_per_minute=1)
+    assert client.get("/v1/changes").status_code == 200
+    assert client.get("/v1/changes").status_code == 429
+
+
+def test_an_entry_waits_until_no_cache_holds_older_rows(told: Rig) -> None:
+    """A worker that may give rows up to `lag_s` old tells nothing that is younger."""
+    wanted = changes.Wanted()
+    now = int(time.time())
+    assert changes.page(told.storage, None, 100, wanted, 0)["count"] == 6
+    change_log.append(told.storage, Change("GB", "demand", None, 1, 1, 1, 0, 0), "t", now + 3)
+    assert changes.page(told.storage, None, 100, wanted, 0.4)["count"] <= 6
+    assert changes.page(told.storage, None, 100, wanted, 0)["count"] == 7
+    held = changes.page(told.storage, changes.NOW, 100, wanted, 0.4)["next"]
+    assert changes.page(told.storage, held, 100, wanted, 0)["count"] >= 1
+
+
+def test_documents_that_follow_are_named(told: Rig) -> None:
+    """Of rows of the last month only: NOW lies in the past of the true time by which entries are dated."""
+    recent = int(time.time()) // 3600 * 3600
+    told.put("north.grid", "GB", "demand", [(recent, 5.0)], "MW", "1h")
+    entries = told.client().get("/v1/changes").get_json()["entries"]
+    assert entries[-1]["published"] == ["/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"]
+    assert entries[4]["published"] == []
+
+
+def test_a_log_that_cannot_be_read_is_no_invention(told: Rig) -> None:
+    told.storage.put("changes/log/00000000.json", b"spoilt")
+    answer = told.client().get("/v1/changes")
+    assert answer.status_code == 410
+    rest = told.client().get(f"/v1/changes?since={answer.get_json()['oldest']}")
+    assert rest.status_code == 200
+    assert rest.get_json()["entries"] == []
+
+
+def test_its_method_is_a_page(told: Rig) -> None:
+    page = told.client().get("/docs/changes")
+    assert page.status_code == 200
+    assert "How to follow" in page.get_data(as_text=True)
