@@ -1,0 +1,210 @@
+"""The views, tables and macros of warehouse.duckdb, as SQL with a comment on every column. No Dagster here.
+
+Paths are relative to the warehouse's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets.sources import sources as all_sources
+from warehouse import layout
+from warehouse.clock import RESOLUTIONS
+from warehouse.market import Metric
+from warehouse.zones import ZONES
+
+_COLUMNS = {
+    "zone": "Bidding zone, balancing authority or region; see `zones`",
+    "metric": "price, price_day_ahead, demand, interchange, generation, carbon_intensity or capacity",
+    "month": "UTC month of the file, as 2026-03: a filter on it opens that file alone",
+    "fuel": "Of generation and capacity",
+    "counterparty": "The zone across the border; null for the net of the zone",
+    "link": "The tie; null for a border or a net",
+    "ts": "Start of the interval, Unix seconds UTC",
+    "starts_at": "Start of the interval; timezone(zones.tz, starts_at) is local time",
+    "value": "In `unit`; of interchange positive = import",
+    "unit": "MW, %, gCO2/kWh or currency/MWh",
+    "resolution": "Length of the interval: 5m, 15m, 30m, 1h or 1y",
+    "source": "The publisher",
+    "feed": "The product of the publisher; see `feeds`",
+    "known_at": "When the value was first seen, Unix seconds UTC",
+    "superseded_at": "Until when the value stood, Unix seconds UTC; null while it stands",
+}
+"""What each column holds, in the views' order."""
+_EXPRESSIONS = {"starts_at": "to_timestamp(ts) AS starts_at", "month": "parse_filename(filename, true) AS month"}
+_FILE_COLUMNS = ("fuel", "counterparty", "link", "ts", "value", "unit", "resolution", "source", "feed", "known_at")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view, its query and what it shows."""
+
+    name: str
+    query: str
+    comment: str
+    columns: tuple[str, ...] = tuple(name for name in _COLUMNS if name != "superseded_at")
+
+
+def views(home: Path) -> Iterator[View]:
+    """The views over the files that there are; none where there is none."""
+    metrics = _held_metrics(home)
+    if not metrics:
+        return
+    roots = [root for root in (layout.series_prefix(), layout.history_prefix()) if _holds(home, root)]
+    everything = (*View("", "", "").columns, "superseded_at")
+    yield View("series", _files(roots[:1], everything[:-1]), "What is served: one row an interval of every metric")
+    yield View(
+        "versions",
+        _files(roots, everything),
+        "Served rows, rows of lower rank, and superseded values with the span in which they stood",
+        everything,
+    )
+    for metric in metrics:
+        if metric != Metric.INTERCHANGE:
+            yield View(metric.value, _of_metric(metric), f"What is served of {metric}")
+    if Metric.INTERCHANGE in metrics:
+        of_metric, net = _of_metric(Metric.INTERCHANGE), "counterparty IS NULL AND link IS NULL"
+        yield View("interchange", f"{of_metric} WHERE {net}", "Net import of each zone, MW; positive = import")
+        yield View(
+            "borders", f"{of_metric} WHERE NOT ({net})", "Import over each border and tie, MW; positive = import"
+        )
+    yield View("day_ahead", _day_ahead(metrics), "Day-ahead prices: own series in the US, the headline price in Europe")
+
+
+def _held_metrics(home: Path) -> list[Metric]:
+    return [metric for metric in Metric if _holds(home, layout.series_prefix(metric.value))]
+
+
+def _of_metric(metric: Metric) -> str:
+    """Over the metric's own folders: DuckDB lists every folder below a pattern before it chooses files."""
+    return _files([layout.series_prefix(metric.value)], View("", "", "").columns)
+
+
+def _day_ahead(metrics: Collection[Metric]) -> str:
+    headline = ", ".join(f"'{zone.id}'" for zone in ZONES.values() if zone.day_ahead_metric == Metric.PRICE)
+    parts = {
+        Metric.PRICE_DAY_AHEAD: f"SELECT * FROM {Metric.PRICE_DAY_AHEAD}",
+        Metric.PRICE: f"SELECT * FROM {Metric.PRICE} WHERE zone IN ({headline})",
+    }
+    held = [query for metric, query in parts.items() if metric in metrics]
+    return " UNION ALL ".join(held) or "SELECT * FROM series WHERE false"
+
+
+def _holds(home: Path, prefix: str) -> bool:
+    return any((home / prefix).glob("**/????-??.parquet"))
+
+
+def _files(roots: list[str], columns: tuple[str, ...]) -> str:
+    """Over all months below these prefixes, of all metrics or of one. Filters on zone, metric and month choose files
+    by their names."""
+    below = ["zone=*/*.parquet" if root.count("/") > 1 else "metric=*/zone=*/*.parquet" for root in roots]
+    return _query("[" + ", ".join(f"'{root}{names}'" for root, names in zip(roots, below, strict=True)) + "]", columns)
+
+
+def _query(paths: str, columns: tuple[str, ...]) -> str:
+    """Over the files that an expression of SQL names."""
+    chosen = ", ".join(_EXPRESSIONS.get(name, name) for name in columns)
+    types = "{'metric': VARCHAR, 'zone': VARCHAR}"
+    return f"SELECT {chosen} FROM read_parquet({paths}, filename=true, hive_partitioning=true, hive_types={types})"
+
+
+def _months() -> str:
+    """A macro that names the files itself, so that no other folder is listed."""
+    path = f"'{layout.series_prefix()}metric=' || of_metric || '/zone=' || of_zone || '/' || of_month || '.parquet'"
+    return f"CREATE MACRO months(of_zone, of_metric, of_month) AS TABLE {_query(path, View('', '', '').columns)}"
+
+
+_MONTHS_COMMENT = "series of one zone, metric and month by the names of its files; each may be a pattern, as '2026-*'"
+_AS_OF = """CREATE MACRO as_of(t) AS TABLE
+WITH stood AS (
+    SELECT v.*, f.rank, s.seconds
+    FROM versions v JOIN feeds f USING (feed) JOIN resolutions s ON s.resolution = v.resolution
+    WHERE v.known_at <= epoch(t::TIMESTAMPTZ)
+      AND (v.superseded_at IS NULL OR v.superseded_at > epoch(t::TIMESTAMPTZ))
+)
+SELECT * EXCLUDE (rank, seconds, superseded_at) FROM stood r
+WHERE NOT EXISTS (
+    SELECT 1 FROM stood b
+    WHERE (b.zone, b.metric) = (r.zone, r.metric) AND b.fuel IS NOT DISTINCT FROM r.fuel
+      AND b.counterparty IS NOT DISTINCT FROM r.counterparty AND b.link IS NOT DISTINCT FROM r.link
+      AND b.ts < r.ts + r.seconds AND b.ts + b.seconds > r.ts
+      AND (b.rank < r.rank OR (b.rank = r.rank AND b.seconds < r.seconds))
+)"""
+"""Where several feeds state an interval, the best rank's row stands; of one feed's, the finest."""
+
+
+def statements(home: Path) -> list[str]:
+    """The SQL that makes the file, in order; run in `home`, since DuckDB looks at the files of a view it makes."""
+    made = [statement for table in _tables() for statement in _made(table)]
+    for view in views(home):
+        made.append(f"CREATE VIEW {view.name} AS {view.query}")
+        made.append(f"COMMENT ON VIEW {view.name} IS {quoted(view.comment)}")
+        made += [f"COMMENT ON COLUMN {view.name}.{name} IS {quoted(_COLUMNS[name])}" for name in view.columns]
+    if any(statement.startswith("CREATE VIEW versions") for statement in made):
+        made.append(_months())
+        made.append(f"COMMENT ON MACRO TABLE months IS {quoted(_MONTHS_COMMENT)}")
+        made.append(_AS_OF)
+        made.append(f"COMMENT ON MACRO TABLE as_of IS {quoted('series as it was known at an instant')}")
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A small table, its rows, and what its columns hold."""
+
+    name: str
+    comment: str
+    columns: Mapping[str, str]
+    rows: Sequence[tuple[object, ...]]
+
+
+def _tables() -> list[Table]:
+    """`zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds."""
+    zones = {
+        "zone": "Id, as in every view",
+        "name": "Name for people",
+        "tz": "Civil time, for timezone(tz, starts_at)",
+        "market_tz": "Clock of the market day",
+        "currency": "Of prices",
+        "headline": "What `price` is here",
+    }
+    feeds = {
+        "feed": "Id, as in every view",
+        "rank": "Of several feeds with an interval the lowest rank is served",
+        "title": "What the publisher calls it",
+    }
+    resolutions = {"resolution": "As in every view", "seconds": "Length of the interval; of 1y 365 days"}
+    return [
+        Table(
+            "zones",
+            f"The {len(ZONES)} zones with their clocks",
+            zones,
+            [(z.id, z.name, z.tz, z.market_tz, z.currency, z.headline) for z in ZONES.values()],
+        ),
+        Table(
+            "feeds",
+            "Feeds in rank order within a zone and metric: 1 is best",
+            feeds,
+            [(f.id, f.rank, f.title) for source in all_sources().values() for f in source.feeds],
+        ),
+        Table("resolutions", "Lengths of intervals", resolutions, list(RESOLUTIONS.items())),
+    ]
+
+
+def _made(table: Table) -> Iterator[str]:
+    """The SQL that makes a table with its comments."""
+    values = ", ".join("(" + ", ".join(_literal(cell) for cell in row) + ")" for row in table.rows)
+    yield f"CREATE TABLE {table.name} AS SELECT * FROM (VALUES {values}) AS t({', '.join(table.columns)})"
+    yield f"COMMENT ON TABLE {table.name} IS {quoted(table.comment)}"
+    yield from (f"COMMENT ON COLUMN {table.name}.{name} IS {quoted(text)}" for name, text in table.columns.items())
+
+
+def _literal(cell: object) -> str:
+    return str(cell) if isinstance(cell, int) else quoted(str(cell))
+
+
+def quoted(text: str) -> str:
+    """A literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
