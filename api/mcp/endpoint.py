@@ -25,18 +25,19 @@ from api.access.values import Headers
 from api.http import request_body
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
-from api.mcp import arguments, calls, results
+from api.mcp import arguments, calls, reading, results
 from api.mcp.arguments import BadArguments
 from api.mcp.calls import Caller
 from api.mcp.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    LISTS,
     OLDEST,
+    CheckedRequest,
     ProtocolHeaders,
     RpcError,
     RpcReply,
-    ToolRequest,
     error,
     exchange,
 )
@@ -192,31 +193,38 @@ class Post:
         """The gate's count after a single call; several in a batch have several."""
         return self.counts[0] if len(self.counts) == 1 else ()
 
-    def perform(self, tool_request: ToolRequest) -> bytes:
+    def perform(self, rpc: CheckedRequest) -> bytes:
         """The result of a request. Raises RpcError."""
         static = self.endpoint.static
-        request.environ["emds.mcp_id"] = tool_request.id  # for `_unforeseen`, which knows the request alone
-        match tool_request.method:
+        request.environ["emds.mcp_id"] = rpc.id  # for `_unforeseen`, which knows the request alone
+        request.environ["emds.route"] = f"mcp.{rpc.method.replace('/', '.')}"  # what access log and counts name
+        if rpc.method in LISTS:
+            return static.listed(rpc)
+        match rpc.method:
             case "tools/call":
-                return results.to_result(self._called(tool_request), tool_request.version, static)
-            case "tools/list":
-                return static.listed(tool_request)
+                return results.to_result(self._called(rpc), rpc.version, static)
+            case "resources/read":
+                return reading.resource(self.endpoint.service, rpc, static, self.caller.client)
+            case "prompts/get":
+                return reading.prompt(rpc, static)
+            case "completion/complete":
+                return reading.completion(rpc, static)
             case "initialize":
-                return static.initialized(tool_request)
+                return static.initialized(rpc)
             case "server/discover":
                 return static.discover
         return b"{}"  # ping
 
-    def _called(self, tool_request: ToolRequest) -> Outcome:
+    def _called(self, rpc: CheckedRequest) -> Outcome:
         name, given, meta = (
-            tool_request.params.get("name"),
-            tool_request.params.get("arguments"),
-            tool_request.params.get("_meta"),
+            rpc.params.get("name"),
+            rpc.params.get("arguments"),
+            rpc.params.get("_meta"),
         )
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
-        request.environ["emds.route"] = f"mcp.{tool.name}"  # what the access log and the counts name
+        request.environ["emds.route"] = f"mcp.{tool.name}"
         if not isinstance(given, dict | None):
             raise RpcError(INVALID_PARAMS, "params.arguments is an object")
         payment = calls.encoded(meta.get("x402/payment")) if isinstance(meta, dict) else ""
@@ -226,7 +234,7 @@ class Post:
                 self.endpoint.service, tool.name, arguments.values(tool.arguments, given or {}), caller
             )
         except BadArguments as fault:
-            if tool_request.version in _BEFORE_ERRORS_AS_RESULTS:
+            if rpc.version in _BEFORE_ERRORS_AS_RESULTS:
                 raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
             return Outcome((f"Invalid arguments: {fault}",))
         self.counts.append(outcome.headers)

@@ -23,13 +23,19 @@ SUPPORTED = (MODERN, *LEGACY)
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+RESOURCE_NOT_FOUND = -32002
+"""Of legacy versions; in the newest it is INVALID_PARAMS."""
+LIMIT_REACHED = 429
+"""Our own, outside the numbers that JSON-RPC and MCP keep to themselves."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 MOST_IN_BATCH = 20
-_LEGACY_METHODS = frozenset({"initialize", "ping", "tools/list", "tools/call"})
-_MODERN_METHODS = frozenset({"server/discover", "tools/list", "tools/call"})
+LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+_COMMON = frozenset({*LISTS, "tools/call", "resources/read", "prompts/get", "completion/complete"})
+_LEGACY_METHODS = _COMMON | {"initialize", "ping"}
+_MODERN_METHODS = _COMMON | {"server/discover"}
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that Mcp-Name repeats."""
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
@@ -55,8 +61,8 @@ class ProtocolHeaders:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRequest:
-    """A request that passed every check but those of its tool, to be answered as `version` says."""
+class CheckedRequest:
+    """A request that passed every check but those of what it asks for, to be answered as `version` says."""
 
     id: Id
     method: str
@@ -72,7 +78,7 @@ class RpcReply:
     body: bytes = b""
 
 
-Perform = Callable[[ToolRequest], bytes]
+Perform = Callable[[CheckedRequest], bytes]
 """Gives the result of a request as a JSON object, or raises RpcError."""
 
 
@@ -108,7 +114,7 @@ def _single(document: Any, shown: ProtocolHeaders, perform: Perform) -> RpcReply
         return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
     legacy = _is_legacy(document, shown)
     try:
-        return RpcReply(200, _answered(_tool_request(document, shown, legacy), perform))
+        return RpcReply(200, _answered(_checked_request(document, shown, legacy), perform))
     except RpcError as fault:
         return RpcReply(_status(fault, legacy), error(fault, document["id"]))
 
@@ -131,12 +137,12 @@ def _batch(document: list[Any], shown: ProtocolHeaders, perform: Perform) -> Rpc
 
 def _in_batch(message: dict[str, Any], shown: ProtocolHeaders, perform: Perform) -> bytes:
     try:
-        return _answered(_tool_request(message, shown, _is_legacy(message, shown)), perform)
+        return _answered(_checked_request(message, shown, _is_legacy(message, shown)), perform)
     except RpcError as fault:
         return error(fault, message["id"])
 
 
-def _answered(request: ToolRequest, perform: Perform) -> bytes:
+def _answered(request: CheckedRequest, perform: Perform) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request.id), perform(request))
 
 
@@ -175,7 +181,7 @@ def _is_legacy(document: dict[str, Any], shown: ProtocolHeaders) -> bool:
     return stated in LEGACY and stated == shown.version
 
 
-def _tool_request(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> ToolRequest:
+def _checked_request(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> CheckedRequest:
     """A request after the checks of its era. Raises RpcError."""
     method, params = document["method"], document.get("params", {})
     if legacy:
@@ -185,7 +191,7 @@ def _tool_request(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool
         _check_modern(document, method, params, shown)
     if method not in methods:
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
-    return ToolRequest(document["id"], method, params, version)
+    return CheckedRequest(document["id"], method, params, version)
 
 
 def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], shown: ProtocolHeaders) -> None:
@@ -235,4 +241,6 @@ def _status(fault: RpcError, legacy: bool) -> int:
     """The HTTP status of an error in a message that is well formed: of legacy ones the envelope alone speaks."""
     if legacy or fault.code == INTERNAL_ERROR:
         return 200
+    if fault.code == LIMIT_REACHED:
+        return 429
     return 404 if fault.code == METHOD_NOT_FOUND else 400

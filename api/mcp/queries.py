@@ -13,7 +13,7 @@ from api.documents import published
 from api.documents.cache import Document
 from api.documents.catalogue import SERIES, LicenceTerms, stored_metric, zone_list
 from api.documents.status import status
-from api.mcp import derived, tables, text
+from api.mcp import derived, resources, tables, text
 from api.mcp.answers import ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
 from api.mcp.tools import COLUMNAR_FROM
@@ -26,13 +26,10 @@ from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import iso
 from warehouse.market import Metric
-from warehouse.zones import ZONES
 
 
 def _list_zones(service: Service, _given: Mapping[str, Any]) -> ToolQuery:
-    stated = zone_list(service.catalogue)
-    for zone in stated["zones"]:
-        zone["metrics"] = [metric.value for metric in SERIES.values() if metric in ZONES[zone["id"]].metrics]
+    stated = resources.with_metrics(zone_list(service.catalogue))
     return ToolQuery("", "/v1/zones", lambda _sampled: ToolAnswer(text.zones(stated), orjson.dumps(stated)))
 
 

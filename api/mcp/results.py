@@ -14,12 +14,14 @@ from typing import Any
 import orjson
 
 from api.access.values import Answer, Headers, Refusal
-from api.mcp.protocol import INVALID_PARAMS, LEGACY, MODERN, OLDEST, SUPPORTED, RpcError, ToolRequest
+from api.mcp import prompts, resources
+from api.mcp.protocol import INVALID_PARAMS, LEGACY, LISTS, MODERN, OLDEST, SUPPORTED, CheckedRequest, RpcError
 from api.mcp.tools import TOOLS, described
 from api.openapi import document
 from api.settings import Settings
 
 NAME, TITLE = "emds", "Electricity Market Data Service"
+_SVG = "image/svg+xml"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
 _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
@@ -28,18 +30,19 @@ _WORDS_OF_TOOLS = (
     ("sample=true needs none", "a call without a key gives a sample"),
     ("sample=true works", "a call without a key gives a sample"),
 )
-_TTL_MS = 3_600_000
+STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}
+_WITHOUT_TITLES = (OLDEST,)
+_WITHOUT_ICONS = (OLDEST, "2025-06-18")
 _ABOUT = (
     "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, "
     "now and past."
 )
 _INSTRUCTIONS = (
     "Electricity market data of 25 grid zones in the US, Great Britain, Australia and continental Europe. Begin with "
-    "list_zones, then "
-    "get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for the past; get_status tells "
-    "how fresh the data "
-    "are. Times are Unix seconds UTC; ts is the start of an interval; a missing interval has no row. Prices are in "
-    "local currency per MWh. "
+    "list_zones, then get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for rows of the "
+    "past and of published auctions, get_statistics for long windows, find_window for the cheapest hours ahead; "
+    "get_status tells how fresh the data are. Times are UTC, Unix seconds or ISO 8601; ts is the start of an interval; "
+    "a missing interval has no row. Prices are in local currency per MWh. "
     "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail "
     "address gives a free key."
 )
@@ -63,47 +66,87 @@ class StaticResults:
 
     initialize: Mapping[str, bytes]
     discover: bytes
-    tools: Mapping[str, bytes]
+    lists: Mapping[tuple[str, str], bytes]
+    """By method and version."""
     server: orjson.Fragment
 
     @classmethod
     def of(cls, settings: Settings) -> StaticResults:
         """The answers of a server at the settings' address."""
         server = _server(settings, MODERN)
-        stable = {"ttlMs": _TTL_MS, "cacheScope": "public", "resultType": "complete", "_meta": {_SERVER_KEY: server}}
-        spoken = {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS.replace("{base_url}", settings.base_url)}
+        stable = {**STABLE, "_meta": {_SERVER_KEY: server}}
+        spoken = {
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+            "instructions": _INSTRUCTIONS.replace("{base_url}", settings.base_url),
+        }
         return cls(
-            {v: orjson.dumps({"protocolVersion": v, "serverInfo": _server(settings, v), **spoken}) for v in LEGACY},
+            {v: orjson.dumps({"protocolVersion": v, "serverInfo": _opened(settings, v), **spoken}) for v in LEGACY},
             orjson.dumps({"supportedVersions": SUPPORTED, **spoken, **stable}),
             {
-                v: orjson.dumps({"tools": [described(t, v) for t in TOOLS.values()], **(stable if v == MODERN else {})})
+                (method, v): orjson.dumps({**_list(method, v, settings), **(stable if v == MODERN else {})})
+                for method in LISTS
                 for v in SUPPORTED
             },
             orjson.Fragment(orjson.dumps(server)),
         )
 
-    def initialized(self, request: ToolRequest) -> bytes:
+    def enveloped(self, result: Mapping[str, Any], version: str, stable: bool = False) -> bytes:
+        """A result in the envelope of its version; `stable` where clients may keep it."""
+        if version != MODERN:
+            return orjson.dumps(result)
+        more = STABLE if stable else {"resultType": "complete"}
+        return orjson.dumps({**result, **more, "_meta": {_SERVER_KEY: self.server}})
+
+    def initialized(self, request: CheckedRequest) -> bytes:
         """The requested version if it is a legacy one, else the newest of those. Raises RpcError."""
         wanted = request.params.get("protocolVersion")
         if not isinstance(wanted, str):
             raise RpcError(INVALID_PARAMS, "params.protocolVersion is required")
         return self.initialize[wanted if wanted in LEGACY else LEGACY[0]]
 
-    def listed(self, request: ToolRequest) -> bytes:
-        """The one page of tools. Raises RpcError for a cursor, of which none was ever given out."""
+    def listed(self, request: CheckedRequest) -> bytes:
+        """The one page of a list. Raises RpcError for a cursor, of which none was ever given out."""
         if request.params.get("cursor") is not None:
             raise RpcError(INVALID_PARAMS, "Unknown cursor: the list has one page")
-        return self.tools[request.version]
+        return self.lists[request.method, request.version]
 
 
 def _server(settings: Settings, version: str) -> dict[str, Any]:
     """Who we are, in the members that a version knows."""
     known: dict[str, Any] = {"name": NAME, "version": document.VERSION}
-    if version != OLDEST:
+    if version not in _WITHOUT_TITLES:
         known["title"] = TITLE
-    if version not in (OLDEST, "2025-06-18"):
+    if version not in _WITHOUT_ICONS:
         known |= {"description": _ABOUT, "websiteUrl": settings.base_url}
     return known
+
+
+def _opened(settings: Settings, version: str) -> dict[str, Any]:
+    """The same with our icon, once a connection."""
+    return _server(settings, version) | _icons(settings, version)
+
+
+def _icons(settings: Settings, version: str) -> dict[str, Any]:
+    """The map page's icon, at our own address, for versions that know icons."""
+    if version in _WITHOUT_ICONS:
+        return {}
+    return {"icons": [{"src": f"{settings.base_url}/map/newest/icon.svg", "mimeType": _SVG, "sizes": ["any"]}]}
+
+
+def _list(method: str, version: str, settings: Settings) -> dict[str, Any]:
+    """The answer to one of the lists, in the members that a version knows."""
+    if method == "tools/list":
+        return {"tools": [described(tool, version) for tool in TOOLS.values()]}
+    member, entries = {
+        "resources/list": ("resources", resources.LISTED),
+        "resources/templates/list": ("resourceTemplates", resources.TEMPLATES),
+        "prompts/list": ("prompts", [prompts.described(prompt) for prompt in prompts.PROMPTS.values()]),
+    }[method]
+    icons = _icons(settings, version)
+    dropped = ("title",) if version in _WITHOUT_TITLES else ()
+    return {
+        member: [{**{name: part for name, part in entry.items() if name not in dropped}, **icons} for entry in entries]
+    }
 
 
 def to_result(outcome: Outcome, version: str, static: StaticResults) -> bytes:

@@ -24,6 +24,7 @@ from api.endpoints.service_paths import DOC_PAGES
 from api.http import responses
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
+from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
 from api.service import Service
@@ -189,7 +190,12 @@ def llms(settings: Settings) -> str:
     for tag in ("Now", "Series", "Bulk", "Free", "Keys"):
         lines += [_listed(base, endpoint) for endpoint in _shown(tag)]
     lines += [
-        f"- [MCP server]({base}/mcp): the same reads as tools, streamable HTTP, stateless; sample mode without a key."
+        "",
+        "## MCP",
+        "",
+        f"- [MCP server]({base}/mcp): streamable HTTP, stateless; sample mode without a key. Resources, prompts: "
+        f"[how to set it up]({base}/docs/mcp).",
+        *(f"- `{tool.name}`({_taken(tool)}): {tool.description}" for tool in TOOLS.values()),
     ]
     lines += ["", "## Optional", ""]
     lines += [
@@ -198,6 +204,11 @@ def llms(settings: Settings) -> str:
         if e.id in ("openapi", "docs", "catalogue")
     ]
     return "\n".join(lines) + "\n"
+
+
+def _taken(tool: Tool) -> str:
+    """A tool's arguments, those that may be left out with a question mark."""
+    return ", ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in tool.arguments)
 
 
 def _listed(base: str, endpoint: Endpoint) -> str:

@@ -39,8 +39,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 COUNTED_CALLS = 7
 
 
-def check(report: dict[str, Any], version: str, whole: bool) -> None:
-    """Checks the report of a client."""
+def check(report: dict[str, Any], version: str, whole: bool, reads: bool = True) -> None:
+    """Checks the report of a client; mcp-remote's has the tools alone."""
     assert report["version"] == version
     assert report["tools"] == TOOLS
     assert [result["name"] for result in report["results"]] == [name for name, _ in CALLS]
@@ -51,6 +51,17 @@ def check(report: dict[str, Any], version: str, whole: bool) -> None:
     latest = report["results"][2]
     assert "price 50 GBP/MWh at 2026-03-30T12:00:00Z" in latest["text"]
     assert ("SAMPLE" in latest["text"]) == (not whole)
+    if reads:
+        check_read(report)
+
+
+def check_read(report: dict[str, Any]) -> None:
+    """Checks what a client read without a tool."""
+    assert report["resources"][:2] == ["emds://zones", "emds://catalogue"]
+    assert report["prompts"] == ["market_briefing", "plan_flexible_load", "compare_zones"]
+    assert report["page"] == "# The brief"
+    assert "electricity market of GB" in report["prompt"]
+    assert report["completed"] == ["DE-LU"]
 
 
 def environ(key: str = "") -> dict[str, str]:
@@ -134,7 +145,7 @@ def test_mcp_remote(programs: Any, served: Any) -> None:
     report = programs.report(
         sys.executable, str(HERE / "programs" / "remote.py"), served.endpoint, programs.node, proxy, **environ(key)
     )
-    check(report, "2025-11-25", True)
+    check(report, "2025-11-25", True, reads=False)
     assert served.used(key) == COUNTED_CALLS
 
 

@@ -12,11 +12,29 @@ BASELINE = Path(__file__).with_name("baseline.yml")
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
 APPLICABLE = {
     "2025-03-26": ["server-session-lifecycle"],
-    "2025-06-18": ["server-initialize", "ping", "tools-list", "server-session-lifecycle"],
-    "2025-11-25": ["server-initialize", "ping", "tools-list", "server-session-lifecycle", "dns-rebinding-protection"],
+    "2025-06-18": [
+        "server-initialize",
+        "ping",
+        "tools-list",
+        "resources-list",
+        "prompts-list",
+        "server-session-lifecycle",
+    ],
+    "2025-11-25": [
+        "server-initialize",
+        "ping",
+        "tools-list",
+        "resources-list",
+        "prompts-list",
+        "server-session-lifecycle",
+        "dns-rebinding-protection",
+    ],
     "2026-07-28": [
         "server-stateless",
         "tools-list",
+        "resources-list",
+        "prompts-list",
+        "sep-2164-resource-not-found",
         "caching",
         "dns-rebinding-protection",
         "http-header-validation",

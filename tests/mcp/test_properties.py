@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.mcp.arguments import BadArguments, values
-from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, ProtocolHeaders, ToolRequest, exchange
+from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, CheckedRequest, ProtocolHeaders, exchange
 from api.mcp.tools import TOOLS
 
 VALUES = st.recursive(
@@ -48,7 +48,7 @@ MESSAGES = st.fixed_dictionaries(
 CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
-def perform(ask: ToolRequest) -> bytes:
+def perform(ask: CheckedRequest) -> bytes:
     """Runs every tool call with success."""
     assert ask.version in SUPPORTED
     assert isinstance(ask.id, str | int)

@@ -27,12 +27,19 @@ INPUT = {
 SCHEMA = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["$schema", "name", "description", "version", "remotes"],
+    "required": ["$schema", "name", "description", "repository", "websiteUrl", "version", "remotes"],
     "properties": {
         "$schema": {"const": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"},
         "name": {"type": "string", "pattern": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$", "minLength": 3, "maxLength": 200},
         "title": {"type": "string", "minLength": 1, "maxLength": 100},
         "description": {"type": "string", "minLength": 1, "maxLength": 100},
+        "repository": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["url", "source"],
+            "properties": {"url": {"type": "string", "format": "uri"}, "source": {"type": "string"}},
+        },
+        "websiteUrl": {"type": "string", "format": "uri", "pattern": "^https?://"},
         "version": {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"},
         "remotes": {
             "type": "array",
@@ -75,3 +82,21 @@ def test_the_documentation_names_every_tool_and_argument(mcp: Any) -> None:
         assert f"`{tool['name']}`" in text
         for argument in tool["inputSchema"]["properties"]:
             assert re.search(f"`{argument}[?`]", text), argument
+
+
+def test_llms_txt_names_every_tool_with_its_arguments(mcp: Any) -> None:
+    text = mcp.app.test_client().get("/llms.txt").text
+    for tool in mcp.ask("2026-07-28", "tools/list").json["result"]["tools"]:
+        line = next(line for line in text.splitlines() if line.startswith(f"- `{tool['name']}`("))
+        assert tool["description"] in line
+        for argument in tool["inputSchema"]["properties"]:
+            required = argument in tool["inputSchema"].get("required", [])
+            assert re.search(rf"\b{argument}{'' if required else '[?]'}[,)]", line), argument
+
+
+def test_the_documentation_names_every_resource_and_prompt(mcp: Any) -> None:
+    text = (ROOT / "docs" / "mcp.md").read_text()
+    for prompt in mcp.ask("2026-07-28", "prompts/list").json["result"]["prompts"]:
+        assert f"`{prompt['name']}`" in text
+    for resource in mcp.ask("2026-07-28", "resources/list").json["result"]["resources"]:
+        assert resource["uri"].removeprefix("emds://docs/") in text

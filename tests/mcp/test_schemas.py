@@ -19,7 +19,27 @@ RESULTS = {
     "tools/list": "ListToolsResult",
     "tools/call": "CallToolResult",
     "server/discover": "DiscoverResult",
+    "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListResourceTemplatesResult",
+    "resources/read": "ReadResourceResult",
+    "prompts/list": "ListPromptsResult",
+    "prompts/get": "GetPromptResult",
+    "completion/complete": "CompleteResult",
 }
+READING: list[tuple[str, dict[str, Any]]] = [
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "emds://catalogue"}),
+    ("resources/read", {"uri": "emds://docs/brief"}),
+    ("resources/read", {"uri": "emds://none"}),
+    ("prompts/list", {}),
+    ("prompts/get", {"name": "market_briefing", "arguments": {"zone": "GB"}}),
+    ("prompts/get", {"name": "none"}),
+    (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "compare_zones"}, "argument": {"name": "zones", "value": "FR,"}},
+    ),
+]
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("list_zones", {}),
     ("get_status", {}),
@@ -28,6 +48,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_map_snapshot", {}),
     ("get_history", {"zone": "GB", "metric": "demand"}),
     ("get_history", {"zone": "GB", "metric": "price", "limit": 3}),
+    ("find_window", {"zone": "DE-LU", "hours": 0.5}),
+    ("get_statistics", {"zone": "GB", "metric": "price"}),
     ("get_history", {"zone": "FR", "metric": "generation"}),
     ("get_latest", {"zone": "XX"}),
     ("get_latest", {"zone": "FR"}),
@@ -75,11 +97,14 @@ def official(programs: Any) -> dict[str, Official]:
 
 def converse(mcp: Any, version: str, key: str) -> None:
     """Valid and invalid requests of a client of one version."""
-    for method in ("initialize", "ping", "server/discover", "nonsense", "resources/list"):
+    for method in ("initialize", "ping", "server/discover", "nonsense", "resources/subscribe"):
         opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "Tests", "version": "1"}}
         mcp.ask(version, method, **(opening if method == "initialize" else {}))
     mcp.ask(version, "tools/list")
     mcp.ask(version, "tools/list", cursor="x")
+    for method, params in READING:
+        named = {"Mcp_Name": params.get("uri", params.get("name"))} if version == MODERN else {}
+        mcp.send({"jsonrpc": "2.0", "id": 3, "method": method, "params": params}, version, **named)
     for tool, arguments in CALLS:
         mcp.ask(version, "tools/call", name=tool, arguments=arguments)
         mcp.ask(version, "tools/call", name=tool, arguments={"api_key": key, **arguments})
@@ -108,7 +133,8 @@ def test_answers_validate(mcp: Any, key: str, official: dict[str, Official], ver
             kinds[name] = kinds.get(name, 0) + 1
         schema.check("JSONRPCMessage", answer)
     own = {"DiscoverResult"} if version == MODERN else {"InitializeResult", "EmptyResult"}
-    assert set(kinds) == {"ListToolsResult", "CallToolResult", "error", *own}
+    read = {RESULTS[method] for method, _ in READING}
+    assert set(kinds) == {"ListToolsResult", "CallToolResult", "error", *read, *own}
     assert kinds["CallToolResult"] >= 18
 
 

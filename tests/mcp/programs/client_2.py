@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import PromptReference
 
 CALLS: list[tuple[str, dict[str, Any]]] = [(name, given) for name, given in json.loads(os.environ["CALLS"])]
 
@@ -27,11 +28,21 @@ async def main(url: str, mode: str) -> None:
             result = await client.call_tool(name, given)
             text, structured = result.content[0].text, result.structured_content
             results.append({"name": name, "error": result.is_error, "text": text, "structured": structured})
-        print(
-            json.dumps(
-                {"version": client.protocol_version, "tools": [tool.name for tool in listed.tools], "results": results}
-            )
-        )
+        resources, prompts = await client.list_resources(), await client.list_prompts()
+        page = await client.read_resource("emds://docs/brief")
+        prompt = await client.get_prompt("market_briefing", {"zone": "gb"})
+        words = await client.complete(PromptReference(name="market_briefing"), {"name": "zone", "value": "germ"})
+        report = {
+            "version": client.protocol_version,
+            "tools": [tool.name for tool in listed.tools],
+            "results": results,
+            "resources": [str(resource.uri) for resource in resources.resources],
+            "prompts": [each.name for each in prompts.prompts],
+            "page": page.contents[0].text[:11],
+            "prompt": prompt.messages[0].content.text,
+            "completed": words.completion.values,
+        }
+        print(json.dumps(report))
 
 
 asyncio.run(main(*sys.argv[1:]))

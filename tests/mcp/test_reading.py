@@ -1,0 +1,173 @@
+"""Resources, prompts and completions: what they hold, in each version, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from api.endpoints.service_paths import DOC_PAGES
+
+MODERN = "2026-07-28"
+VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
+PROMPTS = {
+    "market_briefing": {"zone": "gb"},
+    "plan_flexible_load": {"zone": "FR", "hours": "1.50h"},
+    "compare_zones": {"zones": "FR, de_lu", "metric": "price"},
+}
+
+
+def result(mcp: Any, method: str, version: str = MODERN, **params: Any) -> Any:
+    answer = ask(mcp, method, version, **params)
+    assert answer.status_code == 200, answer.data
+    return answer.json["result"]
+
+
+def ask(mcp: Any, method: str, version: str = MODERN, **params: Any) -> Any:
+    """A request, with the header that repeats its name where the version wants it."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    named = params.get("uri") if method == "resources/read" else params.get("name")
+    headers = {"Mcp_Name": str(named)} if version == MODERN and method in ("resources/read", "prompts/get") else {}
+    return mcp.send(message, version, **headers)
+
+
+def complete(mcp: Any, argument: str, value: str, chosen: dict[str, str] | None = None, **ref: str) -> list[str]:
+    more = {"context": {"arguments": chosen}} if chosen else {}
+    given = ref or {"type": "ref/prompt", "name": "market_briefing"}
+    answer = result(mcp, "completion/complete", ref=given, argument={"name": argument, "value": value}, **more)
+    words: list[str] = answer["completion"]["values"]
+    assert answer["completion"]["total"] == len(words) <= 100
+    return words
+
+
+TEMPLATE = {"type": "ref/resource", "uri": "emds://catalogue/{zone}/{metric}"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_listed_resource_can_be_read(mcp: Any, version: str) -> None:
+    listed = result(mcp, "resources/list", version)
+    uris = [resource["uri"] for resource in listed["resources"]]
+    assert uris == ["emds://zones", "emds://catalogue", *(f"emds://docs/{page}" for page in DOC_PAGES)]
+    for resource in listed["resources"]:
+        assert ("title" in resource) == (version != "2025-03-26")
+        assert ("icons" in resource) == (version in ("2025-11-25", MODERN))
+        read = result(mcp, "resources/read", version, uri=resource["uri"])
+        assert [(part["uri"], part["mimeType"]) for part in read["contents"]] == [
+            (resource["uri"], resource["mimeType"])
+        ]
+        assert ("ttlMs" in read) == ("ttlMs" in listed) == (version == MODERN)
+
+
+def test_resources_hold_what_the_service_says(mcp: Any) -> None:
+    def text(uri: str) -> str:
+        return str(result(mcp, "resources/read", uri=uri)["contents"][0]["text"])
+
+    assert json.loads(text("emds://zones")) == mcp.call("list_zones")["structuredContent"]
+    assert text("emds://docs/brief").startswith("# The brief")
+    catalogue = mcp.app.test_client().get("/catalog").json["zones"]
+    entry = json.loads(text("emds://catalogue/gb/carbon-intensity"))
+    stated = catalogue["GB"]["metrics"]["carbon_intensity"]
+    assert {name: entry[name] for name in stated} == stated
+    assert entry["last_time"] == "2026-03-30T12:00:00Z"
+    assert json.loads(text("emds://catalogue"))["GB"]["price"]["rows"] == catalogue["GB"]["metrics"]["price"]["rows"]
+
+
+def test_the_icon_is_served(mcp: Any) -> None:
+    source = result(mcp, "prompts/list")["prompts"][0]["icons"][0]["src"]
+    answer = mcp.app.test_client().get(source.removeprefix("http://emds.example"))
+    assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "uri", ["emds://docs/none", "emds://docs/../README", "emds://catalogue/XX/price", "emds://catalogue/FR", "x:", ""]
+)
+def test_an_unknown_resource_is_an_error_of_its_version(mcp: Any, version: str, uri: str) -> None:
+    answer = ask(mcp, "resources/read", version, uri=uri)
+    assert answer.status_code == (400 if version == MODERN else 200)
+    error = answer.json["error"]
+    assert (error["code"], error["data"]) == (-32602 if version == MODERN else -32002, {"uri": uri})
+
+
+def test_reading_is_counted_by_address_like_free_calls(make: Any) -> None:
+    mcp = make(free_calls_per_minute=2)
+    answers = [ask(mcp, "resources/read", uri="emds://zones") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[-1].json["error"]["code"] == 429
+    assert ask(mcp, "resources/list").status_code == 200
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_prompts_name_tools_and_arguments_that_there_are(mcp: Any, version: str) -> None:
+    tools = {tool["name"] for tool in result(mcp, "tools/list", version)["tools"]}
+    listed = result(mcp, "prompts/list", version)["prompts"]
+    assert [prompt["name"] for prompt in listed] == list(PROMPTS)
+    for prompt in listed:
+        filled = result(mcp, "prompts/get", version, name=prompt["name"], arguments=PROMPTS[prompt["name"]])
+        assert filled["messages"][0]["role"] == "user"
+        text = filled["messages"][0]["content"]["text"]
+        assert "{" not in text
+        named = set(re.findall(r"\b(?:get|find|list)_\w+", text))
+        assert named
+        assert named <= tools
+    assert (
+        "GB"
+        in result(mcp, "prompts/get", version, name="market_briefing", arguments={"zone": "gb"})["messages"][0][
+            "content"
+        ]["text"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("market_briefing", {}, "zone: required"),
+        ("market_briefing", {"zone": "XX"}, "zones are US-CAISO"),
+        ("market_briefing", {"zone": "GB", "day": "1"}, "day: no such argument"),
+        ("plan_flexible_load", {"zone": "GB", "hours": "99"}, "up to 24"),
+        ("compare_zones", {"zones": "GB,XX"}, "'XX' is no zone"),
+        ("compare_zones", {"zones": "GB", "metric": "frequency"}, "metrics are"),
+        ("market_briefing", {"zone": 5}, "holds texts"),
+        ("nonsense", {}, "prompts are market_briefing"),
+    ],
+    ids=str,
+)
+def test_prompts_refuse_what_does_not_fit(mcp: Any, name: str, arguments: dict[str, Any], words: str) -> None:
+    error = ask(mcp, "prompts/get", name=name, arguments=arguments).json["error"]
+    assert error["code"] == -32602
+    assert words in error["message"]
+
+
+def test_zones_are_completed_by_id_and_by_name(mcp: Any) -> None:
+    assert len(complete(mcp, "zone", "")) == 25
+    assert complete(mcp, "zone", "au") == ["AU-NSW", "AU-QLD", "AU-VIC", "AU-SA", "AU-TAS", "AT"]
+    assert complete(mcp, "zone", "germ") == ["DE-LU"]
+    assert complete(mcp, "zone", "zz") == []
+    chosen = complete(mcp, "zones", "FR,d", type="ref/prompt", name="compare_zones")
+    assert "FR,DE-LU" in chosen
+    assert all(words.startswith("FR,") for words in chosen)
+
+
+def test_metrics_are_those_of_the_zone_that_was_chosen(mcp: Any) -> None:
+    assert complete(mcp, "metric", "c", **TEMPLATE) == ["carbon_intensity", "capacity"]
+    assert complete(mcp, "metric", "C", {"zone": "GB"}, **TEMPLATE) == ["carbon_intensity"]
+    assert complete(mcp, "hours", "1", type="ref/prompt", name="plan_flexible_load") == ["1", "12"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "zone", "value": ""}},
+        {"ref": {"type": "ref/tool", "name": "get_latest"}, "argument": {"name": "zone", "value": ""}},
+        {"ref": TEMPLATE, "argument": {"name": "start", "value": ""}},
+        {"ref": TEMPLATE, "argument": {"name": "zone", "value": 5}},
+        {"ref": TEMPLATE, "argument": {"name": "zone", "value": "G" * 300}},
+        {"ref": TEMPLATE, "argument": {"name": "zone", "value": ""}, "context": []},
+    ],
+    ids=str,
+)
+def test_completions_refuse_what_they_do_not_know(mcp: Any, params: dict[str, Any]) -> None:
+    assert ask(mcp, "completion/complete", **params).json["error"]["code"] == -32602
