@@ -323,10 +323,19 @@ def market(rig: Rig, _filled: Path) -> Rig:
     return rig
 
 
+@pytest.fixture(scope="session")
+def _filled_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rig = Rig(tmp_path_factory.mktemp("everywhere") / "home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+        fill_everywhere(rig)
+    return rig.home
+
+
 @pytest.fixture
-def everywhere(rig: Rig) -> Rig:
-    """A warehouse with every document and layer, and figures for every zone."""
-    fill_everywhere(rig)
+def everywhere(rig: Rig, _filled_everywhere: Path) -> Rig:
+    """A warehouse with every document and layer, and figures for every zone; a copy of one that all tests share."""
+    shutil.copytree(_filled_everywhere, rig.home)
     return rig
 
 

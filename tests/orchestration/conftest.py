@@ -1,8 +1,9 @@
-"""Shared by the tests of commands: stand-ins of all publishers, and a live environment that leads to them."""
+"""Shared by the tests of commands: simulated warehouses, stand-ins of all publishers, a live environment to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,51 @@ import pytest
 from assets.fetch.session import Transport
 from assets.sources import sources
 from orchestration import probe
+from orchestration.cli import main
 from orchestration.trial import Trials
 from tests.stand_ins.publishers import KEYS, NOW, Clock, Clocks, Publishers
 from warehouse.market import Source
+from warehouse.storage import Folder
+
+SIMULATED_AT = "2026-11-20T12:00:00Z"
+
+
+def in_simulated(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """The environment of a simulated warehouse."""
+    for name, value in {"EMDS_HOME": str(home), "EMDS_NOW": SIMULATED_AT, "DAGSTER_HOME": ""}.items():
+        patch.setenv(name, value)
+    for name in ("EMDS_FEEDS", "EMDS_SINCE"):
+        patch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def _backfilled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str, ...]], Path]:
+    made: dict[tuple[str, ...], Path] = {}
+
+    def make(feeds: tuple[str, ...]) -> Path:
+        if feeds not in made:
+            made[feeds] = tmp_path_factory.mktemp("backfilled") / "home"
+            with pytest.MonkeyPatch.context() as patch:
+                in_simulated(patch, made[feeds])
+                for feed in feeds:
+                    assert main(["backfill", "--days", "2", "--feed", feed]) == 0
+        return made[feeds]
+
+    return make
+
+
+@pytest.fixture
+def backfilled(
+    _backfilled: Callable[[tuple[str, ...]], Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Folder]:
+    """`backfilled(home, *feeds)`: a simulated warehouse with three days of the feeds; a copy of one made once."""
+
+    def copy(home: Path, *feeds: str) -> Folder:
+        shutil.copytree(_backfilled(feeds), home, dirs_exist_ok=True)
+        in_simulated(monkeypatch, home)
+        return Folder(home)
+
+    return copy
 
 
 @pytest.fixture

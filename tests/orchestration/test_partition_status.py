@@ -1,5 +1,6 @@
 """Dagster's partitions equal the warehouse, in both directions, whatever brought the rows. No late annotations."""
 
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from assets.sources import feeds
 from orchestration import backfill, commands, event_log, partition_status
 from orchestration.cli import main
 from orchestration.resources import open_context
+from tests.orchestration.conftest import in_simulated
 from warehouse import layout
 from warehouse.storage import Folder
 
@@ -19,16 +21,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 CHOSEN = ("neso.generation", "elexon.demand", "nyiso.load", "entsoe.capacity", "aemo.price_and_demand")
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated warehouse into which the command line has brought days of several feeds."""
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00Z")
-    monkeypatch.setenv("DAGSTER_HOME", "")
-    for name in ("EMDS_FEEDS", "EMDS_SINCE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in CHOSEN:  # one by one: several sources would go to worker processes, which keep the first test's home
-        assert commands.run(backfill.plan([feeds()[name]], date(2026, 11, 14), None)) == 0
+    home = tmp_path_factory.mktemp("filled") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        in_simulated(patch, home)
+        for name in CHOSEN:  # one by one: several sources would go to worker processes, which keep the first home
+            assert commands.run(backfill.plan([feeds()[name]], date(2026, 11, 14), None)) == 0
+    return home
+
+
+@pytest.fixture
+def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it for one test."""
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    in_simulated(monkeypatch, tmp_path)
     return tmp_path
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -25,14 +26,9 @@ NOW = clock.instant("2026-11-20T12:00:00Z")
 
 
 @pytest.fixture
-def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def storage(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
     """A simulated warehouse with three days of GB's mix."""
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW))
-    monkeypatch.setenv("DAGSTER_HOME", "")
-    monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    assert main(["backfill", "--days", "2", "--feed", "neso.generation"]) == 0
-    return Folder(tmp_path)
+    return backfilled(tmp_path, "neso.generation")
 
 
 def mix(storage: Folder) -> list[tuple[int, str, float]]:

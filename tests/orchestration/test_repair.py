@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,9 @@ CHANCE = random.Random(7)
 
 
 @pytest.fixture
-def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def storage(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
     """A simulated warehouse with three days of GB's mix."""
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW))
-    monkeypatch.setenv("DAGSTER_HOME", "")
-    monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    assert main(["backfill", "--days", "2", "--feed", "neso.generation"]) == 0
-    return Folder(tmp_path / "home")
+    return backfilled(tmp_path / "home", "neso.generation")
 
 
 def mix(storage: Folder) -> list[tuple[int, str, float]]:

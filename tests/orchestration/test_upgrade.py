@@ -27,15 +27,9 @@ SPAN = Window(NOW - 5 * clock.DAY, NOW + 2 * clock.DAY)
 
 
 @pytest.fixture
-def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def old(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
     """A warehouse as the first release left it, with rows of two ranks and superseded values."""
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW))
-    monkeypatch.setenv("DAGSTER_HOME", "")
-    monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    for feed in ("neso.generation", "elexon.interconnectors"):
-        assert main(["backfill", "--days", "2", "--feed", feed]) == 0
-    storage = Folder(tmp_path / "home")
+    storage = backfilled(tmp_path / "home", "neso.generation", "elexon.interconnectors")
     _revise(storage)
     to_first_release(storage)
     return storage
