@@ -2,8 +2,8 @@
 
 Each file is written in its new form before its old one goes, and one that is new already is left alone: a run that was
 killed is run again and goes on. Schema 1 had month files at `series/<metric>/<zone>/<month>[.history].parquet` with
-zone and metric as columns, kept bodies whose head is the question alone, documents without a checksum, and empty files
-for withdrawn documents.
+zone and metric as columns and some borders under publishers' own names, kept bodies whose head is the question alone,
+documents without a checksum, and empty files for withdrawn documents.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import orjson
@@ -22,10 +22,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from assets.parsing import outside_areas
 from warehouse import artefact, damaged, layout, modes, monthfile, raw, release
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Request
 from warehouse.storage import Folder
+from warehouse.versions import Versions
 
 _MONTH = re.compile(r"series/([a-z_]+)/([A-Z0-9-]+)/(\d{4}-\d{2})(\.history)?\.parquet")
 _SYNC_EVERY = 500
@@ -94,7 +96,17 @@ def _month(storage: Folder, key: str, target: str, mode: str) -> bytes:
         raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
     if not np.isfinite(versions.value).all():
         raise DamagedFile(key, "holds values that are not finite")
-    return monthfile.encode(versions, target, mode)
+    return monthfile.encode(_respelled(versions), target, mode)
+
+
+def _respelled(versions: Versions) -> Versions:
+    """Borders under this release's names of the areas beyond: a row under a former one would stand beside its heir."""
+    labels = tuple(each._replace(counterparty=_area(each.counterparty)) for each in versions.labels)
+    return replace(versions, labels=labels)
+
+
+def _area(name: str | None) -> str | None:
+    return None if name is None else outside_areas.FORMER.get(name, name)
 
 
 _LABELS = ("unit", "resolution", "source", "feed")
