@@ -70,18 +70,31 @@ def sample_snapshot(stated: dict[str, Any]) -> dict[str, Any]:
 def filtered_snapshot(
     stated: dict[str, Any], metrics: Collection[str] | None, zones: Collection[str] | None
 ) -> dict[str, Any]:
-    """The snapshot of some metrics and zones, None for all; the mix belongs to generation."""
+    """The snapshot of some metrics and zones, None for all; the mix belongs to generation.
+
+    Its `valid_until` and those of its zones are of the figures that it keeps.
+    """
     kept = {
-        zone: {name: part for name, part in member.items() if _is_kept(name, metrics)}
-        | {"metrics": {m: value for m, value in member["metrics"].items() if metrics is None or m in metrics}}
-        for zone, member in stated["zones"].items()
-        if zones is None or zone in zones
+        zone: _of_metrics(member, metrics) for zone, member in stated["zones"].items() if zones is None or zone in zones
     }
-    return {**stated, "zones": kept}
+    ends = [end for member in kept.values() for end in _ends(member)]
+    return {**stated, "valid_until": min(ends, default=stated["valid_until"]), "zones": kept}
 
 
-def _is_kept(name: str, metrics: Collection[str] | None) -> bool:
-    return name != "generation_mix" or metrics is None or Metric.GENERATION in metrics
+def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict[str, Any]:
+    """A zone of the snapshot with some of its figures."""
+    if metrics is None:
+        return member
+    left = {name: part for name, part in member.items() if name != "generation_mix" or Metric.GENERATION in metrics}
+    left["metrics"] = {metric: value for metric, value in member["metrics"].items() if metric in metrics}
+    ends = _ends(left)
+    return left | ({"valid_until": min(ends)} if ends else {})
+
+
+def _ends(member: dict[str, Any]) -> list[int]:
+    """When each figure of a zone is due anew."""
+    figures = [*member["metrics"].values(), member.get("generation_mix", {})]
+    return [figure["expected_by"] for figure in figures if "expected_by" in figure]
 
 
 def sampled(document: Document, key: str, make: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:
@@ -93,7 +106,11 @@ def sampled(document: Document, key: str, make: Callable[[dict[str, Any]], dict[
 
 
 def stale_after(document: Document) -> int:
-    """The instant after which a document's figures are overdue: its `valid_until`, or the first `expected_by` in it."""
-    stated = document.json
+    """The instant after which a document's figures are overdue."""
+    return overdue_after(document.json)
+
+
+def overdue_after(stated: dict[str, Any]) -> int:
+    """The instant after which the figures of a body are overdue: `valid_until`, or the first `expected_by` in it."""
     ends = [stated.get("valid_until"), *(value.get("expected_by") for value in stated.get("metrics", {}).values())]
     return min((end for end in ends if end is not None), default=LAST_INSTANT)

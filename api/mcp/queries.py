@@ -65,7 +65,7 @@ def _get_map_snapshot(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     def filtered(sampled: bool) -> ToolAnswer:
         whole = published.sample_snapshot(document.json) if sampled else document.json
         stated = published.filtered_snapshot(whole, None if sampled else metrics, zones)
-        due = document.derive("stale_after", published.stale_after)
+        due = published.overdue_after(stated)
         if metrics is None:
             sentences, structured = text.snapshot(stated), with_times(stated)
         else:

@@ -71,7 +71,7 @@ def _filtered(
     document = published.document(service.documents, layout.SNAPSHOT)
     whole = published.sample_snapshot(document.json) if entry.method == "sample" else document.json
     body = published.filtered_snapshot(whole, metrics, zones)
-    stale = clock.now() > document.derive("stale_after", published.stale_after)
+    stale = clock.now() > published.overdue_after(body)
     headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
     response = responses.body(request, orjson.dumps(body), _JSON, headers)
     values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())

@@ -12,12 +12,14 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from api.access.prices import PRICES
 from api.settings import Facilitator as Listed
 from tests.stand_ins import buyer
 from tests.stand_ins.book import Book
 from tests.stand_ins.chain import BUYER
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.trade import PAY_TO
+from warehouse import artefact
 
 
 @dataclass
@@ -84,6 +86,22 @@ def test_overdue_figures_are_given_free_and_marked(shop: Shop, monkeypatch: pyte
         assert "PAYMENT-RESPONSE" not in answer.headers
         assert answer.headers.getlist("Cache-Control") == ["private, no-store"]
     assert (shop.paid, shop.facilitator.seen) == (0, {"verify": 0, "settle": 0})
+
+
+def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(shop: Shop, everywhere: Any) -> None:
+    whole = artefact.load(everywhere.storage, "snapshot.json")
+    late = whole["zones"]["FR"]
+    for figure in (*late["metrics"].values(), late.get("generation_mix", {})):
+        figure["expected_by"] = everywhere.now - 60
+    late["valid_until"] = whole["valid_until"] = everywhere.now - 60
+    everywhere.put_document("snapshot.json", whole)
+    for query, paid in (("", False), ("?zones=FR,GB", False), ("?zones=GB", True), ("?zones=GB&metric=price", True)):
+        path = "/v1/map/snapshot" + query
+        answer = shop.get(path, shop.payment(path))
+        assert answer.status_code == 200, path
+        assert ("PAYMENT-RESPONSE" in answer.headers, "X-EMDS-Stale" in answer.headers) == (paid, not paid), path
+        assert (answer.json["valid_until"] >= everywhere.now) is paid
+    assert shop.paid == 2 * PRICES["snapshot"].units
 
 
 def test_an_empty_window_head_and_304_reach_no_facilitator(shop: Shop) -> None:

@@ -19,7 +19,7 @@ from api.access.x402.payload import decode
 from api.access.x402.signature import digest, domain_separator, is_signed_by_payer
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BASE_DOMAIN_SEPARATOR, BUYER, KEYS
-from tests.stand_ins.facilitator import Facilitator
+from tests.stand_ins.facilitator import Facilitator, Fault
 from tests.stand_ins.trade import NONCE_USED, PATH, PAY_TO, PRICE, SPANS, Trade, at_once, reason, receipt
 
 BATCH = "0x" + "ba" * 32
@@ -159,28 +159,61 @@ def test_a_claim_of_success_that_the_chain_denies_serves_nothing(trade: Trade) -
     assert (trade.paid, trade.a.seen["settle"], trade.b.seen["settle"]) == (PRICE, 1, 1)
 
 
-def test_every_lie_of_either_facilitator_reconciles(trade: Trade) -> None:
+_LIES: tuple[Fault, ...] = ("500", "html", "429", "drop", "trouble", "screened", "lie", "lie-payer", "lie-network")
+_HIDDEN: tuple[Fault, ...] = ("done-drop", "done-500", "done-html")
+
+
+@pytest.mark.parametrize("who", ["first", "second", "both"])
+def test_every_lie_of_every_facilitator_reconciles(trade: Trade, who: str) -> None:
     """At the end nobody was charged without an answer or a credit, answered without money, or charged twice."""
-    faults = ("500", "html", "drop", "done-drop", "done-500", "done-html", "trouble", "screened", "lie", "lie-payer")
-    payments: list[str] = []
-    answered = 0
-    for verb in ("verify", "settle"):
-        for fault in faults:
-            if verb == "verify" and fault.startswith("done"):
-                continue
-            trade.restart()
-            trade.a.faults = {"verify": "", "settle": "", verb: fault}  # type: ignore[dict-item]
-            payments.append(trade.payment())
-            first = trade.get(payments[-1])
-            trade.a.faults = {"verify": "", "settle": ""}
-            again = first if first.status_code == 200 else trade.get(payments[-1])
-            answered += again.status_code == 200
-            assert trade.paid == answered * PRICE, (verb, fault)
+    lying = {"first": [trade.a], "second": [trade.b], "both": [trade.a, trade.b]}[who]
+    refused = answered = 0
+    for verb, fault in [("verify", each) for each in _LIES] + [("settle", each) for each in _LIES + _HIDDEN]:
+        trade.restart()
+        for each in lying:
+            each.faults[verb] = fault
+        if who == "second":  # it is asked only where the first does not answer
+            trade.a.faults["verify"] = "500"
+        payment = trade.payment()
+        first = trade.get(payment)
+        for each in (trade.a, trade.b):
+            each.faults = {"verify": "", "settle": ""}
+        trade.restart()
+        again = first if first.status_code == 200 else trade.get(payment)
+        answered += again.status_code == 200
+        refused += again.status_code == 402
+        assert trade.paid == answered * PRICE, (verb, fault)
+    assert refused == 1, "a screening at settlement is final"
     report = trade.reconcile()
     assert (report.transfers, report.answer, report.owed) == (answered, answered, 0)
     assert (report.credit, report.unproven) == (0, 0)
-    assert len({t["nonce"] for t in trade.book.transfers}) == len(trade.book.transfers)
-    assert answered >= len(payments) - 1  # a screening is final
+    assert len({t["nonce"] for t in trade.book.transfers}) == len(trade.book.transfers) == answered
+
+
+def test_while_the_node_is_away_so_many_claims_are_believed_and_no_more(trade: Trade) -> None:
+    trade.restart(replace(SPANS, unproven=2))
+    trade.node.down = True
+    payments = [trade.payment() for _ in range(3)]
+    assert [trade.get(each).status_code for each in payments] == [200, 200, 503]
+    assert [trade.row(each).state for each in payments] == ["settled", "settled", "unknown"]
+    assert trade.get(payments[2]).status_code == 503, "and it stays in doubt"
+    trade.node.down = False
+    assert trade.get(payments[2]).status_code == 200
+    assert trade.paid == 3 * PRICE
+    assert trade.reconcile().unproven == 0
+    trade.restart(replace(SPANS, unproven=2))
+    trade.node.down = True
+    assert trade.get(trade.payment()).status_code == 200, "proven claims count no more"
+
+
+def test_a_facilitator_that_lies_while_the_node_is_away_is_found_out(trade: Trade) -> None:
+    trade.trusted = 2
+    trade.restart(replace(SPANS, unproven=2))
+    trade.node.down, trade.a.faults["settle"] = True, "lie"
+    assert [trade.get(trade.payment()).status_code for _ in range(4)] == [200, 200, 503, 503]
+    trade.node.down = False
+    report = trade.reconcile()
+    assert (trade.paid, report.unproven, report.transfers) == (0, 2, 0)
 
 
 # A charged payer gets the answer

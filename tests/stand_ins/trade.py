@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from werkzeug.test import TestResponse
 from api.access.accounts.ledger import LedgerEntry
 from api.access.gate import Gate
 from api.access.values import Call
+from api.access.x402 import requirements
 from api.access.x402.facilitators import Patience
 from api.access.x402.payload import decode
 from api.access.x402.reconciler import Reconciler, Report
@@ -52,6 +53,10 @@ class Trade:
     book: Book
     node: BookNode
     shift: list[float]
+    answered: set[str] = field(default_factory=set)
+    """Nonces of payments whose answer came with a receipt."""
+    trusted: int = 0
+    """How many answers a test lets go out on a lie while the node is away."""
 
     def offer(self, version: int = 2, path: str = PATH) -> dict[str, Any]:
         answer = self.http.get(path)
@@ -66,7 +71,10 @@ class Trade:
         return buyer.header(buyer.pay_v1(offer, signed) if version == 1 else buyer.pay_v2(offer, signed))
 
     def get(self, payment: str, path: str = PATH, version: int = 2, **headers: str) -> TestResponse:
-        return self.http.get(path, headers={HEADER[version]: payment, **headers})
+        answer = self.http.get(path, headers={HEADER[version]: payment, **headers})
+        if answer.status_code == 200 and set(RECEIPT.values()) & set(answer.headers.keys()):
+            self.answered.add(decode(payment).nonce)
+        return answer
 
     @property
     def paid(self) -> int:
@@ -102,6 +110,25 @@ class Trade:
         reconciler = Reconciler(self.gate.accounts.ledger, Chain(self.node.url), self.clock)
         return reconciler.read_transfers(self.gate.accounts.transfers, PAY_TO)
 
+    def close_the_books(self) -> None:
+        """What holds after every test, whoever lied: charged without an answer or a credit 0, answered without money 0
+        but where the test says so, charged twice 0."""
+        self.node.down = self.node.logs_hidden = False
+        self.node.clock_shift = 0
+        self.shift[0] += SPANS.lease + 1  # whoever held a payment is dead
+        ledger = self.gate.accounts.ledger
+        ledger.expire(int(self.clock()), SPANS.lease, SPANS.replay)
+        self.reconcile()
+        report = self.reconcile()
+        charged = [t["nonce"] for t in self.book.transfers if t["to"] == PAY_TO.lower() and t["nonce"]]
+        assert len(charged) == len(set(charged)), "charged twice"
+        assert len(self.answered - set(charged)) == report.unproven == self.trusted, "answered without money"
+        assert (report.owed, report.waiting) == (0, 0)
+        for nonce in charged:
+            entry = ledger.find_authorization(requirements.NETWORK, BUYER.lower(), nonce)
+            assert entry is None or entry.state == "settled", "charged without an answer or a credit"
+        assert report.answer + report.credit == report.transfers
+
 
 @contextmanager
 def open_trade(folder: Path) -> Iterator[Trade]:
@@ -121,6 +148,7 @@ def open_trade(folder: Path) -> Iterator[Trade]:
     built = Trade(gate, shop(gate).test_client(), a, b, book, node, shift)
     built.restart()
     yield built
+    built.close_the_books()
     for thread in threading.enumerate():
         if thread.name == "emds-reconcile":
             thread.join()

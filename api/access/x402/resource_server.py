@@ -55,6 +55,8 @@ class Spans:
     replays: int = 3
     confirm: float = 6.0
     """So long the owner's node may lag behind the facilitator's."""
+    unproven: int = 20
+    """So many answers in all go out on a facilitator's word alone while the owner's node does not answer."""
     at_once: int = 16
     """Of a worker's 64 threads: however slow the facilitators, the others serve."""
     patience: Patience = field(default_factory=Patience)
@@ -279,6 +281,9 @@ class X402ResourceServer:
         seen = confirmed(self._chain, entry, outcome, self._spans.confirm)
         if isinstance(outcome, Settled) and not isinstance(seen, Settled):
             self._facilitators.rest(entry.facilitator)
+        if self._chain and isinstance(seen, Settled) and seen.log_index is None:  # the node does not answer
+            trusted = self._ledger.unproven(requirements.NETWORK) < self._spans.unproven
+            return seen if trusted else Doubtful(seen.tx)
         return seen
 
     def _has_moved(self, entry: LedgerEntry) -> bool:
