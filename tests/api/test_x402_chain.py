@@ -34,7 +34,7 @@ from tests.stand_ins.served import ROOT, Served
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 NODE = ROOT / "tests" / "node"
 NEEDS_NODE = pytest.mark.skipif(
-    shutil.which("node") is None or not (NODE / "node_modules" / "x402-fetch").exists(),
+    shutil.which("node") is None or not (NODE / "node_modules" / "x402-axios").exists(),
     reason="npm packages of tests/node are not installed: make setup",
 )
 PATHS = ("/v1/latest/GB", "/v1/price/FR")
@@ -160,6 +160,7 @@ def _by_node(program: str) -> Callable[[list[str]], list[dict[str, Any]]]:
         pytest.param(_by_node("pay_v2.mjs"), id="x402-fetch-v2", marks=NEEDS_NODE),
         pytest.param(_by_node("pay_axios.mjs"), id="x402-axios-v2", marks=NEEDS_NODE),
         pytest.param(_by_node("pay_v1.mjs"), id="x402-fetch-v1", marks=NEEDS_NODE),
+        pytest.param(_by_node("pay_axios_v1.mjs"), id="x402-axios-v1", marks=NEEDS_NODE),
     ],
 )
 @pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])

@@ -32,6 +32,31 @@ def test_a_facilitator_that_is_down_is_passed_over(trade: Trade) -> None:
     assert trade.paid == PRICE
 
 
+def test_a_facilitator_that_is_down_from_the_start_costs_the_other_nothing(trade: Trade) -> None:
+    trade.b.close()
+    trade.restart()
+    answers = [trade.get(trade.payment()) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert (trade.paid, trade.a.seen["settle"]) == (2 * PRICE, 2)
+
+
+def test_facilitators_that_are_both_down_are_503_and_cost_nothing(trade: Trade) -> None:
+    trade.a.close()
+    trade.b.close()
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert (answer.status_code, answer.json["charged"]) == (503, False)
+    assert answer.json["type"].endswith("/problems/facilitator-unavailable")
+    assert (trade.paid, trade.row(payment).state) == (0, "released")
+
+
+def test_a_refusal_in_due_form_counts_whatever_its_status(trade: Trade) -> None:
+    trade.a.faults["verify"] = "refused-400"
+    answer = trade.get(trade.payment())
+    assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_insufficient_balance")
+    assert (trade.b.seen["verify"], trade.paid) == (0, 0)
+
+
 def test_a_refusal_is_final_and_nobody_else_is_asked(trade: Trade) -> None:
     trade.a.faults["verify"] = "screened"
     answer = trade.get(trade.payment())
@@ -94,29 +119,30 @@ def test_settlements_that_reach_nobody_release_the_payment(trade: Trade) -> None
     assert trade.paid == PRICE
 
 
-_UNDONE: tuple[Fault, ...] = ("500", "html", "hang", "drop", "lie-payer", "lie-network", "429", "trouble")
-_DONE: tuple[Fault, ...] = ("done-hang", "done-drop", "done-500", "done-html", "drip")
+_UNDONE: tuple[Fault, ...] = ("500", "html", "400", "hang", "drop", "lie-payer", "lie-network", "429", "trouble")
+_UNTOLD: tuple[Fault, ...] = ("done-hang", "done-drop", "done-500", "done-html", "drip")
+_TURNED_AWAY: tuple[Fault, ...] = ("done-307", "done-404", "done-409", "done-429", "done-duplicate")
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_settlement_that_fails_goes_to_the_next_and_the_first_is_left_alone(trade: Trade, version: int) -> None:
-    for number, fault in enumerate(_UNDONE, 1):
+@pytest.mark.parametrize("fault", _UNDONE)
+def test_a_settlement_that_fails_goes_to_the_next_and_the_first_is_left_alone(trade: Trade, fault: Fault) -> None:
+    for number, version in enumerate((1, 2), 1):
         trade.restart()
         trade.a.faults["settle"] = fault
         settle_calls = trade.a.seen["settle"]
         first, second = (trade.get(trade.payment(version), version=version) for _ in range(2))
-        assert (first.status_code, second.status_code) == (200, 200), fault
-        assert trade.a.seen["settle"] == settle_calls + 1, f"{fault}: skipped"
-        assert trade.paid == 2 * number * PRICE, fault
+        assert (first.status_code, second.status_code) == (200, 200), version
+        assert trade.a.seen["settle"] == settle_calls + 1, "skipped"
+        assert trade.paid == 2 * number * PRICE, version
 
 
-def test_a_settlement_that_was_done_and_not_told_is_seen_on_the_chain(trade: Trade) -> None:
-    for number, fault in enumerate(_DONE, 1):
-        trade.restart()
-        trade.a.faults["settle"] = fault
-        answer = trade.get(trade.payment())
-        assert (answer.status_code, trade.paid) == (200, number * PRICE), fault
-        assert receipt(answer)["transaction"] == trade.book.transfers[-1]["tx"]
+@pytest.mark.parametrize("fault", [*_UNTOLD, *_TURNED_AWAY])
+def test_a_settlement_that_was_done_and_not_told_is_seen_on_the_chain(trade: Trade, fault: Fault) -> None:
+    """Whatever a facilitator answers but success, the chain is asked before anybody hears that nothing was charged."""
+    trade.a.faults["settle"] = fault
+    answer = trade.get(trade.payment())
+    assert (answer.status_code, trade.paid) == (200, PRICE)
+    assert receipt(answer)["transaction"] == trade.book.transfers[-1]["tx"]
 
 
 @pytest.mark.parametrize("fault", ["500", "drop", "done-drop", "pending"])
@@ -142,6 +168,17 @@ def test_without_a_node_a_doubt_is_503_and_stays_unknown(trade: Trade, fault: Fa
     assert served.status_code == 200
     assert receipt(served)["success"]
     assert trade.get(payment).data == served.data
+    assert trade.paid == PRICE
+
+
+def test_one_that_settled_and_hangs_and_one_that_fails_leave_a_doubt_until_the_chain_is_seen(trade: Trade) -> None:
+    trade.without_node()
+    trade.a.faults["settle"], trade.b.faults["settle"] = "done-hang", "500"
+    payment = trade.payment()
+    answer = trade.get(payment)
+    assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "settlement-unknown")
+    trade.restart(rpc_url=trade.node.url)
+    assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
 
 

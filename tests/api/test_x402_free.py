@@ -17,6 +17,7 @@ from tests.stand_ins.trade import PATH, PRICE, RECEIPT, Trade
     "path",
     [
         PATH + "?status=404",
+        PATH + "?status=422",
         PATH + "?status=500",
         PATH + "?status=302",
         PATH + "?status=206",
@@ -46,11 +47,13 @@ def test_304_and_head_cost_nothing(trade: Trade) -> None:
 # Keys and samples before payments
 
 
-def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade) -> None:
+@pytest.mark.parametrize("shown", ["sample", "sample and key", "key"])
+def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, shown: str) -> None:
     key = trade.gate.accounts.sign_up(SignUp("a@example.org", "x"), 0, trade.gate.now)
-    payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"}
-    assert trade.get(payment, **bearer).json["method"] == "key"
-    assert trade.get(payment, PATH + "?sample=true", **bearer).json["method"] == "sample"
+    payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"} if "key" in shown else {}
+    path = PATH + "?sample=true" if "sample" in shown else PATH
+    assert trade.http.get(path, headers=bearer).json["method"] == shown.partition(" ")[0]
+    assert trade.get(payment, path, **bearer).json["method"] == shown.partition(" ")[0]
     assert trade.paid == trade.a.seen["verify"] == 0
     assert trade.get(payment).json["method"] == "payment"
 

@@ -38,6 +38,7 @@ def test_one_402_offers_both_versions(trade: Trade) -> None:
         "pathParams": {"zone": "GB"},
     }
     assert len(answer.headers["PAYMENT-REQUIRED"]) < 3000
+    assert answer.headers.getlist("Content-Type") == ["application/json"]
     assert trade.http.get("/v1/price/GB").json["accepts"][0]["maxAmountRequired"] == "10000"
     assert trade.a.seen == {"verify": 0, "settle": 0}
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER
-from tests.stand_ins.trade import Trade, reason
+from tests.stand_ins.trade import PRICE, Trade, reason
 
 
 def _v2(**other: Any) -> Callable[[Trade], str]:
@@ -74,6 +74,7 @@ _MISMATCHES: list[Any] = [
     ("v1 pays too little", _v1(value="1"), _AUTHORIZATION + "value_mismatch"),
     ("pays another", _v2(to="0x" + "22" * 20), "invalid_exact_evm_payload_recipient_mismatch"),
     ("accepts less", _accepting(amount="1"), "no_matching_payment_requirements"),
+    ("accepts more", _accepting(amount="5000"), "no_matching_payment_requirements"),
     ("accepts another asset", _accepting(asset="0x" + "33" * 20), "no_matching_payment_requirements"),
     ("accepts another payee", _accepting(payTo="0x" + "22" * 20), "no_matching_payment_requirements"),
     ("accepts another network", _accepting(network="eip155:84532"), "invalid_network"),
@@ -124,7 +125,7 @@ _MALFORMED: list[Any] = [
     ("an address with a line break", _edited(lambda d: _set(d, "from", BUYER + "\n")), "invalid_payload"),
     ("nested too deep", lambda _: base64.b64encode(b"[" * 9000).decode(), "invalid_payload"),
     ("nested deep and closed", _edited(lambda d: d | {"extensions": _deep(300)}), "invalid_payload"),
-    ("20 kB", lambda _: "A" * 20_000, "invalid_payload"),
+    ("20 kB", _edited(lambda d: d | {"extensions": {"echo": "x" * 15_000}}), "invalid_payload"),
 ]
 
 
@@ -147,3 +148,19 @@ def test_what_is_no_payment_is_400(trade: Trade, build: Callable[[Trade], str], 
     assert answer.content_type == "application/problem+json"
     assert answer.json["charged"] is False
     assert trade.a.seen["verify"] == 0
+
+
+def test_a_header_of_nine_kilobytes_is_read(trade: Trade) -> None:
+    """Clients echo the offer's extensions back."""
+    payment = _edited(lambda d: d | {"extensions": {"echo": "x" * 6_000}})(trade)
+    assert 8_190 < len(payment) < 16_000
+    assert trade.get(payment).status_code == 200
+    assert trade.paid == PRICE
+
+
+def test_a_payment_as_pythons_first_client_writes_it_is_taken(trade: Trade) -> None:
+    """Version 1 with a validAfter in the past; its numbers are text."""
+    now = int(time.time())
+    payment = trade.payment(1, validAfter=str(now - 60), validBefore=str(now + 60))
+    assert trade.get(payment, version=1).status_code == 200
+    assert trade.paid == PRICE

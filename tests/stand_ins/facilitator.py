@@ -25,6 +25,11 @@ Fault = Literal[
     "done-500",
     "done-500-told",
     "done-html",  # settles, then fails; `done-500-told` sends the result with the 500
+    "done-307",
+    "done-404",
+    "done-409",
+    "done-429",
+    "done-duplicate",  # settles, then turns the answer away, or refuses it as a repetition
     "drip",  # settles, then sends its answer a byte at a time
     "trouble",
     "pending",
@@ -34,6 +39,8 @@ Fault = Literal[
     "lie-payer",
     "lie-network",  # claim success without settling; the last two name another payer or network
     "raw",  # refuses with an internal text as its reason
+    "400",
+    "refused-400",  # a bad request, and a refusal in due form that comes with that status
 ]
 
 
@@ -106,9 +113,12 @@ _UNDONE = frozenset(
         "lie-payer",
         "lie-network",
         "raw",
+        "400",
+        "refused-400",
     }
 )
 _HANG_S = 30.0
+_NO_MONEY = "invalid_exact_evm_insufficient_balance"
 
 
 def _failing(
@@ -127,6 +137,13 @@ def _failing(
         "500": (500, {"error": "boom at 10.0.0.7"}),
         "done-500": (500, {"error": "boom at 10.0.0.7"}),
         "done-500-told": (500, result),
+        "done-307": (307, None),
+        "done-404": (404, {"error": "no such path"}),
+        "done-409": (409, {"error": "busy"}),
+        "done-429": (429, {"error": "slow down"}),
+        "done-duplicate": (200, refusal | {"errorReason": "duplicate_settlement"}),
+        "400": (400, {"error": "bad request"}),
+        "refused-400": (400, refusal | {"invalidReason": _NO_MONEY, "errorReason": _NO_MONEY}),
         "429": (429, {"error": "slow down"}),
         "html": (200, None),
         "done-html": (200, None),
