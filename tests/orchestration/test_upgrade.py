@@ -19,7 +19,6 @@ from orchestration.cli import main
 from orchestration.resources import open_context
 from warehouse import artefact, clock, damaged, layout, modes, monthfile, raw, release, series
 from warehouse.clock import Window
-from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
@@ -43,6 +42,8 @@ def _revise(storage: Folder) -> None:
 
 
 def upgrade_rows(storage: Folder):  # type: ignore[no-untyped-def]
+    from warehouse.schema import Rows, SeriesKey
+
     table = series.read(storage, "GB", "generation", SPAN)
     rows = Rows()
     for ts, fuel, value in zip(*(table.column(n).to_pylist()[:30] for n in ("ts", "fuel", "value")), strict=True):
@@ -137,39 +138,6 @@ def test_an_upgraded_warehouse_serves_the_same_rows(
     assert not [key for key in old.keys("series/") if not layout.is_month_file(key)]
     assert main(["upgrade"]) == 0
     assert "nothing to do" in capsys.readouterr().out
-
-
-def test_a_border_keeps_one_name_from_before_an_upgrade_to_after_it(old: Folder) -> None:
-    """Rows under a publisher's own name would stand beside those that come under ours, one border twice."""
-    names = ("Ontario IESO", "Manitoba Hydro", "US-PJM", None)
-    columns: dict[str, list[object]] = {
-        "zone": ["US-MISO"] * 4,
-        "metric": ["interchange"] * 4,
-        "fuel": [None] * 4,
-        "counterparty": [*names],
-        "link": [None] * 4,
-        "ts": [NOW - 3600] * 4,
-        "value": [1.0, 2.0, 3.0, 6.0],
-        "unit": ["MW"] * 4,
-        "resolution": ["1h"] * 4,
-        "source": ["eia"] * 4,
-        "feed": ["eia.interchange"] * 4,
-        "known_at": [NOW] * 4,
-        "superseded_at": [None] * 4,
-    }
-    types = {"fuel": pa.string(), "link": pa.string(), "superseded_at": pa.int64()}
-    table = pa.table({name: pa.array(values, types.get(name)) for name, values in columns.items()})
-    out = io.BytesIO()
-    pq.write_table(table, out, compression="zstd", store_schema=False)
-    old.put("series/interchange/US-MISO/2026-11.parquet", out.getvalue())
-    assert main(["upgrade"]) == 0
-    rows = Rows()
-    for name, value in (("Ontario", 1.0), ("Manitoba", 2.0), ("US-PJM", 3.0), (None, 6.0)):
-        rows.extend(SeriesKey("US-MISO", "interchange", "MW", "1h", None, name), [NOW - 3600], [value])
-    folded = series.fold(old, "eia.interchange", rows, {}, open_context().ranks, NOW + 60, "simulated")
-    assert [(each.added, each.changed, each.unchanged) for each in folded] == [(0, 0, 4)]
-    served = series.read(old, "US-MISO", "interchange", SPAN)
-    assert served.column("counterparty").to_pylist() == [None, "Manitoba", "Ontario", "US-PJM"]
 
 
 def _kept(storage: Folder) -> dict[str, bytes | None]:
