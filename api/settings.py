@@ -88,6 +88,8 @@ class Settings:
     """EMDS_CONTACT: an e-mail or web address, for security.txt."""
     metrics_token: str = field(default="", repr=False)
     """EMDS_METRICS_TOKEN: the bearer token of /metrics; empty: closed."""
+    public_url: str = ""
+    """EMDS_PUBLIC_URL: where month files lie for all, without a slash at its end; empty: nowhere."""
 
     @property
     def own_address(self) -> str:
@@ -115,6 +117,7 @@ class Settings:
             allowed_origins=tuple(reader.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
             contact=reader.text("EMDS_CONTACT"),
             metrics_token=reader.text("EMDS_METRICS_TOKEN"),
+            public_url=reader.checked("EMDS_PUBLIC_URL", _public_url),
         )
         reader.checked("EMDS_NOW", _instant)
         if reader.faults:
@@ -175,6 +178,10 @@ def _base_url(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("is not an absolute http(s) address without query")
     return text.rstrip("/")
+
+
+def _public_url(text: str) -> str:
+    return _base_url(text) if text else ""
 
 
 def _guarded_url(text: str) -> str:

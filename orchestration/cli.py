@@ -52,7 +52,8 @@ def _parser() -> argparse.ArgumentParser:
         verb("rebuild", _rebuild, "parse the kept bytes again, without the network, and resolve ranks and rights anew")
     )
     _between(rebuild)
-    verb("publish", _publish, "publish every document anew")
+    publish = verb("publish", _publish, "publish every document anew; with --to as files that any web server serves")
+    publish.add_argument("--to", metavar="URL", help="a folder or a bucket (s3://...) (EMDS_PUBLISH_TO)")
     _add_trial(verb("probe", _probe, "ask each feed for a past day and today, report, and write nothing"))
     record = _add_trial(verb("record", _record, "the same, keeping the answers in a folder that `replay` takes"))
     record.add_argument("folder", type=Path)
@@ -238,10 +239,10 @@ def _record(args: argparse.Namespace) -> int:
     return record.record(args.folder, _feeds(args), args.day, args.requests)
 
 
-def _publish(_: argparse.Namespace) -> int:
+def _publish(args: argparse.Namespace) -> int:
     from orchestration import commands
 
-    return commands.published()
+    return commands.published(args.to)
 
 
 def _gaps(args: argparse.Namespace) -> int:

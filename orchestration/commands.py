@@ -17,7 +17,7 @@ from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
 from orchestration.resources import home, open_context
-from warehouse import clock
+from warehouse import clock, settings
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 
@@ -44,10 +44,22 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
 
 
-def published() -> int:
-    """`emds publish`: publishes every document anew; 1 where one could not be, which is listed."""
+def published(to: str | None = None) -> int:
+    """`emds publish`: publishes every document anew, then as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
+
+    1 where one could not be, which is listed.
+    """
     pipeline = open_context()
-    return _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
+    code = _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
+    address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
+    if address:
+        from orchestration.static_side.run import publish_now
+
+        done = publish_now(address)
+        shown = "shown now" if done.current else "a newer publication is shown"
+        print(f"{done.files} documents and {done.months} month files to {address.partition('?')[0]}: {shown}")
+        print(f"{done.put} objects put, {done.removed} removed")
+    return code
 
 
 def _ended(failures: Sequence[str]) -> int:

@@ -23,6 +23,7 @@ from assets.plants_review import plants_review
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
+from assets.static_side import PublishFiles, static_side_asset
 from orchestration.gap_sensor import gap_sensor
 from orchestration.history import history_job_and_sensor
 from orchestration.resources import kept_mode, open_context
@@ -31,6 +32,7 @@ from orchestration.schedules import schedules_and_jobs
 from orchestration.sensors import outage_begins, outage_ends
 from orchestration.settings import PipelineSettings
 from warehouse import clock
+from warehouse import settings as warehouse_settings
 from warehouse.storage import Folder
 
 
@@ -55,15 +57,17 @@ def build() -> dg.Definitions:
                 asset_checks += feed_checks(known, feed, partitions)
     jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
     history, start_history = history_job_and_sensor(firsts, jobs)
+    publishes = bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO"))
     others = [analyst_asset(known), publishers_asset(known), payments_asset(), plants_review()]
     return dg.Definitions(
-        assets=[*assets, *document_assets(known), *geo_assets(), *others],
+        assets=[*assets, *document_assets(known), *geo_assets(), *others, static_side_asset(publishes)],
         asset_checks=asset_checks,
         jobs=[*jobs, history, retention],
         schedules=schedules,
         sensors=[outage_begins, outage_ends, gap_sensor(known, jobs, mode), start_history, automation()],
         resources={
             "pipeline": dg.ResourceDefinition(_pipeline, description="The warehouse, its mode and its transport."),
+            "publish_files": dg.ResourceDefinition(_publish_files, description="Puts the free documents as files."),
             "reconcile": dg.ResourceDefinition(_reconcile, description="Compares transfers with the payments ledger."),
         },
         executor=dg.in_process_executor,
@@ -98,6 +102,13 @@ def _pipeline(_: dg.InitResourceContext) -> PipelineContext:
 def _reconcile(_: dg.InitResourceContext) -> Reconcile:
     """The accounts are opened when the run calls it."""
     from orchestration.reconcile import counts
+
+    return counts
+
+
+def _publish_files(_: dg.InitResourceContext) -> PublishFiles:
+    """The target is opened when the run calls it."""
+    from orchestration.static_side.run import counts
 
     return counts
 

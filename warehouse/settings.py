@@ -75,6 +75,17 @@ SETTINGS: tuple[Setting, ...] = (
         "confirms new keys by mail: `smtp://user:password@host:587?from=keys@example.org`, or `smtps://`",
         secret=True,
     ),
+    Setting(
+        "EMDS_PUBLISH_TO",
+        "",
+        "where `emds publish` and the pipeline put the free documents as files: a folder, or `s3://bucket/prefix?endpoint=...`",
+    ),
+    Setting(
+        "EMDS_PUBLIC_URL",
+        "",
+        "the public address of that folder or bucket: with it month files are put there too, free to all, and "
+        "`/v1/bulk` names them there",
+    ),
     Setting("EMDS_TRUSTED_PROXIES", "", "networks whose `X-Forwarded-For` counts: `10.0.0.0/8`"),
     Setting("EMDS_ALLOWED_ORIGINS", "", "Origins that may call `/mcp` besides the service's own and loopback"),
     Setting("EMDS_CONTACT", "", "an address for the User-Agent towards publishers and for security.txt"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from api.documents.cache import Document
+from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
+from warehouse import layout
 from warehouse.market import Metric
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
@@ -24,18 +26,40 @@ def withheld(catalogue: Catalogue, sources: Iterable[str]) -> tuple[str, ...]:
     return tuple(s for s in sorted(sources) if catalogue.sources.get(s, {"withheld": True})["withheld"])
 
 
-def manifest(document: Document, catalogue: Catalogue, base_url: str, now: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class PublicPlace:
+    """Where month files lie for all without a key, by hash."""
+
+    url: str
+    sha256: frozenset[str]
+
+    @classmethod
+    def of(cls, documents: DocumentCache, url: str) -> PublicPlace | None:
+        """What was put there last; None where the owner named no address, or nothing was put."""
+        noted = documents.get(layout.PUBLIC_MONTHS) if url else None
+        return None if noted is None else cls(url, frozenset(noted.json["sha256"]))
+
+
+def manifest(
+    document: Document, catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None = None
+) -> dict[str, Any]:
     """{as_of, count, files}: every month file that may be passed on, as of the document's publication."""
     stated = document.json
-    files = [_entry(e, catalogue, base_url, now) for e in stated["files"] if not withheld(catalogue, e["sources"])]
+    open_to_all = [e for e in stated["files"] if not withheld(catalogue, e["sources"])]
+    files = [_entry(e, catalogue, base_url, now, public) for e in open_to_all]
     return {"as_of": stated["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
 
 
-def _entry(entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int) -> dict[str, Any]:
+def _entry(
+    entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None
+) -> dict[str, Any]:
     terms = catalogue.terms(entry["zone"], entry["metric"], frozenset(entry["sources"]))
+    url = base_url + path_of(entry["metric"], entry["zone"], entry["month"])
+    if public is not None and entry["sha256"] in public.sha256:
+        url = f"{public.url}/objects/{entry['sha256']}.parquet"
     return {
         **{name: entry[name] for name in _SAID},
-        "url": base_url + path_of(entry["metric"], entry["zone"], entry["month"]),
+        "url": url,
         "license": terms.license,
         "attribution": terms.attribution,
         "final": now >= entry["final_at"],

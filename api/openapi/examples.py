@@ -105,7 +105,7 @@ def _few(members: dict[str, Any]) -> dict[str, Any]:
 
 def _of_keys(service: Service) -> dict[str, Any]:
     """A sign-up and the usage of its key; the key itself is invalid."""
-    now = service.gate.now
+    now = clock.now() // DAY * DAY  # so that the description is the same on every worker
     quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)}
     return {
         "sign-up": {

@@ -58,10 +58,12 @@ def _manifest(service: Service, values: dict[str, Any], entry: Grant) -> tuple[R
 
 def _whole_manifest(service: Service, document: Document, catalogue: Catalogue) -> Document:
     """Made once a publication of either document, and once a day, since months become final."""
-    key = f"bulk {document.identity} {clock.now() // clock.DAY}"
+    settings = service.settings
+    public = bulk.PublicPlace.of(service.documents, settings.public_url)
+    key = f"bulk {document.identity} {hash(public)} {clock.now() // clock.DAY}"
 
     def made(_: Document) -> Document:
-        body = orjson.dumps(bulk.manifest(document, catalogue, service.settings.base_url, clock.now()))
+        body = orjson.dumps(bulk.manifest(document, catalogue, settings.base_url, clock.now(), public))
         return Document(key, body, document.identity)
 
     whole: Document = catalogue.document.derive(key, made)

@@ -47,6 +47,7 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
     extra = {key.to_user_string() for key in specs} - {asset_key(f).to_user_string() for f in feeds().values()}
     assert extra == {f"raw/{code}" for code in sources()} | {
         "measured_publishers",
+        "published/static_side",
         "published/catalogue",
         "published/latest",
         "published/brief",

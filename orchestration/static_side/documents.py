@@ -1,0 +1,113 @@
+"""The service's own answers on its free paths, as files: what is put is what the API would say, byte for byte.
+
+Computed answers (a query, another format by Accept) stay with the API. `/v1/status` is put too, as it was at that
+moment, for a server in front to show while the API is away; its `now` says of when it is.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from werkzeug.test import Client
+
+from api.application import create_app
+from api.endpoints import ENDPOINTS
+from api.http.compression import LEAST_BYTES, pack_well
+from api.http.problem_kinds import KINDS
+from api.settings import Settings
+from api.views.map_page import FOLDER
+from orchestration.static_side.publication import (
+    SUFFIXES,
+    StaticFile,
+    StaticObject,
+    extension,
+    object_key,
+    packed_key,
+)
+from warehouse.zones import ZONES
+
+_FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
+_PACKED_ALREADY = frozenset({"parquet", "pmtiles", "bin"})
+_MAP = re.compile(rb"map/([0-9a-f]{12})/")
+Kept = Callable[[str], bytes | None]
+"""The bytes of an object that lies there already, by its key: what was compressed before is not compressed again."""
+
+
+@contextmanager
+def client(settings: Settings) -> Iterator[Client]:
+    """Asks the application itself, without its log, limits and accounts."""
+    with tempfile.TemporaryDirectory() as folder:
+        unlimited = replace(
+            settings,
+            database_url=f"sqlite:///{folder}/accounts.sqlite",
+            free_calls_per_minute=0,
+            sample_calls_per_day=0,
+        )
+        app = create_app(unlimited)
+        try:
+            # The class's own, within the middleware that writes the access log.
+            yield Client(lambda environ, start: type(app).wsgi_app(app, environ, start))
+        finally:
+            app.extensions["emds"].gate.close()
+
+
+def paths(index: bytes) -> Iterator[str]:
+    """Every free path whose answer changes with a publication alone; `index` is the map page."""
+    for endpoint in ENDPOINTS.values():
+        free = endpoint.id in _FREE or endpoint.id.startswith("geo-") or endpoint.tag == "Discovery"
+        if not free or endpoint.method != "GET" or endpoint.paid:
+            continue
+        if "{kind}" in endpoint.path:
+            yield from (endpoint.path.replace("{kind}", kind) for kind in KINDS)
+        elif "{zone}" in endpoint.path:
+            yield from (endpoint.path.replace("{zone}", zone) for zone in ZONES)
+        else:
+            yield endpoint.path
+    yield "/"
+    version = _MAP.search(index)
+    if version is not None:
+        names = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file())
+        yield from (f"/map/{version[1].decode()}/{name}" for name in names if name != "index.html")
+
+
+def rendered(asked: Client, kept: Kept) -> tuple[StaticFile, ...]:
+    """The files of all paths that have an answer now; what was never published yet has none."""
+    index = asked.get("/").get_data()
+    files = (_file(asked, path, kept) for path in dict.fromkeys(paths(index)))
+    return tuple(file for file in files if file is not None)
+
+
+def _file(asked: Client, path: str, kept: Kept) -> StaticFile | None:
+    answer = asked.get(path)
+    if answer.status_code != 200:
+        return None
+    body, media = answer.get_data(), str(answer.headers["Content-Type"])
+    plain = StaticObject(object_key(body, media), body, media)
+    return StaticFile(path, media, answer.headers["Cache-Control"], plain, _packed(plain, kept), _terms(body, media))
+
+
+def _packed(plain: StaticObject, kept: Kept) -> tuple[StaticObject, ...]:
+    """The body in every coding that makes it smaller."""
+    if len(plain.body) < LEAST_BYTES or extension(plain.media) in _PACKED_ALREADY:
+        return ()
+    forms = []
+    for coding in SUFFIXES:
+        key = packed_key(plain.key, coding)
+        body = kept(key) or pack_well(plain.body, coding)
+        if len(body) < len(plain.body):
+            forms.append(StaticObject(key, body, plain.media, coding))
+    return tuple(forms)
+
+
+def _terms(body: bytes, media: str) -> dict[str, str]:
+    if not media.startswith(("application/json", "application/geo+json")):
+        return {}
+    stated: Any = orjson.loads(body)
+    names = ("license", "attribution")
+    return {n: stated[n] for n in names if isinstance(stated, dict) and isinstance(stated.get(n), str)}

@@ -1,0 +1,151 @@
+"""One publication as a value: objects named by their own hash, the manifest of them, and the pointer to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+POINTER = "current.json"
+"""Key of the one object that changes: it names the newest manifest."""
+OBJECTS, MANIFESTS = "objects/", "manifests/"
+KEPT_S = 86_400
+"""So long a superseded publication and its objects stay, for readers that hold its manifest."""
+_IMMUTABLE = "public, max-age=31536000, immutable"
+EXTENSIONS = {
+    "application/json": "json",
+    "application/geo+json": "geojson",
+    "application/linkset+json": "linkset",
+    "application/vnd.apache.parquet": "parquet",
+    "application/vnd.pmtiles": "pmtiles",
+    "application/flatgeobuf": "fgb",
+    "image/svg+xml": "svg",
+    "text/css": "css",
+    "text/csv": "csv",
+    "text/html": "html",
+    "text/javascript": "js",
+    "text/plain": "txt",
+}
+SUFFIXES = {"gzip": "gz", "br": "br", "zstd": "zst"}
+"""How the name of a precompressed object ends, as nginx, Caddy and others look for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticObject:
+    """Bytes under a name of their own hash: put once, never changed."""
+
+    key: str
+    body: bytes = field(repr=False)
+    media: str
+    coding: str = ""
+    """The content coding that the bytes are in; empty for none."""
+    cache_control: str = _IMMUTABLE
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A path of the service with its body in every coding that is smaller."""
+
+    path: str
+    media: str
+    """The whole Content-Type."""
+    cache_control: str
+    plain: StaticObject
+    packed: tuple[StaticObject, ...] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Licence and attribution, where the body states them for all of itself."""
+
+    def stated(self) -> dict[str, Any]:
+        """The file's entry in the manifest."""
+        return {
+            "path": self.path,
+            "object": self.plain.key,
+            "sha256": digest(self.plain.body),
+            "bytes": len(self.plain.body),
+            "content_type": self.media,
+            "cache_control": self.cache_control,
+            "encodings": {o.coding: {"object": o.key, "bytes": len(o.body)} for o in self.packed},
+            **self.terms,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """Everything that one publication puts; `version` (ns) orders publications."""
+
+    version: int
+    as_of: int
+    """Unix seconds of the catalogue that it follows from."""
+    mode: str
+    files: tuple[StaticFile, ...]
+    months: tuple[Mapping[str, Any], ...] = ()
+    """Month files that were put before, as `/v1/bulk` states them, each with `object`."""
+    rights: Mapping[str, Any] = field(default_factory=dict)
+    """Licence and attribution of every source whose rows may be in it."""
+    withheld: Sequence[str] = ()
+    """Sources whose rows are in none of it."""
+
+    @property
+    def manifest(self) -> StaticObject:
+        """The list of everything with hash, size, type and rights."""
+        stated = {
+            "version": self.version,
+            "as_of": self.as_of,
+            "mode": self.mode,
+            "rights": self.rights,
+            "withheld": list(self.withheld),
+            "files": [file.stated() for file in self.files],
+            "months": list(self.months),
+        }
+        body = orjson.dumps(stated, option=orjson.OPT_INDENT_2)
+        return StaticObject(f"{MANIFESTS}{self.version}-{digest(body)[:16]}.json", body, "application/json")
+
+    @property
+    def pointer(self) -> bytes:
+        """The body of the pointer."""
+        manifest = self.manifest
+        stated = {"version": self.version, "as_of": self.as_of, "manifest": manifest.key}
+        return orjson.dumps({**stated, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
+
+    def objects(self) -> Iterable[StaticObject]:
+        """Every object but month files, the manifest last."""
+        for file in self.files:
+            yield file.plain
+            yield from file.packed
+        yield self.manifest
+
+
+def digest(body: bytes) -> str:
+    """SHA-256 in hex."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def extension(media: str) -> str:
+    """How a name ends whose Content-Type this is."""
+    return EXTENSIONS.get(media.partition(";")[0].strip(), "bin")
+
+
+def object_key(body: bytes, media: str) -> str:
+    """`objects/<sha256>.json`."""
+    return f"{OBJECTS}{digest(body)}.{extension(media)}"
+
+
+def packed_key(plain: str, coding: str) -> str:
+    """The key of an object's packed form, beside it."""
+    return f"{plain}.{SUFFIXES[coding]}"
+
+
+def place(path: str, media: str) -> str:
+    """Where a path lies in a tree of files: `/v1/zones` at `v1/zones.json`, `/` at `index.html`."""
+    ending = extension(media)
+    name = path.lstrip("/") or "index"
+    return name if name.endswith(f".{ending}") else f"{name}.{ending}"
+
+
+def objects_of(manifest: Mapping[str, Any]) -> set[str]:
+    """The keys of every object that a manifest names."""
+    keys = {file["object"] for file in manifest["files"]} | {month["object"] for month in manifest["months"]}
+    return keys | {packed["object"] for file in manifest["files"] for packed in file["encodings"].values()}

@@ -1,0 +1,126 @@
+"""`emds publish --to URL`: renders the free documents, puts what is new, swaps the pointer, removes what is old.
+
+Every object is there before a manifest names it, and the manifest before the pointer does: killed anywhere, readers
+see the publication before. The next one makes good what is left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from api.documents import bulk
+from api.documents.cache import DocumentCache
+from api.documents.catalogue import Catalogue, current
+from api.series import month_files
+from api.settings import Settings
+from orchestration.static_side import documents
+from orchestration.static_side.folder import pointer_of
+from orchestration.static_side.publication import (
+    KEPT_S,
+    OBJECTS,
+    POINTER,
+    Publication,
+    StaticObject,
+    objects_of,
+)
+from orchestration.static_side.targets import Target
+from warehouse import artefact, clock, layout, modes
+from warehouse.caches import LruCache
+from warehouse.storage import Storage
+
+_PARQUET = "application/vnd.apache.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What one publication did."""
+
+    version: int
+    files: int
+    months: int
+    put: int
+    """Objects that were not there before."""
+    removed: int
+    current: bool
+    """Whether it is shown now; not where a newer one was first."""
+
+
+def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
+    """Publishes what the service says now; month files too where the owner named their public address.
+
+    Raises NoCatalogue before the first publication, and StorageError.
+    """
+    version = artefact.new_version()
+    catalogue = current(DocumentCache(storage))
+    months, fresh = put_months(target, storage, catalogue, settings) if settings.public_url else ((), 0)
+    note(storage, months)
+    with documents.client(settings) as asked:
+        files = documents.rendered(asked, target.get)
+    publication = Publication(
+        version, catalogue.generated, modes.kept(storage) or "", files, months, _rights(catalogue), _withheld(catalogue)
+    )
+    put, removed, shown = send(target, publication)
+    return Put(version, len(files), len(months), put + fresh, removed, shown)
+
+
+def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
+    """Puts a publication: objects put, objects removed, and whether it is shown."""
+    narrowed = set(publication.withheld) - set(_pointed(target).get("withheld", []))
+    put = sum(target.put(item) for item in publication.objects())
+    if not target.swap(publication):
+        return put, 0, False
+    # What must not be passed on any more goes at once, and everything else that is old with it.
+    kept_s = 0.0 if narrowed else float(KEPT_S)
+    keep = {publication.manifest.key} | objects_of(orjson.loads(publication.manifest.body))
+    for key, age in target.manifests().items():
+        body = target.get(key) if age < kept_s else None
+        if body:
+            keep |= {key} | objects_of(orjson.loads(body))
+    return put, target.sweep(keep, kept_s), True
+
+
+def put_months(
+    target: Target, storage: Storage, catalogue: Catalogue, settings: Settings
+) -> tuple[tuple[Mapping[str, Any], ...], int]:
+    """Puts every month file that may be passed on; returns their entries, each with `object`, and how many were new."""
+    document = DocumentCache(storage).get(layout.BULK)
+    if document is None:
+        return (), 0
+    listed = bulk.manifest(document, catalogue, settings.base_url, clock.now())
+    entries, put = [], 0
+    for entry in listed["files"]:
+        key = f"{OBJECTS}{entry['sha256']}.parquet"
+        file = month_files.find(storage, entry["metric"], entry["zone"], entry["month"])
+        whole = month_files.read(storage, LruCache(0), file) if file else None
+        if whole is None or whole.sha256 != entry["sha256"] or bulk.withheld(catalogue, whole.sources):
+            continue  # replaced since it was listed: the next publication has it
+        put += target.put(StaticObject(key, whole.body, _PARQUET))
+        entries.append({**entry, "object": key})
+    return tuple(entries), put
+
+
+def note(storage: Storage, months: tuple[Mapping[str, Any], ...]) -> None:
+    """Says which month files lie at the public address, for the manifest of `/v1/bulk`."""
+    body = artefact.encode({"sha256": sorted({month["sha256"] for month in months})})
+    artefact.put(storage, layout.PUBLIC_MONTHS, body, artefact.new_version())
+
+
+def _pointed(target: Target) -> dict[str, Any]:
+    return pointer_of(target.get(POINTER))
+
+
+def _withheld(catalogue: Catalogue) -> list[str]:
+    return sorted(code for code, source in catalogue.sources.items() if source["withheld"])
+
+
+def _rights(catalogue: Catalogue) -> dict[str, Any]:
+    said = ("name", "license", "license_url", "attribution", "redistributable")
+    return {
+        code: {name: source[name] for name in said}
+        for code, source in catalogue.sources.items()
+        if not source["withheld"]
+    }

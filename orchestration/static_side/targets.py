@@ -1,0 +1,39 @@
+"""Where publications go: what a folder and a bucket have in common, and which of them an address names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from orchestration.static_side.publication import Publication, StaticObject
+from warehouse import object_store
+
+
+class Target(Protocol):
+    """Holds objects by key, and one pointer that is swapped by condition."""
+
+    def get(self, key: str) -> bytes | None: ...
+    def put(self, item: StaticObject) -> bool:
+        """Puts an object unless it lies there; returns whether it did."""
+
+    def swap(self, publication: Publication) -> bool:
+        """Makes a publication the current one unless a newer one is; returns whether it did. Its objects are there."""
+
+    def sweep(self, keep: Collection[str], older_than_s: float) -> int:
+        """Removes objects and manifests that are old enough and not among `keep`; returns how many."""
+
+    def manifests(self) -> dict[str, float]:
+        """Keys of the manifests that lie there, each with its age in seconds."""
+
+
+def open_target(address: str) -> Target:
+    """A folder (a path, or `file:///path`) or a bucket (`s3://`, `gs://`, `az://`). Raises StorageError."""
+    if object_store.is_address(address):
+        from orchestration.static_side.bucket import Bucket
+
+        return Bucket(object_store.address(address))
+    from orchestration.static_side.folder import FolderTarget
+
+    return FolderTarget(Path(unquote(urlsplit(address).path) if address.startswith("file://") else address))

@@ -1,0 +1,291 @@
+"""`emds publish --to`: what is put is what the API says, whole at every moment, in a folder and in a bucket."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import brotli
+import dagster as dg
+import obstore
+import orjson
+import pytest
+import zstandard
+
+from assets.static_side import static_side_asset
+from orchestration.static_side import publish, run
+from orchestration.static_side.folder import FolderTarget
+from orchestration.static_side.publication import (
+    KEPT_S,
+    POINTER,
+    Publication,
+    StaticFile,
+    StaticObject,
+    object_key,
+    objects_of,
+    packed_key,
+    place,
+)
+from orchestration.static_side.publish import publish_to, send
+from orchestration.static_side.targets import open_target
+from tests.api.conftest import Rig, fill_everywhere
+from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from warehouse.errors import StorageError
+from warehouse.object_store import address, open_store
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.decompress,
+    "br": brotli.decompress,
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+        rig = Rig(tmp_path_factory.mktemp("static") / "home")
+        fill_everywhere(rig)
+        yield rig
+        rig.close()
+
+
+def publication(version: int, text: str, withheld: tuple[str, ...] = ()) -> Publication:
+    """A small publication of two paths, one of which changes."""
+    files = []
+    for path, body in (("/v1/zones", text.encode() * 300), ("/docs", b"the same page" * 300)):
+        media = "application/json" if path == "/v1/zones" else "text/html; charset=utf-8"
+        plain = StaticObject(object_key(body, media), body, media)
+        packed = StaticObject(packed_key(plain.key, "gzip"), gzip.compress(body, mtime=0), media, "gzip")
+        files.append(StaticFile(path, media, "public, max-age=30", plain, (packed,)))
+    return Publication(version, version, "live", tuple(files), (), {}, withheld)
+
+
+def shown(folder: Path) -> dict[str, bytes]:
+    """What a web server shows, which is one publication, whole, and as its pointer's manifest says or one after it."""
+    tree = folder / "current"
+    if not tree.exists():
+        return {}
+    return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+
+
+def manifest_of(get: Callable[[str], bytes | None]) -> dict[str, Any]:
+    """The manifest that the pointer names, every object of it there with its hash."""
+    pointer = orjson.loads(get(POINTER) or b"{}")
+    body = get(pointer["manifest"])
+    assert body is not None
+    assert hashlib.sha256(body).hexdigest() == pointer["sha256"]
+    stated = orjson.loads(body)
+    for file in stated["files"]:
+        plain = get(file["object"])
+        assert plain is not None, file["path"]
+        assert (hashlib.sha256(plain).hexdigest(), len(plain)) == (file["sha256"], file["bytes"])
+        for coding, packed in file["encodings"].items():
+            assert UNPACK[coding](get(packed["object"]) or b"") == plain
+    assert all(get(month["object"]) for month in stated["months"])
+    return dict(stated)
+
+
+@pytest.mark.slow
+def test_what_is_put_is_what_the_service_says(filled: Rig, tmp_path: Path) -> None:
+    settings = filled.settings()
+    target = FolderTarget(tmp_path)
+    done = publish_to(target, filled.storage, settings)
+    assert done.current
+    stated, client = manifest_of(target.get), filled.client()
+    paths = {file["path"] for file in stated["files"]}
+    assert {"/", "/v1/zones", "/v1/geo/live", "/v1/geo/zones.fgb", "/catalog", "/openapi.json", "/docs/brief"} <= paths
+    assert {"/v1/status", "/v1/bulk", "/problems/not-found", "/v1/geo/live/GB", "/.well-known/x402"} <= paths
+    assert not {path for path in paths if path.startswith(("/v1/latest", "/v1/brief", "/v1/price", "/v1/map", "/mcp"))}
+    for file in stated["files"]:
+        answer = client.get(file["path"])
+        assert answer.data == target.get(file["object"]), file["path"]
+        assert answer.headers["Content-Type"] == file["content_type"]
+        assert answer.headers["Cache-Control"] == file["cache_control"]
+        assert (tmp_path / "current" / place(file["path"], file["content_type"])).read_bytes() == answer.data
+        if len(answer.data) > 5000 and file["content_type"].startswith(("application/json", "text/html")):
+            assert set(file["encodings"]) == set(UNPACK), file["path"]
+    assert stated["months"] == [], "the owner named no public address"
+    assert set(stated["rights"]) == {"north", "south"}
+    assert stated["withheld"] == ["shut"]
+    again = publish_to(target, filled.storage, settings)
+    assert again.put == 1, "only the manifest is new"
+
+
+def test_month_files_go_where_the_owner_names_a_public_address_and_withheld_ones_never(
+    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())
+    settings = filled.settings(public_url="https://files.example/emds")
+    target = FolderTarget(tmp_path)
+    publish_to(target, filled.storage, settings)
+    months = manifest_of(target.get)["months"]
+    client = filled.client(public_url="https://files.example/emds")
+    listed = client.get("/v1/bulk").get_json()["files"]
+    assert {f["url"] for f in listed} == {f"https://files.example/emds/{month['object']}" for month in months}
+    for month in months:
+        assert hashlib.sha256(target.get(month["object"]) or b"").hexdigest() == month["sha256"]
+    south = replace(filled.sources["south"], withheld=True, redistributable="no")
+    closed = [month["object"] for month in months if "south" in month["sources"]]
+    assert closed
+    before = dict(filled.sources)
+    try:
+        filled.sources["south"] = south
+        filled.publish()
+        publish_to(target, filled.storage, settings)
+        kept = manifest_of(target.get)["months"]
+        assert 0 < len(kept) < len(months)
+        assert not any("south" in month["sources"] for month in kept)
+        assert [target.get(key) for key in closed] == [None] * len(closed), "gone at once, not a day later"
+    finally:
+        filled.sources = before
+        filled.publish()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_killed_at_every_write_it_shows_one_publication_whole(
+    tmp_path: Path, killed_at: Callable[..., bool], first: bool
+) -> None:
+    old, new = publication(1, "old"), publication(2, "new")
+    step, done = 1, False
+    seen = set[str]()
+    while not done:
+        folder = tmp_path / str(step)
+        if not first:
+            send(FolderTarget(folder), old)
+        before = shown(folder)
+        done = not killed_at(lambda folder=folder: send(FolderTarget(folder), new), step)
+        after = shown(folder)
+        send(FolderTarget(folder), replace(new, version=3))
+        whole = shown(folder)
+        assert after in (before, whole), f"killed at {step}"
+        seen.add("new" if after == whole else "old")
+        stated = manifest_of(FolderTarget(folder).get)
+        assert stated["version"] == 3
+        step += 1
+    assert seen == {"old", "new"}
+    assert step > 10
+
+
+def test_an_older_publication_never_replaces_a_newer_one(tmp_path: Path) -> None:
+    target = FolderTarget(tmp_path)
+    assert send(target, publication(2, "new"))[2]
+    assert not send(target, publication(1, "old"))[2]
+    assert shown(tmp_path)["v1/zones.json"].startswith(b"new")
+
+
+def test_what_is_superseded_stays_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = FolderTarget(tmp_path)
+    old, new = publication(1, "old"), publication(2, "new")
+    send(target, old)
+    send(target, new)
+    left = objects_of(orjson.loads(old.manifest.body))
+    assert all(target.get(key) for key in left)
+    true_time = time.time()
+    monkeypatch.setattr(time, "time", lambda: true_time + KEPT_S + 60)
+    send(target, replace(new, version=3))
+    gone = left - objects_of(orjson.loads(new.manifest.body))
+    assert gone
+    assert [target.get(key) for key in gone] == [None] * len(gone)
+    assert manifest_of(target.get)["version"] == 3
+    assert [path.name for path in (tmp_path / "trees").iterdir()] == ["3"]
+
+
+def test_where_a_source_comes_to_be_withheld_old_objects_go_at_once(tmp_path: Path) -> None:
+    target = FolderTarget(tmp_path)
+    old = publication(1, "old")
+    send(target, old)
+    send(target, publication(2, "new", withheld=("north",)))
+    assert target.get(old.files[0].plain.key) is None
+    assert target.get(old.manifest.key) is None
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    with s3_server() as endpoint:
+        yield f"s3://emds/public?endpoint={endpoint}"
+
+
+def test_a_bucket_holds_the_same_with_types_and_codings(bucket: str) -> None:
+    target = open_target(bucket)
+    old, new = publication(1, "old"), publication(2, "new")
+    assert send(target, old)[2]
+    assert send(target, new)[2]
+    assert not send(open_target(bucket), old)[2], "an older one is not shown"
+    stated = manifest_of(lambda key: open_target(bucket).get(key))
+    assert stated["version"] == 2
+    store = open_store(address(bucket))
+    packed = obstore.get(store, new.files[0].packed[0].key).attributes
+    assert packed["Content-Type"] == "application/json"
+    assert packed["Content-Encoding"] == "gzip"
+    assert "immutable" in packed["Cache-Control"]
+    named = obstore.get(store, "site/v1/zones.json")
+    assert bytes(named.bytes()) == new.files[0].plain.body
+    assert named.attributes["Cache-Control"] == "public, max-age=30"
+    assert target.get(old.files[0].plain.key) is not None, "kept for a day"
+    assert send(open_target(bucket), publication(3, "newer", withheld=("north",)))[1] > 0
+    assert open_target(bucket).get(old.files[0].plain.key) is None
+
+
+def test_a_writer_killed_before_the_pointer_leaves_the_publication_before(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(open_target(bucket), publication(1, "old"))
+    writes = sum(1 for _ in publication(2, "new").objects()) + 5
+    for step in range(writes):
+        target: Any = open_target(bucket)
+        left = [step]
+        put = type(target)._put
+
+        def stopping(self: Any, *args: Any, put: Any = put, left: list[int] = left, **named: Any) -> None:
+            if not left[0]:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            put(self, *args, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(target), "_put", stopping)
+            with suppress(KeyboardInterrupt):
+                send(target, publication(2 + step, f"new{step}"))
+        manifest_of(open_target(bucket).get)
+    send(open_target(bucket), publication(100, "last"))
+    store = open_store(address(bucket))
+    assert bytes(obstore.get(store, "site/v1/zones.json").bytes()).startswith(b"last")
+
+
+@pytest.mark.parametrize("target", ["ftp://x/y", "s3://"])
+def test_a_wrong_target_is_told(target: str) -> None:
+    with pytest.raises(StorageError):
+        open_target(target)
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError, match="file"):
+        send(FolderTarget(tmp_path / "file"), publication(1, "x"))
+
+
+def test_the_pipeline_publishes_where_a_target_is_set(
+    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: publication(1, "x").files)
+    monkeypatch.setenv("EMDS_HOME", str(filled.home))
+    monkeypatch.delenv("EMDS_PUBLISH_TO", raising=False)
+    assert run.counts() is None
+    monkeypatch.setenv("EMDS_PUBLISH_TO", f"file://{tmp_path}/public%20side")
+    counts = run.counts()
+    assert counts is not None
+    assert (counts["files"], counts["current"]) == (2, 1)
+    assert manifest_of(FolderTarget(tmp_path / "public side").get)["mode"] == "live"
+    asset = static_side_asset(automatic=True)
+    done = dg.materialize_to_memory([asset], resources={"publish_files": dg.ResourceDefinition(lambda _: run.counts)})
+    assert done.success
+    assert done.asset_materializations_for_node("published__static_side")[0].metadata["files"].value == 2
