@@ -13,10 +13,10 @@ up: $(STAMP)
 
 # On all cores; the tests of one file stay on one core, since many share a server.
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile $(TEST_OPTIONS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TEST_OPTIONS)
 
 check: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" -q
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow" -q
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -25,7 +25,7 @@ lint: $(STAMP)
 	DAGSTER_DISABLE_TELEMETRY=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/dg check defs
 
 coverage: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 # Random faults on copies of a small warehouse, for an hour.
 faults: $(STAMP)
