@@ -2,6 +2,9 @@
 
 Until April 2026 the table began in the first column; since then blank rows and columns of merged cells lie between. So
 nothing is looked up by its place: the header is the row that names the columns, and a column is as wide as its merge.
+
+Read with xlrd, which takes some 6 ms a workbook. calamine takes 0.5 ms, but makes a full table as large as the highest
+row and column numbers that it meets: two flipped ones ask for 128 GB at once, which ends the process.
 """
 
 from __future__ import annotations
