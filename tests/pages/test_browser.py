@@ -125,6 +125,58 @@ def test_two_zones_are_compared(visit: Callable[..., Any]) -> None:
     assert "beside=DE-LU" in page.url
 
 
+def test_a_legend_says_the_newest_value_until_a_pointer_asks_for_another(
+    visit: Callable[..., Any], address: str
+) -> None:
+    page = visit("/#metric=price&zone=GB&span=24h")
+    newest = f"{figure(address, 'GB', 'price')} GBP/MWh"
+    shown = "#chart .u-legend .u-series:nth-child(2) .u-value"
+    page.wait_for_selector(f"{shown} >> text={newest}")
+    box = page.locator("#chart .u-over").bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 20)
+    page.wait_for_function(f"!document.querySelector('{shown}').textContent.includes('{newest}')")
+    page.mouse.move(0, 0)
+    page.wait_for_selector(f"{shown} >> text={newest}")
+
+
+def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any]) -> None:
+    """Three hours of the auction are cheap; without prices ahead an address that asks for them shows a week."""
+    first, auction = instant(NOW) - instant(NOW) % HOUR, [60] * 5 + [20, 10, 30] + [60] * 22
+
+    def published(route: Any) -> None:
+        body = route.fetch().json()
+        hours = body["metrics"]["price"]["hours"]
+        known = hours["values"][: (first - hours["start"]) // HOUR]
+        hours["values"] = known + auction
+        route.fulfill(json=body)
+
+    path = "/#metric=price&zone=GB&span=ahead"
+    page = visit(path, before=lambda page: page.route("**/v1/geo/live/GB", published))
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    assert page.inner_text("#window").startswith(
+        "Cheapest 3 hours ahead: Fri 20 Nov, 19:00 GMT to 22:00 GMT, about 20 GBP"
+    )
+    assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "Tomorrow"
+    assert "Lowest 10, highest 60" in page.locator("#chart .chart").get_attribute("aria-label")
+    page = visit(path)
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "7 d"
+    assert page.locator("#chart .chart").count() == 1
+    assert "No prices ahead are known" in page.inner_text("#window")
+
+
+def test_flows_move_under_a_pointer_alone(visit: Callable[..., Any]) -> None:
+    """A page that stands open all day draws nothing while nobody looks at it closely."""
+    moving = "getComputedStyle(document.querySelector('path.flow.moving')).animationName"
+    page = visit(flows=True, reduced_motion="no-preference")
+    assert page.evaluate(moving) == "none"
+    page.hover("#europe", position={"x": 20, "y": 300})
+    assert page.evaluate(moving) == "run"
+    still = visit(flows=True)
+    still.hover("#europe", position={"x": 20, "y": 300})
+    assert still.evaluate(moving) == "none", "a reader who asks for less motion"
+
+
 def test_the_mix_of_gb_is_stacked(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=carbon_intensity&zone=GB")
     page.wait_for_selector('#panel[aria-busy="false"]')

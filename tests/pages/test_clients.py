@@ -71,7 +71,7 @@ def with_polars(address: str, layer: str, format_: str) -> list[str]:
 
 
 CLIENTS: dict[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {
-    "gdal": (vsicurl, ("geojson", "fgb")),
+    "gdal": (vsicurl, ("geojson", "fgb", "csv")),
     "geopandas": (with_geopandas, ("geojson", "fgb", "parquet")),
     "pyogrio": (with_pyogrio, ("geojson", "fgb")),
     "duckdb": (with_duckdb, ("csv", "parquet")),
@@ -105,6 +105,28 @@ def test_gdal_uses_the_index_of_a_flatgeobuf_file(address: str) -> None:
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     expected = sum(-11 <= p.lon <= 25 and 35 <= p.lat <= 62 for p in records.plants())
     assert f"Feature Count: {expected}\n" in output
+
+
+@pytest.mark.skipif(shutil.which("ogr2ogr") is None, reason="gdal-bin is not installed")
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        ("zones.topojson", ()),
+        ("zones.csv", ("-oo", "GEOM_POSSIBLE_NAMES=wkt")),
+        ("interconnectors.csv", ("-oo", "GEOM_POSSIBLE_NAMES=wkt")),
+        ("plants.csv", ("-oo", "X_POSSIBLE_NAMES=lon", "-oo", "Y_POSSIBLE_NAMES=lat")),
+    ],
+)
+def test_gdal_reads_the_shapes_of_topojson_and_csv(address: str, file: str, options: tuple[str, ...]) -> None:
+    url = f"/vsicurl/{address}/v1/geo/{file}"
+    command = ["ogr2ogr", "-f", "GeoJSON", "/vsistdout/", url, *options]
+    output = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+    ours = geopandas.read_file(io.BytesIO(body(address, file.split(".")[0], "geojson")))
+    theirs = geopandas.read_file(io.BytesIO(output))
+    assert list(theirs["id"]) == list(ours["id"])
+    assert list(theirs.geom_type) == list(ours.geom_type)
+    # TopoJSON rounds to one of 100,000 steps.
+    assert theirs.bounds.to_numpy() == pytest.approx(ours.bounds.to_numpy(), abs=0.003)
 
 
 FLATGEOBUF = NODE / "node_modules" / "flatgeobuf"

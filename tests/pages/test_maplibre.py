@@ -1,4 +1,4 @@
-"""MapLibre in Chromium over the tiles of the zones: it reads them by ranges and draws the zones under their own ids."""
+"""MapLibre in Chromium: zones from their tiles, by ranges, and lines and plants from GeoJSON, under their own ids."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from geo_data import records
 from tests.pages.browser import ARGUMENTS, CHROMIUM, in_chromium
 
 MODULES = Path(__file__).resolve().parents[1] / "node" / "node_modules"
@@ -33,8 +34,11 @@ import * as maplibregl from './maplibre-gl.mjs';
 maplibregl.setWorkerUrl(new URL('maplibre-gl-worker.mjs', location).href);
 maplibregl.addProtocol('pmtiles', new pmtiles.Protocol({metadata: true}).tile);
 const url = `pmtiles://${location.origin}/v1/geo/zones.pmtiles?detail=high`;
-const layers = [{id: 'zones', type: 'fill', source: 'zones', 'source-layer': 'zones', paint: {'fill-color': '#48c'}}];
-const sources = {zones: {type: 'vector', url, promoteId: 'id'}};
+const points = {type: 'geojson', data: `${location.origin}/v1/geo/plants.geojson`, promoteId: 'id'};
+const ties = {type: 'geojson', data: `${location.origin}/v1/geo/interconnectors.geojson`, promoteId: 'id'};
+const zones = {id: 'zones', type: 'fill', source: 'zones', 'source-layer': 'zones', paint: {'fill-color': '#48c'}};
+const layers = [zones, {id: 'ties', type: 'line', source: 'ties'}, {id: 'points', type: 'circle', source: 'points'}];
+const sources = {zones: {type: 'vector', url, promoteId: 'id'}, ties, points};
 const view = {container: 'map', center: [3, 50], zoom: 5};
 window.map = new maplibregl.Map({...view, style: {version: 8, sources, layers}});
 window.map.on('error', (event) => { throw event.error; });
@@ -73,10 +77,15 @@ def test_maplibre_draws_the_zones_by_ranges(browser: Any, address: str) -> None:
     page.on("response", tiles)
     page.goto(f"{address}/drawn/map.html")
     page.wait_for_selector("body[data-idle=true]", timeout=120_000)
-    zone_at = "place => map.queryRenderedFeatures(map.project(place)).map(f => [f.id, f.properties.currency])"
+    drawn_at = "place => map.queryRenderedFeatures(map.project(place), {layers: ['zones']})"
+    zone_at = f"{drawn_at}.map(f => [f.id, f.properties.currency])"
     assert page.evaluate(zone_at, [2.35, 48.85]) == [["FR", "EUR"]]
     assert page.evaluate(zone_at, [-0.12, 51.5]) == [["GB", "GBP"]]
     assert page.evaluate(zone_at, [3.0, 54.5]) == [], "the North Sea"
+    drawn = "layer => [...new Set(map.queryRenderedFeatures({layers: [layer]}).map(f => f.id))]"
+    assert "gb-fr-ifa" in page.evaluate(drawn, "ties")
+    plants = [p for p in records.plants() if abs(p.lon - 3) < 3 and abs(p.lat - 50) < 2]
+    assert {p.id for p in plants} <= set(page.evaluate(drawn, "points"))
     assert ranges
     assert set(ranges) == {(206, None)}
     attribution = page.evaluate("map.getSource('zones').attribution")

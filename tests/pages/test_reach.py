@@ -41,9 +41,9 @@ def test_it_recovers_when_the_service_was_down_at_load(visit: Callable[..., Any]
 
     page = visit(ready=False, before=before)
     page.wait_for_selector("#trouble:not([hidden])")
-    assert "cannot be reached" in page.inner_text("#trouble")
+    assert page.inner_text("#trouble") == "The service cannot be reached. The page tries again by itself."
     assert page.locator("path.zone").count() == 0
-    assert "-" not in page.inner_text("#zones-note")
+    assert page.inner_text("#zones-note") == "No figures yet."
     down["now"] = False
     page.clock.run_for(16_000)
     page.wait_for_selector("body[data-ready=true]")
@@ -179,6 +179,7 @@ def test_a_phone_shows_everything_without_sideways_scrolling(visit: Callable[...
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for name in ("europe", "america", "australia"):
         assert page.locator(f"#{name}").bounding_box()["width"] > width - 50
+    assert page.locator(".top").bounding_box()["height"] < 56, "one line"
     touch(page, "GB")
     box = page.locator("#panel").bounding_box()
     assert box["y"] + box["height"] == pytest.approx(844, abs=1), "the panel rises at the lower edge of the screen"
@@ -204,6 +205,12 @@ def test_embedded_it_is_the_map_alone(visit: Callable[..., Any]) -> None:
     assert page.locator(".top").is_hidden()
     assert page.locator("#side").is_hidden()
     assert page.locator("#legend-text").is_visible()
+    page.set_viewport_size({"width": 700, "height": 520})
+    page.wait_for_function("document.querySelector('#australia').getBoundingClientRect().bottom < 520")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 520, "a wide frame shows all of it"
+    for name in ("europe", "america", "australia"):
+        assert page.locator(f"#{name}").bounding_box()["height"] > 100
+    page.set_viewport_size({"width": 1280, "height": 800})
     touch(page, "GB")
     assert page.locator("#panel").is_visible()
     assert re.search(r"\?embed#metric=demand&zone=GB", page.url)

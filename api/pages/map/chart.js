@@ -13,7 +13,7 @@ function axes(tz, units) {
   const colours = { stroke: css('--soft'), grid: { stroke: css('--line'), width: 1 }, ticks: { stroke: css('--line'), width: 1 } };
   const font = '11px system-ui, sans-serif';
   return [
-    { ...colours, font, space: 58, values: (_, ticks, _axis, _space, step) => ticks.map((ts) => tick(ts, tz, step)) },
+    { ...colours, font, space: 58, size: 32, values: (_, ticks, _axis, _space, step) => ticks.map((ts) => tick(ts, tz, step)) },
     ...units.map((unit, i) => ({
       ...colours, font, scale: unit, side: i ? 1 : 3, size: 54, grid: { show: i === 0, stroke: css('--line'), width: 1 },
       values: (_, ticks) => ticks.map((tick) => number(tick, 0)),
@@ -49,7 +49,18 @@ function put(place, opts, data, said) {
     } else if (Math.abs(place.clientWidth - chart.width) > 1) chart.setSize({ width: Math.max(240, place.clientWidth), height: HEIGHT });
   });
   observer.observe(place);
+  atRest(chart);
   return chart;
+}
+
+/** Without a pointer over it, the legend says the newest values. */
+function atRest(chart) {
+  const [stamps, ...lines] = chart.data;
+  const idx = stamps.findLastIndex((_, i) => lines.some((line) => line[i] !== null));
+  const rest = () => chart.setLegend({ idx });
+  chart.over.addEventListener('mouseleave', () => setTimeout(rest));
+  // uPlot fills its legend after this task.
+  setTimeout(rest);
 }
 
 /** Lines over time. `lines`: [{label, unit, points: [[ts, value]]}]; two units get an axis each. */

@@ -109,8 +109,8 @@ async function refresh() {
 function trouble(error) {
   const banner = byId('trouble');
   banner.hidden = !error;
-  banner.textContent = error ? refusal(error) : '';
-  if (error && !data.live) byId('zones-note').textContent = refusal(error);
+  banner.textContent = error ? refusal(error, Boolean(data.live)) : '';
+  if (error && !data.live) byId('zones-note').textContent = 'No figures yet.';
 }
 
 function show(live) {

@@ -62,15 +62,22 @@ export async function fill(view, zones, now, actions) {
     return;
   }
   if (!place.isConnected) return;
-  chartBar(view, zones, body, now, actions);
-  await chart(view, zones, body, now);
+  const shown = { ...view, span: spanShown(view, body, now) };
+  chartBar(shown, zones, body, now, actions);
+  await chart(shown, zones, body, now);
   if (!place.isConnected) return;
   document.getElementById('window').textContent = windowText(zone, body, view.metric, now);
   rest(zone, body);
   await exact(view, zone, actions);
 }
 
-const ahead = (means, now) => points(means).filter(([ts]) => ts > now);
+const isAhead = (means, now) => points(means).filter(([ts, value]) => ts > now && value !== null).length > 3;
+
+/** The chosen span; a week where tomorrow's prices are not out yet. */
+function spanShown({ metric, span }, body, now) {
+  const own = body.metrics[metric];
+  return span === 'ahead' && !(own && isAhead(own.hours, now)) ? '7d' : span;
+}
 
 function chartBar(view, zones, body, now, actions) {
   const own = body.metrics[view.metric];
@@ -79,7 +86,7 @@ function chartBar(view, zones, body, now, actions) {
     bar.replaceChildren();
     return;
   }
-  const spans = Object.keys(SPANS).filter((span) => span !== 'ahead' || ahead(own.hours, now).length > 3);
+  const spans = Object.keys(SPANS).filter((span) => span !== 'ahead' || isAhead(own.hours, now));
   const buttons = spans.map((span) => el('button', {
     type: 'button', class: 'quiet', 'aria-pressed': String(span === view.span), on: { click: () => actions.span(span) },
   }, SPANS[span]));

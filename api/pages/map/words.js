@@ -51,10 +51,10 @@ export function ago(ts, now) {
   return `${Math.round(seconds / 86400)} d ago`;
 }
 
-/** What a refusal means to a reader of the page. */
-export function refusal(error) {
+/** What a refusal means to a reader of the page; `shown`: whether an earlier answer is on the screen. */
+export function refusal(error, shown = false) {
   switch (error.status) {
-    case 0: return 'The service cannot be reached. What you see is the last answer; the page tries again by itself.';
+    case 0: return `The service cannot be reached. ${shown ? 'What you see is the last answer; the page' : 'The page'} tries again by itself.`;
     case 401: return 'Your key is not known or was revoked: the page shows rounded figures.';
     case 429: {
       const wait = error.wait > 90 ? `${Math.ceil(error.wait / 60)} minutes` : `${error.wait ?? 60} seconds`;
