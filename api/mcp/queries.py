@@ -146,7 +146,11 @@ def _check_conflicts(metric: Metric, given: Mapping[str, Any]) -> None:
 def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     page = reads.answer(service.reader, service.catalogue, replace(query, sample=sampled))
     stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
-    answer = text.history(page, _held(service, query))
+    held = _held(service, query)
+    answer = text.history(page, held)
+    if held is not None and not page.count:
+        first, last = held
+        stated["held"] = {"first": first, "last": last, "first_time": iso(first), "last_time": iso(last)}
     if page.following is not None:
         following = _following(page)
         stated |= {"next": following} if following else {}

@@ -146,8 +146,13 @@ def _spans(ts: Sequence[int], values: Sequence[float], resolution: str) -> dict[
     spans: dict[str, list[float | None]] = {}
     for begin in sorted({at - at % span for at in by_ts}):
         inside = [at for at in range(begin, begin + span, step) if first <= at <= last]
-        spans[_stamp(inside[0])] = [by_ts.get(at) for at in inside]
+        spans[_stamp(inside[0])] = [None if (value := by_ts.get(at)) is None else _short(value) for at in inside]
     return spans
+
+
+def _short(value: float) -> float:
+    """The same number, without `.0` in JSON: it takes two tokens a value."""
+    return int(value) if value.is_integer() else value
 
 
 def _partial(named: dict[str, list[Any]]) -> str:

@@ -137,6 +137,7 @@ def _history() -> Schema:
         },
         "start_time": {"type": "string", "description": "start as ISO 8601."},
         "end_time": {"type": "string", "description": "end as ISO 8601."},
+        "held": {"type": "object", "description": "Where there are no rows: the first and last interval held."},
         "next": {
             "type": "object",
             "description": "Where rows were left out: the window to call again with, all other arguments unchanged.",

@@ -273,6 +273,7 @@ class Agents:
     """Callers of one application over the warehouse of `tests.mcp.markets`."""
 
     app: Flask
+    home: Path
 
     def caller(self) -> Caller:
         """Without credentials."""
@@ -289,7 +290,7 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     """All 25 zones, European prices to the end of tomorrow; not to be changed."""
     home = markets.filled(tmp_path_factory.mktemp("markets") / "home")
     made = create_app(_settings(home, tmp_path_factory.mktemp("agents")))
-    yield Agents(made)
+    yield Agents(made, home)
     made.extensions["emds"].gate.close()
 
 

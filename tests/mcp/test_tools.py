@@ -193,7 +193,7 @@ def test_structured_content_is_the_body_of_the_rest_path(
         assert as_rest(result) == rest
 
 
-ADDED = ("time", "notes", "next", "columns", "by_time")
+ADDED = ("time", "notes", "next", "held", "columns", "by_time")
 """What the tools add to the members of REST."""
 
 
