@@ -1,8 +1,8 @@
 """Simulated NYISO: daily files on oasis-postings, monthly zips on mis.
 
 Quirks that are kept: quotes and seconds in real-time files only, no mark of the repeated hour but in the load file,
-readings off the grid on some days, advisory quarter hours at the end of a running day's real-time file. The originals:
-https://mis.nyiso.com/public/.
+readings off the grid on some days, advisory quarter hours at the end of a running day's real-time file, on one day in
+sixty a meter that is dark for an hour and a half. The originals: https://mis.nyiso.com/public/.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ OUT_AFTER = 120
 """Seconds after a reading until it is in the file."""
 AUCTION_OUT = 10 * HOUR
 """After midnight of the day before."""
+DARK = "MILLWD"
+"""The zone whose load reads 0 MW while its meter is out."""
+DARK_DAYS = 60
 POSTED_SINCE = date(2025, 12, 6)
 """Real-time prices before this day are not on oasis-postings."""
 
@@ -161,7 +164,13 @@ def _load(day: date, now: int) -> bytes:
         return b""
     if choice("load reading", day, 3) == 0 and len(stamps) > 2:
         stamps[2:2] = [stamps[1] + 154, stamps[1] + 280]
-    return render_load(stamps, grid.demand(ZONE, np.array(stamps)).tolist())
+    return render_load(stamps, grid.demand(ZONE, np.array(stamps)).tolist(), _dark(day))
+
+
+def _dark(day: date) -> range:
+    """The instants at which a meter is out; none on most days."""
+    start = MarketDay(day, TZ).start + 9 * HOUR
+    return range(start, start + (5400 if choice("meter outage", day, DARK_DAYS) == 0 else 0))
 
 
 def _flows(day: date, now: int) -> bytes:
@@ -218,14 +227,16 @@ def _priced(stamps: Stamps, prices: Figures, form: str, quote: str) -> list[str]
     return rendered
 
 
-def render_load(stamps: Stamps, totals: Figures) -> bytes:
-    """A load file from instants and the load of all New York, which the eleven zones add up to."""
+def render_load(stamps: Stamps, totals: Figures, dark: range = range(0)) -> bytes:
+    """A load file from instants and the load of all New York, the sum of the eleven zones but where one is dark."""
     rows = ['"Time Stamp","Time Zone","Name","PTID","Load"']
     for ts, total in zip(stamps, totals, strict=True):
         moment = local(ts, TZ)
         head = f'"{moment:%m/%d/%Y %H:%M:%S}","{moment:%Z}"'
         loads = {name: round(total * share, 1) for name, share in LOAD_SHARE.items()}
         loads[HUB] = round(total, 1) - sum(loads.values())
+        if ts in dark:
+            loads[DARK] = 0.0
         rows += [f'{head},"{name}",{PTID[name]},{short(loads[name], 1)}' for name in sorted(loads)]
     return lines(rows)
 

@@ -13,7 +13,7 @@ import pytest
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from assets.fetch.session import Session
-from assets.sources import feed, feeds, source
+from assets.sources import feed, feeds, pjm, source
 from orchestration import cli, probe
 from orchestration.trial import Trials
 from tests.stand_ins import publishers as stand_ins
@@ -21,6 +21,7 @@ from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, a
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedUnavailable
 from warehouse.market import Request
+from warehouse.schema import Rows
 
 OPERATING = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 
@@ -192,6 +193,32 @@ def test_pages_are_followed_to_the_last_row(publishers: Publishers) -> None:
         queue += whole.follow(answer.body, request) if whole.follow else []
     assert len(publishers.requests["api.eia.gov"]) > 1
     assert rows > 5000
+
+
+@pytest.mark.parametrize("zone", ["PJM", "ERCOT"])
+def test_pages_of_prices_are_followed_to_the_last_row(
+    publishers: Publishers, clocks: Clocks, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    """Pages smaller than the real ones, of which a month fits one: ten days of prices are more than five of these."""
+    monkeypatch.setattr(pjm, "PAGE", 500)
+    keyed, host = (feed("pjm.lmp_rt"), "api.pjm.com") if zone == "PJM" else (feed("ercot.spp_rt"), "api.ercot.com")
+    last = MarketDay.at(instant("2026-10-20T12:00:00Z"), keyed.tz)
+    days = [last.next(-number) for number in reversed(range(10))]
+    clock = clocks[keyed.source]
+    session = Session(Live(), KEYS, tick=clock.tick, sleep=clock.sleep)
+    queue, rows = keyed.requests(days, instant(NOW)), Rows()
+    queue = [replace(r, params=tuple((n, "150" if n == "size" else v) for n, v in r.params)) for r in queue]
+    while queue:
+        request = queue.pop()
+        answer = session.ask(request)
+        rows.merge(keyed.parse(answer.body, request))
+        assert keyed.follow
+        queue += keyed.follow(answer.body, request)
+    step = 300 if zone == "PJM" else 900
+    assert sorted(row.ts for row in rows) == [*range(days[0].start, days[-1].end, step)]
+    asked = [path for path in publishers.requests[host] if "archive" not in path]
+    assert len(asked) > 5
+    assert len(set(asked)) == len(asked)
 
 
 def test_a_limit_refuses_what_exceeds_it_and_the_session_waits(publishers: Publishers, clocks: Clocks) -> None:

@@ -17,6 +17,7 @@ from assets.sources.entsoe.xml import column, interval_of, series_of, spread
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import NotPublished
 from warehouse.market import Request
+from warehouse.schema import Rows
 
 TZ = "Europe/Brussels"
 DAYS = [MarketDay(date(2026, 11, 18), TZ), MarketDay(date(2026, 3, 29), TZ), MarketDay(date(2026, 10, 25), TZ)]
@@ -338,3 +339,25 @@ def test_acknowledgements_are_written_as_recorded(file, recordings):
         re.search(rf"<{name}>([^<]*)</{name}>", text)[1] for name in ("createdDateTime", "mRID", "text")
     )
     assert documents.acknowledgement(mrid, instant(created), reason.replace("&amp;", "&")) == body
+
+
+def test_a_border_under_repair_is_silent_and_the_net_goes_on_without_it():
+    flows, now = feed("entsoe.flows"), instant(LATER)
+    days = [MarketDay(date(2026, 2, 20), TZ).next(number) for number in range(20)]
+    rows, silent = Rows(), 0
+    for request in flows.requests(days, now):
+        if EIC["PL"] not in dict(request.params).values():
+            continue
+        try:
+            rows.merge(flows.parse(entsoe.answer(request, now).body, request))
+        except NotPublished:
+            silent += 1
+    combined, span = flows.combine(rows), range(days[0].start, days[-1].end)
+    told = [row for row in combined if row.zone == "PL" and row.ts in span]
+    assert silent == 2, "both directions of one border, in the window that lies in the repair"
+    assert {row.counterparty for row in told if row.counterparty} == {*BORDERS_OF_PL} - {"Sweden SE4"}
+    assert [row.ts for row in told if row.counterparty is None] == [*span[::3600]]
+    assert combined.dropped["PL without Sweden SE4, silent for 14 days (hours)"] > 20 * 24
+
+
+BORDERS_OF_PL = [border.neighbour for border in BORDERS["PL"]]

@@ -155,3 +155,12 @@ def test_flows_look_like_the_recorded_ones(recorded):
     assert {line[1]: line[5] for line in table(made) if "9999" in line[5]} == {
         line[1]: line[5] for line in regular if "9999" in line[5]
     }
+
+
+def test_a_dark_meter_costs_the_sums_of_its_time_and_is_counted(ask, inside):
+    day = MarketDay(date(2026, 8, 31), TZ)
+    rows, _ = ask("nyiso.load", [day], LATER)
+    dark = range(day.start + 9 * 3600, day.start + 9 * 3600 + 5400)
+    read = [r.ts for r in inside(rows, day, "demand", "US-NYISO")]
+    assert read == [ts for ts in starts(day).tolist() if ts not in dark]
+    assert rows.dropped["a zone at 0 MW: meter outage"] == 18

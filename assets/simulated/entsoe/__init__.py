@@ -1,7 +1,8 @@
 """Simulated ENTSO-E Transparency Platform: day-ahead prices, load, flows and capacity of the European zones.
 
 Answers follow from the query's parameters alone; a query without data gets an acknowledgement with HTTP 200. Load and
-flows are revised for two days. Values come from the model grid. The original: https://transparency.entsoe.eu.
+flows are revised for two days. One border is under repair for five weeks of each year. Values come from the model grid.
+The original: https://transparency.entsoe.eu.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assets.simulated import grid
 from assets.simulated.answer import Answer
@@ -40,6 +42,10 @@ QUARTER_HOURLY_SINCE = date(2025, 10, 1)
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 """Flows between two of these come in quarter hours."""
+REPAIRED = ("PL", "Sweden SE4")
+"""The border of which nothing is published while its cable is under repair."""
+REPAIR = ((2, 12), (3, 19))
+"""First day of the repair and the first after it, each year: longer than the longest window that is answered."""
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are published."""
 TYPES = {
@@ -211,11 +217,22 @@ def _flow(query: _Question) -> bytes | None:
     border, inwards = _WAYS[into, out_of]
     resolution = "PT15M" if {border.zone, border.neighbour} <= QUARTER_HOURLY_FLOWS else "PT60M"
     ts = _published_steps(query, STEPS[resolution], border.since)
+    if (border.zone, border.neighbour) == REPAIRED:
+        ts = ts[~_under_repair(ts)]
     if not len(ts):
         return None
     flow = one_way(border.zone, border.neighbour, inwards, int(ts[0]), int(ts[-1]), STEPS[resolution])
     period = _as_period(ts, resolution, grid.as_published(flow, ts, query.now, f"entsoe.flows/{into}/{out_of}"))
     return render_flow(query.envelope(query.start, query.end), into, out_of, period, query.curve)
+
+
+def _under_repair(ts: Ints) -> NDArray[np.bool_]:
+    """Whether each instant lies in the repair of its year."""
+    resting = np.zeros(len(ts), np.bool_)
+    for year in {datetime.fromtimestamp(t, UTC).year for t in ts[[0, -1]].tolist()} if len(ts) else ():
+        start, end = (int(datetime(year, *day, tzinfo=UTC).timestamp()) for day in REPAIR)
+        resting |= (ts >= start) & (ts < end)
+    return resting
 
 
 def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, step: int) -> Floats:
