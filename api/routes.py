@@ -30,6 +30,7 @@ from api.views import (
     ogc,
     publishers,
     series,
+    several,
     windows,
 )
 from warehouse.zones import ZONES
@@ -59,6 +60,7 @@ def register(app: Flask, service: Service) -> None:
         **bulk.views(service),
         **changes.views(service),
         **{name: series.view(service, name) for name in SERIES},
+        **{f"{name}-zones": several.view(service, name) for name in SERIES},
     }
     for name, view in views.items():
         endpoint = ENDPOINTS[name]

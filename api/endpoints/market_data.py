@@ -37,6 +37,8 @@ from api.endpoints.query_parameters import (
     TIME,
     WINDOW_METRIC,
     WITHIN,
+    ZONES_CURSOR,
+    zones_of,
 )
 from api.geo import parameters as geo_parameters
 from api.series import formats
@@ -82,6 +84,24 @@ def _series(name: str, metric: Metric) -> Endpoint:
         paid=True,
         media=tuple(formats.MEDIA.values()),
         statuses=(400, 401, 402, 406, 409, 416, 503),
+    )
+
+
+def _series_of_zones(name: str, metric: Metric) -> Endpoint:
+    """The same for several zones in one call."""
+    one = _series(name, metric)
+    only = {p: parameter for p, parameter in one.parameters.items() if p not in ("stats", "above", "below", "cursor")}
+    return replace(
+        one,
+        id=f"{name}-zones",
+        path=f"/v1/{name}",
+        summary=f"{one.summary} of several zones",
+        description=f"{_WORDS[metric][1]} Rows carry `zone` and ascend by `ts`, then `zone`; window, pages, formats, "
+        "gaps are as for one zone, licence and attribution by zone. It counts as one answer of a key; paid for, it "
+        "costs the price of a zone for each. A date as `start` or `end` takes one zone alone.",
+        answer="SeriesOfZones",
+        parameters={"zones": zones_of(metric), **only, "cursor": ZONES_CURSOR},
+        zones=(),
     )
 
 
@@ -262,6 +282,7 @@ MARKET_DATA: tuple[Endpoint, ...] = (
         statuses=(*_PAID, 416),
     ),
     *(_series(name, metric) for name, metric in SERIES.items()),
+    *(_series_of_zones(name, metric) for name, metric in SERIES.items()),
     *(endpoint for layer in geo_parameters.PARAMETERS for endpoint in _geo(layer)),
     Endpoint(
         "live-hours",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from api.documents.bulk import METRICS as BULK_METRICS
 from api.documents.catalogue import SERIES
 from api.documents.changes import NOW
@@ -22,10 +24,11 @@ from api.series import formats
 from api.series.horizon import LONGEST_HOURS
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
+from api.series.several import ZonesCursor
 from warehouse.change_log import CURSOR_PATTERN
 from warehouse.clock import HOUR
 from warehouse.market import Metric
-from warehouse.zones import ZONES
+from warehouse.zones import ZONES, zones_with
 
 SAMPLE = yes_no(
     "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief."
@@ -67,11 +70,31 @@ MARKET = choice(
     ("day_ahead",),
 )
 BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",))
+
+
+def zones_of(metric: Metric) -> Parameter:
+    """Zones with commas in any case and with `_` for `-`, or `all`; its value is None for `all`."""
+    known = zones_with(metric)
+    named = words("zones", "", known, known[0])
+
+    def read(text: str) -> tuple[str, ...] | None:
+        if text.lower() == "all":
+            return None
+        return tuple(sorted(named.read(text.upper().replace("_", "-"))))
+
+    described = "Only these zones, with commas, or `all`: every zone that publishes it."
+    schema = {"type": "array", "items": {"type": "string", "enum": [*known, "all"]}, "minItems": 1}
+    return replace(named, description=described, read=read, schema=schema, example=list(known[:2]))
+
+
 CURSOR = text(
     "cursor",
     'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque.',
     "^[A-Za-z0-9_-]{1,400}$",
     Cursor.from_text,
+)
+ZONES_CURSOR = replace(
+    CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"}, read=ZonesCursor.from_text
 )
 SNAPSHOT_METRIC = words(
     "metric",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from api.access.prices import PRICES
+from api.access.prices import PRICES, for_zones, price_of
 from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
 from api.http.parameters import Parameter
@@ -15,6 +15,7 @@ from api.http.problems import MEDIA
 from api.openapi import schemas
 from api.series import formats
 from api.settings import Settings
+from warehouse.zones import ZONES
 
 VERSION = "1.0.0"
 Json = dict[str, Any]
@@ -172,8 +173,12 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         }
     if endpoint.paid:
         price = PRICES[endpoint.id]
+        each = {"mode": "fixed", "currency": "USD", "amount": price.usd}
+        if "zones" in endpoint.parameters and endpoint.tag == "Series":
+            most = price_of(for_zones(endpoint.id, len(ZONES))).usd
+            each = {"mode": "dynamic", "currency": "USD", "min": price.usd, "max": most}
         described["x-payment-info"] = {
-            "price": {"mode": "fixed", "currency": "USD", "amount": price.usd},
+            "price": each,
             "protocols": [{"x402": {}}],
         }
     return described

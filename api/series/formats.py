@@ -15,10 +15,9 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from api.http.problems import Problem
-from api.series import times
 from api.series.gaps import MOST as MOST_GAPS
-from api.series.query import Page, Query
-from api.series.rows import Shape, json_rows
+from api.series.query import Page
+from api.series.rows import Shape, json_rows, plain_columns
 from warehouse.zones import ZONES
 
 MEDIA: dict[str, str] = {
@@ -37,6 +36,7 @@ ENVELOPE_FIELDS = {
     member: f"X-EMDS-{member.replace('_', '-').title()}"
     for member in (
         "zone",
+        "zones",
         "metric",
         "market",
         "by",
@@ -138,88 +138,90 @@ def envelope(page: Page) -> dict[str, Any]:
 
 def columns(page: Page) -> dict[str, list[Any]]:
     """The rows as columns of plain values, named as JSON names them."""
-    rows, shape = page.rows, Shape.of(page)
-    codes = rows.label.tolist()
-    named: dict[str, list[Any]] = {}
-    if shape.fuel:
-        named["fuel"] = [rows.labels[code].fuel for code in codes]
-    named["ts"] = rows.ts.tolist()
-    if page.query.time is not None:
-        named["time"] = times.written(rows.ts, page.query.time, ZONES[page.query.zone].tz)
-    named["value"] = rows.value.tolist()
-    texts = [
-        "unit",
-        "resolution",
-        *(["counterparty", "link"] if shape.border else []),
-        *(["source"] if shape.source else []),
-    ]
-    named |= {name: [getattr(rows.labels[code], name) for code in codes] for name in texts}
-    if page.query.interval is not None:
-        samples, coverage = rows.samples, rows.coverage
-        named |= {
-            "samples": [] if samples is None else samples.tolist(),
-            "coverage": [] if coverage is None else coverage.tolist(),
-        }
-    return named
+    return plain_columns(page.rows, Shape.of(page), page.query, ZONES[page.query.zone].tz)
+
+
+@dataclass(frozen=True, slots=True)
+class Tabled:
+    """An answer as a table: its envelope, its columns, and the name of the file without what stands behind the dot."""
+
+    stated: Mapping[str, Any]
+    columns: Mapping[str, list[Any]]
+    name: str
 
 
 _TYPES: Mapping[str, Any] = {"ts": pa.int64(), "value": pa.float64(), "samples": pa.int64(), "coverage": pa.float64()}
 
 
-def table(page: Page) -> pa.Table:
+def table(made: Tabled) -> pa.Table:
     """The rows as an Arrow table, the envelope in its schema's metadata: each member as JSON, all of it as `emds`."""
-    named = columns(page)
-    schema = pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in named])
-    stated = envelope(page)
-    texts = {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in stated.items()}
-    return pa.table(named, schema=schema.with_metadata({**texts, "emds": orjson.dumps(stated).decode()}))
+    schema = pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in made.columns])
+    texts = {
+        name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in made.stated.items()
+    }
+    metadata = {**texts, "emds": orjson.dumps(made.stated).decode()}
+    return pa.table(dict(made.columns), schema=schema.with_metadata(metadata))
 
 
-def _csv(page: Page) -> Encoded:
+def _csv(made: Tabled) -> Encoded:
     out = io.BytesIO()
-    pacsv.write_csv(table(page), out, pacsv.WriteOptions(quoting_style="needed"))
-    stated = envelope(page)
-    texts = {name: _header_text(value) for name, value in stated.items()}
+    pacsv.write_csv(table(made), out, pacsv.WriteOptions(quoting_style="needed"))
+    texts = {name: _header_text(value) for name, value in made.stated.items()}
     # Header fields are Latin-1 at best: other characters as in a URL.
     headers = [(ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in texts.items()]
     exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
-    return Encoded(out.getvalue(), (*headers, exposed, _disposition(page.query, "csv")))
+    return Encoded(out.getvalue(), (*headers, exposed, _disposition(made.name, "csv")))
 
 
 def _header_text(value: Any) -> str:
-    """A member of the envelope as a header says it; a gap as `start/end`."""
+    """A member of the envelope as a header says it: a gap as `start/end`, what differs by zone as JSON."""
     if isinstance(value, list):
         return ",".join("/".join(map(str, part.values())) if isinstance(part, dict) else part for part in value)
+    if isinstance(value, dict):
+        return orjson.dumps(value).decode()
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _parquet(page: Page) -> Encoded:
+def _parquet(made: Tabled) -> Encoded:
     out = io.BytesIO()
-    pq.write_table(table(page), out, compression="zstd")
-    return Encoded(out.getvalue(), (_disposition(page.query, "parquet"),))
+    pq.write_table(table(made), out, compression="zstd")
+    return Encoded(out.getvalue(), (_disposition(made.name, "parquet"),))
 
 
-def _arrow(page: Page) -> Encoded:
+def _arrow(made: Tabled) -> Encoded:
     out = io.BytesIO()
-    rows = table(page)
+    rows = table(made)
     with pa.ipc.new_stream(out, rows.schema) as stream:
         stream.write_table(rows)
-    return Encoded(out.getvalue(), (_disposition(page.query, "arrows"),))
+    return Encoded(out.getvalue(), (_disposition(made.name, "arrows"),))
 
 
-def _disposition(query: Query, extension: str) -> tuple[str, str]:
-    return "Content-Disposition", f'attachment; filename="{query.zone}_{query.metric.value}_{query.start}.{extension}"'
+def _disposition(name: str, extension: str) -> tuple[str, str]:
+    return "Content-Disposition", f'attachment; filename="{name}.{extension}"'
 
 
-_OTHERS: dict[str, Callable[[Page], Encoded]] = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}
+def _json(made: Tabled) -> Encoded:
+    rows = [dict(zip(made.columns, row, strict=True)) for row in zip(*made.columns.values(), strict=True)]
+    return Encoded(orjson.dumps({**made.stated, "data": rows}), ())
+
+
+_WRITERS: dict[str, Callable[[Tabled], Encoded]] = {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}
 
 
 def encode(format_: str, page: Page) -> Encoded:
     """A page in one of `MEDIA`."""
     if format_ != "json":
-        return _OTHERS[format_](page)
-    head = orjson.dumps(envelope(page))
+        query = page.query
+        return tabled(
+            format_, Tabled(envelope(page), columns(page), f"{query.zone}_{query.metric.value}_{query.start}")
+        )
+    head = orjson.dumps(envelope(page))  # written straight from columns: most answers are these
     return Encoded(b"".join((head[:-1], b',"data":[', json_rows(page), b"]}")), ())
+
+
+def tabled(format_: str, made: Tabled) -> Encoded:
+    """A table in one of `MEDIA`."""
+    return _WRITERS[format_](made)
 
 
 def content_type(format_: str) -> str:

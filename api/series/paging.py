@@ -110,17 +110,18 @@ def _whole_instants(columns: RowColumns, first: int, last: int, order: Order, le
 
 
 def _cursor(order: Order, columns: RowColumns, row: int) -> Cursor:
-    return Cursor(order, int(columns.ts[row]), *_identity(columns.labels[columns.label[row]]))
+    return Cursor(order, int(columns.ts[row]), *identity_of(columns.labels[columns.label[row]]))
 
 
-def _identity(label: RowLabels) -> tuple[str, str, str]:
+def identity_of(label: RowLabels) -> tuple[str, str, str]:
+    """What tells rows of one instant apart, as a cursor names it."""
     return label.fuel or "", label.counterparty or "", label.link or ""
 
 
 def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[int, int]:
     """The part of `first`..`last` that a cursor has not passed yet, the cursor's own row included."""
     begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
-    identities = [_identity(columns.labels[code]) for code in columns.label[begin:end]]
+    identities = [identity_of(columns.labels[code]) for code in columns.label[begin:end]]
     if cursor.order == "asc":
         return max(first, begin + sum(identity < cursor[2:] for identity in identities)), last
     return first, min(last, begin + sum(identity <= cursor[2:] for identity in identities))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -177,6 +177,31 @@ def page(reader: Reader, plan: Plan) -> Page:
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
     return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms, plan.due)
+
+
+def first_rows(
+    reader: Reader, plan: Plan, window: Window, order: Order, limit: int, cursor: Cursor | None
+) -> tuple[RowColumns, Cursor | None]:
+    """The first rows of a plan's series in a window from a cursor on, ascending, and the first row left out."""
+    return _ascending(cut(_parts(reader, plan, order), window, order, limit, cursor), order)
+
+
+def first_of(
+    rows: RowColumns, window: Window, order: Order, limit: int, cursor: Cursor | None
+) -> tuple[RowColumns, Cursor | None]:
+    """As `first_rows`, of rows at hand."""
+    return _ascending(cut([rows], window, order, limit, cursor), order)
+
+
+def _ascending(made: Cut, order: Order) -> tuple[RowColumns, Cursor | None]:
+    pieces = made.pieces if order == "asc" else made.pieces[::-1]
+    return joined(piece.columns.take(slice(piece.first, piece.last)) for piece in pieces), made.following
+
+
+def sources_of(reader: Reader, plan: Plan, window: Window) -> tuple[str, ...]:
+    """Codes of the sources of all rows of a window, whatever page of it is given."""
+    whole = replace(plan, query=replace(plan.query, sample=False))
+    return _sources(reader, whole, Cut((), None), window)
 
 
 def answer(reader: Reader, catalogue: Catalogue, query: Query) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,37 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, page: Page) -> Shape:
-        return cls(page.query.metric in _WITH_FUEL, page.query.borders, len(page.sources) > 1)
+        return cls.of_query(page.query, len(page.sources) > 1)
+
+    @classmethod
+    def of_query(cls, query: Query, source: bool) -> Shape:
+        return cls(query.metric in _WITH_FUEL, query.borders, source)
+
+
+def plain_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, list[Any]]:
+    """Rows as columns of plain values, named as JSON names them; `tz` of all rows, or of each."""
+    codes = rows.label.tolist()
+    named: dict[str, list[Any]] = {}
+    if shape.fuel:
+        named["fuel"] = [rows.labels[code].fuel for code in codes]
+    named["ts"] = rows.ts.tolist()
+    if query.time is not None:
+        named["time"] = times.written(rows.ts, query.time, tz)
+    named["value"] = rows.value.tolist()
+    texts = [
+        "unit",
+        "resolution",
+        *(["counterparty", "link"] if shape.border else []),
+        *(["source"] if shape.source else []),
+    ]
+    named |= {name: [getattr(rows.labels[code], name) for code in codes] for name in texts}
+    if query.interval is not None:
+        samples, coverage = rows.samples, rows.coverage
+        named |= {
+            "samples": [] if samples is None else samples.tolist(),
+            "coverage": [] if coverage is None else coverage.tolist(),
+        }
+    return named
 
 
 def json_rows(page: Page) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -13,9 +14,9 @@ from warehouse.versions import Ints
 TimeStyle = Literal["utc", "local"]
 
 
-def written(ts: Ints, style: TimeStyle, tz: str) -> list[str]:
-    """`2026-10-25T00:00:00Z`, or with `local` the wall clock of `tz` and its offset at that instant."""
+def written(ts: Ints, style: TimeStyle, tz: str | Sequence[str]) -> list[str]:
+    """`2026-10-25T00:00:00Z`, or with `local` the wall clock of `tz` (one of all, or one each) with its offset."""
     if style == "utc":
         return [f"{text}Z" for text in np.datetime_as_string(ts.astype("datetime64[s]")).tolist()]
-    zone = zone_of(tz)
-    return [datetime.fromtimestamp(at, zone).isoformat() for at in ts.tolist()]
+    clocks = [tz] * len(ts) if isinstance(tz, str) else tz
+    return [datetime.fromtimestamp(at, zone_of(name)).isoformat() for at, name in zip(ts.tolist(), clocks, strict=True)]

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.headline import headline
 from assets.documents.summary import summary
 from warehouse.context import METHOD, WINDOW_DAYS
 from warehouse.coverage_note import coverage_note
@@ -46,6 +47,7 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "trend_24h": {m: _block(r.trend, of_zone.figures[m].unit) for m, r in readings.items() if r.trend is not None},
         "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(of_zone.missing),
         **_brief_mix(of_zone),
+        "headline": headline(of_zone, now, simulated)[0],
         "summary": " ".join(parts.values()),
         "summary_parts": parts,
         "summary_figures": rounded,
@@ -53,6 +55,7 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     return body | {
         "coverage_note": coverage_note(body),
         "method": METHOD,
+        "docs": "/docs/brief",
         "attribution": of_zone.zone["attribution"],
         "license": of_zone.zone["license"],
         "valid_until": of_zone.valid_until,

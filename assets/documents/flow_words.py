@@ -8,6 +8,9 @@ from warehouse.context import Band, Direction
 
 Flow = Literal["import", "export"]
 
+BALANCED_MW = 25
+"""A net flow of less, either way, is balanced."""
+
 _AMOUNTS: dict[Band, str] = {
     "record_low": "less {} than at any time",
     "very_low": "unusually little {}",
@@ -30,7 +33,12 @@ _MIRRORED: dict[Band, Band] = {
 
 def named(value: float) -> str:
     """The direction of a net import."""
-    return "net import" if value > 0 else "net export" if value < 0 else "balanced"
+    return "balanced" if is_balanced(value) else "net import" if value > 0 else "net export"
+
+
+def is_balanced(value: float) -> bool:
+    """Whether a net flow is too small to have a direction: the smallest zone's ties carry some 500 MW."""
+    return abs(value) < BALANCED_MW
 
 
 def ranked(value: float, band: Band) -> str:

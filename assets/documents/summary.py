@@ -1,17 +1,19 @@
 """The brief in words: deterministic English from its figures, and those figures rounded as the text states them.
 
 The text states whole megawatts and times of the zone's own clock. Each number in it is kept in `summary_figures`, so
-that none stands in the text alone. Numbers carry their sign and no thousands separators.
+that none stands in the text alone; differences keep their sign there and are said as above or below, up or down.
+Digits are grouped by commas. Of price and demand the rank among the same hours of the day comes first.
 """
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from assets.documents import flow_words
 from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.headline import headline
 from assets.documents.local_time import LocalTime
+from assets.documents.spoken_numbers import band_of, difference_of, grouped, heard
 from warehouse.context import WINDOW_DAYS, Context, Trend
 from warehouse.coverage_note import listed
 
@@ -44,6 +46,8 @@ _PRICE_RANKS = _RANKS | {
 _LARGEST_FUELS = 3
 _ANOTHER_RANK = 10
 """Percentile points."""
+_BY_HOUR = frozenset({"price", "demand"})
+"""What follows the clock: its rank among the same hours of the day leads."""
 
 Parts = dict[str, str]
 Numbers = dict[str, Any]
@@ -63,6 +67,7 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
         parts[_MIX], figures[_MIX] = _mix_sentences(of_zone.mix, opening, overdue=now > of_zone.mix.expected_by)
     missing = {**of_zone.missing, **({_MIX: of_zone.mix_missing} if of_zone.mix_missing else {})}
     parts |= {metric: _missing_sentence(metric, reason) for metric, reason in missing.items()}
+    figures["headline"] = headline(of_zone, now, simulated)[1]
     return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), figures
 
 
@@ -110,6 +115,10 @@ class _Words:
         words = self._band(context)
         if context.band.startswith("record"):
             return f", {words} in {window}: {self._against_median(context)}."
+        same = context.percentile_same_hour
+        if self.metric in _BY_HOUR and same is not None:
+            rank = f"percentile {same} of the same hour in {window}, {context.percentile} of all hours"
+            return f", {words} for this hour of the day: {rank}, {self._against_median(context)}."
         ranked = f"net import in {window}" if self.metric == "interchange" else window
         rank = f"percentile {context.percentile} of {ranked}{_same_hour(context)}"
         return f", {words} for this zone: {rank}, {self._against_median(context)}."
@@ -118,39 +127,45 @@ class _Words:
         value = self.figure.reading.value
         if self.metric == "interchange":
             return flow_words.ranked(value, context.band)
-        return (_PRICE_RANKS if self.metric == "price" and value >= 0 else _RANKS)[context.band]
+        band, same = context.band, context.percentile_same_hour
+        if self.metric in _BY_HOUR and same is not None and not band.startswith("record"):
+            band = band_of(same)
+        return (_PRICE_RANKS if self.metric == "price" and value >= 0 else _RANKS)[band]
 
     def _against_median(self, context: Context) -> str:
         """The difference of the two rounded numbers, or they would not add up. Needs the value in `numbers`."""
         median = f"the median of {self._say('median', context.median)}"
-        difference = _difference(self.numbers["value"], self.numbers["median"])
+        difference = difference_of(self.numbers["value"], self.numbers["median"])
         if not difference:
             side = "just above" if context.vs_median > 0 else "just below" if context.vs_median < 0 else "level with"
             return f"{side} {median}"
         self.numbers["vs_median"] = difference
-        return f"{_signed(difference, self.decimals)}{self._share(context.vs_median_pct)} from {median}"
+        side = "above" if difference > 0 else "below"
+        return f"{grouped(abs(difference), self.decimals)}{self._share(context.vs_median_pct)} {side} {median}"
 
     def _trend(self, trend: Trend) -> str:
         verb = "was" if self.overdue else "is"
         if trend.direction == "flat":
-            return f"It {verb} much as a day earlier."
-        change = self._say("change", trend.change, signed=True) + self._share(trend.change_pct)
+            return f"It {verb} about the same as a day earlier."
+        up = trend.direction == "rising"
+        self.numbers["change"] = heard(trend.change, self.decimals)
+        change = grouped(abs(self.numbers["change"]), self.decimals) + self._share(trend.change_pct)
         if self.metric == "interchange":
             moved = flow_words.moved(verb, self.figure.reading.value, trend.from_value, trend.direction)
-            return f"{moved}: the net import changed by {change}."
-        return f"It {verb} {trend.direction}: {change} on a day earlier."
+            return f"{moved}: the net import {'rose' if up else 'fell'} by {change}."
+        return f"It {verb} {'up' if up else 'down'} {change} on a day earlier."
 
     def _share(self, pct: float | None) -> str:
         """No percentage beside a negative value: -108 % of a price explains nothing."""
-        return "" if pct is None or self.figure.reading.value < 0 else f" ({_signed(pct, 1)} %)"
+        return "" if pct is None or self.figure.reading.value < 0 else f" ({grouped(abs(pct), 1)} %)"
 
-    def _say(self, name: str, value: float, signed: bool = False) -> str:
+    def _say(self, name: str, value: float) -> str:
         self.numbers[name] = heard(value, self.decimals)
-        return (_signed if signed else _plain)(self.numbers[name], self.decimals)
+        return grouped(self.numbers[name], self.decimals)
 
     def _say_plain(self, name: str, value: float) -> str:
         self.numbers[name] = value
-        return _plain(value, 1)
+        return grouped(value, 1)
 
 
 def _same_hour(context: Context) -> str:
@@ -161,36 +176,11 @@ def _same_hour(context: Context) -> str:
     return f" ({rank} among the same hours of the day)"
 
 
-def heard(value: float, decimals: int) -> float:
-    """A value as the text states it: rounded half up; a value that is not zero never becomes zero."""
-    exact = Decimal(repr(value))
-    step = Decimal(1).scaleb(-decimals)
-    if exact and abs(exact) < step / 2:
-        step = Decimal(1).scaleb(exact.adjusted())
-    return float(exact.quantize(step, ROUND_HALF_UP)) + 0.0
-
-
-def _difference(value: float, base: float) -> float:
-    """Of two decimals, without a binary remainder."""
-    return float(Decimal(repr(value)) - Decimal(repr(base)))
-
-
-def _plain(value: float, decimals: int) -> str:
-    """Digits without an exponent, with at least so many decimals."""
-    exact = Decimal(repr(value)).normalize()
-    places = max(decimals, -int(exact.as_tuple().exponent))
-    return f"{exact:.{places}f}"
-
-
-def _signed(value: float, decimals: int) -> str:
-    return ("+" if value > 0 else "") + _plain(value, decimals)
-
-
 def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Numbers]:
     first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     decimals = 1 if mix.unit == "%" else 0
     figures: Numbers = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
-    parts = listed([f"{fuel.replace('_', ' ')} {_plain(value, 0)} {mix.unit}" for fuel, value in figures.items()])
+    parts = listed([f"{fuel.replace('_', ' ')} {grouped(value, 0)} {mix.unit}" for fuel, value in figures.items()])
     at = LocalTime(mix.ts, opening.tz)
     figures["at"] = str(at)
     sentence = f"The largest parts of the mix{_when(at, opening)} {'were' if overdue else 'are'} {parts}."

@@ -24,6 +24,7 @@ from api.access.gate import Gate
 from api.access.prices import PRICES
 from api.access.rate_limits import RateLimits, Spent, limits_path
 from api.access.values import Answer, Call, Grant, Receipt, Refusal
+from api.documents.catalogue import SERIES
 from api.ethereum_address import is_address, keccak256
 from api.http.guard import given_again
 from api.settings import Facilitator, Settings, SettingsError
@@ -277,6 +278,7 @@ def test_prices_are_the_specifications() -> None:
         "capacity": "0.01",
         "windows": "0.005",
         "bulk-file": "0.02",
+        **dict.fromkeys((f"{name}-zones" for name in SERIES), "0.01"),
     }
     assert {price.units for price in PRICES.values()} == {1000, 2000, 5000, 10_000, 20_000}
     assert all(len(price.title) <= 500 for price in PRICES.values())

@@ -15,7 +15,7 @@ import pytest
 import requests
 
 ROOT = Path(__file__).resolve().parents[2]
-OPERATIONS = 77
+OPERATIONS = 83
 EXAMPLES = 100
 
 

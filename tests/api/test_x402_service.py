@@ -17,6 +17,7 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.access.prices import PRICES
+from api.documents.catalogue import SERIES
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
@@ -37,6 +38,8 @@ PAID = {
     "carbon-intensity": "/v1/carbon-intensity/GB?limit=5",
     "interchange": "/v1/interchange/GB?by=border",
     "capacity": "/v1/capacity/DE-LU",
+    **{f"{name}-zones": f"/v1/{name}?zones=GB" for name in SERIES if name != "capacity"},
+    "capacity-zones": "/v1/capacity?zones=DE-LU",
 }
 COSTS_NOTHING = {
     "/v1/latest/XX": 404,

@@ -291,7 +291,8 @@ def sign(number) -> int:
 def flow_sentence(value, before) -> str:
     """The words for a flow that changed within a day."""
     if value * before < 0:
-        return f"A day earlier it was net {'import' if before > 0 else 'export'}: "
+        earlier = "balanced" if abs(before) < 25 else "net import" if before > 0 else "net export"
+        return f"A day earlier it was {earlier}: "
     flow, more = "export" if min(value, before) < 0 else "import", abs(value) > abs(before)
     return f"{'more' if more else 'less'} {flow} than a day earlier: "
 
@@ -322,13 +323,13 @@ def contradictions(brief, now) -> list[str]:
         }
     agree |= {f"{metric} ahead": value["ts"] <= now for metric, value in brief["current"].items()}
     directions = [t["direction"] for t in brief["trend_24h"].values()]
-    agree["flat"] = brief["summary"].count("much as a day earlier") == directions.count("flat")
+    agree["flat"] = brief["summary"].count("about the same as a day earlier") == directions.count("flat")
     flow = brief["trend_24h"].get("interchange", {"direction": "flat"})
     if flow["direction"] != "flat":
         directions.remove(flow["direction"])
         agree["flow"] = flow_sentence(brief["current"]["interchange"]["value"], flow["from_value"]) in brief["summary"]
-    agree["rising"] = brief["summary"].count(" rising: +") == directions.count("rising")
-    agree["falling"] = brief["summary"].count(" falling: -") == directions.count("falling")
+    agree["rising"] = brief["summary"].count(" up ") == directions.count("rising")
+    agree["falling"] = brief["summary"].count(" down ") == directions.count("falling")
     agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == ("negative" in brief["summary"])
     agree["blocks"] = not brief["context"].keys() & brief["context_omitted"].keys()
     agree["trends"] = not brief["trend_24h"].keys() & brief["trend_omitted"].keys()

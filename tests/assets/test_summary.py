@@ -6,7 +6,9 @@ import pytest
 
 from assets.documents import bodies, flow_words
 from assets.documents.figures import figures
-from assets.documents.summary import heard, summary
+from assets.documents.headline import headline
+from assets.documents.spoken_numbers import heard
+from assets.documents.summary import summary
 from warehouse import catalogue
 
 HOUR, DAY = 3600, 86400
@@ -22,6 +24,10 @@ def text(world, zone, now=NOW + 60, simulated=False):
     return " ".join(summary(figures_of(world, zone, now), now, simulated)[0].values())
 
 
+def headline_of(world, zone, now=NOW + 60, simulated=False):
+    return headline(figures_of(world, zone, now), now, simulated)[0]
+
+
 def coverage_note(zone_figures):
     return bodies.brief(zone_figures, NOW + 60, simulated=False)["coverage_note"]
 
@@ -32,12 +38,19 @@ def test_ordinary(world):
     world.fold("FR", "interchange", START, [*[-1000 - i for i in range(720)], -1234])
     assert text(world, "FR") == (
         "France, 2026-11-20 13:00 CET (12:00 UTC). "
-        "The price is 60.50 EUR/MWh, expensive for this zone: percentile 88 of the last 30 days, "
-        "+9.00 (+17.5 %) from the median of 51.50. It is rising: +20.50 (+51.3 %) on a day earlier. "
-        "Demand is 25000 MW, typical for this zone: percentile 70 of the last 30 days, "
-        "+1405 (+6.0 %) from the median of 23595. It is falling: -1960 (-7.3 %) on a day earlier. "
-        "Interchange is -1234 MW (net export), typical for this zone: percentile 67 of net import in the last 30 days, "
-        "+126 from the median of -1360. It is less export than a day earlier: the net import changed by +462."
+        "The price is 60.50 EUR/MWh, very expensive for this hour of the day: "
+        "percentile 90 of the same hour in the last 30 days, 88 of all hours, "
+        "9.00 (17.5 %) above the median of 51.50. It is up 20.50 (51.3 %) on a day earlier. "
+        "Demand is 25,000 MW, typical for this hour of the day: "
+        "percentile 69 of the same hour in the last 30 days, 70 of all hours, "
+        "1,405 (6.0 %) above the median of 23,595. It is down 1,960 (7.3 %) on a day earlier. "
+        "Interchange is -1,234 MW (net export), typical for this zone: "
+        "percentile 67 of net import in the last 30 days, "
+        "126 above the median of -1,360. It is less export than a day earlier: the net import rose by 462."
+    )
+    assert headline_of(world, "FR") == (
+        "France: power costs 60.50 EUR/MWh, more than in about 90 % of the same hours of the last thirty days "
+        "and in about 88 % of all hours."
     )
 
 
@@ -47,43 +60,43 @@ def test_ordinary(world):
         (
             [-11000 - i for i in range(720)],
             -11010,
-            "-11010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last 30 "
-            "days, "
-            "+350 from the median of -11360. It is less export than a day earlier: the net import changed by +686.",
+            "-11,010 MW (net export), unusually little export for this zone: percentile 99 of net import in the last "
+            "30 days, "
+            "350 above the median of -11,360. It is less export than a day earlier: the net import rose by 686.",
         ),
         (
             [-1000 - i for i in range(720)],
             -1714,
-            "-1714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 "
+            "-1,714 MW (net export), unusually high export for this zone: percentile 1 of net import in the last 30 "
             "days, "
-            "-354 from the median of -1360. It is much as a day earlier.",
+            "354 below the median of -1,360. It is about the same as a day earlier.",
         ),
         (
             [-1000 - i for i in range(720)],
             -6795,
-            "-6795 MW (net export), more export than at any time in the last 30 days: "
-            "-5435 from the median of -1360. It is more export",
+            "-6,795 MW (net export), more export than at any time in the last 30 days: "
+            "5,435 below the median of -1,360. It is more export",
         ),
         (
             [-1000 - i for i in range(720)],
             0,
-            "0 MW (balanced), less export than at any time in the last 30 days: +1360 from the median of -1360. "
+            "0 MW (balanced), less export than at any time in the last 30 days: 1,360 above the median of -1,360. "
             "It is less export than",
         ),
         (
             [-1000 - i for i in range(720)],
             200,
             "200 MW (net import), more import than at any time in the last 30 days: "
-            "+1560 from the median of -1360. A day earlier it was net export: the net import changed by +1896.",
+            "1,560 above the median of -1,360. A day earlier it was net export: the net import rose by 1,896.",
         ),
         (
             [1000 + i for i in range(720)],
             -200,
             "-200 MW (net export), more export than at any time in the last 30 days: "
-            "-1560 from the median of 1360. A day earlier it was net import: the net import changed by -1896.",
+            "1,560 below the median of 1,360. A day earlier it was net import: the net import fell by 1,896.",
         ),
-        ([1000 + i for i in range(720)], 1010, "1010 MW (net import), unusually little import for this zone"),
-        ([1000 + i for i in range(720)], 1720, "1720 MW (net import), unusually high import for this zone"),
+        ([1000 + i for i in range(720)], 1010, "1,010 MW (net import), unusually little import for this zone"),
+        ([1000 + i for i in range(720)], 1720, "1,720 MW (net import), unusually high import for this zone"),
         ([-10 - i for i in range(720)], -100, "-100 MW (net export), less export than usual for this zone"),
     ],
 )
@@ -115,8 +128,8 @@ def test_said_numbers_add_up(world):
     _, numbers = summary(figures_of(world, "FR"), NOW + 60, simulated=False)
     assert (numbers["price"]["value"], numbers["price"]["median"], numbers["price"]["vs_median"]) == (37.9, 33.45, 4.45)
     assert (numbers["demand"]["value"], numbers["demand"]["median"], numbers["demand"]["vs_median"]) == (1560, 1554, 6)
-    assert "1560 MW" in text(world, "FR")
-    assert "+6 (+0.4 %) from the median of 1554." in text(world, "FR")
+    assert "1,560 MW" in text(world, "FR")
+    assert "6 (0.4 %) above the median of 1,554." in text(world, "FR")
 
 
 @pytest.mark.parametrize(("now", "expected"), [(50.3, "just above"), (49.7, "just below"), (50, "level with")])
@@ -127,14 +140,14 @@ def test_a_difference_that_rounding_swallows_is_said_in_words(world, now, expect
 
 def test_a_rank_that_a_daily_cycle_hides_is_said(world):
     world.fold("AU-QLD", "demand", START, [*[1000 * (i % 24) + i // 24 for i in range(720)], 15])
-    assert "percentile 2 of the last 30 days (52 among the same hours of the day)" in text(world, "AU-QLD")
+    assert "percentile 52 of the same hour in the last 30 days, 2 of all hours" in text(world, "AU-QLD")
 
 
 def test_negative_price_is_said_in_words_and_without_a_percentage(world):
     world.fold("FR", "price", START, [*[60] * 400, *[50] * 160, *[90] * 160, -5])
     assert (
         "The price is negative, -5.00 EUR/MWh, lower than at any time in the last 30 days: "
-        "-65.00 from the median of 60.00. It is falling:"
+        "65.00 below the median of 60.00. It is down 95.00 on a day earlier."
     ) in text(world, "FR")
     assert "%" not in text(world, "FR")
 
@@ -241,3 +254,38 @@ def test_withheld_and_simulated_are_said(world):
 )
 def test_heard(value, decimals, expected):
     assert heard(value, decimals) == expected
+
+
+@pytest.mark.parametrize(
+    ("history", "now", "expected"),
+    [
+        ([50.0] * 720, 50.0, "power costs 50.00 EUR/MWh, as often in the last thirty days."),
+        ([40.0 + i % 24 for i in range(720)], 2500.5, "power costs 2,500.50 EUR/MWh, more than at any time in the"),
+        ([40.0 + i % 24 for i in range(720)], -70, "the price of power is negative at -70.00 EUR/MWh, less than at"),
+        ([100.0 * (i % 24) + i % 29 for i in range(720)], 10, "usual at this hour but less than in about 98 % of"),
+        ([40 + i % 24 * 0.1 + i % 23 for i in range(720)], 51, "about as usual at this hour and in the last thirty"),
+        ([100 + i % 24 * 100 + i % 29 for i in range(720)], 1150, "more than in about 90 % of the same hours of the "
+         "last thirty days, though about as usual over all hours."),
+    ],
+)  # fmt: skip
+def test_headlines_lead_with_the_same_hours(world, history, now, expected):
+    world.fold("FR", "price", START, [*history, now])
+    assert expected in headline_of(world, "FR")
+
+
+def test_a_headline_without_a_price_tells_of_demand_then_of_the_flow(world):
+    world.fold("FR", "interchange", START, [*[-1000 - i for i in range(720)], -1234])
+    assert headline_of(world, "FR") == "France: net exports of power are 1,234 MW."
+    world.fold("FR", "demand", START, [*[20000 + 10 * i for i in range(720)], 25000])
+    assert headline_of(world, "FR", simulated=True).startswith(
+        "Simulated figures: France: demand is 25,000 MW, about as"
+    )
+    assert headline_of(world, "GB") == "Great Britain: no price, demand or flow is known at present."
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(7, "7 MW (balanced)"), (-24.4, "-24 MW (balanced)"), (25, "25 MW (net i")]
+)
+def test_a_flow_of_a_few_megawatts_is_balanced(world, value, expected):
+    world.fold("FR", "interchange", START, [*[-1000 - i for i in range(720)], value])
+    assert f"Interchange is {expected}" in text(world, "FR")

@@ -3,7 +3,8 @@
     python tests/independent/recompute.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
 Uses the standard library alone and nothing of this project: what docs/brief.md says is written down here a second time,
-in exact fractions. Takes some 200 answers of a key's day for all zones. Exit 0: everything equal; 1: not.
+in exact fractions, and its sentences in words.py beside it. Takes some 200 answers of a key's day for all zones.
+Exit 0: everything equal; 1: not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
+
+import words
 
 HOUR, DAY = 3600, 86400
 WINDOW = 30 * DAY
@@ -215,8 +218,8 @@ def trend(rows: list[Row], now: Row, threshold: Fraction) -> dict[str, Any] | st
     return block
 
 
-def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> list[str]:
-    """What one metric of a brief says otherwise than its rows."""
+def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
+    """What one metric of a brief says otherwise than its rows. Notes in `ties` whether many rows equal the value."""
     zone, as_of = brief["zone"], brief["as_of"]
     stated = brief["current"].get(metric)
     start = (stated["ts"] if stated else as_of) - WINDOW
@@ -226,6 +229,8 @@ def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo) -> 
         return [] if not rows and stated is None else [f"{metric}: current {stated}, but {len(rows)} rows"]
     now = rows[-1]
     window = [r for r in rows if now.ts - WINDOW <= r.ts < now.ts]
+    weights = [(r.value, min(r.end, now.ts) - r.ts) for r in window]
+    ties[metric] = 4 * sum(w for v, w in weights if v == now.value) > sum(w for _, w in weights)
     block, threshold = context(window, now, tz)
     moved = trend(rows, now, threshold)
     wrong = differences(metric, {k: stated[k] for k in ("value", "unit", "ts", "resolution")}, now._asdict())
@@ -287,11 +292,22 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
     kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
     for text in [*kept, *(text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text))]:
         summary = summary.replace(text, " ")
-    lonely = {Fraction(n) for n in re.findall(r"[+-]?\d+(?:\.\d+)?", summary)} - numbers_in(others)
+    spoken = {abs(Fraction(n.replace(",", ""))) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", summary.replace(", ", " "))}
+    lonely = spoken - set(map(abs, numbers_in(others)))
     joined = (
         [] if brief["summary"] == " ".join(brief["summary_parts"].values()) else ["summary: its parts say otherwise"]
     )
     return joined + [f"summary: {shown(n)} stands nowhere else" for n in sorted(lonely)]
+
+
+def check_words(brief: dict[str, Any], tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
+    """The sentences about each metric and the headline, written anew; at most three numbers in the latter."""
+    computed = {m: words.part(brief, m, tz, ties.get(m, False)) for m in brief["current"]}
+    wrong = differences("words", {m: brief["summary_parts"].get(m) for m in computed}, computed)
+    headline = brief["headline"].removeprefix("Simulated figures: ")
+    wrong += differences("words", {"headline": headline}, {"headline": words.headline(brief, ties)})
+    count = len(re.findall(r"\d[\d,.]*", headline.partition(": ")[2]))
+    return [*wrong, f"headline: {count} numbers"] if count > 3 else wrong
 
 
 def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
@@ -318,8 +334,10 @@ def main(argv: list[str]) -> int:
         if brief is None or latest is None:
             print(f"{zone}: not published")
             continue
-        wrong = [line for metric in PATHS for line in check_metric(api, brief, metric, zones[zone])]
+        ties: dict[str, bool] = {}
+        wrong = [line for metric in PATHS for line in check_metric(api, brief, metric, zones[zone], ties)]
         wrong += check_mix(api, brief) + check_summary(brief) + check_latest(brief, latest)
+        wrong += check_words(brief, zones[zone], ties)
         checked += 1
         failed += bool(wrong)
         print(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from api.access.prices import PRICES
+from api.access.prices import price_key, price_of
 
 SERVICE_NAME = "Electricity Market Data Service"
 TAGS = ("electricity", "energy", "prices", "carbon intensity", "grid")
@@ -24,6 +24,7 @@ _QUERY_SCHEMA: dict[str, Any] = {
     "order": {"type": "string", "enum": ["asc", "desc"]},
     "format": {"type": "string", "enum": ["json", "csv", "parquet", "arrow"]},
 }
+_ZONES_SCHEMA = {"type": "string", "description": "zone ids with commas, or `all`"}
 _SERIES_QUERY = {"limit": "48", "order": "desc"}
 _WINDOWS_QUERY = {"hours": "3", "kind": "lowest"}
 _WINDOWS_SCHEMA: dict[str, Any] = {
@@ -62,6 +63,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "bulk-file": {},
     "capacity": {**_series("capacity", "MW", 9800.0, fuel="nuclear"), "zone": "FR"},
 }
+EXAMPLES |= {
+    f"{name}-zones": {
+        "zones": [EXAMPLES[name]["zone"]],
+        "metric": EXAMPLES[name]["metric"],
+        "attribution": {EXAMPLES[name]["zone"]: _OF["attribution"]},
+        "data": [{"zone": EXAMPLES[name]["zone"], **EXAMPLES[name]["data"][0]}],
+    }
+    for name in ("demand", "generation", "price", "carbon-intensity", "interchange", "capacity")
+}
 """The shape of each answer, cut to a row: members and types are the answer's own, figures and attribution vary."""
 
 
@@ -71,15 +81,15 @@ def request_of(price: str, path: str) -> dict[str, Any]:
     example, _ = _query(price)
     if example:
         described["queryParams"] = example
-    if named := _PART.findall(PRICES[price].path):
-        match = re.fullmatch(_PART.sub("([^/]+)", PRICES[price].path), path)
+    if named := _PART.findall(price_of(price).path):
+        match = re.fullmatch(_PART.sub("([^/]+)", price_of(price).path), path)
         described["pathParams"] = dict(zip(named, match.groups() if match else (), strict=False))
     return described
 
 
 def output_of(price: str) -> dict[str, Any]:
     """What comes back."""
-    example = EXAMPLES.get(price)
+    example = EXAMPLES.get(price_key(price))
     if price == "bulk-file":
         return {"type": "parquet"}
     return {"type": "json", "example": example} if example else {"type": "json"}
@@ -89,14 +99,17 @@ def _query(price: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Example values of the query, and the properties of their schema."""
     if price == "windows":
         return _WINDOWS_QUERY, _WINDOWS_SCHEMA
-    return (_SERIES_QUERY, _QUERY_SCHEMA) if "data" in EXAMPLES.get(price, {}) else ({}, {})
+    if price_key(price).endswith("-zones"):
+        zone = EXAMPLES[price_key(price)]["zones"][0]
+        return {"zones": zone, **_SERIES_QUERY}, {"zones": _ZONES_SCHEMA, **_QUERY_SCHEMA}
+    return (_SERIES_QUERY, _QUERY_SCHEMA) if "data" in EXAMPLES.get(price_key(price), {}) else ({}, {})
 
 
 def extension(price: str, path: str) -> dict[str, Any]:
     """`extensions` of an offer."""
     info = {"input": request_of(price, path), "output": output_of(price)}
     declared: dict[str, Any] = {"info": info, "schema": _schema(price)}
-    template = PRICES[price].path
+    template = price_of(price).path
     if "{" in template:
         declared["routeTemplate"] = _PART.sub(r":\1", template)
     return {"bazaar": declared}
@@ -111,7 +124,7 @@ def _schema(price: str) -> dict[str, Any]:
     _, properties = _query(price)
     if properties:
         fields["queryParams"] = {"type": "object", "properties": properties}
-    if named := _PART.findall(PRICES[price].path):
+    if named := _PART.findall(price_of(price).path):
         properties = {name: {"type": "string", "description": _PARTS[name]} for name in named}
         fields["pathParams"] = {"type": "object", "properties": properties, "required": named}
     given = {"type": "object", "properties": fields, "required": ["type", "method"], "additionalProperties": False}

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from api.access.prices import PRICES
+from api.access.prices import price_of
 from api.access.values import Headers, Refusal
 from api.access.x402 import bazaar
 
@@ -38,7 +38,7 @@ _NO_STORE = ("Cache-Control", "no-store")
 
 def requirement(version: int, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
     """One element of `accepts`: what is signed for, and what a facilitator compares the signature with."""
-    units = str(PRICES[price].units)
+    units = str(price_of(price).units)
     common = {"scheme": "exact", "payTo": pay_to, "maxTimeoutSeconds": MAX_TIMEOUT_S, "asset": USDC, "extra": DOMAIN}
     if version == 2:
         return {**common, "network": NETWORK, "amount": units}
@@ -47,7 +47,7 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
         "network": NETWORK_V1,
         "maxAmountRequired": units,
         "resource": base_url + path,
-        "description": PRICES[price].title,
+        "description": price_of(price).title,
         "mimeType": "application/json",
         "outputSchema": {"input": bazaar.request_of(price, path), "output": bazaar.output_of(price)},
     }
@@ -60,7 +60,7 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
     v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if version in accepts else [] for version in (1, 2))
     resource = {
         "url": base_url + path,
-        "description": PRICES[price].title,
+        "description": price_of(price).title,
         "mimeType": "application/json",
         "serviceName": bazaar.SERVICE_NAME,
         "tags": bazaar.TAGS,

@@ -18,7 +18,7 @@ from typing import Any
 
 from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.ledger import Ledger, LedgerEntry, PaymentTerms
-from api.access.prices import PRICES
+from api.access.prices import price_of
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from api.access.x402 import requirements
 from api.access.x402.chain import Chain, ChainUnavailable, Paid
@@ -121,7 +121,7 @@ class X402ResourceServer:
 
     def _first(self, payment: Payment, terms: PaymentTerms, call: Call, fresh: bool) -> Grant | Answer | Refusal:
         """Lets a payment in. `fresh`: the ledger never saw it, so that nothing can have moved for it here."""
-        if code := mismatch(payment, terms.pay_to, PRICES[call.price].units, self._now):
+        if code := mismatch(payment, terms.pay_to, price_of(call.price).units, self._now):
             return self.offer(call, code)
         if not is_signed_by_payer(payment) and not self._may_be_by_wallet(payment):
             return self.offer(call, requirements.BAD_SIGNATURE)

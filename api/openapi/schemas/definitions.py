@@ -36,7 +36,6 @@ COMMON: Mapping[str, str] = {
     "gaps_truncated": "Always true, where there are more holes than are listed; else absent.",
     "generated": "Unix seconds at which the document was put together.",
     "generation_mix": "Newest generation by fuel; absent where the zone publishes none.",
-    "headline": "One sentence a newspaper could print.",
     "hours": "Length in hours.",
     "id": "Identifier.",
     "instance": "The request id, also in the log and in `X-Request-Id`.",
@@ -105,8 +104,20 @@ OWN: Mapping[str, Mapping[str, str]] = {
     "Row": {"source": "Code of the row's source; only where the window mixes several."},
     "Series": {"by": "`border` where the rows are those of borders and ties; absent for the zone's net."},
     "Gap": {"start": "Start of the hole, Unix seconds.", "end": "End of the hole, exclusive, Unix seconds."},
+    "GapOfZone": {"start": "Start of the hole, Unix seconds.", "end": "End of the hole, exclusive, Unix seconds."},
+    "SeriesOfZones": {
+        "zones": "The zones of the answer, those without rows included.",
+        "attribution": "By zone whose figures these are: has to be shown wherever they are.",
+        "license": "By zone the licence under which the figures may be passed on.",
+        "data": "The rows, ascending by `ts`, then `zone` (descending with `order=desc`).",
+        "by": "`border` where the rows are those of borders and ties; absent for the zones' nets.",
+    },
+    "RowOfZone": {"source": "Code of the row's source; only where the window mixes several."},
     "Brief": {
         "zone_name": "Name of the zone.",
+        "docs": "Where the method stands, a path of this service.",
+        "headline": "One sentence a newspaper could print: price first, its rank among the same hours leading; at "
+        "most three numbers, each in `summary_figures.headline`.",
         "as_of": "Unix seconds of the publication: rows known then were ranked.",
         "current": "By metric the newest value whose interval has begun.",
         "context": "By metric its rank among the 30 days before; metrics without enough data: `context_omitted`.",

@@ -1,0 +1,267 @@
+"""Rows of one metric for several zones at once: each zone's own page, merged by `ts`, then zone. No Flask here.
+
+A page ends between instants, over all zones, as that of one zone does; its cursor goes on exactly there.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from api.documents.catalogue import Catalogue
+from api.series import query as reads
+from api.series.gaps import MOST as MOST_GAPS
+from api.series.gaps import holes
+from api.series.paging import Cursor, Order, identity_of
+from api.series.query import SAMPLE_ROWS, Plan, Query
+from api.series.rows import Shape, plain_columns
+from warehouse.clock import Window
+from warehouse.market import Metric
+from warehouse.reader import FileReplaced, Reader, RowColumns, joined
+from warehouse.zones import ZONES
+
+
+class ZonesCursor(NamedTuple):
+    """Where a page of several zones goes on: at a row of a zone, or where `zone` is empty at an instant of all."""
+
+    zone: str
+    row: Cursor
+
+    def to_text(self) -> str:
+        """Opaque to clients, safe in a URL."""
+        return base64.urlsafe_b64encode(orjson.dumps([self.zone, self.row.to_text()])).rstrip(b"=").decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> ZonesCursor:
+        """Raises ValueError for anything that `to_text` did not write."""
+        try:
+            parts = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        except (binascii.Error, orjson.JSONDecodeError, ValueError):
+            parts = None
+        if not isinstance(parts, list) or [type(part) for part in parts] != [str, str]:
+            raise ValueError("is not a cursor of this service")
+        if parts[0] and parts[0] not in ZONES:
+            raise ValueError("is not a cursor of this service")
+        return cls(parts[0], Cursor.from_text(parts[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class ZonesQuery:
+    """One question about several zones: `of` is that about the first; its own cursor stays empty."""
+
+    zones: tuple[str, ...]
+    """Sorted, each once."""
+    of: Query
+    cursor: ZonesCursor | None = None
+
+    def about(self, zone: str) -> Query:
+        """The question about one of the zones."""
+        return replace(self.of, zone=zone)
+
+
+@dataclass(frozen=True, slots=True)
+class ZonesPage:
+    """The answer's rows: `zone[i]` is the place in `query.zones` of row i of `rows`."""
+
+    query: ZonesQuery
+    plans: tuple[Plan, ...]
+    rows: RowColumns
+    zone: Any
+    start: int
+    end: int
+    following: ZonesCursor | None
+    truncated: bool
+    sources: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.rows)
+
+
+def find(reader: Reader, catalogue: Catalogue, query: ZonesQuery) -> tuple[Plan, ...]:
+    """Where the rows of each zone lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
+    return tuple(reads.find(reader, catalogue, query.about(zone)) for zone in query.zones)
+
+
+def answer(reader: Reader, catalogue: Catalogue, query: ZonesQuery) -> ZonesPage:
+    """A query's page, found again where a writer came between. Raises as `find`, and StorageError."""
+    while True:
+        try:
+            return page(reader, query, find(reader, catalogue, query))
+        except FileReplaced:
+            continue
+
+
+class _Merged(NamedTuple):
+    """Rows in the order of an answer with the place of each one's zone, and what comes next."""
+
+    rows: RowColumns
+    zone: Any
+    following: ZonesCursor | None
+
+    def first(self, count: int) -> tuple[RowColumns, Any]:
+        return self.rows.take(slice(count)), self.zone[:count]
+
+
+def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPage:
+    """The rows of a query's plans. Raises StorageError; FileReplaced where a file was replaced: find again."""
+    of = query.of
+    sampled = _sample(reader, query, plans) if of.sample else None
+    parts = _of_zones(reader, query, plans, of.order, of.limit, query.cursor, sampled)
+    made = _cut(query.zones, parts, of.order, of.limit)
+    start, end = _effective(query, made, sampled)
+    truncated = made.following is not None or (sampled is not None and sampled.following is not None)
+    window = Window(0 if of.metric is Metric.CAPACITY else of.start, of.end)
+    codes = {code for plan in plans for code in reads.sources_of(reader, plan, window)}
+    sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
+    return ZonesPage(query, plans, made.rows, made.zone, start, end, made.following, truncated, sources)
+
+
+def _sample(reader: Reader, query: ZonesQuery, plans: Sequence[Plan]) -> _Merged:
+    """The newest rows of the window, whatever page of them is asked for."""
+    parts = _of_zones(reader, query, plans, "desc", SAMPLE_ROWS, None, None)
+    return _cut(query.zones, parts, "desc", SAMPLE_ROWS)
+
+
+def _of_zones(
+    reader: Reader,
+    query: ZonesQuery,
+    plans: Sequence[Plan],
+    order: Order,
+    limit: int,
+    cursor: ZonesCursor | None,
+    sampled: _Merged | None,
+) -> list[tuple[RowColumns, Cursor | None]]:
+    """Of each zone its first rows in `order` from the cursor on, ascending, and its own next row."""
+    made = []
+    for place, (zone, plan) in enumerate(zip(query.zones, plans, strict=True)):
+        window = Window(0 if query.of.metric is Metric.CAPACITY else query.of.start, query.of.end)
+        window, own = _resumed(window, zone, order, cursor)
+        if sampled is None:
+            rows, following = reads.first_rows(reader, plan, window, order, limit, own)
+        else:
+            kept = sampled.rows.take(sampled.zone == place).take(slice(None, None, -1))
+            rows, following = reads.first_of(kept, window, order, limit, own)
+        made.append((rows, following))
+    return made
+
+
+def _resumed(window: Window, zone: str, order: Order, cursor: ZonesCursor | None) -> tuple[Window, Cursor | None]:
+    """What is left of a window for a zone behind a cursor."""
+    if cursor is None:
+        return window, None
+    at, ascending = cursor.row.ts, order == "asc"
+    if zone == cursor.zone:
+        return window, cursor.row
+    passed = bool(cursor.zone) and (zone < cursor.zone if ascending else zone > cursor.zone)
+    if ascending:
+        return Window(min(max(window.start, at + passed), window.end), window.end), None
+    return Window(window.start, max(min(window.end, at + 1 - passed), window.start)), None
+
+
+def _cut(zones: Sequence[str], parts: Sequence[tuple[RowColumns, Cursor | None]], order: Order, limit: int) -> _Merged:
+    """The first `limit` rows of all zones in `order`, whole instants where at least one fits."""
+    every = joined(rows for rows, _ in parts)
+    zone = np.concatenate([np.full(len(rows), place, np.int64) for place, (rows, _) in enumerate(parts)])
+    places = np.lexsort((np.arange(len(every)), zone, every.ts))
+    places = places if order == "asc" else places[::-1]
+    every, zone = every.take(places), zone[places]
+    followings = {place: following for place, (_, following) in enumerate(parts) if following is not None}
+    merged = _Merged(every, zone, None)
+    ahead = 1 if order == "asc" else -1
+    edge = min((following.ts * ahead for following in followings.values()), default=None)
+    known = len(every) if edge is None else int(np.searchsorted(every.ts * ahead, edge, side="left"))
+    if known <= limit and (known or edge is None):
+        rows, of_zone = merged.first(known)
+        following = None if edge is None else ZonesCursor("", Cursor(order, edge * ahead, "", "", ""))
+        return _Merged(rows, of_zone, following)
+    if known > limit:
+        begun = int(np.searchsorted(every.ts * ahead, every.ts[limit] * ahead, side="left"))
+        if begun:
+            rows, of_zone = merged.first(begun)
+            return _Merged(rows, of_zone, ZonesCursor("", Cursor(order, int(every.ts[limit]), "", "", "")))
+    return _within_instant(zones, merged, followings, order, limit)
+
+
+def _within_instant(
+    zones: Sequence[str], merged: _Merged, followings: dict[int, Cursor], order: Order, limit: int
+) -> _Merged:
+    """Part of one instant, which has more rows than `limit`. A zone's own next row comes before the next zone's."""
+    at = int(merged.rows.ts[0])
+    there = int(np.count_nonzero(merged.rows.ts == at))
+    unfinished = {place for place, following in followings.items() if following.ts == at}
+    count = 0
+    while count < min(limit, there):
+        count += 1
+        last = int(merged.zone[count - 1])
+        if last in unfinished and (count == there or int(merged.zone[count]) != last):
+            rows, of_zone = merged.first(count)
+            return _Merged(rows, of_zone, ZonesCursor(zones[last], followings[last]))
+    place = int(merged.zone[count])
+    identity = identity_of(merged.rows.labels[merged.rows.label[count]])
+    rows, of_zone = merged.first(count)
+    return _Merged(rows, of_zone, ZonesCursor(zones[place], Cursor(order, at, *identity)))
+
+
+def _effective(query: ZonesQuery, made: _Merged, sampled: _Merged | None) -> tuple[int, int]:
+    """The window that the rows given fill: `start` or `end` moves to the first row left out."""
+    of, at = query.of, query.cursor.row.ts if query.cursor else None
+    start, end = of.start, of.end
+    if sampled is not None and sampled.following is not None:
+        start = int(sampled.rows.ts[-1])
+    if of.metric is Metric.CAPACITY and made.rows.ts.size:
+        start = min(start, int(made.rows.ts.min()))
+    if of.order == "asc":
+        start = start if at is None else max(start, at)
+        return start, made.following.row.ts if made.following else end
+    end = end if at is None else min(end, at + 1)
+    return int(made.rows.ts[-1]) if made.following and len(made.rows) else start, end
+
+
+def envelope(page: ZonesPage) -> dict[str, Any]:
+    """Everything in an answer but its rows; licence and attribution by zone."""
+    of, zones = page.query.of, page.query.zones
+    members: dict[str, Any] = {"zones": list(zones), "metric": of.metric.value}
+    given: dict[str, Any] = {"market": "day_ahead" if of.day_ahead else None, "by": "border" if of.borders else None}
+    given |= {"interval": of.interval, "as_of": of.as_of}
+    members |= {name: value for name, value in given.items() if value is not None}
+    terms = {z: plan.catalogue.terms(z, plan.stored, frozenset()) for z, plan in zip(zones, page.plans, strict=True)}
+    gaps = _gaps(page)
+    members |= {
+        "start": page.start,
+        "end": page.end,
+        "count": page.count,
+        "truncated": page.truncated,
+        "attribution": {zone: of_zone.attribution for zone, of_zone in terms.items()},
+        "license": {zone: of_zone.license for zone, of_zone in terms.items()},
+        "sources": list(page.sources),
+        "gaps": gaps[:MOST_GAPS],
+    }
+    members |= {"gaps_truncated": True} if len(gaps) > MOST_GAPS else {}
+    return members | ({"sample": True} if of.sample else {})
+
+
+def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
+    """The holes of each zone in the page's window."""
+    window = Window(page.start, max(page.start, page.end))
+    found = []
+    for place, (zone, plan) in enumerate(zip(page.query.zones, page.plans, strict=True)):
+        rows = page.rows.take(page.zone == place)
+        rows = rows.take(slice(None, None, -1)) if page.query.of.order == "desc" else rows
+        missing = holes(rows, window, plan.due, ZONES[zone].tz)
+        found += [{"zone": zone, "start": hole.start, "end": hole.end} for hole in missing]
+    return found
+
+
+def columns(page: ZonesPage) -> dict[str, list[Any]]:
+    """The rows as columns of plain values, named as JSON names them; `zone` first."""
+    of, zones = page.query.of, page.query.zones
+    shape = Shape.of_query(of, len(page.sources) > 1)
+    named = plain_columns(page.rows, shape, of, [ZONES[zones[place]].tz for place in page.zone.tolist()])
+    return {"zone": [zones[place] for place in page.zone.tolist()], **named}

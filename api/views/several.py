@@ -1,0 +1,114 @@
+"""The views of the series paths without a zone: rows of several zones in one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response, request
+
+from api.access.prices import for_zones
+from api.access.values import Grant
+from api.documents.catalogue import SERIES, Catalogue, stored_metric
+from api.endpoints import ENDPOINTS
+from api.http import parameters, responses
+from api.http.guard import stated
+from api.http.problems import ParameterFault
+from api.http.ranges import ranged
+from api.series import formats, several
+from api.series import query as reads
+from api.series.formats import Tabled
+from api.series.moments import Moment, instant_in
+from api.series.query import Query
+from api.series.several import ZonesPage, ZonesQuery
+from api.service import Service
+from warehouse import clock
+from warehouse.errors import BadWindow, MetricNotAvailable, Withheld
+from warehouse.market import Metric
+from warehouse.zones import zones_with
+
+
+def view(service: Service, name: str) -> Callable[[], Response]:
+    """The view of one metric's path."""
+    endpoint = ENDPOINTS[f"{name}-zones"]
+
+    def of_zones() -> Response:
+        values = parameters.values(endpoint.parameters, stated(request))
+        format_ = formats.negotiate(values["format"], request.environ.get("HTTP_ACCEPT", ""))
+        query = query_of(service.catalogue, SERIES[name], values, clock.now())
+        price = for_zones(endpoint.id, len(query.zones))
+        return service.guarded(price, partial(_answer, service, query, format_), format_)
+
+    return of_zones
+
+
+def query_of(catalogue: Catalogue, metric: Metric, values: dict[str, Any], now: int) -> ZonesQuery:
+    """The query that checked parameters state. Raises Problem, MetricNotAvailable, Withheld."""
+    day_ahead = values.get("market") is not None
+    zones = values["zones"] or _open(catalogue, metric, day_ahead)
+    for zone in zones:
+        stored_metric(catalogue, zone, metric, day_ahead)
+    start, end, as_of = (_instant(name, values[name], zones) for name in ("start", "end", "as_of"))
+    try:
+        start, end = reads.window_of(start, end, now)
+    except BadWindow as fault:
+        raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
+    cursor = values["cursor"]
+    if cursor is not None and cursor.row.order != values["order"]:
+        raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.row.order}")])
+    if cursor is not None and not (cursor.row.ts < end and (start <= cursor.row.ts or metric is Metric.CAPACITY)):
+        raise parameters.invalid([ParameterFault("cursor", "out-of-range", "lies outside start..end")])
+    of = Query(
+        zones[0], metric, start, end, values["limit"], values["order"], values.get("by") is not None, day_ahead,
+        values.get("interval"), as_of, None, values["sample"], values["time"],
+    )  # fmt: skip
+    return ZonesQuery(zones, of, cursor)
+
+
+def _open(catalogue: Catalogue, metric: Metric, day_ahead: bool) -> tuple[str, ...]:
+    """Every zone that publishes a metric, but those whose publisher's terms keep it in. Raises Withheld for all."""
+    found, refused = [], None
+    for zone in zones_with(metric):
+        try:
+            stored_metric(catalogue, zone, metric, day_ahead)
+            found.append(zone)
+        except Withheld as fault:
+            refused = fault
+        except MetricNotAvailable:
+            continue  # no auction of its own
+    if refused is not None and not found:
+        raise refused
+    return tuple(sorted(found))
+
+
+def _instant(name: str, moment: Moment | None, zones: tuple[str, ...]) -> int | None:
+    if isinstance(moment, date) and len(zones) > 1:
+        fault = ParameterFault(name, "conflict", "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
+        raise parameters.invalid([fault])
+    return instant_in(moment, zones[0])
+
+
+def _answer(service: Service, query: ZonesQuery, format_: str, entry: Grant) -> tuple[Response, int]:
+    page = several.answer(service.reader, service.catalogue, query)
+    tabled = Tabled(several.envelope(page), several.columns(page), f"{query.of.metric.value}_{query.of.start}")
+    encoded = formats.tabled(format_, tabled)
+    headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
+    headers += [*encoded.headers, *_link(service, page)]
+    response = responses.body(request, encoded.body, formats.content_type(format_), headers)
+    if format_ != "json" and entry.method != "payment":
+        response = ranged(request, response)
+    return response, 0 if response.status_code == 304 else page.count
+
+
+def _link(service: Service, page: ZonesPage) -> responses.Headers:
+    if page.following is None:
+        return []
+    of = page.query.of
+    arguments: dict[str, Any] = {"zones": ",".join(page.query.zones), "start": of.start, "end": of.end}
+    arguments |= {"limit": of.limit}
+    arguments |= {name: text for name, text in request.args.items() if name not in (*arguments, "cursor")}
+    arguments["cursor"] = page.following.to_text()
+    return [("Link", f'<{service.settings.own_address}{request.path}?{urlencode(arguments, safe=",")}>; rel="next"')]

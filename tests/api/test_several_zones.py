@@ -1,0 +1,175 @@
+"""Series of several zones in one call: the rows of each zone's own answer, merged, in pages that lose nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from api.access.prices import price_of
+from api.settings import Facilitator
+from warehouse.clock import HOUR
+
+PATHS = {
+    "/v1/price": (["DE-LU", "GB"], ""),
+    "/v1/demand": (["GB", "US-NYISO"], ""),
+    "/v1/generation": (["GB", "US-CAISO"], ""),
+    "/v1/interchange": (["DE-LU", "GB"], "&by=border"),
+    "/v1/capacity": (["DE-LU", "FR"], ""),
+    "/v1/price?": (["DE-LU", "GB"], "&interval=1h"),
+}
+
+
+@pytest.fixture
+def ask(market: Any) -> Any:
+    client = market.client()
+    headers = market.key(client)
+    # Rows of one fuel and of three, and rows that share instants across zones.
+    for fuel in ("gas", "solar"):
+        rows = market.every(market.now - market.now % HOUR - 30 * HOUR, HOUR // 2, 60, lambda i: 10.0 + i)
+        market.put("north.mix", "US-CAISO", "generation", rows, "MW", "30m", fuel=fuel)
+    market.publish()
+
+    def get(path: str, status: int = 200, **more: str) -> Any:
+        answer = client.get(path, headers={**headers, **more})
+        assert answer.status_code == status, answer.data
+        return answer
+
+    return get
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["ts"], row["zone"], row.get("fuel") or "", row.get("counterparty") or "", row.get("link") or ""
+
+
+def single(ask: Any, path: str, zones: list[str], window: str) -> list[dict[str, Any]]:
+    """The rows of each zone's own path, in the order of an answer about all."""
+    rows = []
+    for zone in zones:
+        own = ask(f"{path.rstrip('?')}/{zone}?{window}&limit=5000").get_json()["data"]
+        rows += [{"zone": zone, **row} for row in without_source(own)]
+    return sorted(rows, key=key)
+
+
+def without_source(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "source"} for row in rows]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_rows_are_those_of_each_zone(ask: Any, market: Any, path: str) -> None:
+    zones, more = PATHS[path]
+    window = f"start={market.now - 20 * HOUR}&end={market.now}{more}"
+    body = ask(f"{path.rstrip('?')}?zones={','.join(zones)}&{window}&limit=5000").get_json()
+    assert body["zones"] == zones
+    assert without_source(body["data"]) == single(ask, path, zones, window)
+    assert body["count"] == len(body["data"]) >= 2
+    assert set(body["attribution"]) == set(body["license"]) == set(zones)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 50])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_by_cursor_give_every_row_once(ask: Any, market: Any, path: str, order: str, limit: int) -> None:
+    zones, more = PATHS[path]
+    hours = 2 if limit < 3 else 6
+    window = f"start={market.now - hours * HOUR}&end={market.now}{more}"
+    expected = single(ask, path, zones, window)
+    page = f"{path.rstrip('?')}?zones={','.join(zones)}&{window}&limit={limit}&order={order}"
+    rows: list[dict[str, Any]] = []
+    for _ in range(400):
+        answer = ask(page)
+        body = answer.get_json()
+        assert len(body["data"]) <= limit
+        assert body["truncated"] is ("Link" in answer.headers)
+        rows += body["data"]
+        if "Link" not in answer.headers:
+            break
+        page = re.search(r"<http://emds.example(.*)>; rel=\"next\"", answer.headers["Link"])[1]  # type: ignore[index]
+    assert without_source(rows) == (expected if order == "asc" else expected[::-1])
+
+
+def test_whole_instants_stay_together_and_the_window_goes_on(ask: Any, market: Any) -> None:
+    window = f"start={market.now - 6 * HOUR}&end={market.now}"
+    expected = single(ask, "/v1/generation", ["GB", "US-CAISO"], window)
+    start, rows = market.now - 6 * HOUR, []
+    while True:
+        body = ask(f"/v1/generation?zones=all&start={start}&end={market.now}&limit=11").get_json()
+        rows += body["data"]
+        if not body["truncated"]:
+            break
+        assert start < body["end"]
+        start = body["end"]
+    assert without_source(rows) == expected
+
+
+def test_all_is_the_default_and_spelling_is_forgiven(ask: Any) -> None:
+    everyone = ask("/v1/price?limit=1").get_json()
+    assert everyone["zones"] == ask("/v1/price?limit=1&zones=all").get_json()["zones"]
+    assert "US-PJM" not in everyone["zones"], "withheld"
+    assert len(everyone["zones"]) == 24
+    assert ask("/v1/price?zones=gb,de_lu&limit=1").get_json()["zones"] == ["DE-LU", "GB"]
+    ask("/v1/price?zones=US-PJM", 404)
+    ask("/v1/carbon-intensity?zones=FR", 400)
+    ask("/v1/price?zones=GB,XX", 400)
+
+
+def test_a_date_takes_one_zone(ask: Any) -> None:
+    assert ask("/v1/price?zones=DE-LU&start=2026-03-29&end=2026-03-30").get_json()["count"] == 92
+    assert ask("/v1/price?zones=DE-LU,GB&start=2026-03-29", 400).get_json()["errors"][0]["parameter"] == "start"
+
+
+def test_times_are_each_zones_own(ask: Any, market: Any) -> None:
+    window = f"start={market.now - HOUR}&end={market.now}"
+    rows = ask(f"/v1/price?zones=GB,DE-LU&{window}&time=local").get_json()["data"]
+    assert {(row["zone"], row["time"][-6:]) for row in rows} == {("GB", "+01:00"), ("DE-LU", "+02:00")}
+
+
+def test_a_sample_is_the_newest_50_rows(ask: Any, market: Any) -> None:
+    body = ask("/v1/price?zones=GB,DE-LU&sample=true").get_json()
+    expected = single(ask, "/v1/price", ["DE-LU", "GB"], f"start={market.now - 24 * HOUR}&end={market.now}")
+    assert (body["sample"], body["truncated"], body["count"]) == (True, True, len(body["data"]))
+    assert without_source(body["data"]) == expected[-len(body["data"]) :]
+    assert 48 <= body["count"] <= 50
+    assert body["start"] == body["data"][0]["ts"]
+    newest = ask("/v1/price?zones=GB,DE-LU&sample=true&order=desc&limit=3").get_json()["data"]
+    assert without_source(newest) == expected[::-1][: len(newest)]
+
+
+def test_holes_are_told_by_zone(ask: Any, market: Any) -> None:
+    gaps = ask("/v1/demand?zones=GB,AU-SA").get_json()["gaps"]
+    assert {gap["zone"] for gap in gaps} == {"AU-SA"}
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "arrow"])
+def test_tables_hold_the_same_rows(ask: Any, format_: str) -> None:
+    path = "/v1/price?zones=GB,DE-LU&limit=20"
+    rows = ask(path).get_json()["data"]
+    answer = ask(f"{path}&format={format_}")
+    if format_ == "parquet":
+        table = pq.read_table(io.BytesIO(answer.data))
+        assert table.to_pylist() == rows
+        assert json.loads(table.schema.metadata[b"license"]).keys() == {"GB", "DE-LU"}
+        assert ask(f"{path}&format=parquet", 206, Range="bytes=0-3").data == b"PAR1"
+    elif format_ == "csv":
+        assert answer.text.splitlines()[0] == '"zone","ts","value","unit","resolution"'
+        assert json.loads(answer.headers["X-EMDS-License"].replace("%C2%A9", "©")).keys() == {"GB", "DE-LU"}
+
+
+def test_each_zone_costs_a_call_and_a_key_counts_one(market: Any) -> None:
+    client = market.client(
+        pay_to="0x00000000000000000000000000000000DeaDBeef", facilitators=(Facilitator("http://127.0.0.1:9"),)
+    )
+    for zones, amount in (("GB", "10000"), ("GB,DE-LU,AU-NSW", "30000"), ("all", "240000")):
+        refused = client.get(f"/v1/price?zones={zones}")
+        assert refused.status_code == 402
+        offer = json.loads(base64.b64decode(refused.headers["PAYMENT-REQUIRED"]))
+        assert offer["accepts"][0]["amount"] == amount
+    assert price_of("price-zones*25").usd == "0.25"
+    headers = market.key(client)
+    answer = client.get("/v1/price?zones=GB,DE-LU", headers=headers)
+    assert answer.headers["RateLimit"].startswith('"day";r=499;')
