@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 from flask import Flask
 
@@ -13,9 +12,9 @@ from api.http import middleware, problem_responses
 from api.mcp import endpoint
 from api.service import Service
 from api.settings import Settings
-from warehouse import layout
+from warehouse import home, layout
 from warehouse.errors import StorageError
-from warehouse.storage import Folder
+from warehouse.storage import Storage
 
 
 def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
@@ -23,7 +22,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
 
     A newly published document is seen within `ttl_s` seconds.
     """
-    storage = Folder(Path(settings.home))
+    storage = home.at(settings.home, settings.local, settings.bucket_fresh_s, settings.bucket_cache_mb << 20).open()
     mode = _mode(storage)
     service = Service.over(settings, storage, gate or Gate.open(settings, mode), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
@@ -39,7 +38,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     return app
 
 
-def _mode(storage: Folder) -> str:
+def _mode(storage: Storage) -> str:
     """The warehouse's mode; empty where it cannot be read: then nothing is sold, and everything else works."""
     try:
         return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()

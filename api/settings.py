@@ -14,8 +14,9 @@ from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from api.ethereum_address import is_address
-from warehouse import clock, layout, settings
-from warehouse.errors import BadWindow, MarketError
+from warehouse import clock, layout, object_store, settings
+from warehouse.errors import BadWindow, MarketError, StorageError
+from warehouse.home import at
 
 Network = IPv4Network | IPv6Network
 
@@ -62,6 +63,12 @@ class Settings:
 
     home: str = "./data"
     """EMDS_HOME: where the warehouse lies, a folder or an object store's address."""
+    local: str = ""
+    """EMDS_LOCAL: beside an object store, this machine's folder for copies of objects."""
+    bucket_fresh_s: int = 2
+    """EMDS_BUCKET_FRESH_SECONDS."""
+    bucket_cache_mb: int = 1024
+    """EMDS_BUCKET_CACHE_MB."""
     base_url: str = "http://127.0.0.1:8000"
     """EMDS_BASE_URL: the service's public address, without a slash at its end; Host headers are never believed."""
     database_url: str = field(default="sqlite:///data/accounts.sqlite", repr=False)
@@ -100,11 +107,14 @@ class Settings:
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """The settings of an environment. Raises SettingsError that names every wrong variable."""
         reader = _Reader(environ, [])
-        home = reader.text("EMDS_HOME")
+        home, local = reader.checked("EMDS_HOME", _home), reader.text("EMDS_LOCAL")
         read = cls(
             home=home,
+            local=local,
+            bucket_fresh_s=reader.count("EMDS_BUCKET_FRESH_SECONDS"),
+            bucket_cache_mb=reader.count("EMDS_BUCKET_CACHE_MB"),
             base_url=reader.checked("EMDS_BASE_URL", _base_url, cls().base_url),
-            database_url=reader.checked("EMDS_DATABASE_URL", _database_url, _beside(home)),
+            database_url=reader.checked("EMDS_DATABASE_URL", _database_url, _beside(home, local)),
             pay_to=reader.checked("EMDS_PAY_TO", _pay_to),
             facilitators=_facilitators(reader),
             rpc_url=reader.checked("EMDS_RPC_URL", _guarded_url),
@@ -200,14 +210,25 @@ def _origin(text: str) -> str:
     return text.lower()
 
 
-def _beside(home: str) -> str:
-    return "" if "://" in home else f"sqlite:///{Path(home).absolute() / layout.ACCOUNTS}"
+def _home(text: str) -> str:
+    try:
+        at(text)
+    except StorageError as fault:
+        raise ValueError(f"is no place for a warehouse: {fault}") from None
+    return text
+
+
+def _beside(home: str, local: str) -> str:
+    """SQLite in the warehouse's folder; beside an object store only where the owner named a folder that stays."""
+    if object_store.is_address(home):
+        return f"sqlite:///{Path(local).absolute() / layout.ACCOUNTS}" if local else ""
+    return f"sqlite:///{Path(home.removeprefix('file://')).absolute() / layout.ACCOUNTS}"
 
 
 def _database_url(text: str) -> str:
     scheme, _, rest = text.partition("://")
     if not text:
-        raise ValueError("must be set where EMDS_HOME is an object store")
+        raise ValueError("must be set where EMDS_HOME is an object store, or EMDS_LOCAL be a folder that stays")
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
         return text
     if scheme in ("postgres", "postgresql", "postgresql+psycopg") and rest:

@@ -61,6 +61,6 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         & ~dg.AutomationCondition.in_progress(),
     )
     def warehouse_duckdb(pipeline: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
-        return dg.MaterializeResult(metadata=_shown(pipeline.storage.root))
+        return dg.MaterializeResult(metadata=_shown(pipeline.storage.local))
 
     return warehouse_duckdb

@@ -11,13 +11,13 @@ import orjson
 from orchestration.backfill import Task
 from warehouse import artefact, layout
 from warehouse.bookkeeping import logged
-from warehouse.storage import Folder
+from warehouse.storage import Storage
 
 
 class Checkpoint:
     """A backfill's tasks and which have ended. An unfinished checkpoint of the same name wins over `tasks`."""
 
-    def __init__(self, storage: Folder, tasks: Sequence[Task], name: str = "") -> None:
+    def __init__(self, storage: Storage, tasks: Sequence[Task], name: str = "") -> None:
         """`name`: by default a digest of the tasks."""
         self._storage, self._key = storage, layout.journal(name or _digest(tasks))
         kept = _kept(storage, self._key)
@@ -43,7 +43,7 @@ class Checkpoint:
         self._storage.put(self._key, artefact.sealed(orjson.dumps({"tasks": self.tasks, "done": sorted(self.done)})))
 
 
-def _kept(storage: Folder, key: str) -> tuple[list[Task], set[str]] | None:
+def _kept(storage: Storage, key: str) -> tuple[list[Task], set[str]] | None:
     """The tasks and those that ended of a killed backfill.
 
     None without one, or where its checkpoint does not decode.
@@ -56,7 +56,7 @@ def _kept(storage: Folder, key: str) -> tuple[list[Task], set[str]] | None:
     return None
 
 
-def unfinished(storage: Folder, name: str) -> bool:
+def unfinished(storage: Storage, name: str) -> bool:
     """Whether a backfill of that name was killed before its end."""
     return storage.stat(layout.journal(name)) is not None
 

@@ -65,6 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
     verb("repair", _repair, "set damaged files aside and make them again from the kept bytes")
     _add_keys(verb("keys", _keys, "who holds keys and how much they are used; ends one, or sets its quota"))
+    copy = verb("copy", _copy, "copy a warehouse to an empty folder or bucket, where it serves the same answers")
+    copy.add_argument("source", metavar="FROM", help="a folder, or a bucket's address")
+    copy.add_argument("target", metavar="TO", help="the same; a copy that was killed goes on")
     verb("reconcile", _reconcile, "compare every transfer to EMDS_PAY_TO with the payments ledger")
     verb("upgrade", _upgrade, "bring a warehouse of an older release to this one")
     verb("verify", _verify, "read every file of the warehouse and tell what is broken")
@@ -78,7 +81,7 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"
     )
-    up.add_argument("--home", type=Path, help="the warehouse's folder (EMDS_HOME, else ./data)")
+    up.add_argument("--home", help="the warehouse: a folder or a bucket's address (EMDS_HOME, else ./data)")
     up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
     up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
 
@@ -148,7 +151,7 @@ def _requests(text: str) -> int:
 
 def _up(args: argparse.Namespace) -> int:
     if args.home:
-        os.environ["EMDS_HOME"] = str(args.home)
+        os.environ["EMDS_HOME"] = args.home
     if args.feeds:
         os.environ["EMDS_FEEDS"] = args.feeds
     from orchestration import up
@@ -274,10 +277,9 @@ def _doctor(_: argparse.Namespace) -> int:
 
 def _verify(_: argparse.Namespace) -> int:
     from orchestration import verify
-    from orchestration.resources import home
-    from warehouse.storage import Folder
+    from orchestration.resources import opened
 
-    broken = verify.broken(Folder(home(os.environ)))
+    broken = verify.broken(opened(os.environ))
     for line in broken:
         print(line)
     print(f"{len(broken)} broken")
@@ -288,6 +290,13 @@ def _repair(_: argparse.Namespace) -> int:
     from orchestration import repair
 
     return repair.main()
+
+
+def _copy(args: argparse.Namespace) -> int:
+    from orchestration import copy
+    from warehouse import settings
+
+    return copy.main(args.source, args.target, settings.text(os.environ, "EMDS_LOCAL"))
 
 
 def _reconcile(_: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
-from orchestration.resources import home, open_context
+from orchestration.resources import open_context
 from warehouse import clock, settings
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
@@ -25,7 +25,7 @@ from warehouse.clock import MarketDay
 def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | None = None) -> int:
     """Runs every task, whatever fails; returns the exit code (1: a day failed)."""
     pipeline = open_context()
-    instance = event_log.instance(pipeline.storage.root)
+    instance = event_log.instance(pipeline.storage.local)
     progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
     begun = clock.now()
@@ -82,7 +82,7 @@ def resumable(tasks: Sequence[Task], name: str = "") -> int:
 def replayed(folder: Path) -> int:
     """`emds replay`: lists materialisations and typed failures; 0, since a recorded error is not our failure."""
     pipeline = open_context(recordings=folder)
-    instance = event_log.instance(home(os.environ))
+    instance = event_log.instance(pipeline.storage.local)
     begun = clock.now()
     done = replay(pipeline, folder)
     for feed, report in done.reports:

@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from datetime import date
+from pathlib import Path
 
 import dagster as dg
 
@@ -33,7 +34,6 @@ from orchestration.sensors import outage_begins, outage_ends
 from orchestration.settings import PipelineSettings
 from warehouse import clock
 from warehouse import settings as warehouse_settings
-from warehouse.storage import Folder
 
 
 def build() -> dg.Definitions:
@@ -42,7 +42,7 @@ def build() -> dg.Definitions:
     Writes nothing: an empty warehouse gets its mode at its first run.
     """
     settings = PipelineSettings.from_environ(os.environ)
-    mode = kept_mode(Folder(settings.home)) or settings.feeds or "simulated"
+    mode = kept_mode(settings.home.open()) or settings.feeds or "simulated"
     known, firsts = sources(), first_partitions(settings)
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_asset(source) for source in known.values()]
     asset_checks = []
@@ -58,7 +58,9 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
     history, start_history = history_job_and_sensor(firsts, jobs)
     publishes = bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO"))
-    others = [analyst_asset(known), publishers_asset(known), payments_asset(), plants_review()]
+    others = [publishers_asset(known), payments_asset(), plants_review()]
+    if isinstance(settings.home.place, Path):
+        others.append(analyst_asset(known))  # views over files: DuckDB itself reads a bucket only with an extension
     return dg.Definitions(
         assets=[*assets, *document_assets(known), *geo_assets(), *others, static_side_asset(publishes)],
         asset_checks=asset_checks,
@@ -76,7 +78,7 @@ def build() -> dg.Definitions:
 
 def first_partitions(settings: PipelineSettings) -> dict[str, date]:
     """The first partition of every feed. Partition keys follow the wall clock, not EMDS_NOW."""
-    noted = first_days.load(Folder(settings.home))
+    noted = first_days.load(settings.home.open())
     return {
         feed.id: first_partition(source, feed, noted, settings.since, clock.local_date(int(time.time()), feed.tz))
         for source in sources().values()

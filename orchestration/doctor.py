@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from api.access.diagnosis import access_faults, calls_by_unknown_proxies
 from api.settings import Settings
 from assets.ingest.context import PipelineContext
-from orchestration.resources import home, open_context
+from orchestration.resources import open_context
 from warehouse import clock, health
+from warehouse.bucket import Bucket
 from warehouse.clock import iso
 from warehouse.settings import SETTINGS
 
@@ -19,8 +20,12 @@ from warehouse.settings import SETTINGS
 def doctor() -> int:
     """Prints the report; 1 when a source that should work is late or down."""
     pipeline = open_context()
-    free = shutil.disk_usage(pipeline.storage.root).free / 1e9
-    print(f"warehouse {home(os.environ)}: {pipeline.mode}, {free:.1f} GB free, now {iso(clock.now())}")
+    if isinstance(pipeline.storage, Bucket):
+        pipeline.storage.require_conditions()
+    pipeline.storage.local.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(pipeline.storage.local).free / 1e9
+    place, disk = pipeline.storage, pipeline.storage.local
+    print(f"warehouse {place}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
     for setting in SETTINGS:
         if value := os.environ.get(setting.name):
             print(f"  {setting.name} = {'(set)' if setting.secret else value}")
@@ -45,11 +50,11 @@ def doctor() -> int:
 
 def _partitions(pipeline: PipelineContext) -> Iterator[str]:
     """Where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
-    if not (pipeline.storage.root / "dagster").is_dir():
+    if not (pipeline.storage.local / "dagster").is_dir():
         return
     from orchestration import event_log, partition_status
 
-    instance = event_log.instance(pipeline.storage.root)
+    instance = event_log.instance(pipeline.storage.local)
     if instance is None:
         yield "Dagster's storage cannot be opened"
         return

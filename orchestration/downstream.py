@@ -15,6 +15,7 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from warehouse import clock, layout
 from warehouse.bookkeeping import logged
+from warehouse.storage import Folder
 
 
 def record(instance: dg.DagsterInstance | None, pipeline: PipelineContext, reports: Collection[RunReport]) -> None:
@@ -28,9 +29,11 @@ def record(instance: dg.DagsterInstance | None, pipeline: PipelineContext, repor
         _report(instance, document_events.events(pipeline, zones))
     with logged("events of geo layers"):
         _report(instance, _layers(instance, pipeline))
-    with logged(analyst.NAME):
-        if _never(instance, analyst.KEY) or not (pipeline.storage.root / analyst.NAME).exists():
-            _report(instance, [analyst.materialisation(pipeline.storage.root)])
+    if isinstance(pipeline.storage, Folder):
+        with logged(analyst.NAME):
+            root = pipeline.storage.root
+            if _never(instance, analyst.KEY) or not (root / analyst.NAME).exists():
+                _report(instance, [analyst.materialisation(root)])
     with logged("publishers"):
         key = dg.AssetKey(["measured_publishers"])
         if _never(instance, key):

@@ -35,7 +35,7 @@ def _fill(days: int, recordings: Path | None) -> None:
     from warehouse import series
 
     pipeline = open_context(recordings=recordings)
-    instance = event_log.instance(pipeline.storage.root)
+    instance = event_log.instance(pipeline.storage.local)
     if instance is not None:
         instance.dispose()
     if recordings is not None:

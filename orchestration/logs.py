@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from warehouse import home
+
 MOST_BYTES = 10_000_000
 """A longer log replaces the one before it."""
 TAIL_BYTES = 2_000
@@ -23,7 +25,7 @@ class Logs:
     @classmethod
     def here(cls) -> Logs:
         """Logs of the warehouse's own (EMDS_HOME) on a terminal."""
-        return cls(Path(os.environ["EMDS_HOME"]).absolute() / "logs" if sys.stdout.isatty() else None)
+        return cls(home.of(os.environ).local / "logs" if sys.stdout.isatty() else None)
 
     def of(self, name: str) -> Path | None:
         """The file that a server appends to."""

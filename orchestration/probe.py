@@ -22,7 +22,6 @@ from warehouse import clock
 from warehouse.clock import iso
 from warehouse.errors import CredentialsMissing, FeedError, StorageError
 from warehouse.market import Feed
-from warehouse.storage import Folder
 
 REQUESTS = 12
 """At most so many requests a feed and day, by default: enough to meet a publisher."""
@@ -47,7 +46,7 @@ SENTENCES = {
 
 def mode_of(settings: PipelineSettings) -> str:
     """EMDS_FEEDS, else the mode of the warehouse, else simulated; read only. Raises StorageError for a recorded one."""
-    mode = settings.feeds or kept_mode(Folder(settings.home)) or "simulated"
+    mode = settings.feeds or kept_mode(settings.home.open()) or "simulated"
     if mode not in OPENINGS:
         raise StorageError(f"a {mode[:20]} warehouse has no publisher to ask: set EMDS_FEEDS=live or simulated")
     return mode

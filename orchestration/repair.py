@@ -10,16 +10,16 @@ from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from orchestration import verify
-from orchestration.resources import home, open_context
+from orchestration.resources import open_context, opened
 from orchestration.verify import Fault
 from warehouse import damaged, layout, modes, monthfile
 from warehouse.errors import StorageError, WrongMode
-from warehouse.storage import Folder
+from warehouse.storage import Storage
 
 
 def main() -> int:
     """Repairs the warehouse of the environment and says what was done; returns the exit code."""
-    storage = Folder(home(os.environ))
+    storage = opened(os.environ)
     restored = restore_mode(storage)
     if restored:
         print(f"the file {layout.MODE} was written again: its month files say {restored}")
@@ -43,7 +43,7 @@ def main() -> int:
     return 1 if left else 0
 
 
-def restore_mode(storage: Folder) -> str:
+def restore_mode(storage: Storage) -> str:
     """Writes a missing or cut mode anew where the month files agree on one; returns it, empty where nothing was to do.
 
     Raises WrongMode where they do not agree.
@@ -61,7 +61,7 @@ def restore_mode(storage: Folder) -> str:
     return ""
 
 
-def _stated_modes(storage: Folder) -> set[str]:
+def _stated_modes(storage: Storage) -> set[str]:
     stated = set()
     for key in [*storage.keys(layout.series_prefix()), *storage.keys(layout.history_prefix())]:
         if layout.is_month_file(key):

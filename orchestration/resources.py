@@ -12,20 +12,21 @@ from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.settings import PipelineSettings
 from warehouse import catalogue, clock, modes, release
+from warehouse.bucket import Bucket
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
 from warehouse.market import Feed, Request
-from warehouse.storage import Folder
+from warehouse.storage import Storage
 
 Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
 
 
-def home(environ: Mapping[str, str]) -> Path:
-    """EMDS_HOME, absolute. Raises StorageError for an address: a warehouse is a folder."""
-    return PipelineSettings.from_environ(environ).home
+def opened(environ: Mapping[str, str]) -> Storage:
+    """The storage that EMDS_HOME names. Raises StorageError."""
+    return PipelineSettings.from_environ(environ).home.open()
 
 
-def kept_mode(storage: Folder) -> str | None:
+def kept_mode(storage: Storage) -> str | None:
     """The mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
     return modes.kept(storage)
 
@@ -38,7 +39,9 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     settings = PipelineSettings.from_environ(environ)
     if recordings:
         _require_real(recordings)
-    storage = Folder(settings.home)
+    storage = settings.home.open()
+    if isinstance(storage, Bucket) and release.version_of(storage) is None:
+        storage.require_conditions()
     release.mark(storage)
     mode = modes.claim(storage, "recorded" if recordings else settings.feeds)
     known = sources()

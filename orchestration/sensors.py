@@ -10,7 +10,6 @@ import dagster as dg
 
 from orchestration import alerts
 from orchestration.settings import PipelineSettings
-from warehouse.storage import Folder
 
 ASSET_JOB = "__ASSET_JOB"
 """The job of every run that is launched from an asset's page."""
@@ -31,7 +30,7 @@ def outage_begins(context: dg.RunFailureSensorContext) -> None:
         "partitions": [value for name, value in sorted(run.tags.items()) if name.startswith(partitions)],
         "reason": "; ".join(filter(None, reasons))[:1000],
     }
-    sent = alerts.begin(Folder(settings.home), settings.alert_webhook, subject(run), int(time.time()), message)
+    sent = alerts.begin(settings.home.open(), settings.alert_webhook, subject(run), int(time.time()), message)
     context.log.info("sent to the webhook" if sent else "the outage is known")
 
 
@@ -45,7 +44,7 @@ def outage_ends(context: dg.RunStatusSensorContext) -> None:
     """Posts {event, since, until, job} for a job that failed before."""
     settings = PipelineSettings.from_environ(os.environ)
     if settings.alert_webhook:
-        alerts.end(Folder(settings.home), settings.alert_webhook, subject(context.dagster_run), int(time.time()))
+        alerts.end(settings.home.open(), settings.alert_webhook, subject(context.dagster_run), int(time.time()))
 
 
 def subject(run: dg.DagsterRun) -> str:

@@ -7,16 +7,16 @@ import sys
 from pathlib import Path
 
 from orchestration.resources import open_context
-from warehouse import catalogue, clock
+from warehouse import catalogue, clock, home
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def prepare() -> None:
     """Publishes zones, licences and availability, as every start does, also for an empty warehouse."""
-    pipeline = open_context()
     # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
-    os.environ["EMDS_HOME"] = str(pipeline.storage.root)
+    home.of(os.environ).settle(os.environ)
+    pipeline = open_context()
     pipeline.storage.sweep()
     catalogue.publish(
         pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from assets.sources import sources
-from warehouse import settings
+from warehouse import home, settings
 from warehouse.errors import StorageError
+from warehouse.home import Home
 from warehouse.modes import MODES
 
 
@@ -18,8 +18,8 @@ from warehouse.modes import MODES
 class PipelineSettings:
     """Everything that ingest and Dagster need to know of the environment, but for publishers' credentials."""
 
-    home: Path
-    """EMDS_HOME, absolute."""
+    home: Home
+    """EMDS_HOME with EMDS_LOCAL, absolute."""
     feeds: str | None
     """EMDS_FEEDS: the mode that an empty warehouse takes; None for its own."""
     rights: frozenset[str]
@@ -39,7 +39,7 @@ class PipelineSettings:
     def from_environ(cls, environ: Mapping[str, str]) -> PipelineSettings:
         """The settings of an environment. Raises StorageError that names the first wrong variable, never a secret."""
         return cls(
-            home=_home(settings.text(environ, "EMDS_HOME")),
+            home=home.of(environ),
             feeds=_feeds(settings.text(environ, "EMDS_FEEDS")),
             rights=_rights(settings.words(environ, "EMDS_RIGHTS")),
             since=_since(settings.text(environ, "EMDS_SINCE")),
@@ -48,12 +48,6 @@ class PipelineSettings:
             alert_webhook=_webhook(settings.text(environ, "EMDS_ALERT_WEBHOOK")),
             dagster_postgres_url=_postgres(settings.text(environ, "EMDS_DAGSTER_POSTGRES_URL")),
         )
-
-
-def _home(text: str) -> Path:
-    if "://" in text:
-        raise StorageError("EMDS_HOME holds an address, but a warehouse is a folder: mount the object store as one")
-    return Path(text).resolve()
 
 
 def _feeds(text: str) -> str | None:

@@ -64,8 +64,8 @@ def _fill(days: int, recordings: Path | None) -> None:
     Raises StorageError where it ends with a failure, which it has told.
     """
     home = PipelineSettings.from_environ(os.environ).home
-    os.environ["EMDS_HOME"] = str(home)  # the servers run in the project's folder: a relative home is meant from here
-    dagster_home(home)
+    home.settle(os.environ)  # the servers run in the project's folder: a relative home is meant from here
+    dagster_home(home.local)
     process = get_context("spawn").Process(target=fill.run, args=(days, recordings))
     process.start()
     try:

@@ -26,7 +26,7 @@ from assets.parsing import outside_areas
 from warehouse import artefact, damaged, layout, modes, monthfile, raw, release
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Request
-from warehouse.storage import Folder
+from warehouse.storage import Folder, Storage
 from warehouse.versions import Versions
 
 _MONTH = re.compile(r"series/([a-z_]+)/([A-Z0-9-]+)/(\d{4}-\d{2})(\.history)?\.parquet")
@@ -47,7 +47,7 @@ class Upgraded:
     damaged: int = 0
 
 
-def upgrade(storage: Folder, say: Say) -> Upgraded:
+def upgrade(storage: Storage, say: Say) -> Upgraded:
     """Brings every file to this release; returns what was done, nothing for a warehouse that is there already.
 
     A file that cannot be read is set aside for `emds repair`. Raises StorageError for a newer or unknown warehouse, and
@@ -68,7 +68,7 @@ def upgrade(storage: Folder, say: Say) -> Upgraded:
     return done
 
 
-def _months(storage: Folder, mode: str, say: Say, done: Upgraded) -> None:
+def _months(storage: Storage, mode: str, say: Say, done: Upgraded) -> None:
     old = [match for key in storage.keys(layout.series_prefix()) if (match := _MONTH.fullmatch(key))]
     for number, match in enumerate(old, 1):
         metric, zone, month, history = match.groups()
@@ -82,10 +82,11 @@ def _months(storage: Folder, mode: str, say: Say, done: Upgraded) -> None:
             damaged.set_aside(storage, target, error.reason)
             done.damaged += 1
         say("month files", number, len(old))
-    _remove_empty(storage, {match[1] for match in old})
+    if isinstance(storage, Folder):
+        _remove_empty(storage, {match[1] for match in old})
 
 
-def _month(storage: Folder, key: str, target: str, mode: str) -> bytes:
+def _month(storage: Storage, key: str, target: str, mode: str) -> bytes:
     """An old month file's bytes in the new form. Raises DamagedFile."""
     try:
         table = pq.ParquetFile(
@@ -122,7 +123,7 @@ def _remove_empty(storage: Folder, metrics: Iterable[str]) -> None:
                 continue  # not empty: other files stay
 
 
-def _bodies(storage: Folder, mode: str, say: Say, done: Upgraded) -> None:
+def _bodies(storage: Storage, mode: str, say: Say, done: Upgraded) -> None:
     keys = [key for key in storage.keys(layout.RAW) if key.endswith("zst")]
     for start in range(0, len(keys), _SYNC_EVERY):
         written = []
@@ -141,7 +142,7 @@ def _bodies(storage: Folder, mode: str, say: Say, done: Upgraded) -> None:
         say("kept bodies", min(start + _SYNC_EVERY, len(keys)), len(keys))
 
 
-def _body(storage: Folder, key: str, mode: str) -> bytes | None:
+def _body(storage: Storage, key: str, mode: str) -> bytes | None:
     """An old kept body in the new form; None for one that has it. Raises DamagedFile."""
     stored = storage.get(key) or b""
     try:
@@ -159,7 +160,7 @@ def _body(storage: Folder, key: str, mode: str) -> bytes | None:
     return raw.encode(request, body, mode)
 
 
-def _documents(storage: Folder, say: Say, done: Upgraded) -> None:
+def _documents(storage: Storage, say: Say, done: Upgraded) -> None:
     # The counts are by the old files' names, and are counted again.
     storage.delete(layout.published(layout.SPANS))
     for key in storage.keys(layout.JOURNALS):
@@ -176,7 +177,7 @@ def _documents(storage: Folder, say: Say, done: Upgraded) -> None:
         say("documents", number, len(names))
 
 
-def _document(storage: Folder, name: str) -> bool:
+def _document(storage: Storage, name: str) -> bool:
     """Gives an old document its checksum, keeping its version; false for one that has it. Raises DamagedFile."""
     key = layout.published(name)
     stored, identity = storage.get(key), storage.stat(key)
@@ -202,15 +203,15 @@ def main() -> int:
     """Upgrades the warehouse of the environment, publishes, and says what was done; returns the exit code."""
     from assets import analyst
     from assets.ingest.refresh import refresh_all
-    from orchestration.resources import home, open_context
+    from orchestration.resources import open_context, opened
 
-    storage = Folder(home(os.environ))
+    storage = opened(os.environ)
     done = upgrade(storage, _print_progress)
     if not any((done.months, done.bodies, done.documents, done.damaged)):
         print("nothing to do: this warehouse is of this release")
         return 0
     refresh_all(open_context())
-    if storage.stat(analyst.NAME) is not None:
+    if isinstance(storage, Folder) and storage.stat(analyst.NAME) is not None:
         analyst.build(storage.root)
     print(
         f"{done.months} month files, {done.bodies} kept bodies and {done.documents} documents brought to this release"

@@ -14,7 +14,7 @@ from warehouse import artefact, change_log, damaged, layout, modes, monthfile, r
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Metric
-from warehouse.storage import Folder
+from warehouse.storage import Storage
 from warehouse.versions import Versions
 
 
@@ -29,16 +29,16 @@ class Fault(NamedTuple):
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 """Errors that reading a damaged file may raise unforeseen: the file is named, and the others are read."""
 
-Check = Callable[[Folder, str], None]
+Check = Callable[[Storage, str], None]
 """Reads one file; raises what is wrong with it."""
 
 
-def broken(storage: Folder) -> list[str]:
+def broken(storage: Storage) -> list[str]:
     """One line a fault."""
     return [f"{fault.key}: {fault.reason}" for fault in faults(storage)]
 
 
-def faults(storage: Folder) -> Iterator[Fault]:
+def faults(storage: Storage) -> Iterator[Fault]:
     """Every fault of a warehouse: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
     for key in (layout.SCHEMA, layout.MODE, layout.PRUNED):
         yield from _of_file(storage, key, _small)
@@ -57,7 +57,7 @@ def faults(storage: Folder) -> Iterator[Fault]:
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 
-def _mode_known(storage: Folder) -> bool:
+def _mode_known(storage: Storage) -> bool:
     try:
         modes.kept(storage)
     except StorageError:
@@ -65,7 +65,7 @@ def _mode_known(storage: Folder) -> bool:
     return True
 
 
-def _of_files(storage: Folder, prefix: str, check: Check) -> Iterator[Fault]:
+def _of_files(storage: Storage, prefix: str, check: Check) -> Iterator[Fault]:
     for key in storage.keys(prefix):
         yield from _of_file(storage, key, check)
     for folder in storage.folders(prefix):
@@ -73,7 +73,7 @@ def _of_files(storage: Folder, prefix: str, check: Check) -> Iterator[Fault]:
             yield Fault(folder, "is a folder where a file was", movable=True)
 
 
-def _of_file(storage: Folder, key: str, check: Check) -> Iterator[Fault]:
+def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
     try:
         check(storage, key)
     except DamagedFile as error:
@@ -84,7 +84,7 @@ def _of_file(storage: Folder, key: str, check: Check) -> Iterator[Fault]:
         yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
 
 
-def _small(storage: Folder, key: str) -> None:
+def _small(storage: Storage, key: str) -> None:
     if key == layout.SCHEMA:
         release.check(storage)
     elif key == layout.MODE:
@@ -93,7 +93,7 @@ def _small(storage: Folder, key: str) -> None:
         raise DamagedFile(key, "holds no instant")
 
 
-def _month(storage: Folder, key: str) -> None:
+def _month(storage: Storage, key: str) -> None:
     if not layout.is_month_file(key):
         raise StorageError("no month file")
     metric, _, month, is_history = layout.of_series(key)
@@ -115,7 +115,7 @@ def _overlaps(versions: Versions) -> int:
     return int(((ts[1:] < ends[:-1]) & (series[1:] == series[:-1])).sum())
 
 
-def _body(storage: Folder, key: str) -> None:
+def _body(storage: Storage, key: str) -> None:
     if not raw.is_body(key):
         raise StorageError("no kept body")
     kept = raw.opened(storage, key)
@@ -123,7 +123,7 @@ def _body(storage: Folder, key: str) -> None:
         raise DamagedFile(key, "its name is that of another body")
 
 
-def _document(storage: Folder, key: str) -> None:
+def _document(storage: Storage, key: str) -> None:
     stored = storage.get(key) or b""
     if artefact.is_checksum(key):
         artefact.unsealed(stored, key)
@@ -136,24 +136,24 @@ def _document(storage: Folder, key: str) -> None:
             raise DamagedFile(key, f"is not JSON: {error}") from None
 
 
-def _quarantined(storage: Folder, key: str) -> None:
+def _quarantined(storage: Storage, key: str) -> None:
     if f"-{hashlib.sha256(storage.get(key) or b'').hexdigest()[:8]}." not in key:
         raise DamagedFile(key, "its bytes are not those that were written")
 
 
-def _journal(storage: Folder, key: str) -> None:
+def _journal(storage: Storage, key: str) -> None:
     artefact.unsealed(storage.get(key) or b"", key)
 
 
-def _accounts(storage: Folder, key: str) -> None:
+def _accounts(storage: Storage, key: str) -> None:
     """SQLite's own check of its structure and indexes; SQLite keeps no checksums of what stands in a row."""
-    there = storage.stat(key)
-    if there is None:
+    path = storage.local / key
+    if not path.exists():
         return
-    if not there.size:
+    if not path.stat().st_size:
         raise StorageError("is empty: restore it from a backup")
     try:
-        connection = sqlite3.connect(f"{storage.path(key).as_uri()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
         try:
             lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
         finally:

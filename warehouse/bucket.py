@@ -104,6 +104,24 @@ class Bucket:
             self._repeated(str(self.place), lambda: list(obstore.list(self._store, "nothing")), "listed")
             self._known = True
 
+    def require_conditions(self) -> None:
+        """Raises StorageError for a store that ignores conditions: writers would lose each other's rows.
+
+        Some servers answer a stale update or a second creation with success.
+        """
+        key, no = f"probes/{secrets.token_hex(8)}", StorageError(f"{self} takes writes whose condition does not hold")
+        try:
+            first = self._put_if(key, b"first", "create", {})
+            self._put_if(key, b"second", first, {})
+            for stale in ("create", first):
+                try:
+                    self._put_if(key, b"third", stale, {})
+                except Conflict:
+                    continue
+                raise no
+        finally:
+            self.delete(key)
+
     # Reading
 
     def get(self, key: str) -> bytes | None:

@@ -38,7 +38,9 @@ CHANGE_LOG = "changes/log.json"
 """Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
 ACCOUNTS = "accounts.sqlite"
 """Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
-_SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
+_SERIES, _HISTORY, _PUBLISHED, _ATTEMPTS = "series/", "history/", "published/", "attempts/"
+KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, _ATTEMPTS, JOURNALS, DAMAGED, CHANGES, _PUBLISHED)
+"""Prefixes of everything that is a warehouse's own but for its few single files."""
 
 
 def series(metric: str, zone: str, month: str) -> str:
@@ -106,7 +108,7 @@ def quarantine(feed: str, day: str, sha8: str) -> str:
 
 def attempts(source: str, month: str) -> str:
     """How a source's feeds were asked in a UTC month."""
-    return f"attempts/{source}/{month}.json"
+    return f"{_ATTEMPTS}{source}/{month}.json"
 
 
 def change_segment(number: int) -> str:

@@ -25,7 +25,19 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("EMDS_HOME", "./data", "the warehouse's folder"),
+    Setting(
+        "EMDS_HOME",
+        "./data",
+        "the warehouse: a folder, or a bucket: `s3://BUCKET/PREFIX?endpoint=https://HOST`, `gs://`, `az://`",
+    ),
+    Setting(
+        "EMDS_LOCAL",
+        "",
+        "beside a bucket: this machine's folder for Dagster, logs, copies of objects, and SQLite where it is named",
+        default_in_words="`./local`; of a warehouse in a folder the folder itself",
+    ),
+    Setting("EMDS_BUCKET_FRESH_SECONDS", "2", "seconds for which an object of a bucket counts as unchanged"),
+    Setting("EMDS_BUCKET_CACHE_MB", "1024", "megabytes of a bucket's objects that may lie as copies in `EMDS_LOCAL`"),
     Setting(
         "EMDS_FEEDS",
         "",
@@ -47,14 +59,14 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "keys, usage and payments; `postgresql+psycopg://...`",
         secret=True,
-        default_in_words="SQLite in `EMDS_HOME`",
+        default_in_words="SQLite in `EMDS_HOME`, beside a bucket in `EMDS_LOCAL` where that is set",
     ),
     Setting(
         "EMDS_DAGSTER_POSTGRES_URL",
         "",
         "Dagster's own storage, `postgresql://user:password@host/database`",
         secret=True,
-        default_in_words="SQLite in `EMDS_HOME/dagster`",
+        default_in_words="SQLite in `EMDS_HOME/dagster`, beside a bucket in `EMDS_LOCAL/dagster`",
     ),
     Setting("EMDS_RIGHTS", "", "sources that the owner may pass on: `pjm,miso,spp`"),
     Setting("EMDS_PAY_TO", "", "x402: the address that payments go to; nothing is sold without it"),

@@ -9,7 +9,7 @@ from typing import Protocol
 from assets.fetch.session import Fetched
 from warehouse.clock import MarketDay
 from warehouse.market import Feed, Request, Source
-from warehouse.storage import Folder
+from warehouse.storage import Storage
 
 
 class Fetcher(Protocol):
@@ -22,7 +22,7 @@ class Fetcher(Protocol):
 class PipelineContext:
     """Everything a run needs from outside, bound once by `orchestration.resources`."""
 
-    storage: Folder
+    storage: Storage
     mode: str
     sources: Mapping[str, Source]
     rights: Collection[str]

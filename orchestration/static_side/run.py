@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from api.settings import Settings
-from orchestration.resources import home
+from orchestration.resources import opened
 from orchestration.static_side.publish import Put, publish_to
 from orchestration.static_side.targets import open_target
 from warehouse import settings
-from warehouse.storage import Folder
 
 
 def publish_now(address: str) -> Put:
     """Publishes to an address. Raises StorageError and SettingsError."""
-    storage = Folder(home(os.environ))
-    given = Settings.from_environ({**os.environ, "EMDS_HOME": str(storage.root)})
+    storage = opened(os.environ)
+    given = Settings.from_environ({**os.environ, "EMDS_HOME": str(storage)})
     return publish_to(open_target(address), storage, given)
 
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
-Fault = Literal["", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat"]
-"""Never forwarded; forwarded, but not answered; half an answer; 503; seconds of silence; forwarded twice, at once or
-once more after the next request."""
+Fault = Literal["", "unconditional", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat"]
+"""Conditions taken away; never forwarded; forwarded, but not answered; half an answer; 503; seconds of silence;
+forwarded twice, at once or once more after the next request."""
 
 _SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
 
@@ -64,6 +64,9 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "slow_down":
             self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
             return
+        if fault == "unconditional":
+            for name in ("If-Match", "If-None-Match"):
+                del self.headers[name]
         if fault == "stall":
             time.sleep(self.line.stall_s)
         status, headers, answer = self._forward(body)

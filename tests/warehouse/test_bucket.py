@@ -233,3 +233,13 @@ def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
     for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/")):
         with pytest.raises(StorageError, match="no such bucket"):
             ask()
+
+
+def test_a_store_that_ignores_conditions_is_refused(bucket_place, line):
+    storage = bucket_place.open()
+    storage.require_conditions()
+    assert storage.keys("probes/") == []
+    line.plan = lambda number, request: "unconditional"
+    with pytest.raises(StorageError, match="takes writes whose condition does not hold"):
+        storage.require_conditions()
+    assert storage.keys("probes/") == []

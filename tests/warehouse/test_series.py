@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.stand_ins.places import FolderPlace
 from warehouse import layout, modes, monthfile, series, vintages
 from warehouse.clock import RESOLUTIONS, Window, month_of
 from warehouse.errors import StorageError
@@ -446,41 +449,66 @@ def state(folder):
     ).to_pylist()
 
 
-@pytest.mark.parametrize("case", ["new", "corrected", "evicted", "promoted", "demoted"])
+_WHOLE = [Window(BASE, BASE + 3 * 3600)]
+_CASES = {
+    "new": ("one.fast", [1, 2, 3, 4], (), [1, 2, 3, 4]),
+    "corrected": ("one.fast", [1, 7, 3], _WHOLE, [1, 7, 3]),
+    "evicted": ("one.fast", [1], _WHOLE, [1]),
+    "promoted": ("one.fast", [], _WHOLE, [11, 12]),
+    "demoted": ("one.fast", [5, 6, 7], (), [5, 6, 7]),
+}
+"""A fold: feed, values, spans that it covers; what is served after it."""
+
+
+def _fold_case(storage, case):
+    feed, stated, spans, _ = _CASES[case]
+    fold(storage, feed, BASE, stated, known_at=5, spans=spans)
+
+
+def _prepared(storage, case):
+    """What is there before the fold."""
+    if case in ("promoted", "demoted"):
+        fold(storage, "three.back", BASE, [11, 12])
+    if case != "demoted":
+        fold(storage, "one.fast", BASE, [1, 2, 3])
+    return values(storage)
+
+
+def _killed_in(place, case, step):
+    """Kills a fold at a step, looks as a reader does, runs it again, looks again; whether it was killed."""
+    storage, after = place.open(), _CASES[case][3]
+    before = _prepared(storage, case)
+    killed = place.killed_at(partial(_fold_case, case=case), step)
+    served, known = state(storage)
+    assert served in (before, after)
+    assert known == served
+    assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
+    _fold_case(storage, case)  # the rerun heals
+    assert state(storage) == (after, after)
+    assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
+    once, torn = vintages.all_of(storage, Month("demand", "GB", "2026-10"))
+    assert not torn
+    assert len(once) == len({str(version) for version in spelled(once)})
+    return killed
+
+
+@pytest.mark.parametrize("case", [*_CASES])
 def test_a_kill_at_any_point_of_a_fold_leaves_the_old_or_the_new(tmp_path, killed_at, case):
     """Readers see the rows of before or after; the rerun heals; the past stays readable."""
-    first, whole = [1, 2, 3], [Window(BASE, BASE + 3 * 3600)]
-    work = {
-        "new": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3, 4], known_at=5),
-        "corrected": lambda folder: fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5, spans=whole),
-        "evicted": lambda folder: fold(folder, "one.fast", BASE, [1], known_at=5, spans=whole),
-        "promoted": lambda folder: fold(folder, "one.fast", BASE, [], known_at=5, spans=whole),
-        "demoted": lambda folder: fold(folder, "one.fast", BASE, [5, 6, 7], known_at=5),
-    }[case]
-    after = {"new": [1, 2, 3, 4], "corrected": [1, 7, 3], "evicted": [1], "promoted": [11, 12], "demoted": [5, 6, 7]}[
-        case
-    ]
-    step, killed = 0, True
-    while killed:
+    step = 1
+    while _killed_in(FolderPlace(tmp_path / str(step), killed_at), case, step):
         step += 1
-        folder = Folder(tmp_path / str(step))
-        if case in ("promoted", "demoted"):
-            fold(folder, "three.back", BASE, [11, 12])
-        if case != "demoted":
-            fold(folder, "one.fast", BASE, first)
-        before = values(folder)
-        killed = killed_at(lambda folder=folder: work(folder), step)
-        served, known = state(folder)
-        assert served in (before, after)
-        assert known == served
-        assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
-        work(folder)  # the rerun heals
-        assert state(folder) == (after, after)
-        assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
-        once, torn = vintages.all_of(folder, Month("demand", "GB", "2026-10"))
-        assert not torn
-        assert len(once) == len({str(version) for version in spelled(once)})
     assert step > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "first"), [("promoted", 1), ("demoted", 2), ("corrected", 3)])
+def test_a_kill_at_any_request_of_a_fold_leaves_the_old_or_the_new(bucket_place, case, first):
+    """The same over a bucket: every third time, before a request and before an answer in turn."""
+    step = first
+    while _killed_in(replace(bucket_place, prefix=f"{bucket_place.prefix}/{step}"), case, step):
+        step += 3
+    assert step > 20
 
 
 def test_concurrent_folds_of_one_month_lose_nothing(folder):
@@ -508,6 +536,35 @@ def test_concurrent_folds_of_one_month_lose_nothing(folder):
     assert len(rows) == 4 * 12 + 1
     assert rows[-1][4] == 11
     assert rows[-1][7] == "one.fast"
+
+
+def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_place):
+    """Four storages as four machines have them, over a line that drops and repeats requests."""
+    faults = ("", "", "lost", "unanswered", "repeat", "slow_down", "")
+    bucket_place.line.plan = lambda number, _: faults[number % len(faults)]
+    failed = []
+
+    def work(storage, number, feed):
+        try:
+            for turn in range(3):
+                start = BASE - (number + 1) * 86400 // 2 + turn * 3600
+                fold(storage, feed, start, [number * 100 + turn], known_at=turn + 1)
+        except StorageError as error:
+            failed.append(error)
+
+    machines = [bucket_place.open(cache_bytes=0) for _ in FEEDS]
+    modes.claim(machines[0], "live")
+    threads = [
+        threading.Thread(target=work, args=(machine, number, feed))
+        for number, (machine, feed) in enumerate(zip(machines, FEEDS, strict=True))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(200)
+    assert not failed
+    bucket_place.line.reset()
+    assert len(tuples(series.read(bucket_place.open(), "GB", "demand", WIDE))) == 4 * 3
 
 
 def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, killed_at):

@@ -1,0 +1,197 @@
+"""`emds copy`: from folder to bucket and back one warehouse; the verbs over a bucket do what they do in a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from api.application import create_app
+from api.settings import Settings
+from assets.ingest.runs import ingest_days
+from assets.sources import feed
+from orchestration import cli, copy
+from orchestration.resources import open_context
+from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
+from warehouse import layout
+from warehouse.bucket import Bucket
+from warehouse.errors import StorageError, WrongMode
+from warehouse.storage import Folder, Storage
+
+pytestmark = pytest.mark.slow
+
+WINDOW = "start=2026-11-16T00:00:00Z&end=2026-11-18T12:00:00Z"
+FREE = ("/v1/zones", "/v1/status", "/v1/geo/zones.geojson", "/v1/geo/live", "/v1/geo/live/hours")
+"""Without the description, whose examples of keys follow the clock."""
+KEYED = (
+    "/v1/latest/GB",
+    "/v1/brief/GB",
+    "/v1/brief/US-NYISO",
+    "/v1/map/snapshot",
+    f"/v1/demand/GB?{WINDOW}",
+    f"/v1/demand/GB?{WINDOW}&format=csv",
+    f"/v1/generation/GB?{WINDOW}",
+    f"/v1/demand/US-NYISO?{WINDOW}&as_of=2026-11-18T12:30:00Z",
+    f"/v1/price/DE-LU?{WINDOW}",
+)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EMDS_HOME", "EMDS_NOW", "EMDS_LOCAL", "EMDS_DATABASE_URL"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def _small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("small") / "home"
+    before = dict(os.environ)
+    ingest(opened(home, NOW), NOW, 2)
+    os.environ.clear()
+    os.environ.update(before)
+    return home
+
+
+@pytest.fixture
+def small(_small: Path, tmp_path: Path) -> Path:
+    """A small simulated warehouse in a folder."""
+    return Path(shutil.copytree(_small, tmp_path / "small"))
+
+
+def files(storage: Storage) -> dict[str, tuple[int, bytes | None]]:
+    """Version and bytes of everything that is the warehouse's own."""
+    keys = [layout.MODE, layout.SCHEMA, *(key for prefix in layout.KEPT for key in storage.keys(prefix))]
+    return {key: (identity.version, storage.get(key)) for key in keys if (identity := storage.stat(key)) is not None}
+
+
+def answers(home: str, local: Path, accounts: Path) -> Iterator[tuple[str, int, dict[str, str], bytes]]:
+    """What the service answers over a warehouse; without the headers that count calls.
+
+    Nor with the ETags of windows, which name the very files, as an inode does.
+    """
+    os.environ["EMDS_NOW"] = str(NOW)
+    limits = dict.fromkeys(
+        ("free_calls_per_minute", "sample_calls_per_day", "signups_per_hour", "key_calls_per_second"), 0
+    )
+    settings = Settings(home=home, local=str(local), database_url=f"sqlite:///{accounts}", **limits)
+    app = create_app(settings)
+    client = app.test_client()
+    key = client.post("/v1/keys/signup", json={"email": "reader@example.org"}).get_json()["api_key"]
+    for path in (*FREE, *KEYED):
+        headers = {"Authorization": f"Bearer {key}"} if path in KEYED else {}
+        answer = client.get(path, headers=headers)
+        own = {"X-Request-Id", *(["ETag"] if "?" in path else [])}
+        told = {name: value for name, value in answer.headers if "limit" not in name.lower() and name not in own}
+        yield path, answer.status_code, told, answer.get_data()
+    app.extensions["emds"].gate.close()
+
+
+def test_from_folder_to_bucket_and_back_every_file_and_every_answer_is_the_same(small, bucket_place, tmp_path, capsys):
+    os.environ["EMDS_LOCAL"] = str(bucket_place.local)
+    back = tmp_path / "back"
+    assert cli.main(["copy", str(small), bucket_place.address]) == 0
+    assert cli.main(["copy", bucket_place.address, str(back)]) == 0
+    first = files(Folder(small))
+    assert len(first) > 100
+    assert files(bucket_place.open()) == first
+    assert files(Folder(back)) == first
+    for home in (bucket_place.address, str(back)):
+        os.environ["EMDS_HOME"] = home
+        assert cli.main(["verify"]) == 0
+    told = list(answers(str(small), tmp_path, tmp_path / "a.sqlite"))
+    assert all(status == 200 for _, status, _, _ in told), [(path, status) for path, status, _, _ in told]
+    assert list(answers(bucket_place.address, tmp_path / "cold", tmp_path / "b.sqlite")) == told
+    assert list(answers(str(back), tmp_path, tmp_path / "c.sqlite")) == told
+
+
+def test_a_copy_into_a_warehouse_or_of_none_is_refused(small, bucket_place, tmp_path):
+    target = bucket_place.open()
+    copy.copy(Folder(small), target)
+    with pytest.raises(StorageError, match="holds a warehouse already"):
+        copy.copy(Folder(small), target)
+    with pytest.raises(StorageError, match="holds no warehouse"):
+        copy.copy(Folder(tmp_path / "none"), Folder(tmp_path / "other"))
+
+
+def _copy(small: Path, target: Storage) -> None:
+    copy.copy(Folder(small), target)
+
+
+@pytest.mark.parametrize("step", [60, 121])
+def test_a_killed_copy_is_refused_as_a_warehouse_and_goes_on(small, bucket_place, step):
+    assert bucket_place.killed_at(partial(_copy, small), step)
+    os.environ.update(EMDS_HOME=bucket_place.address, EMDS_LOCAL=str(bucket_place.local))
+    with pytest.raises(WrongMode):
+        open_context()
+    count, copied = copy.copy(Folder(small), bucket_place.open())
+    assert copied < count
+    assert files(bucket_place.open()) == files(Folder(small))
+
+
+def _run(home: str, local: Path) -> tuple[dict, Storage]:
+    os.environ.update(EMDS_HOME=home, EMDS_NOW=str(LATER), EMDS_LOCAL=str(local), EMDS_BUCKET_FRESH_SECONDS="0")
+    pipeline = open_context()
+    reports, unpublished = ingest(pipeline, LATER)
+    assert not unpublished
+    assert not any(report.failed for report in reports)
+    rows, unreadable = served(pipeline)
+    assert not unreadable
+    return rows, pipeline.storage
+
+
+def test_an_ingest_over_a_bucket_writes_what_it_writes_in_a_folder(small, bucket_place):
+    copy.copy(Folder(small), bucket_place.open())
+    rows, folder = _run(str(small), small)
+    over, bucket = _run(bucket_place.address, bucket_place.local)
+    assert isinstance(bucket, Bucket)
+    assert over == rows
+    kept = [key for prefix in ("series/", "history/", "raw/") for key in folder.keys(prefix)]
+    assert kept == [key for prefix in ("series/", "history/", "raw/") for key in bucket.keys(prefix)]
+    assert [folder.get(key) for key in kept] == [bucket.get(key) for key in kept]
+
+
+def test_the_verbs_work_over_a_bucket(small, bucket_place, capsys):
+    storage = bucket_place.open()
+    copy.copy(Folder(small), storage)
+    key = layout.series("demand", "GB", "2026-11")
+    good = storage.get(key)
+    storage.put(key, good[:-100])
+    storage.delete(layout.published(layout.latest("GB")))
+    os.environ.update(EMDS_HOME=bucket_place.address, EMDS_NOW=str(NOW), EMDS_LOCAL=str(bucket_place.local))
+    os.environ["EMDS_BUCKET_FRESH_SECONDS"] = "0"
+    assert cli.main(["verify"]) == 1
+    assert f"{key}: its bytes are not those that were written" in capsys.readouterr().out
+    assert cli.main(["repair"]) == 0
+    assert cli.main(["verify"]) == 0
+    assert storage.get(key) == good, "made again from the kept bytes"
+    assert cli.main(["publish"]) == 0
+    assert storage.stat(layout.published(layout.latest("GB"))) is not None
+    assert cli.main(["upgrade"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+    cli.main(["doctor"])
+    told = capsys.readouterr().out
+    assert f"warehouse {bucket_place.address}: simulated" in told
+
+
+def test_a_kill_at_a_random_request_of_an_ingest_loses_nothing(small, bucket_place):
+    copy.copy(Folder(small), bucket_place.open())
+    before, _ = served(opened(small, LATER))
+    for step in (7, 40, 81):
+        assert bucket_place.killed_at(partial(_ingest_over, bucket_place.address, str(bucket_place.local)), step)
+    over, _ = _run(bucket_place.address, bucket_place.local)
+    rows, _ = _run(str(small), small)
+    assert over == rows
+    assert before.keys() <= over.keys()
+    assert cli.main(["verify"]) == 0
+
+
+def _ingest_over(address: str, local: str, _: Storage) -> None:
+    os.environ.update(EMDS_HOME=address, EMDS_NOW=str(LATER), EMDS_LOCAL=local, EMDS_BUCKET_FRESH_SECONDS="0")
+    pipeline = open_context()
+    ingest_days(pipeline, feed("elexon.demand"), days_of(feed("elexon.demand"), 1, LATER))
+    ingest_days(pipeline, feed("nyiso.load"), days_of(feed("nyiso.load"), 1, LATER))

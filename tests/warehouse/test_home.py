@@ -1,0 +1,63 @@
+"""Where a warehouse lies, as the environment says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from api.settings import Settings, SettingsError
+from warehouse import home
+from warehouse.bucket import Bucket
+from warehouse.errors import StorageError
+from warehouse.storage import Folder
+
+S3 = {"EMDS_HOME": "s3://emds/a?endpoint=http://127.0.0.1:9"}
+
+
+def test_a_folder_is_the_default_and_its_own_local_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = home.of({})
+    assert isinstance(place.open(), Folder)
+    assert place.local == place.open().local == tmp_path / "data"
+    assert home.of({"EMDS_HOME": f"file://{tmp_path}/a%20b"}).local == tmp_path / "a b"
+
+
+def test_a_bucket_takes_its_local_folder_from_the_environment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    storage = home.of({**S3, "EMDS_BUCKET_FRESH_SECONDS": "7"}).open()
+    assert isinstance(storage, Bucket)
+    assert (storage.local, storage.fresh_s, str(storage)) == (tmp_path / "local", 7, S3["EMDS_HOME"])
+    assert home.of({**S3, "EMDS_LOCAL": "here"}).local == tmp_path / "here"
+    environ = {**S3, "EMDS_LOCAL": "here"}
+    home.of(environ).settle(environ)
+    assert environ == {**S3, "EMDS_LOCAL": str(tmp_path / "here")}
+    with pytest.raises(StorageError, match="set EMDS_DATABASE_URL"):
+        home.of(S3).settle(dict(S3))
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"EMDS_HOME": "s3://user:hidden@emds"},
+        {"EMDS_HOME": "s3://emds?key=hidden"},
+        {"EMDS_HOME": "file://host/hidden"},
+        {**S3, "EMDS_BUCKET_FRESH_SECONDS": "-1"},
+        {**S3, "EMDS_BUCKET_CACHE_MB": "much"},
+    ],
+)
+def test_a_wrong_place_is_refused_in_words(environ):
+    with pytest.raises(StorageError) as caught:
+        home.of(environ)
+    assert "hidden" not in str(caught.value)
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_environ({"EMDS_DATABASE_URL": "sqlite:////a", **environ})
+    assert "hidden" not in str(refused.value)
+
+
+def test_accounts_beside_a_bucket_lie_only_where_the_owner_says():
+    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL must be set where EMDS_HOME is an object store"):
+        Settings.from_environ(S3)
+    assert Settings.from_environ({**S3, "EMDS_DATABASE_URL": "postgresql://h/d"}).database_url.endswith("//h/d")
+    named = Settings.from_environ({**S3, "EMDS_LOCAL": "kept"})
+    assert named.database_url == f"sqlite:///{Path('kept').absolute()}/accounts.sqlite"

@@ -1,0 +1,86 @@
+"""Where a warehouse lies: EMDS_HOME, a folder or a bucket, and EMDS_LOCAL, a folder of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from warehouse import settings
+from warehouse.errors import StorageError
+from warehouse.object_store import StoreAddress, address, is_address
+from warehouse.storage import Folder, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One warehouse's place."""
+
+    place: Path | StoreAddress
+    local: Path
+    """For what needs a disk: SQLite, Dagster's home, logs, copies of objects. That of a folder is the folder itself."""
+    fresh_s: float
+    """So long a bucket's object counts as unchanged."""
+    cache_bytes: int
+    """At most so much of a bucket lies as copies in `local`."""
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    def open(self) -> Storage:
+        """Its storage; nothing is read yet."""
+        if isinstance(self.place, Path):
+            return Folder(self.place)
+        from warehouse.bucket import Bucket  # a folder's processes need none of it
+
+        return Bucket(self.place, self.local, self.fresh_s, self.cache_bytes)
+
+    def settle(self, environ: MutableMapping[str, str]) -> None:
+        """Names absolute places in an environment: servers run in another folder than this one.
+
+        Raises StorageError where nobody said where the accounts beside a bucket lie.
+        """
+        if not isinstance(self.place, Path):
+            if not any(settings.text(environ, name) for name in ("EMDS_DATABASE_URL", "EMDS_LOCAL")):
+                raise StorageError(
+                    "EMDS_HOME is an object store: set EMDS_DATABASE_URL for keys, usage and payments, "
+                    "or EMDS_LOCAL to a folder that stays"
+                )
+            environ["EMDS_LOCAL"] = str(self.local)
+        environ["EMDS_HOME"] = str(self)
+
+
+def of(environ: Mapping[str, str]) -> Home:
+    """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
+    fresh_s = _count(environ, "EMDS_BUCKET_FRESH_SECONDS", 3600)
+    cache_bytes = _count(environ, "EMDS_BUCKET_CACHE_MB", 1_000_000) << 20
+    return at(settings.text(environ, "EMDS_HOME"), settings.text(environ, "EMDS_LOCAL"), fresh_s, cache_bytes)
+
+
+def at(text: str, local: str = "", fresh_s: float = 2.0, cache_bytes: int = 1 << 30) -> Home:
+    """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
+    if is_address(text):
+        return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s, cache_bytes)
+    folder = Path(_path(text)).resolve()
+    return Home(folder, folder, fresh_s, cache_bytes)
+
+
+DEFAULT_LOCAL = "./local"
+"""EMDS_LOCAL beside an object store."""
+
+
+def _path(text: str) -> str:
+    parts = urlsplit(text) if text.startswith("file://") else None
+    if parts is None:
+        return text
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path:
+        raise StorageError("EMDS_HOME: a folder's address is file:///its/path")
+    return unquote(parts.path)
+
+
+def _count(environ: Mapping[str, str], name: str, most: int) -> int:
+    text = settings.text(environ, name)
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise StorageError(f"{name}={text[:20]}: a whole number up to {most}")
+    return int(text)
