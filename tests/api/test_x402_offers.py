@@ -87,7 +87,7 @@ def test_an_empty_parameter_of_a_sample_is_a_mistake(shop: Any) -> None:
     for path in (
         "/v1/price/GB?sample=true&market=",
         "/v1/price/GB?market=&sample=true",
-        "/v1/snapshot?sample=true&metric=",
+        "/v1/map/snapshot?sample=true&metric=",
     ):
         answer = shop.get(path)
         assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (400, "invalid-parameters"), path

@@ -1,0 +1,54 @@
+"""The README's list of paths, its sample answer and its line of Python are those of the service."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from api.access.prices import PRICES
+from api.endpoints import ENDPOINTS
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+
+
+def rows() -> list[list[str]]:
+    """The cells of the table of paths."""
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in README.splitlines() if "`/v1/" in line[:9]
+    ]
+
+
+def test_every_path_is_listed_with_its_price() -> None:
+    listed = {path: row for row in rows() for path in re.findall(r"`(/v1/[^`?]+)`", row[0])}
+    shown = {
+        endpoint.path: endpoint
+        for endpoint in ENDPOINTS.values()
+        if endpoint.path.startswith("/v1/")
+        and not endpoint.id.startswith("ogc-")  # OGC API Features is one entry of a GIS program
+        and "." not in endpoint.path.rpartition("/")[2]
+    }
+    assert listed.keys() == shown.keys()
+    for path, endpoint in shown.items():
+        price = PRICES[endpoint.id].usd if endpoint.paid else "free"
+        assert price in listed[path][2], path
+
+
+def test_the_sample_answer_has_the_services_members(market: Any) -> None:
+    example = json.loads(re.search(r"```json\n(.*?)```", README, re.DOTALL)[1])  # type: ignore[index]
+    client = market.client()
+    answer = client.get("/v1/price/GB?limit=2&time=local", headers=market.key(client)).get_json()
+    assert sorted(example) == sorted(answer)
+    assert [list(row) for row in example["data"]] == [list(row) for row in answer["data"]]
+
+
+@pytest.mark.slow
+def test_the_line_of_python_reads_a_table(market: Any, serve: Any) -> None:
+    line = re.search(r"```python\n(.*?)\n```", README, re.DOTALL)[1]  # type: ignore[index]
+    frame = eval(line.replace("http://127.0.0.1:8000", serve(market).url), {"pandas": pd})
+    assert len(frame) == 48
+    assert str(frame["time"].dtype).startswith("datetime64")
