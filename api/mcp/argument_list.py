@@ -6,6 +6,7 @@ Schemas stay within what every host takes: no `$ref`, no lists of types, no comb
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from api.documents.catalogue import SERIES
@@ -49,6 +50,17 @@ ZONE = Argument(
         "description": "Zone id, as list_zones gives it.",
     },
     required=True,
+)
+HISTORY_ZONE = replace(ZONE, required=False)
+HISTORY_ZONES = Argument(
+    "zones",
+    words(zone_id),
+    {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Instead of zone: several zone ids, a column each; not for generation, capacity or by=border; "
+        "dates are not taken then. Costs a call a zone.",
+    },
 )
 METRIC = Argument(
     "metric",

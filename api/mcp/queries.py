@@ -13,7 +13,7 @@ from api.documents import published
 from api.documents.cache import Document
 from api.documents.catalogue import SERIES, LicenceTerms, stored_metric, zone_list
 from api.documents.status import status
-from api.mcp import derived, resources, tables, text
+from api.mcp import derived, resources, several_zones, tables, text
 from api.mcp.answers import ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
 from api.mcp.tools import COLUMNAR_FROM
@@ -115,6 +115,10 @@ def _published(
 
 
 def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
+    if (given["zone"] is None) == (given["zones"] is None):
+        raise BadArguments("zone: required, or zones in its place")
+    if given["zones"] is not None:
+        return several_zones.history(service, given)
     zone, name = given["zone"], given["metric"]
     metric = SERIES[name]
     _check_conflicts(metric, given)

@@ -40,12 +40,12 @@ def columns(page: Page) -> dict[str, Any]:
         if spans is not None:
             return {"by_time": spans, "constant": constant}
     if set(varying) == {"fuel", "ts", "value"}:
-        varying = _by_key(varying["ts"], varying["fuel"], varying["value"])
-    times = [_stamp(at) for at in varying.pop("ts")]
+        varying = by_key(varying["ts"], varying["fuel"], varying["value"])
+    times = [stamp(at) for at in varying.pop("ts")]
     return {"columns": {"time": times, **varying}, "constant": constant}
 
 
-def _by_key(ts: Sequence[int], keys: Sequence[str], values: Sequence[float]) -> dict[str, list[Any]]:
+def by_key(ts: Sequence[int], keys: Sequence[str], values: Sequence[float]) -> dict[str, list[Any]]:
     """Rows of (instant, key) as one column of instants and one of values for each key."""
     instants = {at: place for place, at in enumerate(dict.fromkeys(ts))}
     pivoted: dict[str, list[Any]] = {"ts": list(instants)}
@@ -87,7 +87,7 @@ def _label(parts: Sequence[str | None]) -> str:
     return "/".join(part for part in parts if part)
 
 
-def _stamp(ts: int) -> str:
+def stamp(ts: int) -> str:
     """`2026-03-30T12:00Z`, or the whole stamp where seconds matter."""
     text = iso(ts)
     return f"{text[:16]}Z" if text.endswith(":00Z") else text
@@ -99,11 +99,11 @@ def _row_by_row(named: dict[str, list[Any]]) -> str:
     lines = [" ".join(["time", *names[1:]])]
     for row in zip(*(named[name] for name in names), strict=True):
         ts, *rest = row
-        lines.append(" ".join([_stamp(ts), *(_cell(value) for value in rest)]))
+        lines.append(" ".join([stamp(ts), *(cell(value) for value in rest)]))
     return "\n".join(lines)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     if value is None:
         return "-"
     return number(value) if isinstance(value, float) else str(value)
@@ -111,11 +111,11 @@ def _cell(value: Any) -> str:
 
 def _by_instant(ts: Sequence[int], labels: Sequence[str], values: Sequence[float]) -> str:
     """A line an instant, a column a fuel or border."""
-    pivoted = _by_key(ts, labels, values)
+    pivoted = by_key(ts, labels, values)
     names = [name for name in pivoted if name != "ts"]
     lines = [" ".join(["time", *names])]
     for row, at in enumerate(pivoted["ts"]):
-        lines.append(" ".join([_stamp(at), *(_cell(pivoted[name][row]) for name in names)]))
+        lines.append(" ".join([stamp(at), *(cell(pivoted[name][row]) for name in names)]))
     return "\n".join(lines)
 
 
@@ -123,12 +123,12 @@ def _by_span(ts: Sequence[int], values: Sequence[float], resolution: str) -> str
     """Several values a line where rows are short and lie on their grid, else one."""
     spans = _spans(ts, values, resolution)
     if spans is None:
-        return "\n".join(["time value", *(f"{_stamp(at)} {number(v)}" for at, v in zip(ts, values, strict=True))])
+        return "\n".join(["time value", *(f"{stamp(at)} {number(v)}" for at, v in zip(ts, values, strict=True))])
     lines = [
         f"Each line: the time of its first value, then one value each {RESOLUTIONS[resolution] // 60} min "
         "(- is missing)."
     ]
-    lines += [f"{stamp} {' '.join(_cell(value) for value in inside)}" for stamp, inside in spans.items()]
+    lines += [f"{stamp} {' '.join(cell(value) for value in inside)}" for stamp, inside in spans.items()]
     return "\n".join(lines)
 
 
@@ -146,7 +146,7 @@ def _spans(ts: Sequence[int], values: Sequence[float], resolution: str) -> dict[
     spans: dict[str, list[float | None]] = {}
     for begin in sorted({at - at % span for at in by_ts}):
         inside = [at for at in range(begin, begin + span, step) if first <= at <= last]
-        spans[_stamp(inside[0])] = [None if (value := by_ts.get(at)) is None else _short(value) for at in inside]
+        spans[stamp(inside[0])] = [None if (value := by_ts.get(at)) is None else _short(value) for at in inside]
     return spans
 
 
@@ -158,5 +158,5 @@ def _short(value: float) -> float:
 def _partial(named: dict[str, list[Any]]) -> str:
     """Which means were taken of less than their whole interval."""
     covered = named.get("coverage", [])
-    partial = [f"{_stamp(at)} {part:.2g}" for at, part in zip(named["ts"], covered, strict=False) if part < 1]
+    partial = [f"{stamp(at)} {part:.2g}" for at, part in zip(named["ts"], covered, strict=False) if part < 1]
     return f"Covered in part: {', '.join(partial[:20])}." if partial else ""

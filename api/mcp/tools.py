@@ -136,6 +136,7 @@ def _history() -> Schema:
             "description": "Beside by_time or columns: the members that are the same in every row, such as unit.",
         },
         "start_time": {"type": "string", "description": "start as ISO 8601."},
+        "units": {"type": "object", "description": "Of several zones: each one's unit; columns has an array a zone."},
         "end_time": {"type": "string", "description": "end as ISO 8601."},
         "held": {"type": "object", "description": "Where there are no rows: the first and last interval held."},
         "next": {
@@ -143,7 +144,10 @@ def _history() -> Schema:
             "description": "Where rows were left out: the window to call again with, all other arguments unchanged.",
         },
     }
-    required = [name for name in schema["required"] if name != "data"]
+    # With several zones there is no one zone, and the terms are by zone.
+    required = [name for name in schema["required"] if name not in ("data", "zone", "attribution", "license")]
+    for name in ("attribution", "license"):
+        del schema["properties"][name]
     return {**schema, "properties": {**schema["properties"], **added}, "required": required}
 
 
@@ -190,14 +194,15 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "get_history",
             "Get a zone's history",
-            "Returns the rows of one metric of one zone in a window [start, end), by default the last 24 hours; a "
-            "start in the future alone takes the 24 hours after it, so tomorrow's day-ahead prices of European zones "
-            "are found by tomorrow's date once the auction is published. The text holds all rows as a table with UTC "
-            f"times; so does the structure, from {COLUMNAR_FROM} rows on as by_time or columns. Where "
+            "Returns the rows of one metric of one zone or several in a window [start, end), by default the last 24 "
+            "hours; a start in the future alone takes the 24 hours after it, so tomorrow's day-ahead prices of "
+            "European zones are found by tomorrow's date once the auction is published. The text holds all rows as a "
+            f"table with UTC times; so does the structure, from {COLUMNAR_FROM} rows on as by_time or columns. Where "
             "more rows exist than limit, next holds the window that goes on. A missing interval has no row. interval "
             "gives hourly or daily means.",
             (
-                takes.ZONE,
+                takes.HISTORY_ZONE,
+                takes.HISTORY_ZONES,
                 takes.METRIC,
                 takes.START,
                 takes.END,

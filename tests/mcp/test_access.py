@@ -265,6 +265,16 @@ def test_a_sample_carries_the_offer_for_the_whole(trade: Trade, tool: str) -> No
     assert (offer["amount"], offer["payTo"], offer["network"]) == (str(PRICES[tool]), PAY_TO, "eip155:8453")
 
 
+def test_several_zones_cost_a_call_each(trade: Trade) -> None:
+    arguments = {"metric": "price", "start": "2026-03-30T10:00:00Z"}
+    assert trade.offer("get_history", zone="GB", **arguments)["amount"] == "10000"
+    assert trade.offer("get_history", zones=["GB", "DE-LU", "AU-NSW"], **arguments)["amount"] == "30000"
+    payment = buyer.pay_v2(trade.offer("get_history", zones=["GB", "DE-LU"], **arguments))
+    result = trade.pay("get_history", payment, zones=["GB", "DE-LU"], **arguments)
+    assert "sample" not in result["structuredContent"]
+    assert trade.paid == 20000
+
+
 def test_free_tools_and_keyed_answers_carry_none(trade: Trade) -> None:
     key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
     for result in (trade.mcp.call("list_zones"), trade.mcp.call("get_latest", zone="GB", api_key=key)):

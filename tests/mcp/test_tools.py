@@ -323,7 +323,8 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({}, "zone: required"),
+        ({}, "metric: required"),
+        ({"metric": "price"}, "zone: required, or zones"),
         ({"zone": "GB"}, "metric: required"),
         ({"zone": None, "metric": "price"}, "zone: required"),
         ({"zone": 5, "metric": "price"}, "zones are US-CAISO"),
