@@ -1,5 +1,5 @@
 # One image for all roles: `emds up`, `emds serve`, dagster-webserver, dagster-daemon. Runs as user 10001, on a read-only
-# root: it writes to /data and /tmp alone.
+# root: it writes to /data, /public and /tmp alone.
 #   docker build --build-arg BASE=python:3.11-slim@sha256:<digest> -t emds .
 # BASE names the base image; give it with its digest, so that two builds are of one base.
 ARG BASE=python:3.11-slim
@@ -21,13 +21,13 @@ RUN /opt/emds/bin/pip install --no-cache-dir --no-deps --no-build-isolation -e .
  && /opt/emds/bin/pip uninstall -q -y pip
 
 FROM ${BASE}
-RUN useradd --no-create-home --uid 10001 emds && mkdir /data && chown emds:emds /data
+RUN useradd --no-create-home --uid 10001 emds && mkdir /data /public && chown emds:emds /data /public
 COPY --from=build /opt/emds /opt/emds
 COPY --from=build /srv/emds /srv/emds
 WORKDIR /srv/emds
 ENV PATH=/opt/emds/bin:$PATH EMDS_HOME=/data HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
-VOLUME /data
+VOLUME ["/data", "/public"]
 EXPOSE 8000 3000
 STOPSIGNAL SIGTERM
 # The API of `emds up` and `emds serve`; a container of another role sets its own.

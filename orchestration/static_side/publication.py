@@ -18,6 +18,7 @@ _IMMUTABLE = "public, max-age=31536000, immutable"
 EXTENSIONS = {
     "application/json": "json",
     "application/geo+json": "geojson",
+    "application/topo+json": "topojson",
     "application/linkset+json": "linkset",
     "application/vnd.apache.parquet": "parquet",
     "application/vnd.pmtiles": "pmtiles",

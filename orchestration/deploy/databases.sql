@@ -1,0 +1,2 @@
+-- Dagster's own database, beside the accounts'.
+CREATE DATABASE dagster;

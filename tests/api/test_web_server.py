@@ -1,0 +1,134 @@
+"""nginx over a published folder: free paths without Python, ranges, ready gzip; the rest is passed on."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import requests
+
+from orchestration.static_side.folder import FolderTarget
+from orchestration.static_side.publication import POINTER
+from orchestration.static_side.publish import publish_to
+from tests.api.conftest import Rig, fill_everywhere
+from tests.stand_ins.web_server import program, web_server
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(program() is None, reason="nginx IS NOT INSTALLED: its configuration is not tested here"),
+]
+COMPARED = (
+    "Content-Type",
+    "Cache-Control",
+    "Content-Security-Policy",
+    "Referrer-Policy",
+    "Access-Control-Allow-Origin",
+)
+
+
+class Front:
+    """nginx before a running API over one warehouse."""
+
+    def __init__(self, url: str, api: Any, public: Path, rig: Rig) -> None:
+        self.url, self.api, self.public, self.rig = url, api, public, rig
+
+    def get(self, path: str, **headers: str) -> requests.Response:
+        sent = {"Accept-Encoding": "identity"} | {name.replace("_", "-"): value for name, value in headers.items()}
+        return requests.get(self.url + path, headers=sent, timeout=30)
+
+    def manifest(self) -> dict[str, Any]:
+        pointer = orjson.loads(FolderTarget(self.public).get(POINTER) or b"")
+        return dict(orjson.loads(FolderTarget(self.public).get(pointer["manifest"]) or b""))
+
+
+@pytest.fixture
+def front(rig: Rig, serve: Callable[..., Any], tmp_path: Path) -> Iterator[Front]:
+    fill_everywhere(rig)
+    public = tmp_path / "public"
+    settings = rig.settings(public_url="http://127.0.0.1/emds")
+    publish_to(FolderTarget(public), rig.storage, settings)
+    api = serve(rig)
+    with web_server(api.url.removeprefix("http://"), public, tmp_path / "nginx") as url:
+        yield Front(url, api, public, rig)
+
+
+def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front) -> None:
+    stated = front.manifest()
+    assert len(stated["files"]) > 100
+    for file in stated["files"]:
+        if file["path"] == "/v1/status":
+            continue
+        answer = front.get(file["path"])
+        assert "X-Served-From" not in answer.headers, file["path"]
+        assert hashlib.sha256(answer.content).hexdigest() == file["sha256"], file["path"]
+        asked = requests.get(front.api.url + file["path"], headers={"Accept-Encoding": "identity"}, timeout=30)
+        for name in COMPARED:
+            assert answer.headers.get(name) == asked.headers.get(name), (file["path"], name)
+    for path in ("/v1/status", "/v1/geo/zones?detail=high", "/v1/zones?sample=true", "/v1/usage", "/nowhere"):
+        assert front.get(path).headers["X-Served-From"] == "api", path
+    assert front.get("/v1/geo/plants", Accept="text/csv").headers["Content-Type"].startswith("text/csv")
+    assert front.get("/v1/latest/GB").status_code == 402
+    assert requests.post(f"{front.url}/v1/zones", timeout=30).status_code == 405
+    key = requests.post(f"{front.url}/v1/keys/signup", json={"email": "a@example.org"}, timeout=30).json()["api_key"]
+    paid = front.get("/v1/latest/GB", Authorization=f"Bearer {key}")
+    assert (paid.status_code, paid.headers["X-Served-From"]) == (200, "api")
+    assert front.get("/v1/latest/GB").status_code == 402, "nobody gets what a key's holder was given"
+    assert requests.head(f"{front.url}/v1/latest/GB", headers={"Authorization": f"Bearer {key}"}, timeout=30).ok
+    used = front.get("/v1/usage", Authorization=f"Bearer {key}").json()["quota"]["used"]
+    assert used == 2
+    _ranges_tags_and_forms(front)
+    _months(front, stated)
+    _without_the_api(front)
+
+
+def _ranges_tags_and_forms(front: Front) -> None:
+    plain = front.get("/v1/geo/zones.geojson")
+    part = front.get("/v1/geo/zones.geojson", Range="bytes=10-19")
+    assert (part.status_code, part.content) == (206, plain.content[10:20])
+    tag = plain.headers["ETag"]
+    assert not tag.startswith("W/")
+    assert front.get("/v1/geo/zones.geojson", If_None_Match=tag).status_code == 304
+    packed = requests.get(
+        f"{front.url}/v1/geo/zones.geojson", headers={"Accept-Encoding": "gzip"}, stream=True, timeout=30
+    )
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in packed.headers["Vary"]
+    assert packed.headers["ETag"] != tag
+    raw = packed.raw.read(decode_content=False)
+    tree = front.public / "current" / "v1" / "geo" / "zones.geojson.gz"
+    assert raw == tree.read_bytes(), "the ready form, not one made for the request"
+
+
+def _months(front: Front, stated: dict[str, Any]) -> None:
+    month = stated["months"][0]
+    answer = front.get(f"/{month['object']}")
+    assert hashlib.sha256(answer.content).hexdigest() == month["sha256"]
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert front.get(f"/{month['object']}", Range="bytes=0-3").content == b"PAR1"
+    import polars
+
+    assert polars.scan_parquet(f"{front.url}/{month['object']}").collect().height == month["rows"]
+    secret = front.get("/lock")
+    assert (secret.status_code, secret.headers["Content-Type"]) == (404, "application/problem+json")
+
+
+def _without_the_api(front: Front) -> None:
+    """While the API is away: files go on, what was asked before is given again, the rest is a problem."""
+    query = "/v1/geo/zones?detail=high"
+    before = front.get(query).content
+    front.api.process.send_signal(signal.SIGTERM)
+    front.api.process.wait(60)
+    assert front.get("/v1/zones").status_code == 200
+    assert front.get(query).content == before
+    status = front.get("/v1/status")
+    assert (status.status_code, status.headers["X-EMDS-Stale"]) == (200, "true")
+    assert status.json()["sources"]
+    away = front.get("/v1/latest/GB")
+    assert (away.status_code, away.headers["Content-Type"]) == (503, "application/problem+json")
+    assert away.headers["Retry-After"] == "5"
+    assert away.json()["status"] == 503

@@ -1,0 +1,76 @@
+"""nginx in a child process with the repository's own configuration, on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TEMPLATE = Path(__file__).resolve().parents[2] / "orchestration" / "deploy" / "nginx.conf.template"
+_NAME = "nginx"
+
+
+def program() -> str | None:
+    """Where nginx is installed; None where it is not."""
+    return shutil.which(_NAME, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "") -> str:
+    """The repository's configuration for these places; nginx's own variables stay."""
+    values = {
+        "EMDS_LISTEN": listen,
+        "EMDS_API": api,
+        "EMDS_PUBLIC_FOLDER": str(public),
+        "EMDS_NGINX_SCRATCH": str(scratch),
+        "EMDS_DATA_HEADER": data,
+    }
+    text = TEMPLATE.read_text()
+    for name, value in values.items():
+        text = text.replace(f"${{{name}}}", value)
+    assert "${EMDS" not in text
+    return text
+
+
+@contextmanager
+def web_server(api: str, public: Path, scratch: Path, data: str = "") -> Iterator[str]:
+    """Its address. Raises RuntimeError where it does not start."""
+    found = program()
+    if found is None:
+        raise RuntimeError("nginx is not installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    scratch.mkdir(parents=True, exist_ok=True)
+    conf = scratch / "nginx.conf"
+    conf.write_text(configured(f"127.0.0.1:{port}", api, public, scratch, data))
+    # Root's workers become `nobody`, who may not read a test's folder.
+    user = ["-g", "user root;"] if os.geteuid() == 0 else []
+    process = subprocess.Popen(
+        [found, "-e", "stderr", "-c", str(conf), "-p", str(scratch), *user],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        _wait(process, port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _wait(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"nginx ended: {process.communicate()[1].decode()[-2000:]}")
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    raise RuntimeError("nginx did not answer in a minute")
