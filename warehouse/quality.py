@@ -90,6 +90,8 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, possible: W
         ]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     kept.dropped.update(rows.dropped)
+    for pair, stamps in rows.refused.items():
+        kept.refuse(*pair, stamps)
     return Judgement(kept, aside, tuple(findings), cover.whole, cover.short)
 
 

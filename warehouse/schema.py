@@ -71,17 +71,22 @@ class Readings:
 
 
 class Rows:
-    """What a body states: readings by series, and a count of those dropped on purpose, by reason.
+    """What a body states: readings by series, a count of those dropped on purpose, by reason, and `refused` instants.
+
+    At a refused instant the body's reading of a zone's metric is known to be wrong: what an earlier version of the
+    parser made of it is withdrawn.
 
     Two readings of one key and instant with the same value become one; with different values both stay, and
     `warehouse.quality` quarantines them. A value that is not finite is a broken body, never a row.
     """
 
-    __slots__ = ("dropped", "readings")
+    __slots__ = ("dropped", "readings", "refused")
 
     def __init__(self) -> None:
         self.readings: dict[SeriesKey, Readings] = {}
         self.dropped: Counter[str] = Counter()
+        self.refused: dict[tuple[str, str], set[int]] = {}
+        """By zone and metric."""
 
     def add(
         self,
@@ -112,8 +117,15 @@ class Rows:
         readings.ts.extend(ts)
         readings.values.extend(values)
 
+    def refuse(self, zone: str, metric: str, instants: Iterable[int]) -> None:
+        """Says that the body's readings at these instants are known to be wrong."""
+        if stamps := set(instants):
+            self.refused.setdefault((zone, metric), set()).update(stamps)
+
     def merge(self, other: Rows) -> None:
-        """Takes the rows and drop counts of another body in."""
+        """Takes the rows, drop counts and refusals of another body in."""
+        for (zone, metric), stamps in other.refused.items():
+            self.refuse(zone, metric, stamps)
         for key, readings in other.readings.items():
             mine = self._of(key)
             mine.ts.extend(readings.ts)

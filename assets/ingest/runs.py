@@ -163,7 +163,7 @@ def _fold(
 
     Returns the rows that were stored, and what the folds did.
     """
-    whole = _evicting(judgement, days, gathered.failures)
+    whole = _evicting(judgement, days, gathered.failures, gathered.rows)
     stored, folded = Rows(), list[series.Folded]()
     stored.dropped.update(judgement.kept.dropped)
     by_pair = _by_pair(judgement.kept)
@@ -222,9 +222,10 @@ def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay],
 
 
 def _evicting(
-    judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures
+    judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures, stated: Rows
 ) -> Mapping[coverage.Pair, Sequence[Window]]:
-    """The whole spans, less the days of which a request failed: rows missing there may be a failed request."""
+    """The whole spans, less the days of which a request failed: rows missing there may be a failed request; and the
+    instants of these days at which the publisher's reading is refused."""
     failed = {
         d
         for request, error in failures
@@ -232,7 +233,11 @@ def _evicting(
         for d in request.days or [m.day for m in days]
     }
     starts = {m.start for m in days if m.day in failed}
-    return {pair: [span for span in spans if span.start not in starts] for pair, spans in judgement.whole.items()}
+    spans = {pair: [span for span in whole if span.start not in starts] for pair, whole in judgement.whole.items()}
+    for pair, stamps in stated.refused.items():
+        own = (ts for ts in sorted(stamps) if any(ts in day.window for day in days))
+        spans[pair] = [*spans.get(pair, ()), *(Window(ts, ts + 1) for ts in own)]
+    return spans
 
 
 def _count_attempts(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay], now: int) -> None:

@@ -134,6 +134,7 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
         )
     sums = _net({tie.link: undisputed(*columns) for tie, columns in flows.items()})
     net = {ts: value for ts, value in sums.items() if ts not in without_net}
+    rows.refuse("GB", Metric.INTERCHANGE, without_net)
     rows.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), list(net), list(net.values()))
     return rows
 

@@ -193,6 +193,33 @@ def _hourly(body: bytes, request: Request) -> Rows:
     return rows
 
 
+def _wiser(body: bytes, request: Request) -> Rows:
+    rows = Rows()
+    for row in parse(body, request):
+        if row.value == 25000:
+            rows.refuse("GB", Metric.DEMAND, [row.ts])
+        else:
+            rows.add("GB", Metric.DEMAND, row.ts, row.value, "MW", "30m")
+    return rows
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_what_a_parser_has_learnt_to_refuse_is_withdrawn_and_nothing_else(tmp_path: Path) -> None:
+    """A day with a refused reading is not whole, and still its wrong row goes; one that was only left out stays."""
+    yesterday = date(2026, 6, 9)
+    body = " ".join(f"{i}={25000 if i in (-28, -49) else 30000}" for i in range(-49, 0))
+    of = pipeline(tmp_path, {yesterday: body.encode()})
+    run(of, yesterday)
+    assert (stored(of)[-28], stored(of)[-49], len(stored(of))) == (25000, 25000, 49)
+    missing = body.replace(" -20=30000", "")
+    learnt = replace(of, session=Publisher({yesterday: missing.encode()}))
+    feed = replace(FEED, parse=_wiser)
+    report = ingest_days(learnt, feed, [MarketDay(yesterday, feed.tz)])
+    assert sum(f.evicted for f in report.folded) == 1
+    left = stored(of)
+    assert (-28 in left, left[-20], left[-49], len(left)) == (False, 30000, 25000, 48)
+
+
 @pytest.mark.usefixtures("at_noon")
 def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tmp_path: Path) -> None:
     yesterday = date(2026, 6, 9)

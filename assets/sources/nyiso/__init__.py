@@ -125,6 +125,7 @@ def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
     if not dark:
         return list(parts)
     drop(rows, "a zone at 0 MW: meter outage", len(dark))
+    rows.refuse(ZONE, Metric.DEMAND, dark)
     lit = [[(ts, value) for ts, value in zip(*part, strict=True) if ts not in dark] for part in parts]
     return [Series([ts for ts, _ in part], [value for _, value in part]) for part in lit]
 
