@@ -70,6 +70,17 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
     return tasks
 
 
+def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str]:
+    """A line for each feed that begins after the first day asked for: nobody answers for the days before."""
+    lines = []
+    for feed in feeds:
+        until = min(last or feed.since, feed.since - timedelta(days=1))
+        if first <= until and not feed.yearly:
+            days = (until - first).days + 1
+            lines.append(f"{feed.id} begins on {feed.since}: {days} days from {first} on are out of reach")
+    return lines
+
+
 def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
     """These days, one task a calendar month: a month file is written once, a publisher's monthly file asked for once.
 

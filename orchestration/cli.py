@@ -172,6 +172,8 @@ def _backfill(args: argparse.Namespace) -> int:
         return _wrong("give --days N, or --start D (and --end D)")
     if args.end and args.end < args.start:
         return _wrong("--end lies before --start")
+    for line in backfill.too_early(_feeds(args), args.start, args.end) if args.start else ():
+        print(line)
     tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
     if args.dry_run:
         for feed, e in backfill.estimate(tasks).items():

@@ -294,6 +294,8 @@ SOURCE = Source(
     ),
     notes=(
         f"Price is the settlement point price of {HUB}, the average of the four hubs; HB_BUSAVG is another series.",
+        "Prices before 2023-12-11 are out of reach: the keyed interface answers from that day on, and older ones exist "
+        "as yearly workbooks alone, which are not read.",
         "Demand is the system's own, without the charging of storage.",
         "Interchange is the sum of the DC ties, read every five minutes out of ten-second telemetry. On ERCOT's page "
         "minus is import into ERCOT; here it is plus.",
