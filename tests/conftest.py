@@ -22,6 +22,25 @@ settings.load_profile("emds")
 
 _LONGEST = ("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_campaign", "test_hostile", "test_reach")
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
+_SLOW = frozenset(
+    f"test_{name}"
+    for name in (
+        *(
+            "bookkeeping",
+            "campaign",
+            "command_line",
+            "conformance",
+            "damage",
+            "damaged_files",
+            "history",
+            "http",
+            "layers",
+        ),
+        *("partition_status", "probe", "properties", "publish", "rebuild", "record", "repair", "retention", "upgrade"),
+        *("x402_answers", "x402_facilitators", "x402_offers", "x402_service"),
+    )
+)
+"""Files that fill a warehouse for each test, or talk to servers: as a whole too slow for `make check`."""
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
 
@@ -49,7 +68,12 @@ def _run(work: Callable[[], object], step: int) -> bool:
     return status == signal.SIGKILL
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the files of `_SLOW`, before `-m` chooses, and puts `_LONGEST` first."""
+    for item in items:
+        if item.path.stem in _SLOW:
+            item.add_marker("slow")
     items.sort(key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST))
 
 

@@ -217,6 +217,7 @@ def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]
         failed.put(repr(fault))
 
 
+@pytest.mark.slow
 def test_workers_that_start_at_once_make_the_tables_once(url: str) -> None:
     context = multiprocessing.get_context("spawn")
     with context.Manager() as shared:

@@ -357,6 +357,7 @@ def test_nothing_published_is_503_and_a_new_publication_is_seen(tmp_path: Path) 
     gate.close()
 
 
+@pytest.mark.slow
 def test_a_plain_copy_of_a_warehouse_answers_every_format(tmp_path: Path) -> None:
     """`cp -r`, or a restore without times: each file has a time of its own, and the same bytes."""
     settings = Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite")

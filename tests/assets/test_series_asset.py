@@ -157,6 +157,7 @@ def test_days_whose_rows_stay_are_observed_and_a_changed_one_is_materialised(pip
         assert observed(result) == ["2026-02-08", "2026-02-09"]
 
 
+@pytest.mark.slow
 def test_the_row_count_is_what_the_partition_holds(pipeline: PipelineContext) -> None:
     day = [DAYS[-1]]
     with dg.DagsterInstance.ephemeral() as instance:

@@ -38,6 +38,7 @@ def test_every_zone_has_a_record_and_a_footprint_at_both_levels() -> None:
     assert list(records.geometries("low")) == list(records.geometries("high")) == list(ZONES)
 
 
+@pytest.mark.slow
 def test_the_label_stands_on_its_zone() -> None:
     for detail in ("low", "high"):
         for zone in records.zones():

@@ -171,6 +171,7 @@ def test_the_workspace_names_the_module_that_exists() -> None:
     assert "telemetry: {enabled: false}" in (root / "dagster.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_importing_and_loading_the_definitions_writes_nothing_and_chooses_no_mode(tmp_path: Path) -> None:
     """In a process of its own, since this one has imported everything already."""
     code = (

@@ -75,6 +75,7 @@ NOWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", NOWS)
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_dispatch_is_the_grids_whichever_way_it_lies(day, way, ask):
@@ -130,6 +131,7 @@ def test_an_intervention_doubles_lines_and_changes_no_row(ask):
     check(rows, day)
 
 
+@pytest.mark.slow
 def test_the_running_intervals_report_is_out_within_seconds(ask):
     for second, last in ((15, "2026-11-21T12:05:00+10:00"), (5, "2026-11-21T12:00:00+10:00")):
         for product in ("aemo.dispatch", "aemo.trading"):

@@ -69,6 +69,7 @@ def test_load_is_the_grids(day, ask, inside):
         assert [r.value for r in readings] == pytest.approx(grid.demand(zone, starts(day, step), step), abs=0.00501)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", DAYS, ids=str)
 def test_borders_and_nets_are_the_grids(day, ask, inside):
     rows, refused = ask("entsoe.flows", [day], LATER)

@@ -396,6 +396,7 @@ def test_an_error_page_gives_nothing(small_samples: list[Sample], failures: Fail
     failures.report()
 
 
+@pytest.mark.slow
 def test_a_cut_body_gives_no_wrong_row(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         for part in cuts(sample.body):
@@ -413,6 +414,7 @@ SPOILT: dict[str, tuple[Spoil, Spoil]] = {
 }
 
 
+@pytest.mark.slow
 def test_a_spoilt_body_gives_no_wrong_row(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         for name, (records, cells) in SPOILT.items():

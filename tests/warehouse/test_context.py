@@ -348,6 +348,7 @@ def series(draw):
     return draw(st.permutations(rows) if len(rows) < 60 else st.just(rows)), tz, now + draw(st.integers(0, 7200))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(series(), min_size=1, max_size=3), st.data())
 def test_agrees_with_plain_exact_arithmetic(cases, choice):

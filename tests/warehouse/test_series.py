@@ -173,6 +173,7 @@ folds = st.tuples(st.sampled_from(FEEDS), feed_rows(), spans(), st.integers(0, 3
 rights = st.fixed_dictionaries({}, optional={f: st.just(RANKS[f]) for f in FEEDS})
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.one_of(folds, folds, folds, rights), min_size=1, max_size=9))
 def test_folds_agree_with_the_model(tmp_path_factory, steps):
@@ -492,6 +493,7 @@ def _killed_in(place, case, step):
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [*_CASES])
 def test_a_kill_at_any_point_of_a_fold_leaves_the_old_or_the_new(tmp_path, killed_at, case):
     """Readers see the rows of before or after; the rerun heals; the past stays readable."""
@@ -567,6 +569,7 @@ def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_pl
     assert len(tuples(series.read(bucket_place.open(), "GB", "demand", WIDE))) == 4 * 3
 
 
+@pytest.mark.slow
 def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, killed_at):
     """A folder under a steady writer; another writer is killed at every point of its fold."""
     ends = time.time() + 60
@@ -595,6 +598,7 @@ def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, kille
     assert [row[4] for row in own] == list(range(step, 0, -1))
 
 
+@pytest.mark.slow
 def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
     """What was known at an instant never changes while corrections go on being folded."""
     hours = 200
