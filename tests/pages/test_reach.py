@@ -32,6 +32,26 @@ def test_nothing_asks_for_a_sample_or_is_counted(visit: Callable[..., Any]) -> N
     assert len(paths) <= 5
 
 
+def test_charts_are_loaded_with_the_first_panel_and_again_after_an_outage(visit: Callable[..., Any]) -> None:
+    asked: list[str] = []
+    down = {"now": True}
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        route.abort() if down["now"] else route.continue_()
+
+    page = visit(before=lambda page: page.route("**/uPlot.iife.min.js", answer))
+    assert asked == []
+    touch(page, "GB")
+    assert "cannot be reached" in page.inner_text("#chart")
+    down["now"] = False
+    touch(page, "FR")
+    assert page.locator("#chart .chart").count() == 1
+    touch(page, "GB")
+    assert len(asked) == 2
+    visit.faults.clear()  # the browser itself logs what it could not fetch
+
+
 def test_it_recovers_when_the_service_was_down_at_load(visit: Callable[..., Any], address: str) -> None:
     down = {"now": True}
 

@@ -1,11 +1,24 @@
 // Charts with axes and hover, drawn by uPlot. What is missing stays missing: lines break at gaps.
 
+import { Refused } from './api.js';
 import { el } from './dom.js';
 import { fuelColour, fuelName } from './plants.js';
 import { number, time, unitText } from './words.js';
 
 const HEIGHT = 190;
 const LINES = ['#1f77b4', '#d95f02', '#1b9e77', '#7570b3', '#e7298a', '#66a61e', '#a6761d', '#666666'];
+
+let library = null;
+
+/** Loads uPlot once, when a chart is wanted for the first time. Rejects where it cannot be reached; the next chart tries again. */
+export function ready() {
+  library ??= new Promise((resolve, reject) => {
+    const failed = () => { library = null; reject(new Refused(0, 'The service cannot be reached.', null)); };
+    const src = new URL('uplot/uPlot.iife.min.js', import.meta.url).href;
+    document.head.append(el('script', { src, on: { load: resolve, error: failed } }));
+  });
+  return library;
+}
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 

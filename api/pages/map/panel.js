@@ -1,7 +1,7 @@
 // One zone in the side panel: its figure and rank, its history as charts, its mix and borders, and its brief in words.
 
 import * as api from './api.js';
-import { drawLines, drawStack } from './chart.js';
+import { drawLines, drawStack, ready } from './chart.js';
 import { el } from './dom.js';
 import * as download from './download.js';
 import { cheapest, newest, points } from './figures.js';
@@ -55,7 +55,7 @@ export async function fill(view, zones, now, actions) {
   if (!place) return;
   let body;
   try {
-    ({ body } = await api.history(zone.id));
+    [{ body }] = await Promise.all([api.history(zone.id), ready()]);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
     place.replaceChildren(el('p', { class: 'note' }, refusal(error)));
