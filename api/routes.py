@@ -31,6 +31,7 @@ from api.views import (
     publishers,
     series,
     several,
+    webhooks,
     windows,
 )
 from warehouse.zones import ZONES
@@ -68,6 +69,7 @@ def register(app: Flask, service: Service) -> None:
     app.register_blueprint(geo.blueprint(service.gate, service.documents))
     app.register_blueprint(ogc.blueprint(service))
     app.register_blueprint(keys.blueprint(service.gate))
+    app.register_blueprint(webhooks.blueprint(service))
     app.register_blueprint(map_page.blueprint(service))
     app.register_error_handler(NotFound, lambda _error: _unrouted(service.settings.base_url))
 

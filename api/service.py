@@ -51,7 +51,7 @@ class Service:
             TtlCache(ttl_s),
             DocumentCache(storage, ttl_s),
             gate,
-            2 * ttl_s,
+            2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0),
         )
 
     @property

@@ -85,6 +85,8 @@ class Settings:
     """For one client address each; 0 is unlimited."""
     key_calls_per_second: int = 20
     """EMDS_KEY_CALLS_PER_SECOND: for one key; 0 is unlimited."""
+    webhook_private: bool = False
+    """EMDS_WEBHOOK_PRIVATE: webhooks may be http, and lead to private addresses; for tests."""
     mail: MailServer | None = None
     """EMDS_MAIL: where confirmations of new keys are sent; None: keys open at once."""
     trusted_proxies: tuple[Network, ...] = ()
@@ -122,6 +124,7 @@ class Settings:
             sample_calls_per_day=reader.count("EMDS_SAMPLE_CALLS_PER_DAY"),
             signups_per_hour=reader.count("EMDS_SIGNUPS_PER_HOUR"),
             key_calls_per_second=reader.count("EMDS_KEY_CALLS_PER_SECOND"),
+            webhook_private=reader.flag("EMDS_WEBHOOK_PRIVATE"),
             mail=_mail_server(reader),
             trusted_proxies=_networks(reader),
             allowed_origins=tuple(reader.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
@@ -172,6 +175,12 @@ class _Reader:
             return int(text)
         self.faults.append(f"{name} is not a whole number from 0 (0 is unlimited)")
         return 0
+
+    def flag(self, name: str) -> bool:
+        text = self.text(name)
+        if text not in ("0", "1"):
+            self.faults.append(f"{name} is neither 0 nor 1")
+        return text == "1"
 
 
 def is_loopback(url: str) -> bool:

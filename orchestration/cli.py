@@ -69,6 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     copy.add_argument("source", metavar="FROM", help="a folder, or a bucket's address")
     copy.add_argument("target", metavar="TO", help="the same; a copy that was killed goes on")
     verb("reconcile", _reconcile, "compare every transfer to EMDS_PAY_TO with the payments ledger")
+    _add_webhooks(
+        verb("webhooks", _webhooks, "who is told what, and how deliveries go; delivers, ends or takes one up")
+    )
     verb("upgrade", _upgrade, "bring a warehouse of an older release to this one")
     verb("verify", _verify, "read every file of the warehouse and tell what is broken")
     return parser
@@ -96,6 +99,19 @@ def _add_keys(keys: argparse.ArgumentParser) -> None:
         action.add_argument("key", type=int, metavar="ID", help="as `emds keys list` shows it")
         if name == "quota":
             action.add_argument("answers", type=_quota, metavar="N", help="answers a UTC day, or `usual`")
+
+
+def _add_webhooks(webhooks: argparse.ArgumentParser) -> None:
+    actions = webhooks.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="every subscription")
+    actions.add_parser("deliver", help="deliver what waits, now")
+    for name, text in (
+        ("show", "one subscription, without its secret"),
+        ("disable", "deliver nothing more to it"),
+        ("enable", "take deliveries up again"),
+        ("remove", "end it"),
+    ):
+        actions.add_parser(name, help=text).add_argument("webhook", metavar="ID", help="as `emds webhooks list` says")
 
 
 def _quota(text: str) -> int | None:
@@ -317,6 +333,20 @@ def _keys(args: argparse.Namespace) -> int:
     if args.action == "revoke":
         return keys.revoked(args.key)
     return keys.quota(args.key, args.answers)
+
+
+def _webhooks(args: argparse.Namespace) -> int:
+    from orchestration import webhooks
+
+    if args.action in ("list", "deliver"):
+        return webhooks.listed() if args.action == "list" else webhooks.delivered()
+    verbs = {
+        "show": webhooks.shown,
+        "disable": webhooks.disabled,
+        "enable": webhooks.enabled,
+        "remove": webhooks.removed,
+    }
+    return verbs[args.action](args.webhook)
 
 
 def _upgrade(_: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from assets.ingest.refresh import measure_publishers, refresh_all
 from assets.ingest.reports import RunReport
 from assets.sources import feed as feed_of
-from orchestration import backfill, downstream, event_log, retention
+from orchestration import backfill, downstream, event_log, retention, webhooks
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
@@ -40,6 +40,8 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
     event_log.record_freshness(instance, pipeline)
     downstream.record(instance, pipeline, [report for _, report in done])
     retention.after_command(instance, pipeline)
+    with logged("webhooks"):
+        webhooks.after_command()
     print(end_report(done))
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
 

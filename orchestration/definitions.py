@@ -25,6 +25,7 @@ from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
 from assets.static_side import PublishFiles, static_side_asset
+from assets.webhooks import Deliver, webhooks_asset
 from orchestration.gap_sensor import gap_sensor
 from orchestration.history import history_job_and_sensor
 from orchestration.resources import kept_mode, open_context
@@ -32,6 +33,7 @@ from orchestration.retention import retention
 from orchestration.schedules import schedules_and_jobs
 from orchestration.sensors import outage_begins, outage_ends
 from orchestration.settings import PipelineSettings
+from orchestration.webhook_sensor import JOB, webhook_sensor
 from warehouse import clock
 from warehouse import settings as warehouse_settings
 
@@ -58,18 +60,27 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
     history, start_history = history_job_and_sensor(firsts, jobs)
     publishes = bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO"))
-    others = [publishers_asset(known), payments_asset(), plants_review()]
+    others = [publishers_asset(known), payments_asset(), plants_review(), webhooks_asset()]
     if isinstance(settings.home.place, Path):
         others.append(analyst_asset(known))  # views over files: DuckDB itself reads a bucket only with an extension
+    round_of_webhooks = next(job for job in jobs if job.name == JOB)
     return dg.Definitions(
         assets=[*assets, *document_assets(known), *geo_assets(), *others, static_side_asset(publishes)],
         asset_checks=asset_checks,
         jobs=[*jobs, history, retention],
         schedules=schedules,
-        sensors=[outage_begins, outage_ends, gap_sensor(known, jobs, mode), start_history, automation()],
+        sensors=[
+            outage_begins,
+            outage_ends,
+            gap_sensor(known, jobs, mode),
+            webhook_sensor(round_of_webhooks),
+            start_history,
+            automation(),
+        ],
         resources={
             "pipeline": dg.ResourceDefinition(_pipeline, description="The warehouse, its mode and its transport."),
             "publish_files": dg.ResourceDefinition(_publish_files, description="Puts the free documents as files."),
+            "deliver": dg.ResourceDefinition(_deliver, description="Delivers what waits for subscribers."),
             "reconcile": dg.ResourceDefinition(_reconcile, description="Compares transfers with the payments ledger."),
         },
         executor=dg.in_process_executor,
@@ -111,6 +122,13 @@ def _reconcile(_: dg.InitResourceContext) -> Reconcile:
 def _publish_files(_: dg.InitResourceContext) -> PublishFiles:
     """The target is opened when the run calls it."""
     from orchestration.static_side.run import counts
+
+    return counts
+
+
+def _deliver(_: dg.InitResourceContext) -> Deliver:
+    """The accounts are opened when the run calls it."""
+    from orchestration.webhooks import counts
 
     return counts
 

@@ -43,7 +43,8 @@ def schedules_and_jobs(
     analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
     publishers = dg.define_asset_job("publishers", selection=dg.AssetSelection.groups("publishers"))
     payments = dg.define_asset_job("payments", selection=dg.AssetSelection.groups("accounts"))
-    jobs += [documents, geo, analyst, publishers, payments]
+    webhooks = dg.define_asset_job("webhooks", selection=dg.AssetSelection.groups("webhooks"))
+    jobs += [documents, geo, analyst, publishers, payments, webhooks]
     running = dg.DefaultScheduleStatus.RUNNING
     schedules += [
         dg.ScheduleDefinition(job=geo, cron_schedule="30 3 2 1 *", execution_timezone="UTC", default_status=running),

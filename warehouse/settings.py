@@ -81,6 +81,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("EMDS_SAMPLE_CALLS_PER_DAY", "500", "sample calls for one client address; 0 = unlimited"),
     Setting("EMDS_SIGNUPS_PER_HOUR", "5", "new keys for one client address; 0 = unlimited"),
     Setting("EMDS_KEY_CALLS_PER_SECOND", "20", "calls with one key; 0 = unlimited"),
+    Setting("EMDS_WEBHOOK_PRIVATE", "0", "1: webhooks may be http and lead to private addresses; for tests"),
     Setting(
         "EMDS_MAIL",
         "",

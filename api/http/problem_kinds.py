@@ -101,6 +101,24 @@ KINDS: dict[str, ProblemKind] = {
             "The link of the mail is unknown or older than a day. Sign up again for another one.",
         ),
         ProblemKind(
+            "unknown-webhook",
+            404,
+            "Unknown webhook",
+            "This key has no such webhook. GET /v1/webhooks lists those that it has.",
+        ),
+        ProblemKind(
+            "too-many-webhooks",
+            409,
+            "Too many webhooks",
+            "A key has at most ten webhooks, and a webhook at most a hundred messages that wait.",
+        ),
+        ProblemKind(
+            "webhook-disabled",
+            409,
+            "Webhook disabled",
+            "Its receiver was not reached for 24 hours, or the owner ended it. Delete it and subscribe again.",
+        ),
+        ProblemKind(
             "payment-in-progress",
             409,
             "Payment in progress",

@@ -84,6 +84,10 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
 }
 _ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path."""
+_BODIES: Mapping[str, Json] = {
+    "SignUp": {"email": "someone@example.org"},
+    "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
+}
 _LINKED = ("latest", "brief", "price", "demand", "interchange")
 """What every zone has."""
 _TAGS = {
@@ -92,6 +96,7 @@ _TAGS = {
     "Series": "History, by metric and zone.",
     "Bulk": "History by the month, as files.",
     "Keys": "Free API keys.",
+    "Webhooks": "Being told instead of asking.",
     "Discovery": "Descriptions of this service for programs and people.",
     "Service": "For operators.",
 }
@@ -167,9 +172,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     if endpoint.body:
         described["requestBody"] = {
             "required": True,
-            "content": {
-                "application/json": {"schema": schemas.ref(endpoint.body), "example": {"email": "someone@example.org"}}
-            },
+            "content": {"application/json": {"schema": schemas.ref(endpoint.body), "example": _BODIES[endpoint.body]}},
         }
     if endpoint.paid:
         price = PRICES[endpoint.id]
@@ -200,6 +203,7 @@ def _path_parameters(endpoint: Endpoint) -> list[Json]:
         "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}),
         "month": ("A UTC month, `YYYY-MM`, of those in `/v1/bulk`.", month),
         "feature": ("The id of a feature.", {"type": "string"}),
+        "webhook": ("The id of a webhook of the key.", {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"}),
         "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}),
     }
     names = re.findall(r"{(\w+)}", endpoint.path)

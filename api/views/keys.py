@@ -177,6 +177,11 @@ def _own(gate: Gate, call: Request, now: int) -> tuple[bytes, Usage]:
     return digest, usage
 
 
+def own_key(gate: Gate, call: Request) -> int:
+    """The number of the live key that a request shows. Raises Problem 401, and AccountsUnavailable."""
+    return _own(gate, call, gate.now)[1].key
+
+
 def _client(gate: Gate, call: Request) -> str:
     forwarded = call.headers.get("X-Forwarded-For", "")
     return client_address(call.remote_addr or "", forwarded, gate.settings.trusted_proxies)

@@ -253,7 +253,7 @@ def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(url: str
         Accounts.open(url)
     engine = open_engine(url)
     with engine.begin() as connection:
-        connection.execute(text("DELETE FROM schema_step WHERE step = 2"))
+        connection.execute(text(f"DELETE FROM schema_step WHERE step = {len(STEPS) + 1}"))
     engine.dispose()
     reopened = Accounts.open(url)
     assert reopened.usage(digest_of(key), NOW)

@@ -53,6 +53,7 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
         "published/brief",
         "published/snapshot",
         "accounts/payments",
+        "accounts/webhooks",
         "analyst/warehouse_duckdb",
         "geo/live",
         "geo/zones",

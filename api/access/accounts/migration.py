@@ -8,7 +8,17 @@ from sqlalchemy import Connection, Engine, func, inspect, select, text, update
 
 from api.access.accounts.email_address import identity
 from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.tables import CREDITS, KEYS, METADATA, PREVIOUS_KEYS, REPEATS, SCANNED, SCHEMA
+from api.access.accounts.tables import (
+    CREDITS,
+    KEYS,
+    METADATA,
+    PREVIOUS_KEYS,
+    REPEATS,
+    SCANNED,
+    SCHEMA,
+    WEBHOOK_MESSAGES,
+    WEBHOOKS,
+)
 
 Step = Callable[[Connection], None]
 _MIGRATION_LOCK = 0x656D6473
@@ -60,5 +70,10 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
         connection.execute(update(KEYS).where(KEYS.c.id == key).values(identity=identity(email)))
 
 
-STEPS: tuple[Step, ...] = (_confirmed_and_reconciled,)
+def _webhooks(connection: Connection) -> None:
+    """Subscriptions and the messages that wait for them."""
+    METADATA.create_all(connection, [WEBHOOKS, WEBHOOK_MESSAGES])
+
+
+STEPS: tuple[Step, ...] = (_confirmed_and_reconciled, _webhooks)
 """How a database of an earlier release becomes one of this; a new one counts as past all steps."""

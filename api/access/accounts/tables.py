@@ -131,4 +131,42 @@ SCANNED = Table(
 )
 """Up to which block transfers to a receiver were compared with the ledger."""
 
+WEBHOOKS = Table(
+    "webhooks",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("key_id", _Big, ForeignKey("keys.id"), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("events", Text, nullable=False),  # JSON lists
+    Column("zones", Text, nullable=False),
+    Column("threshold", Text),
+    Column("secret", Text, nullable=False),  # as it was shown: messages are signed with it
+    Column("created", _Big, nullable=False),
+    Column("change_cursor", Text, nullable=False),
+    Column("states", Text, nullable=False),  # JSON: what was last told of each event and zone
+    Column("disabled", Text, nullable=False),
+    Column("failing_since", _Big),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", _Big, nullable=False),
+    Column("claimed_until", _Big, nullable=False),
+    Column("slow", Integer, nullable=False),
+    Column("delivered", _Big, nullable=False),
+    Column("last_delivery", _Big),
+    Column("last_error", Text, nullable=False),
+    Index("webhooks_by_key", "key_id"),
+)
+"""Who is told what, and how delivery goes."""
+
+WEBHOOK_MESSAGES = Table(
+    "webhook_messages",
+    METADATA,
+    Column("id", _Big, primary_key=True),  # ascending: the order of delivery within a subscription
+    Column("webhook_id", Text, ForeignKey("webhooks.id"), nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("created", _Big, nullable=False),
+    Index("webhook_messages_by_webhook", "webhook_id", "id"),
+)
+"""Messages that have not arrived yet."""
+
 SCHEMA = Table("schema_step", METADATA, Column("step", Integer, primary_key=True))

@@ -88,6 +88,23 @@ COMMON: Mapping[str, str] = {
     "zone": "Zone id.",
     "zones": "By zone.",
 }
+_WEBHOOK: dict[str, str] = {
+    "url": "Where messages are sent: https, a public host.",
+    "events": "What is told: changes of rows, the latest price beyond `threshold`, a brief's band that moves, "
+    "figures that are late.",
+    "zones": "Of these zones only; empty: of all.",
+    "threshold": "For `price.above` and `price.below`, in each zone's own currency per MWh.",
+    "state": "`good`, `failing` (tried again with growing pauses), `disabled` after 24 hours without a delivery.",
+    "reason": "Why the last try failed, or why it is disabled.",
+    "failing_since": "Unix seconds of the first failed try since the last delivery; null while all is well.",
+    "next_attempt_at": "Unix seconds of the next try; null while all is well.",
+    "delivered": "Messages that arrived.",
+    "last_delivery": "Unix seconds; null before the first.",
+    "waiting": "Messages that wait.",
+    "created": "Unix seconds.",
+    "id": "The webhook's id.",
+}
+
 OWN: Mapping[str, Mapping[str, str]] = {
     "Zone": {"source": "Names of the publishers that carry the zone."},
     "Zones": {"zones": "All zones of the service, in a fixed order."},
@@ -333,6 +350,11 @@ OWN: Mapping[str, Mapping[str, str]] = {
         "count": "Entries in this answer.",
         "publishers": "One entry a feed and month.",
     },
+    "Subscription": {name: _WEBHOOK[name] for name in ("url", "events", "zones", "threshold")},
+    "Webhook": _WEBHOOK,
+    "NewWebhook": {**_WEBHOOK, "secret": "Signs every message (Standard Webhooks). Shown once."},
+    "Webhooks": {**_WEBHOOK, "webhooks": "The oldest first.", "count": "Webhooks of this key."},
+    "TestedWebhook": {"id": _WEBHOOK["id"], "message": "The `webhook-id` under which the message comes."},
     "PaymentRequired": {"accepts": "The ways to pay, as x402 states them; empty where payments are not taken."},
 }
 """By schema, what its members mean beyond the common definitions."""

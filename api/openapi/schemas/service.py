@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 from api.access.accounts.key_format import KEY_PATTERN
-from api.openapi.schemas.parts import FLAG, INSTANT, SAMPLED, TEXT, WHOLE, ZONE, Schema, keyed, listed, record
+from api.access.accounts.webhooks import EVENTS
+from api.openapi.schemas.parts import (
+    FLAG,
+    INSTANT,
+    NUMBER,
+    SAMPLED,
+    TEXT,
+    WHOLE,
+    ZONE,
+    Schema,
+    keyed,
+    listed,
+    or_null,
+    record,
+)
 
 _KEY = {"type": "string", "pattern": KEY_PATTERN}
 
 _QUOTA = {"limit": WHOLE, "window": {"type": "string", "const": "day"}, "resets_at": INSTANT}
 
+_WISH = {
+    "url": {"type": "string", "format": "uri", "maxLength": 500},
+    "events": listed({"type": "string", "enum": list(EVENTS)}),
+    "zones": listed(ZONE),
+    "threshold": or_null(NUMBER),
+}
+_WEBHOOK = {
+    "id": TEXT,
+    **_WISH,
+    "created": INSTANT,
+    "state": {"type": "string", "enum": ["good", "failing", "disabled"]},
+    "reason": or_null(TEXT),
+    "failing_since": or_null(INSTANT),
+    "next_attempt_at": or_null(INSTANT),
+    "delivered": WHOLE,
+    "last_delivery": or_null(INSTANT),
+    "waiting": WHOLE,
+    "docs": TEXT,
+}
+
 SERVICE: dict[str, Schema] = {
+    "Subscription": record(_WISH, "zones", "threshold", more=False),
+    "Webhook": record(_WEBHOOK),
+    "NewWebhook": record({**_WEBHOOK, "secret": TEXT}),
+    "Webhooks": record({"count": WHOLE, "webhooks": listed(record(_WEBHOOK))}),
+    "TestedWebhook": record({"id": TEXT, "message": TEXT}),
     "SignUp": record({"email": {"type": "string", "format": "email", "maxLength": 254}}),
     "Key": record(
         {

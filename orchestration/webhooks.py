@@ -1,0 +1,131 @@
+"""`emds webhooks`, and the round of deliveries that Dagster's asset `accounts/webhooks` runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from api.access.accounts import webhooks
+from api.access.accounts.store import Accounts
+from api.access.accounts.webhooks import Webhook
+from api.settings import Settings
+from orchestration import webhook_delivery, webhook_events
+from orchestration.resources import opened
+from warehouse import change_log, clock, layout
+from warehouse.clock import iso
+from warehouse.storage import Storage
+
+
+def counts() -> dict[str, int]:
+    """One round of deliveries; what it did, by name. Raises AccountsUnavailable."""
+    settings = Settings.from_environ(os.environ)
+    with _open(settings) as accounts:
+        send = webhook_delivery.sender(settings.webhook_private)
+        return webhook_delivery.round_(_storage(), accounts.database, send, clock.now()).counts()
+
+
+def after_command() -> None:
+    """A round after a command that ingested, where anybody subscribed: without a daemon nobody else delivers."""
+    settings = Settings.from_environ(os.environ)
+    path = settings.database_url.removeprefix("sqlite:///")
+    if path == settings.database_url or os.path.exists(path):
+        with _open(settings) as accounts:
+            subscribed = bool(webhooks.live(accounts.database))
+        if subscribed:
+            time.sleep(webhook_events.LAG_S + 2)  # what this command changed is told a moment later
+            counts()
+
+
+def place() -> str:
+    """Where log and documents stand, for whoever wants to know whether there is something to make messages of."""
+    storage = _storage()
+    standing = storage.stat(layout.published(layout.SNAPSHOT))
+    return f"{change_log.newest(storage)} {standing.version if standing else 0}"
+
+
+def due() -> tuple[bool, bool]:
+    """Whether anybody subscribed, and whether a message waits whose time has come. Raises AccountsUnavailable."""
+    with _open(Settings.from_environ(os.environ)) as accounts:
+        return bool(webhooks.live(accounts.database)), webhooks.any_due(accounts.database, int(time.time()))
+
+
+def listed() -> int:
+    """Prints every subscription: whose, where, and how delivery goes."""
+    with _open(Settings.from_environ(os.environ)) as accounts:
+        subscribed = webhooks.listed(accounts.database)
+    print(f"{len(subscribed)} webhooks, {webhook_delivery.waiting(subscribed)} messages wait")
+    for each in subscribed:
+        print(
+            f"{each.id}  key {each.key:>4}  {_state(each):9} delivered {each.delivered:>6}  waiting {each.waiting:>4}  "
+            f"{urlsplit(each.wish.url).hostname}  {','.join(each.wish.events)}"
+        )
+    return 0
+
+
+def shown(webhook: str) -> int:
+    """Prints one subscription, without its secret; 1 where there is none."""
+
+    def print_one(found: Webhook, _: Accounts) -> None:
+        print(f"{found.id} of key {found.key}, since {iso(found.created)}: {_state(found)}")
+        print(f"  url        {found.wish.url}")
+        print(f"  events     {', '.join(found.wish.events)}; zones {', '.join(found.wish.zones) or 'all'}")
+        print(f"  delivered  {found.delivered}, {found.waiting} wait")
+        print(f"  last       {iso(found.last_delivery) if found.last_delivery else 'never'}")
+        if found.last_error or found.disabled:
+            print(f"  trouble    {found.disabled or found.last_error}, {found.attempts} tries")
+
+    return _on(webhook, print_one)
+
+
+def disabled(webhook: str) -> int:
+    """Ends deliveries to a subscription; 1 where there is none."""
+    return _on(webhook, lambda found, accounts: webhooks.disable(accounts.database, found.id, "by the owner"))
+
+
+def enabled(webhook: str) -> int:
+    """Takes deliveries up again; 1 where there is none."""
+    return _on(webhook, lambda found, accounts: webhooks.enable(accounts.database, found.id))
+
+
+def removed(webhook: str) -> int:
+    """Removes a subscription; 1 where there is none."""
+    return _on(webhook, lambda found, accounts: webhooks.remove(accounts.database, found.id))
+
+
+def delivered() -> int:
+    """Delivers what waits, now; 1 where a receiver did not take it."""
+    done = counts()
+    print(", ".join(f"{name} {count}" for name, count in done.items()))
+    return 1 if done["failed"] else 0
+
+
+def _on(webhook: str, act: Callable[[Webhook, Accounts], None]) -> int:
+    with _open(Settings.from_environ(os.environ)) as accounts:
+        found = webhooks.one(accounts.database, webhook)
+        if found is None:
+            print(f"there is no webhook {webhook}")
+            return 1
+        act(found, accounts)
+    return 0
+
+
+def _state(webhook: Webhook) -> str:
+    if webhook.disabled:
+        return "disabled"
+    return "failing" if webhook.failing_since else "good"
+
+
+def _storage() -> Storage:
+    return opened(os.environ)
+
+
+@contextmanager
+def _open(settings: Settings) -> Iterator[Accounts]:
+    accounts = Accounts.open(settings.database_url)
+    try:
+        yield accounts
+    finally:
+        accounts.close()

@@ -1,0 +1,147 @@
+"""`/v1/webhooks`: subscribing, looking, testing, ending; whose they are, how many, and where they may lead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from api.access.accounts import webhooks
+from tests.api.conftest import Rig
+
+GOOD = {"url": "https://hook.example/emds", "events": ["changes"]}
+
+
+@pytest.fixture
+def client(rig: Rig) -> FlaskClient:
+    rig.publish()
+    return rig.client()
+
+
+def subscribe(client: FlaskClient, key: dict[str, str], **changes: Any) -> Any:
+    return client.post("/v1/webhooks", json=GOOD | changes, headers=key)
+
+
+def test_a_subscription_is_made_shown_and_ended(rig: Rig, client: FlaskClient) -> None:
+    key = rig.key(client)
+    made = subscribe(client, key, zones=["GB", "FR", "GB"], events=["changes", "price.above"], threshold=120)
+    assert made.status_code == 201
+    assert made.headers["Cache-Control"] == "no-store"
+    body = made.get_json()
+    assert body["secret"].startswith("whsec_")
+    assert body["zones"] == ["GB", "FR"]
+    assert body["threshold"] == 120
+    assert body["state"] == "good"
+    shown = client.get(f"/v1/webhooks/{body['id']}", headers=key).get_json()
+    assert shown == {name: value for name, value in body.items() if name != "secret"}
+    assert client.get("/v1/webhooks", headers=key).get_json() == {"count": 1, "webhooks": [shown]}
+    assert client.delete(f"/v1/webhooks/{body['id']}", headers=key).status_code == 204
+    assert client.get(f"/v1/webhooks/{body['id']}", headers=key).status_code == 404
+
+
+def test_a_test_message_waits_for_the_pipeline(rig: Rig, client: FlaskClient) -> None:
+    key = rig.key(client)
+    made = subscribe(client, key).get_json()
+    answer = client.post(f"/v1/webhooks/{made['id']}/test", headers=key)
+    assert answer.status_code == 202
+    assert answer.get_json()["message"].startswith("msg_")
+    assert client.get(f"/v1/webhooks/{made['id']}", headers=key).get_json()["waiting"] == 1
+    webhooks.disable(client.application.extensions["emds"].gate.accounts.database, made["id"], "by the owner")
+    assert client.post(f"/v1/webhooks/{made['id']}/test", headers=key).status_code == 409
+
+
+def test_anothers_webhooks_are_unknown(rig: Rig, client: FlaskClient) -> None:
+    first = rig.key(client)
+    made = subscribe(client, first).get_json()
+    answer = client.post("/v1/keys/signup", json={"email": "other@example.org"})
+    other = {"Authorization": f"Bearer {answer.get_json()['api_key']}"}
+    for method, path in (("get", ""), ("delete", ""), ("post", "/test")):
+        answer = getattr(client, method)(f"/v1/webhooks/{made['id']}{path}", headers=other)
+        assert answer.status_code == 404
+        assert answer.get_json()["type"].endswith("/problems/unknown-webhook")
+    assert client.get("/v1/webhooks", headers=other).get_json()["count"] == 0
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer emds_nonsense"}])
+def test_without_a_key_it_is_refused(client: FlaskClient, headers: dict[str, str]) -> None:
+    assert client.post("/v1/webhooks", json=GOOD, headers=headers).status_code == 401
+    assert client.get("/v1/webhooks", headers=headers).status_code == 401
+
+
+def test_a_key_has_at_most_ten(rig: Rig, client: FlaskClient) -> None:
+    key = rig.key(client)
+    assert [subscribe(client, key).status_code for _ in range(11)] == [201] * 10 + [409]
+
+
+def test_it_costs_nothing_of_the_day(rig: Rig, client: FlaskClient) -> None:
+    key = rig.key(client)
+    subscribe(client, key)
+    assert client.get("/v1/usage", headers=key).get_json()["quota"]["used"] == 0
+
+
+@pytest.mark.parametrize(
+    ("wish", "wrong"),
+    [
+        ({"url": "http://hook.example/"}, "url"),
+        ({"url": "https://127.0.0.1/"}, "url"),
+        ({"url": "https://[::1]/"}, "url"),
+        ({"url": "https://[::ffff:10.0.0.1]/"}, "url"),
+        ({"url": "https://localhost/"}, "url"),
+        ({"url": "https://169.254.169.254/latest/meta-data"}, "url"),
+        ({"url": "https://metadata.google.internal/"}, "url"),
+        ({"url": "https://user:secret@hook.example/"}, "url"),
+        ({"url": "https://hook.example/#x"}, "url"),
+        ({"url": "https://hook.example:99999/"}, "url"),
+        ({"url": "https://hook.example/\r\nX: y"}, "url"),
+        ({"url": "https://hook.example/" + "x" * 500}, "url"),
+        ({"url": None}, "url"),
+        ({"events": []}, "events"),
+        ({"events": ["everything"]}, "events"),
+        ({"events": "changes"}, "events"),
+        ({"zones": ["XX"]}, "zones"),
+        ({"events": ["price.above"]}, "threshold"),
+        ({"events": ["price.above"], "threshold": True}, "threshold"),
+        ({"threshold": "100"}, "threshold"),
+        ({"secret": "mine"}, "secret"),
+    ],
+)
+def test_a_wrong_wish_names_what_is_wrong(rig: Rig, client: FlaskClient, wish: dict[str, Any], wrong: str) -> None:
+    answer = subscribe(client, rig.key(client), **wish)
+    assert answer.status_code == 400
+    assert [fault["parameter"] for fault in answer.get_json()["errors"]] == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("body", "media", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b"{}", "text/plain", 415),
+        (b" " * 9000, "application/json", 413),
+    ],
+)
+def test_a_wrong_body_is_refused(rig: Rig, client: FlaskClient, body: bytes, media: str, status: int) -> None:
+    answer = client.post("/v1/webhooks", data=body, content_type=media, headers=rig.key(client))
+    assert answer.status_code == status
+    assert answer.content_type == "application/problem+json"
+
+
+def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) -> None:
+    rig.put("north.grid", "GB", "demand", [(0, 1.0)])
+    made = subscribe(client, rig.key(client)).get_json()
+    found = webhooks.one(client.application.extensions["emds"].gate.accounts.database, made["id"])
+    assert found is not None
+    assert found.cursor == client.get("/v1/changes").get_json()["next"]
+
+
+def test_only_a_test_setting_allows_private_addresses(rig: Rig) -> None:
+    rig.publish()
+    client = rig.client(webhook_private=True)
+    assert subscribe(client, rig.key(client), url="http://127.0.0.1:9/").status_code == 201
+
+
+def test_its_method_is_a_page(client: FlaskClient) -> None:
+    page = client.get("/docs/webhooks")
+    assert page.status_code == 200
+    assert "Standard Webhooks" in page.get_data(as_text=True)
