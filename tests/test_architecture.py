@@ -12,7 +12,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("warehouse", "assets", "orchestration", "api", "geo_data")
-FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+CLIENTS = ROOT / "api" / "clients"
+"""Packages of their own, which import nothing of the service."""
+FILES = sorted(
+    path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if not path.is_relative_to(CLIENTS)
+)
 
 BASICS = {"warehouse.market", "warehouse.clock", "warehouse.schema", "warehouse.errors"}
 """What every parser may know of the warehouse."""
@@ -266,3 +270,14 @@ def test_keys_of_kept_files_are_spelled_in_one_place() -> None:
             if id(node) not in prose and spelled.search(node.value)
         ]
     assert not wrong
+
+
+def test_clients_import_nothing_of_the_service() -> None:
+    found = [
+        f"{path.name}: {node.module}"
+        for path in CLIENTS.rglob("*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and not node.level and ours(node.module or "")
+    ]
+    assert not found
+    assert list(CLIENTS.rglob("clients.py"))

@@ -1,0 +1,26 @@
+"""Client of the Electricity Market Data Service: typed, sync and async."""
+
+from .clients import AsyncClient, Client
+from .errors import (
+    BadRequest,
+    EmdsError,
+    InvalidKey,
+    NotFound,
+    PaymentRequired,
+    TooManyCalls,
+    Unavailable,
+)
+from .rows import Series
+
+__all__ = [
+    "AsyncClient",
+    "BadRequest",
+    "Client",
+    "EmdsError",
+    "InvalidKey",
+    "NotFound",
+    "PaymentRequired",
+    "Series",
+    "TooManyCalls",
+    "Unavailable",
+]

@@ -1,0 +1,121 @@
+"""What both clients share: a call's address, what an answer means, when to try again, what is kept. No I/O."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import httpx
+
+from .errors import EmdsError, error_of
+
+Moment = int | str | date
+"""Unix seconds, RFC 3339, a date of one zone's civil time, or a `datetime` with its offset."""
+_AGAIN = frozenset({429, 502, 503, 504})
+_KEPT = 64
+
+
+class Call(NamedTuple):
+    """One GET."""
+
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+
+
+def call(path: str, **query: Any) -> Call:
+    """A call; members that are None are left out. Raises ValueError for a `datetime` without an offset."""
+    stated = (
+        (name.rstrip("_"), _text(value)) for name, value in query.items() if value is not None and value is not False
+    )
+    return Call(path, tuple(stated))
+
+
+def series(metric: str, zone: str | Iterable[str], **query: Any) -> Call:
+    """Rows of one zone, or of several: a list, or `all`."""
+    name = metric.replace("_", "-")
+    if isinstance(zone, str) and zone != "all":
+        return call(f"/v1/{name}/{zone}", **query)
+    return call(f"/v1/{name}", zones=zone if isinstance(zone, str) else ",".join(zone), **query)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no offset")
+        return value.isoformat()
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def body_of(response: httpx.Response) -> dict[str, Any]:
+    """The body of a good answer. Raises EmdsError for any other."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = {}
+    stated: dict[str, Any] = body if isinstance(body, dict) else {}
+    if response.status_code != 200:
+        raise error_of(response.status_code, stated)
+    return stated
+
+
+def following(response_headers: Mapping[str, str]) -> Call | None:
+    """The next page by `Link`; its host is not followed, only path and query: a key goes nowhere else."""
+    link = response_headers.get("Link", "")
+    if 'rel="next"' not in link:
+        return None
+    url = httpx.URL(link[link.index("<") + 1 : link.index(">")])
+    return Call(url.path, tuple(url.params.multi_items()))
+
+
+def wait(response: httpx.Response | None, attempt: int, longest: float, now: float) -> float | None:
+    """Seconds to wait before the next try; None where trying again is no use. `now` is Unix seconds."""
+    if response is None:
+        return min(_pause(attempt), longest)
+    if response.status_code not in _AGAIN:
+        return None
+    stated = response.headers.get("Retry-After", "")
+    if stated.isdigit():
+        seconds = float(stated)
+    elif stated:
+        seconds = max(0.0, parsedate_to_datetime(stated).timestamp() - now)
+    else:
+        seconds = _pause(attempt)
+    return seconds if seconds <= longest else None
+
+
+def _pause(attempt: int) -> float:
+    return 0.5 * float(1 << attempt)
+
+
+def unreachable(error: httpx.TransportError) -> EmdsError:
+    """No answer came."""
+    return error_of(503, {"detail": f"no answer: {type(error).__name__}"})
+
+
+class Kept:
+    """The last answers by call, with their validators."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[Call, httpx.Response] = OrderedDict()
+
+    def validator(self, made: Call) -> dict[str, str]:
+        """The header that asks whether the kept answer still holds."""
+        kept = self._answers.get(made)
+        return {"If-None-Match": kept.headers["ETag"]} if kept is not None else {}
+
+    def settled(self, made: Call, response: httpx.Response) -> httpx.Response:
+        """The answer to a call: the kept one where the service says that it is unchanged."""
+        if response.status_code == 304:
+            self._answers.move_to_end(made)
+            return self._answers[made]
+        if response.status_code == 200 and "ETag" in response.headers:
+            self._answers[made] = response
+            self._answers.move_to_end(made)
+            while len(self._answers) > _KEPT:
+                self._answers.popitem(last=False)
+        return response

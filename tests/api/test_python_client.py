@@ -1,0 +1,190 @@
+"""emds-client against the service: frames, pages, several zones, errors, retries, kept answers; its wheel builds."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import zipfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "api" / "clients" / "python"
+
+
+@pytest.fixture
+def package(monkeypatch: Any) -> Any:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import emds_client
+
+    return emds_client
+
+
+@pytest.fixture
+def service(market: Any) -> tuple[Any, str]:
+    """The application in this process, by WSGI, and a key."""
+    test_client = market.client()
+    key = market.key(test_client)["Authorization"].removeprefix("Bearer ")
+    return httpx.WSGITransport(app=test_client.application), key
+
+
+BASE = "http://emds.example"
+
+
+def test_three_lines_from_a_key_to_a_frame(package: Any, service: tuple[Any, str]) -> None:
+    transport, key = service
+    client = package.Client(BASE, key, transport=transport)
+    series = client.series("price", "DE-LU", start="2026-03-29", end="2026-03-30")
+    frame = series.to_pandas()
+    assert len(frame) == 92
+    assert str(frame.index[0]) == "2026-03-28 23:00:00+00:00"
+    assert series.to_polars()["value"].to_list() == frame["value"].tolist() == series.to_arrow()["value"].to_pylist()
+    assert str(series.to_polars()["time"][0]) == "2026-03-28 23:00:00+00:00"
+    assert series.attribution == "© North Market Operator"
+    client.close()
+
+
+def test_pages_are_followed_to_the_end(package: Any, service: tuple[Any, str]) -> None:
+    transport, key = service
+    with package.Client(BASE, key, transport=transport) as client:
+        whole = client.series("price", ["GB", "DE-LU"])
+        paged = client.series("price", ["GB", "DE-LU"], limit=7)
+        assert paged.rows == whole.rows
+        assert (whole.truncated, paged.truncated) == (False, False)
+        first = client.series("price", ["GB", "DE-LU"], limit=7, pages=1)
+        assert first.rows == whole.rows[: len(first.rows)]
+        assert first.truncated
+        assert {row["zone"] for row in client.series("carbon_intensity", "all").rows} == {"GB"}
+
+
+def test_refusals_are_typed(package: Any, service: tuple[Any, str]) -> None:
+    transport, key = service
+    with (
+        package.Client(BASE, None, transport=transport) as stranger,
+        package.Client(BASE, key, transport=transport) as c,
+    ):
+        with pytest.raises(package.PaymentRequired):
+            stranger.series("price", "GB")
+        assert len(stranger.series("price", "GB", sample=True).rows) == 48
+        with pytest.raises(package.NotFound, match="Did you mean GB"):
+            c.series("price", "GBR")
+        with pytest.raises(package.BadRequest) as refused:
+            c.series("price", "GB", order="up")
+        assert refused.value.problem["errors"][0]["parameter"] == "order"
+        with pytest.raises(ValueError, match="no offset"):
+            c.series("price", "GB", start=datetime(2026, 3, 29))  # noqa: DTZ001
+    with package.Client(BASE, "emds_wrong", transport=transport) as wrong, pytest.raises(package.InvalidKey):
+        wrong.series("price", "GB")
+
+
+class Script:
+    """Answers in turn, and what was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers, self.asked = list(answers), []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def good(**headers: str) -> httpx.Response:
+    return httpx.Response(200, json={"zones": [], "now": 1}, headers=headers)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_busy_answers_are_tried_again_as_long_as_they_say(package: Any, kind: str) -> None:
+    script = Script(
+        httpx.Response(429, headers={"Retry-After": "7"}, json={"detail": "busy"}),
+        httpx.ConnectError("lost"),
+        httpx.Response(503, json={}),
+        good(),
+    )
+    pauses: list[float] = []
+    if kind == "sync":
+        client = package.Client(BASE, transport=httpx.MockTransport(script))
+        client._sleep = pauses.append
+        assert client.status() == {"zones": [], "now": 1}
+    else:
+
+        async def run() -> None:
+            async with package.AsyncClient(BASE, transport=httpx.MockTransport(script)) as client:
+
+                async def sleep(seconds: float) -> None:
+                    pauses.append(seconds)
+
+                client._sleep = sleep
+                assert await client.status() == {"zones": [], "now": 1}
+
+        asyncio.run(run())
+    assert pauses == [7, 1.0, 2.0]
+
+
+def test_what_would_take_too_long_is_told_at_once(package: Any) -> None:
+    script = Script(httpx.Response(429, headers={"Retry-After": "40000"}, json={"detail": "the day is used up"}))
+    client = package.Client(BASE, transport=httpx.MockTransport(script))
+    with pytest.raises(package.TooManyCalls, match="used up"):
+        client.status()
+    client.close()
+    assert len(script.asked) == 1
+
+
+def test_no_answer_at_all_is_unavailable(package: Any) -> None:
+    script = Script(*[httpx.ConnectError("lost")] * 3)
+    with package.Client(BASE, retries=2, transport=httpx.MockTransport(script)) as client:
+        client._sleep = lambda seconds: None
+        with pytest.raises(package.Unavailable):
+            client.zones()
+
+
+def test_an_unchanged_answer_is_kept(package: Any, service: tuple[Any, str]) -> None:
+    script = Script(good(ETag='"a"'), httpx.Response(304), good(ETag='"b"'))
+    with package.Client(BASE, transport=httpx.MockTransport(script)) as client:
+        assert [client.status() for _ in range(3)] == [{"zones": [], "now": 1}] * 3
+    assert [request.headers.get("If-None-Match") for request in script.asked] == [None, '"a"', '"a"']
+
+
+def test_a_key_goes_to_its_own_host_alone(package: Any) -> None:
+    link = '<http://elsewhere.example/v1/price/GB?cursor=x&start=1>; rel="next"'
+    page = {"attribution": "", "data": [{"ts": 1, "value": 1.0}]}
+    script = Script(httpx.Response(200, json=page, headers={"Link": link}), httpx.Response(200, json=page))
+    with package.Client(BASE, "emds_key", transport=httpx.MockTransport(script)) as client:
+        assert len(client.series("price", "GB").rows) == 2
+    assert [request.url.host for request in script.asked] == ["emds.example"] * 2
+    assert script.asked[1].url.params["cursor"] == "x"
+
+
+def test_the_async_client_reads_the_same(package: Any, market: Any, serve: Any) -> None:
+    served = serve(market)
+
+    async def run() -> tuple[Any, Any]:
+        async with package.AsyncClient(served.url) as client:
+            series, zones = await asyncio.gather(client.series("price", "GB", sample=True, limit=7), client.zones())
+            return series, zones
+
+    series, zones = asyncio.run(run())
+    with package.Client(served.url) as client:
+        assert client.series("price", "GB", sample=True).rows == series.rows
+    assert (len(series.rows), len(zones)) == (48, 25)
+
+
+@pytest.mark.slow
+def test_the_wheel_builds_and_is_typed(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "source")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-q"]
+    run = subprocess.run([*command, "-w", str(tmp_path), "."], cwd=tmp_path / "source", capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    [wheel] = tmp_path.glob("emds_client-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"emds_client/py.typed", "emds_client/clients.py"} <= set(names)
+    code = "import emds_client; print(emds_client.Client.__doc__)"
+    found = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(wheel)}, capture_output=True, text=True)
+    assert found.stdout.startswith("Calls one service"), found.stderr
