@@ -99,7 +99,7 @@ def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
     if refusal.kind == "invalid-key":
         sign_up = f'POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}'
         way = f"Leave it out for a sample, or get a free one: {sign_up}."
-        return Outcome((f"Invalid API key: this key is unknown or revoked. {way}",))
+        return Outcome((f"{refusal.title}: {results.in_words_of_tools(refusal.detail)} {way}",))
     buys = refusal.status == 429 and call.price and service.gate.x402.open
     return results.refused(refusal, service.gate.x402.offer(call) if buys else None)
 

@@ -28,6 +28,7 @@ _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
 _WORDS_OF_TOOLS = (
     ("or add sample=true", "or call the tool without both for a sample"),
     ("sample=true needs none", "a call without a key gives a sample"),
+    ("sample=true needs no key", "a call without a key gives a sample"),
     ("sample=true works", "a call without a key gives a sample"),
 )
 STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}
@@ -195,17 +196,17 @@ def with_offer(outcome: Outcome, offer: Refusal) -> Outcome:
 def refused(refusal: Refusal, offer: Refusal | None = None) -> Outcome:
     """A refusal in words; an offer comes before them, since x402 clients read `content[0].text`."""
     offered = _offered(offer or refusal)
-    words = _in_words_of_tools(f"{refusal.title}: {refusal.detail}")
+    words = in_words_of_tools(f"{refusal.title}: {refusal.detail}")
     return Outcome((offered, words) if offered else (words,), b"", _receipt(refusal.headers), refusal.headers)
 
 
 def _offered(refusal: Refusal) -> str:
     """The x402 offer of a refusal as JSON, empty for none."""
     header = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
-    return _in_words_of_tools(base64.b64decode(header).decode())
+    return in_words_of_tools(base64.b64decode(header).decode())
 
 
-def _in_words_of_tools(text: str) -> str:
+def in_words_of_tools(text: str) -> str:
     """A refusal's words for callers of tools: a sample comes without credentials, not by a query parameter."""
     for words, of_tools in _WORDS_OF_TOOLS:
         text = text.replace(words, of_tools)

@@ -175,6 +175,15 @@ def test_a_wrong_key_is_said_to_be_wrong_and_gives_no_sample(mcp: Any, version: 
         assert wrong not in result["content"][0]["text"]
 
 
+def test_a_mistyped_key_is_told_apart_from_an_unknown_one(mcp: Any, key: str) -> None:
+    mistyped = mcp.call("get_latest", zone="GB", api_key=key[:-1])["content"][0]["text"]
+    assert "mistyped or cut" in mistyped
+    assert "sample=true" not in mistyped
+    foreign = mcp.call("get_latest", zone="GB", api_key="sk-123")["content"][0]["text"]
+    assert "unknown or revoked" in foreign
+    assert "sample=true" not in foreign
+
+
 @pytest.mark.parametrize("header", ["Basic YTpi", "Bearer", "Bearer ", "emds_x"])
 def test_any_other_authorization_is_a_wrong_key(mcp: Any, header: str) -> None:
     mcp.headers["Authorization"] = header
