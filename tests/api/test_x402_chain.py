@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,14 +27,10 @@ from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Core, Facilitator, Fault
 from tests.stand_ins.official import Official
+from tests.stand_ins.paying_clients import CLIENTS, NEEDS_NODE, NODE
 from tests.stand_ins.served import ROOT, Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
-NODE = ROOT / "tests" / "node"
-NEEDS_NODE = pytest.mark.skipif(
-    shutil.which("node") is None or not (NODE / "node_modules" / "x402-axios").exists(),
-    reason="npm packages of tests/node are not installed: make setup",
-)
 PATHS = ("/v1/latest/GB", "/v1/price/FR")
 UNITS = 1000 + 10_000
 
@@ -109,60 +103,7 @@ def states(tmp_path: Path) -> list[str]:
         connection.close()
 
 
-def _by_requests(urls: list[str]) -> list[dict[str, Any]]:
-    from x402.client import x402ClientSync
-    from x402.http.clients.requests import x402_requests
-    from x402.mechanisms.evm.exact import register_exact_evm_client
-    from x402.mechanisms.evm.signers import EthAccountSigner
-
-    client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
-    with x402_requests(client) as session:
-        answers = [session.get(url, timeout=30) for url in urls]
-    return [_report(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
-
-
-def _by_httpx(urls: list[str]) -> list[dict[str, Any]]:
-    from x402.client import x402Client
-    from x402.http.clients.httpx import x402HttpxClient
-    from x402.mechanisms.evm.exact import register_exact_evm_client
-    from x402.mechanisms.evm.signers import EthAccountSigner
-
-    async def run() -> list[dict[str, Any]]:
-        client = register_exact_evm_client(x402Client(), EthAccountSigner(Account.from_key(KEYS[2])))
-        async with x402HttpxClient(client, timeout=30) as session:
-            answers = [await session.get(url) for url in urls]
-        return [_report(each.status_code, each.json(), each.headers["PAYMENT-RESPONSE"]) for each in answers]
-
-    return asyncio.run(run())
-
-
-def _report(status: int, body: Any, receipt: str) -> dict[str, Any]:
-    return {"status": status, "body": body, "receipt": json.loads(base64.b64decode(receipt))}
-
-
-def _by_node(program: str) -> Callable[[list[str]], list[dict[str, Any]]]:
-    def run(urls: list[str]) -> list[dict[str, Any]]:
-        environ = os.environ | {"BUYER_KEY": KEYS[2]}
-        ended = subprocess.run(
-            ["node", program, *urls], cwd=NODE, env=environ, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert ended.returncode == 0, ended.stderr
-        return [json.loads(line) for line in ended.stdout.splitlines()]
-
-    return run
-
-
-@pytest.mark.parametrize(
-    "client",
-    [
-        pytest.param(_by_requests, id="python-requests"),
-        pytest.param(_by_httpx, id="python-httpx"),
-        pytest.param(_by_node("pay_v2.mjs"), id="x402-fetch-v2", marks=NEEDS_NODE),
-        pytest.param(_by_node("pay_axios.mjs"), id="x402-axios-v2", marks=NEEDS_NODE),
-        pytest.param(_by_node("pay_v1.mjs"), id="x402-fetch-v1", marks=NEEDS_NODE),
-        pytest.param(_by_node("pay_axios_v1.mjs"), id="x402-axios-v1", marks=NEEDS_NODE),
-    ],
-)
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("with_node", [False, True], ids=["facilitator-alone", "own-node"])
 def test_official_clients_pay_to_the_unit(
     chain: Chain,

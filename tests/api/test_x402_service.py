@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
 from eth_account import Account
-from x402.client import x402ClientSync
+from x402.client import x402Client, x402ClientSync
 from x402.http.clients.requests import x402_requests
+from x402.mcp import x402MCPClient
 from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
@@ -21,6 +24,7 @@ from api.documents.catalogue import SERIES
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
+from tests.stand_ins.paying_clients import CLIENTS, Client
 from warehouse import artefact
 from warehouse.clock import iso
 
@@ -110,6 +114,56 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
     assert rows == [("released", 10_000, 1), ("settled", total, len(PRICES))]
     entries = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
     assert [each["tx"] for each in entries if each["payment"] == "settled"] == chain.transfers(payee)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_official_client_buys_every_path(
+    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, client: Client
+) -> None:
+    payee = str(Account.create().address)
+    snapshot = artefact.load(everywhere.storage, "snapshot.json")
+    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}
+    payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
+    served = serve(everywhere, **payments, **fresh)
+    reports = client([served.url + path for path in PAID.values()])
+    assert [report["status"] for report in reports] == [200] * len(PAID)
+    assert [report["receipt"]["transaction"] for report in reports] == chain.transfers(payee)
+    assert chain.balance(payee) == sum(price.units for price in PRICES.values())
+
+
+class OverHttp:
+    """Calls of x402's own MCP client, sent to `/mcp` of a running service."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url + "/mcp"
+
+    async def call_tool(self, params: dict[str, Any], **_: Any) -> SimpleNamespace:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = {"MCP-Protocol-Version": "2025-11-25", "Accept": "application/json, text/event-stream"}
+        result = requests.post(self.url, json=message, headers=headers, timeout=30).json()["result"]
+        return SimpleNamespace(
+            content=result["content"],
+            isError=result.get("isError", False),
+            _meta=result.get("_meta", {}),
+            structuredContent=result.get("structuredContent"),
+        )
+
+
+def test_the_official_mcp_client_buys_a_tools_answer_on_the_chain(
+    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator
+) -> None:
+    payee = str(Account.create().address)
+    snapshot = artefact.load(everywhere.storage, "snapshot.json")
+    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1), "EMDS_SAMPLE_CALLS_PER_DAY": "1"}
+    payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
+    served = serve(everywhere, **payments, **fresh)
+    assert requests.get(served.url + "/v1/latest/GB?sample=true", timeout=30).status_code == 200  # the day's sample
+    wallet = register_exact_evm_client(x402Client(), EthAccountSigner(Account.from_key(KEYS[2])))
+    client = x402MCPClient(OverHttp(served.url), wallet)
+    bought = asyncio.run(client.call_tool("get_latest", {"zone": "GB"}))
+    assert (bought.payment_made, bought.is_error) == (True, False)
+    assert bought.payment_response.transaction == chain.transfers(payee)[-1]
+    assert chain.balance(payee) == PRICES["latest"].units
 
 
 def test_a_simulated_warehouse_sells_on_loopback_only(

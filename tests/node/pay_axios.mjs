@@ -12,5 +12,6 @@ for (const url of process.argv.slice(2)) {
   const answer = await pay.get(url);
   const receipt = answer.headers["payment-response"];
   const settled = receipt && decodePaymentResponseHeader(receipt);
-  console.log(JSON.stringify({ status: answer.status, body: answer.data, receipt: settled }));
+  const body = typeof answer.data === "object" ? answer.data : null;
+  console.log(JSON.stringify({ status: answer.status, body, receipt: settled }));
 }

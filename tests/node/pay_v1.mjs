@@ -10,5 +10,7 @@ for (const url of process.argv.slice(2)) {
   const answer = await pay(url);
   const receipt = answer.headers.get("X-PAYMENT-RESPONSE");
   const settled = receipt && decodeXPaymentResponse(receipt);
-  console.log(JSON.stringify({ status: answer.status, body: await answer.json(), receipt: settled }));
+  const isJson = answer.headers.get("Content-Type").startsWith("application/json");
+  const body = isJson ? await answer.json() : null;
+  console.log(JSON.stringify({ status: answer.status, body, receipt: settled }));
 }
