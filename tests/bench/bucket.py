@@ -2,10 +2,10 @@
 
     python -m tests.bench.bucket [--windows N]
 
-The bucket is an S3 server on loopback in Python, whose own time is most of a cold window's; for a far
-one requests count.
-`cold`: nothing of the bucket lies on this machine; `copied`: its bodies do, and are looked at again; `fresh`: they were
-looked at a moment ago. Each window is a day of one zone's metric, asked of a new reader that holds no rows.
+The bucket is an S3 server on loopback in Python, whose own time is most of a cold window's; for a far one the number of
+requests counts. `cold`: nothing of the bucket lies on this machine; `copied`: its bodies do, and are looked at again;
+`fresh`: they were looked at a moment ago by the same client, where the others open one a window. Each window is a
+day of one zone's metric, asked of a new reader that holds no rows.
 """
 
 from __future__ import annotations
