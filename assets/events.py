@@ -30,6 +30,7 @@ INPUT_VERSION = "dagster/input_data_version/"
 RAW_VERSION = "kept"
 """The data version of kept answers, always the same: a new answer makes no partition stale that it did not change."""
 VERSIONS = (CODE_VERSION, DATA_VERSION, INPUT_VERSION)
+BESIDE = "brought by an answer to another day"
 _NOT_REQUESTED = ("out of reach", "not configured")
 DayEvent = dg.AssetMaterialization | dg.AssetObservation
 
@@ -109,10 +110,15 @@ def _data_versions(instance: dg.DagsterInstance, feed: Feed, days: Iterable[Mark
     return versions
 
 
-def materialisation(feed: Feed, day: HeldDay, rows: HeldRows, report: DayReport | None) -> dg.AssetMaterialization:
-    """The event of a partition whose rows are new: what it holds, with a plot and a table of its own rows."""
+def materialisation(
+    feed: Feed, day: HeldDay, rows: HeldRows, report: DayReport | None, state: str = BESIDE
+) -> dg.AssetMaterialization:
+    """The event of a partition whose rows are new: what it holds, with a plot and a table of its own rows.
+
+    `state`: where the rows come from, if no report says so.
+    """
     excerpt = plots.excerpt(rows.rows(window_of(feed, day.day)))
-    shown = _figures(day, report) | {
+    shown = _figures(day, report, state) | {
         "plot": dg.MetadataValue.md(plots.sparkline(excerpt)),
         "newest": dg.MetadataValue.md(plots.table(excerpt)),
     }
@@ -138,10 +144,10 @@ def _observation(feed: Feed, day: HeldDay, report: DayReport) -> dg.AssetObserva
     )
 
 
-def _figures(day: HeldDay, report: DayReport | None) -> dict[str, Any]:
+def _figures(day: HeldDay, report: DayReport | None, state: str = BESIDE) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "dagster/partition_row_count": day.rows,
-        "state": report.status if report else "brought by an answer to another day",
+        "state": report.status if report else state,
         "first": dg.MetadataValue.timestamp(float(day.first or 0)),
         "last": dg.MetadataValue.timestamp(float(day.last or 0)),
     }

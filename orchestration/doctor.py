@@ -59,7 +59,10 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
         yield "Dagster's storage cannot be opened"
         return
     with instance:
-        yield from map(str, partition_status.differences(instance, pipeline))
+        lines = list(partition_status.told(partition_status.differences(instance, pipeline)))
+    yield from lines
+    if lines:
+        yield "`emds repair` brings Dagster's partitions in line with what is held"
 
 
 def _access(mode: str) -> bool:

@@ -13,6 +13,7 @@ from orchestration import verify
 from orchestration.resources import open_context, opened
 from orchestration.verify import Fault
 from warehouse import damaged, layout, modes, monthfile
+from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, WrongMode
 from warehouse.storage import Storage
 
@@ -36,11 +37,28 @@ def main() -> int:
     for settled in damaged.listed(storage):
         if settled.name in {damage.name for damage in waiting}:
             print(f"{settled.key}: {settled.settled}")
+    mended = mend_partitions(pipeline)
+    if mended:
+        print(f"{mended} of Dagster's partitions were another than what is held, and are not any more")
     left = verify.broken(storage)
     for line in left:
         print(line)
     print(f"{len(waiting)} damaged files were set aside, {len(left)} faults are left")
     return 1 if left else 0
+
+
+def mend_partitions(pipeline: PipelineContext) -> int:
+    """Brings Dagster's partitions in line with what is held, where Dagster ran here before; how many were not."""
+    from orchestration import event_log, partition_status
+
+    if not (pipeline.storage.local / "dagster").is_dir():
+        return 0
+    instance = event_log.instance(pipeline.storage.local)
+    if instance is None:
+        return 0
+    with instance, logged("Dagster's partitions"):
+        return partition_status.mend(instance, pipeline)
+    return 0
 
 
 def restore_mode(storage: Storage) -> str:

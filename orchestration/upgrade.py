@@ -203,6 +203,7 @@ def main() -> int:
     """Upgrades the warehouse of the environment, publishes, and says what was done; returns the exit code."""
     from assets import analyst
     from assets.ingest.refresh import refresh_all
+    from orchestration.repair import mend_partitions
     from orchestration.resources import open_context, opened
 
     storage = opened(os.environ)
@@ -211,6 +212,7 @@ def main() -> int:
         print("nothing to do: this warehouse is of this release")
         return 0
     refresh_all(open_context())
+    mend_partitions(open_context())
     if isinstance(storage, Folder) and storage.stat(analyst.NAME) is not None:
         analyst.build(storage.root)
     print(

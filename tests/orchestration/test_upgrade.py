@@ -14,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from orchestration import upgrade, verify
+from assets.event_tables import EVENTS, delete_events, tables
+from assets.partitions import asset_key
+from assets.sources import feeds
+from orchestration import event_log, partition_status, upgrade, verify
 from orchestration.cli import main
 from orchestration.resources import open_context
 from warehouse import artefact, clock, damaged, layout, modes, monthfile, raw, release, series
@@ -23,6 +26,7 @@ from warehouse.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 NOW = clock.instant("2026-11-20T12:00:00Z")
+KEY = asset_key(feeds()["neso.generation"])
 SPAN = Window(NOW - 5 * clock.DAY, NOW + 2 * clock.DAY)
 
 
@@ -129,8 +133,12 @@ def test_an_upgraded_warehouse_serves_the_same_rows(
     old: Folder, expected: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     months = len(old.keys("series/"))
+    forget_dagster(old)
     assert main(["upgrade"]) == 0
     assert f"{months} month files" in capsys.readouterr().out
+    with event_log.instance(old.root) as instance:
+        assert instance.get_materialized_partitions(KEY) == {"2026-11-18", "2026-11-19", "2026-11-20"}
+        assert list(partition_status.differences(instance, open_context())) == []
     served = answers(old)
     assert {name: served[name] for name in expected} == expected
     assert served[f"generation GB {NOW - 1}"] != served[f"generation GB {NOW + 90}"]
@@ -138,6 +146,14 @@ def test_an_upgraded_warehouse_serves_the_same_rows(
     assert not [key for key in old.keys("series/") if not layout.is_month_file(key)]
     assert main(["upgrade"]) == 0
     assert "nothing to do" in capsys.readouterr().out
+
+
+def forget_dagster(old: Folder) -> None:
+    """Of the first release: no first days, and of a feed's days only some marked."""
+    old.delete(layout.FIRST_DAYS)
+    gone = (EVENTS.c.asset_key == KEY.to_string()) & EVENTS.c.partition.in_(["2026-11-18", "2026-11-19"])
+    with event_log.instance(old.root) as instance, tables(instance) as connection:
+        assert delete_events(connection, gone)
 
 
 def _kept(storage: Folder) -> dict[str, bytes | None]:

@@ -1,0 +1,150 @@
+"""Dagster's web server and daemon over a warehouse, for the tests that drive them by GraphQL or in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestration import dagster_home, event_log
+
+SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
+ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
+"""The states in which a backfill stays."""
+
+
+@dataclass(frozen=True)
+class Ui:
+    """A running web server with its daemon, over one warehouse."""
+
+    url: str
+    home: Path
+
+    def ask(self, query: str, **variables: Any) -> Any:
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        question = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(question, timeout=60) as answer:
+            answered = json.load(answer)
+        assert "errors" not in answered, answered["errors"]
+        return answered["data"]
+
+    def until(self, query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
+        deadline = time.monotonic() + seconds
+        while not wanted(value := query()):
+            assert time.monotonic() < deadline, value
+            time.sleep(1)
+        return value
+
+    def backfill(self, assets: list[list[str]], days: list[str]) -> str:
+        """Launches a backfill as the UI does; its id."""
+        mutation = """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) { __typename
+            ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+        selection = [{"path": path} for path in assets]
+        asked = self.ask(mutation, p={"assetSelection": selection, "partitionNames": days, "tags": []})
+        assert asked["launchPartitionBackfill"]["__typename"] == "LaunchBackfillSuccess", asked
+        return str(asked["launchPartitionBackfill"]["backfillId"])
+
+    def backfill_status(self, backfill: str) -> str:
+        query = (
+            "query($b: String!) { partitionBackfillOrError(backfillId: $b) { ... on PartitionBackfill { status } } }"
+        )
+        return str(self.ask(query, b=backfill)["partitionBackfillOrError"]["status"])
+
+    def runs(self, **tags: str) -> dict[str, str]:
+        """Status by id of the runs with these tags (`__` for a slash)."""
+        query = "query($f: RunsFilter!) { runsOrError(filter: $f) { ... on Runs { results { id status } } } }"
+        wanted = [{"key": name.replace("__", "/"), "value": value} for name, value in tags.items()]
+        found = self.ask(query, f={"tags": wanted})["runsOrError"]["results"]
+        return {run["id"]: run["status"] for run in found}
+
+    def partitions(self, asset: list[str]) -> dict[str, set[str]]:
+        """Days by status of an asset."""
+        query = """query($k: AssetKeyInput!) { assetNodeOrError(assetKey: $k) { ... on AssetNode {
+            assetPartitionStatuses { ... on TimePartitionStatuses { ranges { status startKey endKey } } } } } }"""
+        by_status: dict[str, set[str]] = {}
+        for span in self.ask(query, k={"path": asset})["assetNodeOrError"]["assetPartitionStatuses"]["ranges"]:
+            first, last = date.fromisoformat(span["startKey"]), date.fromisoformat(span["endKey"])
+            days = {str(first + timedelta(days=i)) for i in range((last - first).days + 1)}
+            by_status.setdefault(span["status"], set()).update(days)
+        return by_status
+
+
+@contextmanager
+def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str, str] | None = None) -> Iterator[Ui]:
+    """Both servers; `configuration` replaces lines of dagster.yaml by their first word.
+
+    Schedules are stopped first, so that only what a test asks for is run.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environ = {
+        **os.environ,
+        "EMDS_HOME": str(home),
+        **settings,
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+    for name in ("EMDS_NOW", "EMDS_FEEDS"):
+        environ.pop(name, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAGSTER_HOME", "")
+        instance = event_log.instance(home)
+        assert instance is not None
+        instance.dispose()
+    file = home / "dagster" / "dagster.yaml"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join((configuration or {}).get(line.partition(":")[0], line) for line in lines))
+    environ["DAGSTER_HOME"] = str(home / "dagster")
+    bin_ = Path(sys.executable).parent
+    workspace = str(dagster_home.ROOT / "workspace.yaml")
+    log = (home / "servers.log").open("wb")
+
+    def start(*argv: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            argv, cwd=dagster_home.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
+        )
+
+    children = [start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))]
+    server = Ui(f"http://127.0.0.1:{port}", home)
+    try:
+        server.until(lambda: _reachable(f"{server.url}/server_info"), bool)
+        _stop_schedules(server)
+        children.append(start(f"{bin_}/dagster-daemon", "run", "-w", workspace))
+        yield server
+    finally:
+        for child in children:
+            os.killpg(child.pid, signal.SIGTERM)
+        for child in children:
+            child.wait(30)
+        log.close()
+
+
+def _reachable(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def _stop_schedules(ui: Ui) -> None:
+    query = """query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) {
+        ... on Schedules { results { id name } } } }"""
+    schedules = ui.ask(query, s=SELECTOR)["schedulesOrError"]["results"]
+    assert len(schedules) > 20
+    for schedule in schedules:
+        stopped = ui.ask("mutation($i: String!) { stopRunningSchedule(id: $i) { __typename } }", i=schedule["id"])
+        assert stopped["stopRunningSchedule"]["__typename"] == "ScheduleStateResult"
