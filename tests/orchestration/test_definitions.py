@@ -17,7 +17,7 @@ import pytest
 from assets.giving_way import BACKFILL, priority_of
 from assets.partitions import asset_key, first_partition, partitions_of
 from assets.sources import feeds, sources
-from orchestration import definitions
+from orchestration import definitions, event_log
 from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
 from orchestration.settings import PipelineSettings
 from warehouse.zones import ZONES
@@ -208,3 +208,14 @@ def test_a_parser_is_where_its_code_reference_leads(loaded: dg.Definitions) -> N
         (code,) = specs[asset_key(feed)].metadata["dagster/code_references"].code_references
         assert Path(code.file_path).parent.parent.name in ("assets", "sources"), feed.id
         assert Path(code.file_path).read_text().splitlines()[code.line_number - 1].lstrip().startswith(("def ", "@"))
+
+
+def test_a_killed_run_does_not_keep_its_publishers_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dagster frees the slots of a run whose process is gone only where it is told after how long."""
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        instance = event_log.instance(tmp_path)
+    assert instance is not None
+    with instance:
+        assert 0 < instance.run_monitoring_settings["free_slots_after_run_end_seconds"] <= 60
