@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import orjson
 import pytest
 from standardwebhooks import Webhook as Verifier
@@ -24,6 +25,7 @@ from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Message, Webhook, Wish
 from orchestration import cli, webhook_delivery, webhook_events, webhook_post
 from orchestration.webhook_post import NotDelivered, is_public
+from orchestration.webhook_sensor import JOB, webhook_sensor
 from tests.stand_ins.receiver import Receiver, patient
 from warehouse import artefact, change_log, layout
 from warehouse.changes import Change
@@ -496,3 +498,20 @@ def test_a_receiver_that_comes_back_is_found(post: Post) -> None:
     post.round()
     assert patient(lambda: firsts(again) == [2, 3])
     assert post.state(webhook).failing_since is None
+
+
+def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(post.home))
+    monkeypatch.delenv("EMDS_DATABASE_URL", raising=False)
+    sensor = webhook_sensor(dg.define_asset_job(JOB))
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def look(cursor: str | None = None) -> Any:
+            return sensor(dg.build_sensor_context(instance, cursor=cursor))
+
+        assert "nobody" in look().skip_message
+        post.subscribe("https://hook.example/")
+        post.change()
+        first = look()
+        assert len(first.run_requests) == 1
+        assert "nothing changed" in look(first.cursor).skip_message
