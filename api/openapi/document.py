@@ -84,7 +84,7 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
 }
 _ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path."""
-_BODIES: Mapping[str, Json] = {
+BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
 }
@@ -172,7 +172,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     if endpoint.body:
         described["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": schemas.ref(endpoint.body), "example": _BODIES[endpoint.body]}},
+            "content": {"application/json": {"schema": schemas.ref(endpoint.body), "example": BODIES[endpoint.body]}},
         }
     if endpoint.paid:
         price = PRICES[endpoint.id]

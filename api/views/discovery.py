@@ -27,8 +27,10 @@ from api.http.problems import Problem
 from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
+from api.openapi.example_paths import example_path
 from api.service import Service
 from api.settings import Settings
+from api.views import reference_page
 from warehouse import clock
 from warehouse.clock import DAY
 from warehouse.errors import StorageError
@@ -73,7 +75,13 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     return {
         **{name: _view(service, make, media) for name, (make, media) in texts.items()},
         "openapi": _kept(service, "openapi", lambda: _json(description(service)), _JSON),
-        "docs": _kept(service, "docs", lambda: render_template("docs.html", api=description(service)), _HTML, _PAGE),
+        "docs": _kept(
+            service,
+            "docs",
+            lambda: reference_page.written(settings, description(service)),
+            _HTML,
+            reference_page.HEADERS,
+        ),
         **{f"docs-{page}": _view(service, partial(_doc_page, page), _HTML, _PAGE) for page in DOC_PAGES},
         "problem": partial(_problem_page, service),
     }
@@ -143,21 +151,6 @@ def _doc_page(page: str) -> str:
     markdown = MarkdownIt("commonmark").enable("table")
     text = (_DOCS / f"{page}.md").read_text()
     return render_template("document.html", title=DOC_PAGES[page], body=Markup(markdown.render(text)))  # noqa: S704
-
-
-def example_path(endpoint: Endpoint) -> str:
-    """A path that can be called as it is."""
-    zone = "GB" if "GB" in endpoint.zones else (endpoint.zones or ("",))[0]
-    words = {
-        "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # tomorrow's auction is known: no month is empty
-        "kind": "unknown-zone",
-        "metric": "price",
-        "month": clock.month_of(clock.now()),
-    }
-    path = endpoint.path
-    for name, word in words.items():
-        path = path.replace(f"{{{name}}}", word)
-    return path
 
 
 def _shown(tag: str) -> list[Endpoint]:

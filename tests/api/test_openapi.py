@@ -1,11 +1,13 @@
-"""The description is true and complete: every route and parameter, real examples, no lint, a page without scripts."""
+"""The description is true and complete: every route and parameter, real examples, no lint, a page of one file."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -165,15 +167,18 @@ class _Addresses(HTMLParser):
 def test_the_reference_page_tells_of_everything_and_loads_nothing(client: Any, described: Any) -> None:
     answer = client.get("/docs")
     assert answer.content_type == "text/html; charset=utf-8"
-    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    [script] = re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL)
+    assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in policy, "the browser would not run it"
     for path, methods in described["paths"].items():
         assert f"<code>{path}</code>" in answer.text
         for operation in methods.values():
             assert f'id="{operation["operationId"]}"' in answer.text
     parser = _Addresses()
     parser.feed(answer.text)
-    assert parser.loaded == ["data:,"], "an empty icon: without one, browsers request /favicon.ico"
-    targets = set(re.findall(r'href="#([^"]+)"', answer.text))
+    assert parser.loaded == ["data:,", "inline"], "an empty icon, or browsers request one; its script"
+    targets = set(re.findall(r'href="#([^"]+)"', answer.text.replace(script, "")))
     assert targets <= set(re.findall(r'id="([^"]+)"', answer.text))
 
 
@@ -198,7 +203,7 @@ def test_the_reference_page_renders_offline(client: Any, tmp_path: Path) -> None
         timeout=120,
         check=True,
     )
-    assert done.stdout.count("<section>") == client.get("/docs").text.count("<section>")
+    assert done.stdout.count("<section ") == client.get("/docs").text.count("<section ") > 100
 
 
 @pytest.mark.slow

@@ -1,0 +1,127 @@
+"""A call of each operation in curl, Python, TypeScript, R and SQL (DuckDB), as the reference page shows it.
+
+Paid calls are samples, so that what is copied runs as it is. Keys are read from the environment variable `EMDS_KEY`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+
+from api.access.prices import PRICES
+from api.endpoints import Endpoint
+from api.openapi.document import BODIES
+
+LANGUAGES: Mapping[str, str] = {
+    "curl": "curl",
+    "python": "Python",
+    "typescript": "TypeScript",
+    "r": "R",
+    "sql": "SQL (DuckDB)",
+}
+_FEATURES = {"ogc-zones-item": "GB", "ogc-live-item": "GB"}
+_WEBHOOK = "wh_0123456789abcdef01234567"
+_READERS = {"application/vnd.apache.parquet": "read_parquet", "text/csv": "read_csv"}
+
+
+def of(endpoint: Endpoint, address: str) -> dict[str, str]:
+    """The call by language; SQL can neither post nor delete. `address` has the path's variables filled in."""
+    url = address.replace("{webhook}", _WEBHOOK).replace("{feature}", _FEATURES.get(endpoint.id, "1"))
+    query = [f"{name}={value}" for name, value in _query(endpoint).items()]
+    body = orjson.dumps(BODIES[endpoint.body]).decode() if endpoint.body else ""
+    plain, table = _with(url, query), _with(url, [*query, "format=csv", "time=utc"])
+    is_table = "text/csv" in endpoint.media and "time" in endpoint.parameters
+    samples = {
+        "curl": _curl(endpoint, plain, body),
+        "python": _pandas(table) if is_table else _python(endpoint, plain, body),
+        "typescript": _typescript(endpoint, plain, body),
+        "r": f'rows <- read.csv("{table}")\nhead(rows)' if is_table else _r(endpoint, plain, body),
+    }
+    if endpoint.method == "GET":
+        samples["sql"] = _sql(endpoint, table if is_table else plain, "text/csv" if is_table else endpoint.media[0])
+    return samples
+
+
+def _query(endpoint: Endpoint) -> dict[str, str]:
+    """What is asked for: one value for what must be given, a sample of what is paid."""
+    asked = {"zones": "GB,FR"} if endpoint.id.endswith("-zones") and endpoint.id in PRICES else {}
+    asked |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
+    return asked | ({"sample": "true"} if endpoint.paid else {})
+
+
+def _with(url: str, query: list[str]) -> str:
+    return f"{url}?{'&'.join(query)}" if query else url
+
+
+def _is_json(endpoint: Endpoint) -> bool:
+    return bool(endpoint.answer) and endpoint.media[0].endswith("json")
+
+
+def _is_text(endpoint: Endpoint) -> bool:
+    return endpoint.media[0].startswith("text/")
+
+
+def _bears(endpoint: Endpoint) -> bool:
+    return endpoint.keyed or endpoint.token
+
+
+def _curl(endpoint: Endpoint, url: str, body: str) -> str:
+    parts = [f"curl '{url}'" if endpoint.method == "GET" else f"curl -X {endpoint.method} '{url}'"]
+    parts += ['-H "Authorization: Bearer $EMDS_KEY"'] if _bears(endpoint) else []
+    parts += ["-H 'Content-Type: application/json'", f"-d '{body}'"] if body else []
+    parts += [] if _is_json(endpoint) or _is_text(endpoint) else ["-OJ"]
+    return " \\\n  ".join(parts)
+
+
+def _pandas(url: str) -> str:
+    return f'import pandas\n\nrows = pandas.read_csv("{url}", parse_dates=["time"])\nprint(rows)'
+
+
+def _python(endpoint: Endpoint, url: str, body: str) -> str:
+    given = [f'"{url}"']
+    given += ['headers={"Authorization": f"Bearer {os.environ[\'EMDS_KEY\']}"}'] if _bears(endpoint) else []
+    given += [f"json={body}"] if body else []
+    call = ",\n    ".join([*given, "timeout=30"])
+    shown = "answer.json()" if _is_json(endpoint) else "answer.text" if _is_text(endpoint) else "len(answer.content)"
+    head = "import os\n\nimport requests" if _bears(endpoint) else "import requests"
+    return (
+        f"{head}\n\nanswer = requests.{endpoint.method.lower()}(\n    {call},\n)\n"
+        f"answer.raise_for_status()\nprint({shown if endpoint.answer else 'answer.status_code'})"
+    )
+
+
+def _typescript(endpoint: Endpoint, url: str, body: str) -> str:
+    options = [] if endpoint.method == "GET" else [f'method: "{endpoint.method}"']
+    headers = ["Authorization: `Bearer ${process.env.EMDS_KEY}`"] if _bears(endpoint) else []
+    headers += ['"Content-Type": "application/json"'] if body else []
+    options += [f"headers: {{ {', '.join(headers)} }}"] if headers else []
+    options += [f"body: JSON.stringify({body})"] if body else []
+    rest = ", {\n  " + ",\n  ".join(options) + ",\n}" if options else ""
+    shown = "await answer.json()" if _is_json(endpoint) else "await answer.text()"
+    if not _is_json(endpoint) and not _is_text(endpoint):
+        shown = "(await answer.arrayBuffer()).byteLength"
+    if not endpoint.answer:
+        shown = "answer.status"
+    return (
+        f'const answer = await fetch("{url}"{rest});\n'
+        f"if (!answer.ok) throw new Error(await answer.text());\nconsole.log({shown});"
+    )
+
+
+def _r(endpoint: Endpoint, url: str, body: str) -> str:
+    steps = [f'request("{url}")']
+    steps += [] if endpoint.method == "GET" else [f'req_method("{endpoint.method}")']
+    steps += ['req_auth_bearer_token(Sys.getenv("EMDS_KEY"))'] if _bears(endpoint) else []
+    steps += [f"req_body_raw('{body}', \"application/json\")"] if body else []
+    steps += ["req_perform()"]
+    if endpoint.answer:
+        text = "resp_body_string()" if _is_text(endpoint) else "resp_body_raw()"
+        steps += ["resp_body_json(check_type = FALSE)" if _is_json(endpoint) else text]
+    return "library(httr2)\n\nanswer <- " + " |>\n  ".join(steps)
+
+
+def _sql(endpoint: Endpoint, url: str, media: str) -> str:
+    read = _READERS.get(media, "read_json" if media.endswith("json") else "read_text")
+    secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...'); -- your key\n" if _bears(endpoint) else ""
+    return f"{secret}SELECT * FROM {read}('{url}');"  # noqa: S608 a text to show
