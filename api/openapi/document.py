@@ -83,7 +83,7 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     503: ("Retry-After",),
 }
 _ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
-"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path."""
+"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
 BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
@@ -279,6 +279,7 @@ def _is_kept(endpoint: Endpoint) -> bool:
 
 def _others(endpoint: Endpoint) -> Json:
     statuses = {*endpoint.statuses, *_ANYWHERE, *((404,) if "{" in endpoint.path else ())}
+    statuses -= {429} if endpoint.tag == "Service" else set()  # what operators' programs ask is not limited
     others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
     if 416 in endpoint.statuses:
         headers = _headers(*_KEPT, "Accept-Ranges", "Content-Range")

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from assets.documents.data_page import page
+from api.openapi.data_page import page
 from warehouse.definitions import DEFINITIONS
 from warehouse.market import Metric
 
@@ -18,7 +18,7 @@ _PAGE = re.compile(r"(?<![\w/*.-])(?:[\w.-]+/)*([A-Za-z][\w-]*\.md)\b")
 
 
 def test_the_data_page_is_what_the_code_says() -> None:
-    assert (ROOT / "docs" / "data.md").read_text() == page(), "python -m assets.documents.data_page > docs/data.md"
+    assert (ROOT / "docs" / "data.md").read_text() == page(), "python -m api.openapi.data_page > docs/data.md"
 
 
 def test_every_metric_is_defined() -> None:

@@ -1,6 +1,6 @@
-"""docs/data.md: what each metric and zone is, written from `warehouse.definitions` and `warehouse.zones`.
+"""docs/data.md: what each metric, zone and member of an answer is, from `warehouse` and `api.openapi.schemas`.
 
-Run `python -m assets.documents.data_page > docs/data.md` after a change of either; a test compares them.
+Run `python -m api.openapi.data_page > docs/data.md` after a change of these; a test compares them.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from api.openapi.schemas import SCHEMAS, Schema
 from warehouse.definitions import DEFINITIONS
 from warehouse.market import Fuel, Metric
 from warehouse.zones import ZONES
 
 _HEAD = """# The data
 
-Written by `python -m assets.documents.data_page` from the code; do not edit. Which feed carries a metric of a zone, by
+Written by `python -m api.openapi.data_page` from the code; do not edit. Which feed carries a metric of a zone, by
 rank, with its licence: [feeds.md](feeds.md). How the brief ranks them: [brief.md](brief.md).
 
 A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1y`). Windows
@@ -37,11 +38,29 @@ by which feeds are fetched and published, follows the market clock.
 | Zone | Name | Civil time | Market clock | Currency | `price` | `price?market=day_ahead` |
 |---|---|---|---|---|---|---|
 """
+_MEMBERS = """
+## Members of the answers
+
+By the names of the schemas in `/openapi.json`. A member of a member is written `outer.inner`, of a list's entries
+`outer[].inner`, of a map's values `outer.*.inner`. Those in italics stand only where they apply.
+"""
 
 
 def page() -> str:
     """The whole page."""
-    return "".join([_HEAD, *_metrics(), _FUELS, ", ".join(f"`{fuel}`" for fuel in Fuel), ".\n", _ZONES, *_zones()])
+    return "".join(
+        [
+            _HEAD,
+            *_metrics(),
+            _FUELS,
+            ", ".join(f"`{fuel}`" for fuel in Fuel),
+            ".\n",
+            _ZONES,
+            *_zones(),
+            _MEMBERS,
+            *_schemas(),
+        ]
+    )
 
 
 def _metrics() -> Iterator[str]:
@@ -57,6 +76,30 @@ def _zones() -> Iterator[str]:
         day_ahead = "the same rows" if zone.day_ahead_metric is Metric.PRICE else zone.day_ahead or "none"
         cells = (zone.id, zone.name, zone.tz, zone.market_tz, zone.currency, zone.headline, day_ahead)
         yield f"| {' | '.join(cells)} |\n"
+
+
+def _schemas() -> Iterator[str]:
+    for name, schema in SCHEMAS.items():
+        rows = list(_members(schema, ""))
+        if rows:
+            yield f"\n### {name}\n\n| Member | Meaning |\n|---|---|\n"
+            yield from rows
+
+
+def _members(schema: Schema, place: str) -> Iterator[str]:
+    """A row for each member at any depth; what another schema defines stands there."""
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+        yield from _members(choice, place)
+    if isinstance(schema.get("items"), dict):
+        yield from _members(schema["items"], f"{place}[]")
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from _members(schema["additionalProperties"], f"{place}.*")
+    for name, part in schema.get("properties", {}).items():
+        path = f"{place}.{name}".removeprefix(".")
+        mark = "" if name in schema.get("required", ()) else "*"
+        meaning = part["description"].replace("|", "\\|")
+        yield f"| {mark}`{path}`{mark} | {meaning} |\n"
+        yield from _members(part, path)
 
 
 if __name__ == "__main__":

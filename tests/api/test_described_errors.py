@@ -1,0 +1,72 @@
+"""Each operation lists the errors that it gives, and none that it cannot: every one provoked on every path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from api.endpoints import ENDPOINTS, Endpoint
+from api.openapi.example_paths import example_path
+from assets.documents.publish import publish
+
+Asked = Callable[..., int]
+PROVOKED: dict[int, Callable[[Asked, Endpoint], int]] = {
+    400: lambda ask, e: ask(query="?nonsense=1"),
+    401: lambda ask, e: ask(headers={"Authorization": "Bearer emds_wrong"}),
+    402: lambda ask, e: ask(),
+    405: lambda ask, e: ask(method="PATCH"),
+    406: lambda ask, e: ask(headers={"Accept": "image/png"}),
+    413: lambda ask, e: ask(data=b"x" * 3_000_000),
+    414: lambda ask, e: ask(query="?x=" + "a" * 20_000),
+    415: lambda ask, e: ask(data=b"x", headers={"Content-Type": "text/plain"}, signed=bool(e.body)),
+    429: lambda ask, e: [ask(limited=True, **_body(e)) for _ in range(3)][-1],
+}
+
+
+def _body(endpoint: Endpoint) -> dict[str, Any]:
+    return {"json": {"email": "reader@example.org"}} if endpoint.id == "sign-up" else {}
+
+
+@pytest.fixture
+def clients(market: Any) -> tuple[FlaskClient, FlaskClient, dict[str, str]]:
+    publish(market.storage, market.now)
+    market.publish()
+    client = market.client()
+    return (
+        client,
+        market.client(free_calls_per_minute=1, signups_per_hour=1, sample_calls_per_day=1),
+        market.key(client),
+    )
+
+
+def test_each_error_is_listed_where_it_is_given_and_nowhere_else(clients: Any) -> None:
+    client, limited_client, key = clients
+    described = client.get("/openapi.json").get_json()["paths"]
+    wrong = []
+    for endpoint in ENDPOINTS.values():
+
+        def ask(
+            query: str = "",
+            method: str = endpoint.method,
+            limited: bool = False,
+            signed: bool = False,
+            headers: dict[str, str] | None = None,
+            path: str = example_path(endpoint),
+            **body: Any,
+        ) -> int:
+            sent = {**(key if signed else {}), **(headers or {})}
+            return (
+                (limited_client if limited else client)
+                .open(path + query, method=method, headers=sent, **body)
+                .status_code
+            )
+
+        listed = described[endpoint.path][endpoint.method.lower()]["responses"]
+        for status, provoke in PROVOKED.items():
+            given = provoke(ask, endpoint) == status
+            if given != (str(status) in listed):
+                wrong.append(f"{endpoint.id}: {status} is {'given, not listed' if given else 'listed, never given'}")
+    assert not wrong, "\n".join(wrong)
