@@ -177,6 +177,11 @@ def brief(zone: str) -> str:
     return f"brief/{zone}.json"
 
 
+def windows(zone: str) -> str:
+    """Name of the published document of a zone's best hours ahead."""
+    return f"windows/{zone}.json"
+
+
 def health(source: str) -> str:
     """Name of the published health of one source."""
     return f"health/{source}.json"

@@ -29,7 +29,7 @@ def find_window(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     horizon.check(service.catalogue, question)
 
     def work(sampled: bool) -> ToolAnswer:
-        answer = horizon.answer(service.reader, service.catalogue, question, clock.now())
+        answer = horizon.answer(service.reader, service.catalogue, question, clock.now(), service.documents)
         body = horizon.sample(answer.body) if sampled else answer.body
         words = derived_text.window(body, zone)
         return ToolAnswer(words, orjson.dumps(with_times(dict(body), INSTANTS)), int(answer.available))

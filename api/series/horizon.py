@@ -5,23 +5,25 @@ An answer holds for as long as its running interval: everything in it counts fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from api.documents.catalogue import Catalogue, stored_metric
+from api.documents.cache import DocumentCache
+from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
 from api.series import query as reads
 from api.series.query import MOST_ROWS, Page, Query
-from warehouse import health
-from warehouse.clock import DAY, HOUR, RESOLUTIONS
+from warehouse import health, horizon, horizon_document, layout
+from warehouse.clock import HOUR
+from warehouse.errors import StorageError
+from warehouse.horizon import Found
+from warehouse.horizon_document import COMMON, KIND
 from warehouse.market import Metric
 from warehouse.reader import Reader
-from warehouse.windows import METHOD, Interval, Kind, Search, horizon, search
+from warehouse.windows import METHOD, Kind
 from warehouse.zones import zone
 
 LONGEST_HOURS = 24
-_AHEAD = 4 * DAY
-"""No auction is for later days."""
 _DOCS = "/docs/windows"
 
 
@@ -53,8 +55,14 @@ def check(catalogue: Catalogue, question: WindowQuestion) -> None:
         stored_metric(catalogue, question.zone, question.metric, day_ahead=True)
 
 
-def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int) -> WindowAnswer:
-    """The answer to a checked question at an instant (Unix seconds). Raises StorageError."""
+def answer(
+    reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int, documents: DocumentCache | None = None
+) -> WindowAnswer:
+    """The answer to a checked question at an instant (Unix seconds). Raises StorageError.
+
+    The blocks of a common length are taken from the zone's document in `documents` where it is of the newest rows and
+    of the running interval; else they are computed, with the same outcome.
+    """
     stated: dict[str, Any] = {
         "zone": question.zone,
         "metric": question.metric.value,
@@ -63,30 +71,49 @@ def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: 
         "within_hours": None if question.within is None else _number(question.within),
     }
     end = {"method": METHOD, "docs": _DOCS}
-    if question.metric is not Metric.PRICE or zone(question.zone).day_ahead_metric is None:
+    stored = zone(question.zone).day_ahead_metric
+    if question.metric is not Metric.PRICE or stored is None:
         terms = catalogue.terms(question.zone, question.metric.value, frozenset())
         return WindowAnswer({**stated, "available": False, "reason": "nothing_ahead", **end, **asdict(terms)}, False)
-    page = reads.answer(
-        reader, catalogue, Query(question.zone, Metric.PRICE, now - HOUR, now + _AHEAD, MOST_ROWS, day_ahead=True)
-    )
     stated["market"] = "day_ahead"
-    end |= {"attribution": page.terms.attribution, "license": page.terms.license}
-    rows, unit = _intervals(page)
-    known = horizon(rows, now, _until(rows, now, question.within))
-    if not known:
-        span = {"next_auction_by": _next_auction(catalogue, question.zone, rows[-1].end if rows else now)}
-        return WindowAnswer({**stated, "available": False, "reason": "not_known_yet", "horizon": span, **end}, False)
+    found = None if documents is None else _published(reader, catalogue, question, stored.value, now, documents)
+    if found is None:
+        window = horizon.window(now)
+        query = Query(question.zone, Metric.PRICE, window.start, window.end, MOST_ROWS, day_ahead=True)
+        page = reads.answer(reader, catalogue, query)
+        known = horizon.ahead(page.rows, now)
+        if known is None:
+            return WindowAnswer(
+                {**stated, **_not_yet(catalogue, question.zone, page, now), **end, **_terms(page.terms)}, False
+            )
+        found = horizon.find(known, question.seconds, question.within, question.kind)
     span = {
-        "from": known[0].start,
-        "until": known[-1].end,
-        "complete": known[-1].end >= _wanted(rows, known[0].start, question.within),
-        "next_auction_by": _next_auction(catalogue, question.zone, rows[-1].end),
+        "from": found.start,
+        "until": found.until,
+        "complete": found.complete,
+        "next_auction_by": _next_auction(catalogue, question.zone, found.last),
     }
-    result = search(known, known[0].start, question.seconds, question.kind)
-    if result is None:
+    end |= _terms(_terms_of(catalogue, question.zone, stored.value, found.sources))
+    if found.blocks is None:
         stated |= {"available": False, "reason": "horizon_too_short", "horizon": span}
         return WindowAnswer({**stated, **end}, False)
-    return WindowAnswer({**stated, "available": True, **_stated(result, unit, span, rows), **end}, True)
+    return WindowAnswer({**stated, "available": True, **_stated(found, found.blocks, span), **end}, True)
+
+
+def _published(
+    reader: Reader, catalogue: Catalogue, question: WindowQuestion, stored: str, now: int, documents: DocumentCache
+) -> Found | None:
+    """What the zone's document states, where it answers the question."""
+    if question.seconds not in COMMON or question.within is not None or question.kind != KIND:
+        return None
+    try:
+        document = documents.get(layout.windows(question.zone))
+    except StorageError:
+        return None  # damaged, or of another release: published again within a quarter of an hour
+    if document is None:
+        return None
+    files = reader.files(question.zone, stored, horizon.window(now))
+    return horizon_document.found(document.json, question.seconds, files, catalogue.withheld, now)
 
 
 def sample(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,38 +121,27 @@ def sample(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: part for name, part in body.items() if name not in ("alternatives", "now")}, "sample": True}
 
 
-def _stated(result: Search, unit: str, span: Mapping[str, Any], rows: list[Interval]) -> dict[str, Any]:
-    running = next(row for row in rows if row.start == result.start)
-    return {
-        "unit": unit,
-        **asdict(result.best),
-        "blocks": result.blocks,
-        "alternatives": [asdict(block) for block in result.alternatives],
-        "now": asdict(result.now),
-        "horizon": {**span, "mean": result.mean},
-        "valid_until": running.end,
-    }
+def _stated(found: Found, blocks: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str, Any]:
+    best = {name: part for name, part in blocks.items() if name != "mean_of_horizon"}
+    horizon_ = {**span, "mean": blocks["mean_of_horizon"]}
+    return {"unit": found.unit, **best, "horizon": horizon_, "valid_until": found.valid_until}
 
 
-def _intervals(page: Page) -> tuple[list[Interval], str]:
-    """A page's rows, and their unit."""
-    rows = page.rows
-    steps = [RESOLUTIONS[label.resolution] for label in rows.labels]
-    intervals = [
-        Interval(ts, ts + steps[label], value)
-        for ts, value, label in zip(rows.ts.tolist(), rows.value.tolist(), rows.label.tolist(), strict=True)
-    ]
-    return intervals, rows.labels[0].unit if rows.labels else ""
+def _not_yet(catalogue: Catalogue, zone_id: str, page: Page, now: int) -> dict[str, Any]:
+    """What is said where no price is running."""
+    known = horizon.intervals(page.rows)
+    span = {"next_auction_by": _next_auction(catalogue, zone_id, known[-1].end if known else now)}
+    return {"available": False, "reason": "not_known_yet", "horizon": span}
 
 
-def _until(rows: list[Interval], now: int, within: int | None) -> int:
-    """Where the horizon ends at the latest."""
-    running = next((row.start for row in rows if row.start <= now < row.end), now)
-    return now + _AHEAD if within is None else running + within
+def _terms_of(catalogue: Catalogue, zone_id: str, stored: str, sources: Collection[str]) -> LicenceTerms:
+    """Of the sources of the rows that were searched."""
+    open_ = (code for code, source in catalogue.sources.items() if code in sources and not source["withheld"])
+    return catalogue.terms(zone_id, stored, frozenset(open_))
 
 
-def _wanted(rows: list[Interval], start: int, within: int | None) -> int:
-    return rows[-1].end if within is None else start + within
+def _terms(terms: LicenceTerms) -> dict[str, str]:
+    return {"attribution": terms.attribution, "license": terms.license}
 
 
 def _next_auction(catalogue: Catalogue, zone_id: str, until: int) -> int | None:

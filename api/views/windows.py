@@ -35,7 +35,7 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
 
 def _answer(service: Service, question: WindowQuestion, grant: Grant) -> tuple[Response, int]:
     """Nothing is charged where nothing is known."""
-    answer = horizon.answer(service.reader, service.catalogue, question, clock.now())
+    answer = horizon.answer(service.reader, service.catalogue, question, clock.now(), service.documents)
     body = horizon.sample(answer.body) if grant.method == "sample" else answer.body
     headers = [*responses.caching(grant.method), *responses.marks(service.catalogue.simulated)]
     response = responses.body(request, orjson.dumps(body), _JSON, headers)

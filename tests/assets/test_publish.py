@@ -22,6 +22,8 @@ from warehouse.zones import ZONES
 HOUR, DAY = 3600, 86400
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z
 START = NOW - 720 * HOUR
+ALL_OF_FRANCE = ["brief/FR.json", "latest/FR.json", SNAPSHOT, "windows/FR.json"]
+"""Its documents and the snapshot, sorted."""
 
 
 def document(world, name):
@@ -120,7 +122,7 @@ def test_bodies_are_static_between_two_publications(world):
     before = {key: world.storage.get(key) for key in world.storage.keys("published/")}
     done = publish(world.storage, NOW + 60)
     assert {key: world.storage.get(key) for key in world.storage.keys("published/")} == before
-    assert sorted(done.put) == ["brief/FR.json", "latest/FR.json", SNAPSHOT]
+    assert sorted(done.put) == ALL_OF_FRANCE
 
 
 # --- times ----------------------------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def test_rights_taken_back_withdraw_the_documents_at_once(world):
     publish(world.storage, NOW + 60)
     world.withhold()
     world.catalogue()
-    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ["brief/FR.json", "latest/FR.json", SNAPSHOT]
+    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ALL_OF_FRANCE
 
 
 def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(world, monkeypatch):
@@ -232,7 +234,7 @@ def test_a_zone_without_rows_is_withdrawn(world):
         for month in ("2026-10", "2026-11"):
             world.storage.delete(layout.series(metric, "FR", month))
     done = publish(world.storage, NOW + 120, ["FR"])
-    assert sorted(done.withdrawn) == ["brief/FR.json", "latest/FR.json"]
+    assert sorted(done.withdrawn) == ["brief/FR.json", "latest/FR.json", "windows/FR.json"]
     assert artefact.identity(world.storage, "latest/FR.json") is None
     snapshot = document(world, SNAPSHOT)
     assert snapshot["zones"]["FR"]["metrics"] == {}
@@ -244,7 +246,7 @@ def test_the_last_zone_withdrawn_takes_the_snapshot_away(world):
     publish(world.storage, NOW + 60)
     for key in world.storage.keys("series/"):
         world.storage.delete(key)
-    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ["brief/FR.json", "latest/FR.json", SNAPSHOT]
+    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ALL_OF_FRANCE
 
 
 def test_a_lost_snapshot_is_put_together_from_the_latests(world):
@@ -402,7 +404,7 @@ def test_a_publisher_that_read_less_never_sets_a_zone_back(world, monkeypatch):
     publish(world.storage, NOW + 62, ["GB"])
     resume.set()
     late.join(30)
-    assert sorted(done[0].newer) == ["brief/FR.json", "latest/FR.json"]
+    assert sorted(done[0].newer) == ["brief/FR.json", "latest/FR.json", "windows/FR.json"]
     assert document(world, "latest/FR.json")["metrics"]["demand"]["value"] == 31000
     assert document(world, SNAPSHOT)["zones"]["FR"] == {
         k: v for k, v in document(world, "latest/FR.json").items() if k != "zone"
@@ -569,6 +571,6 @@ def test_one_document_that_cannot_be_put_costs_no_other(world, monkeypatch):
 
     monkeypatch.setattr(artefact, "put", full)
     done = publish(world.storage, NOW)
-    assert sorted(done.put) == ["brief/FR.json", "brief/GB.json", "latest/GB.json", SNAPSHOT]
+    assert sorted(done.put) == ["brief/FR.json", "brief/GB.json", "latest/GB.json", SNAPSHOT, "windows/FR.json"]
     assert len(done.failures) == 1
     assert "latest/FR.json" in done.failures[0]

@@ -3,7 +3,7 @@
     python tests/independent/windows.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
 Uses the standard library alone and nothing of this project: docs/windows.md is written down here again, in exact
-fractions and by brute force. Takes some 15 answers of a key's day for each zone. Exit 0: everything equal; 1: not.
+fractions and by brute force. Takes some 18 answers of a key's day for each zone. Exit 0: everything equal; 1: not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ HOUR = 3600
 PATIENCE = 10
 """Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
 SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR}
-QUESTIONS = [(hours, kind) for hours in (1, 2, 3, 8) for kind in ("lowest", "highest")]
+QUESTIONS: list[dict[str, object]] = [
+    *({"hours": hours} for hours in (1, 2, 3, 4, 6, 8)),
+    *({"hours": hours, "kind": "highest"} for hours in (1, 3)),
+    {"hours": 2, "within": "7h"},
+]
+AHEAD = 4 * 24 * HOUR
 
 
 def get(base: str, key: str, path: str, **query: object) -> Any:
@@ -76,8 +81,13 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]
 
     seconds = answer["hours"] * HOUR
     span = answer["horizon"]
-    known = horizon(rows, span["from"], span["until"])
+    within = answer["within_hours"]
+    last = rows[-1]["ts"] + SECONDS[rows[-1]["resolution"]]
+    asked = last if within is None else span["from"] + within * HOUR
+    known = horizon(rows, span["from"], asked)
     equal("horizon.until", span["until"], known[-1][1] if known else None)
+    equal("horizon.complete", span["complete"], span["until"] == asked)
+    equal("valid_until", answer["valid_until"], rows[0]["ts"] + SECONDS[rows[0]["resolution"]])
     means = blocks(known, seconds)
     sign = 1 if answer["kind"] == "lowest" else -1
     order = sorted(means, key=lambda start: (sign * means[start], start))
@@ -112,17 +122,17 @@ def main() -> int:
     zones = zones or [zone["id"] for zone in get(base, key, "/v1/zones")["zones"]]
     failed = available = 0
     for zone in zones:
-        for hours, kind in QUESTIONS:
-            answer = get(base, key, f"/v1/windows/{zone}", hours=hours, kind=kind)
+        for question in QUESTIONS:
+            answer = get(base, key, f"/v1/windows/{zone}", **question)
             if answer is None or not answer["available"]:
                 continue
             available += 1
             span = answer["horizon"]
-            query = {"start": span["from"], "end": span["until"], "market": "day_ahead", "limit": 5000}
+            query = {"start": span["from"], "end": span["from"] + AHEAD, "market": "day_ahead", "limit": 5000}
             wrong = differences(answer, get(base, key, f"/v1/price/{zone}", **query)["data"])
             failed += bool(wrong)
             for line in wrong:
-                sys.stdout.write(f"{zone} {hours} h {kind}: {line}\n")
+                sys.stdout.write(f"{zone} {question}: {line}\n")
     sys.stdout.write(f"{available - failed} equal, {failed} different\n")
     return 1 if failed or not available else 0
 
