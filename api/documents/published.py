@@ -61,10 +61,7 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
 
 def sample_snapshot(stated: dict[str, Any]) -> dict[str, Any]:
     """The price of every zone that has one."""
-    zones = {zone: sample_latest(member) for zone, member in stated["zones"].items()}
-    for member in zones.values():
-        del member["sample"]
-    return {**stated, "sample": True, "zones": zones}
+    return {**filtered_snapshot(stated, (Metric.PRICE,), None), "sample": True}
 
 
 def filtered_snapshot(
@@ -85,7 +82,8 @@ def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict
     """A zone of the snapshot with some of its figures."""
     if metrics is None:
         return member
-    left = {name: part for name, part in member.items() if name != "generation_mix" or Metric.GENERATION in metrics}
+    mix = Metric.GENERATION in metrics
+    left = {name: part for name, part in member.items() if mix or not name.startswith("generation_mix")}
     left["metrics"] = {metric: value for metric, value in member["metrics"].items() if metric in metrics}
     ends = _ends(left)
     return left | ({"valid_until": min(ends)} if ends else {})
