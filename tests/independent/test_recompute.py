@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import orjson
 import pytest
 
 from assets.documents.publish import publish
+from tests.independent import series_statistics
 from warehouse import artefact, catalogue, layout, series
 from warehouse.clock import RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source
@@ -182,3 +184,26 @@ def test_windows_equal_a_second_implementation(server):
     done = subprocess.run([sys.executable, script, base, key], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^([1-9][0-9]+) equal, 0 different$", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.slow
+def test_statistics_equal_a_second_implementation(server):
+    base, key = server
+    script = Path(__file__).with_name("series_statistics.py")
+    done = subprocess.run([sys.executable, script, base, key], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    series_of_zones = sum(len({*SCALAR, Metric.GENERATION} & zone.metrics) for zone in ZONES.values())
+    assert done.stdout == f"{series_of_zones} equal, 0 different\n"
+
+
+def test_the_statistics_script_sees_what_differs():
+    """Hours of 5, 7 and 7, a hole, and half an hour of 50."""
+    steps = ((0, 5), (3600, 7), (7200, 7), (14400, 50))
+    rows = [{"ts": ts, "resolution": "1h", "value": value} for ts, value in steps]
+    right = series_statistics.statistics(series_statistics.parts_of(rows, 16200), 0, 16200)
+    assert (right["p10"], right["p50"], right["p90"], right["coverage"]) == (5, 7, 50, Fraction(7, 9))
+    assert right["above"]["first"] == [{"start": 14400, "end": 16200}]
+    assert series_statistics.differences(right, right) == []
+    wrong = {**right, "p90": Fraction(7), "count": 3, "above": {**right["above"], "spans": 2}}
+    lines = series_statistics.differences(wrong, right)
+    assert [line.split(":")[0] for line in lines] == ["above.spans", "count", "p90"]

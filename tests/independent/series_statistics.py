@@ -1,0 +1,172 @@
+"""Recomputes every series' statistics from the rows that the API itself serves, and says where a figure differs.
+
+    python tests/independent/series_statistics.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
+
+Uses the standard library alone and nothing of this project: docs/statistics.md is written down here again, second by
+second of covered time in whole numbers. Takes some ten answers of a key's day for each zone. Exit 0: everything equal;
+1: not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+HOUR = 3600
+WINDOW = 3 * 24 * HOUR - 1000
+PATIENCE = 10
+"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
+SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR, "1d": 24 * HOUR}
+PATHS = ("price", "demand", "interchange", "carbon-intensity", "generation")
+ABOVE, BELOW = 40, 0
+TOLERANCE = Fraction(1, 10**6)
+"""Figures are published with six decimals."""
+
+
+class Part(NamedTuple):
+    """What one row says of the window: a value during `[begin, until)`."""
+
+    ts: int
+    begin: int
+    until: int
+    value: Fraction
+
+
+def get(base: str, key: str, path: str, **query: object) -> Any:
+    """The decoded body, numbers with a point as fractions; None for 404."""
+    url = f"{base.rstrip('/')}{path}?{urllib.parse.urlencode(query)}"
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer, parse_float=Fraction)
+    except urllib.error.HTTPError as error:
+        if error.code == 404:
+            return None
+        if error.code != 429 or int(error.headers["Retry-After"]) > PATIENCE:
+            raise
+        time.sleep(int(error.headers["Retry-After"]))
+    return get(base, key, path, **query)
+
+
+def rows_of(base: str, key: str, path: str, start: int, end: int) -> list[dict[str, Any]]:
+    """All rows of a window, page by page."""
+    rows: list[dict[str, Any]] = []
+    while True:
+        page = get(base, key, path, start=start, end=end, limit=5000)
+        rows += page["data"]
+        if not page["truncated"]:
+            return rows
+        start = page["end"]
+
+
+def parts_of(rows: list[dict[str, Any]], end: int) -> list[Part]:
+    return [
+        Part(row["ts"], row["ts"], min(row["ts"] + SECONDS[row["resolution"]], end), Fraction(row["value"]))
+        for row in rows
+    ]
+
+
+def quantile(parts: list[Part], tenths: int) -> Fraction:
+    """The least value such that at least so many tenths of the covered time are at or below it."""
+    covered = sum(part.until - part.begin for part in parts)
+    for value in sorted({part.value for part in parts}):
+        if 10 * sum(p.until - p.begin for p in parts if p.value <= value) >= tenths * covered:
+            return value
+    raise AssertionError("some value is the greatest")
+
+
+def beyond(parts: list[Part], threshold: int, is_beyond: Callable[[Fraction], bool]) -> dict[str, Any]:
+    """Hours, rows and runs beyond a threshold."""
+    found = [part for part in parts if is_beyond(part.value)]
+    runs: list[list[int]] = []
+    for part in found:
+        if runs and runs[-1][1] == part.begin:
+            runs[-1][1] = part.until
+        else:
+            runs.append([part.begin, part.until])
+    return {
+        "threshold": threshold,
+        "hours": Fraction(sum(part.until - part.begin for part in found), HOUR),
+        "intervals": len(found),
+        "spans": len(runs),
+        "first": [{"start": begin, "end": until} for begin, until in runs[:10]],
+    }
+
+
+def statistics(parts: list[Part], start: int, end: int) -> dict[str, Any]:
+    """What docs/statistics.md says of these parts."""
+    covered = sum(part.until - part.begin for part in parts)
+    mean = sum(((p.until - p.begin) * p.value for p in parts), Fraction(0)) / covered
+    variance = sum(((p.until - p.begin) * (p.value - mean) ** 2 for p in parts), Fraction(0)) / covered
+    low, high = min(part.value for part in parts), max(part.value for part in parts)
+    return {
+        "count": len(parts),
+        "coverage": Fraction(covered, end - start),
+        "mean": mean,
+        "std": Fraction(math.sqrt(variance)),
+        "min": low,
+        "min_ts": min(part.ts for part in parts if part.value == low),
+        "max": high,
+        "max_ts": min(part.ts for part in parts if part.value == high),
+        "p10": quantile(parts, 1),
+        "p50": quantile(parts, 5),
+        "p90": quantile(parts, 9),
+        "above": beyond(parts, ABOVE, lambda value: value > ABOVE),
+        "below": beyond(parts, BELOW, lambda value: value < BELOW),
+    }
+
+
+def differences(published: Any, computed: Any, name: str = "") -> list[str]:
+    """What differs, member by member; numbers by more than they are rounded."""
+    if isinstance(computed, dict) and isinstance(published, dict):
+        names = sorted({*published, *computed})
+        return [line for n in names for line in differences(published.get(n), computed.get(n), f"{name}.{n}")]
+    if isinstance(computed, Fraction) and published is not None:
+        equal = abs(published - computed) <= TOLERANCE
+    else:
+        equal = published == computed
+    return [] if equal else [f"{name[1:]}: published {published}, computed {computed}"]
+
+
+def compared(base: str, key: str, path: str, start: int, end: int) -> list[str] | None:
+    """What the statistics of one path say otherwise than its rows; None where it has neither."""
+    answer = get(base, key, path, start=start, end=end, stats="true", above=ABOVE, below=BELOW)
+    if answer is None:
+        return None
+    rows = rows_of(base, key, path, start, end)
+    by_fuel: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_fuel.setdefault(row.get("fuel", ""), []).append(row)
+    computed = {fuel: statistics(parts_of(members, end), start, end) for fuel, members in by_fuel.items()}
+    published = answer["fuels"] if "fuels" in answer else {"": answer["statistics"]}
+    return differences({fuel: part for fuel, part in published.items() if part is not None}, computed)
+
+
+def main() -> int:
+    """Compares zone by zone; the exit code."""
+    base, key, *zones = sys.argv[1:]
+    zones = zones or [zone["id"] for zone in get(base, key, "/v1/zones")["zones"]]
+    end = get(base, key, "/v1/demand/GB", stats="true")["end"] - 700
+    equal = failed = 0
+    for path in (f"/v1/{metric}/{zone}" for zone in zones for metric in PATHS):
+        wrong = compared(base, key, path, end - WINDOW, end)
+        if wrong is None:
+            continue
+        failed += bool(wrong)
+        equal += not wrong
+        for line in wrong:
+            sys.stdout.write(f"{path} {line}\n")
+    sys.stdout.write(f"{equal} equal, {failed} different\n")
+    return 1 if failed or not equal else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
