@@ -276,14 +276,15 @@ def texts_in(node) -> list[str]:
 
 
 def said_only(brief) -> set[float]:
-    """Numbers of the summary that stand nowhere else; times and units are kept verbatim elsewhere."""
+    """Sizes that the summary tells and that stand nowhere else; times and units are kept verbatim elsewhere."""
     summary = brief["summary"]
     others = {k: v for k, v in brief.items() if k not in ("summary", "summary_parts", "coverage_note")}
     kept = texts_in(others)
     clocks = [text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text)]
     for text in sorted(kept, key=len, reverse=True) + clocks:
         summary = summary.replace(text, " ")
-    return {float(n) for n in re.findall(r"[+-]?\d+(?:\.\d+)?", summary)} - numbers_in(others)
+    summary = re.sub(r"(?<=\d),(?=\d{3})", "", summary)
+    return {float(n) for n in re.findall(r"\d+(?:\.\d+)?", summary)} - {abs(n) for n in numbers_in(others)}
 
 
 def sign(number) -> int:
