@@ -107,6 +107,7 @@ def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
 ) -> None:
     trade.without_node()
     trade.a.faults["settle"] = "lie"  # without a node a facilitator's word is believed
+    trade.trusted = 1
     assert trade.get(trade.payment()).status_code == 200
     assert trade.paid == 0
     assert main(["reconcile"]) == 1
