@@ -162,10 +162,10 @@ def test_a_setting_that_is_no_number_is_told_at_the_start(
     assert main(["publish"]) == 1
 
 
-def test_an_address_is_no_warehouse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("EMDS_HOME", "s3://bucket/emds")
+def test_an_address_of_another_kind_is_no_warehouse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("EMDS_HOME", "ftp://host/emds")
     assert main(["publish"]) == 1
-    assert "a warehouse is a folder" in capsys.readouterr().err
+    assert "begins with s3://, gs://, az://" in capsys.readouterr().err
 
 
 def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
