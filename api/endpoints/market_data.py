@@ -149,9 +149,13 @@ def _geo(layer: str) -> tuple[Endpoint, ...]:
                 path=f"/v1/geo/{layer}.{name}",
                 summary=f"{title} as {name}",
                 answer="Document" if name in geo_parameters.UNCUT else schema,
-                parameters=plain,
+                parameters={"detail": plain["detail"]} if name in geo_parameters.UNCUT else plain,
                 media=(media[name],),
-                statuses=tuple(status for status in whole.statuses if status != 406),
+                statuses=tuple(
+                    status
+                    for status in whole.statuses
+                    if status != 406 and not (status == 404 and name in geo_parameters.UNCUT)
+                ),
             )
             for name in formats
         ),

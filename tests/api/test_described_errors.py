@@ -1,4 +1,4 @@
-"""Each operation lists the errors that it gives, and none that it cannot: every one provoked on every path."""
+"""Each operation lists the errors and parameters that it has, and no others: each is tried on every path."""
 
 from __future__ import annotations
 
@@ -69,4 +69,55 @@ def test_each_error_is_listed_where_it_is_given_and_nowhere_else(clients: Any) -
             given = provoke(ask, endpoint) == status
             if given != (str(status) in listed):
                 wrong.append(f"{endpoint.id}: {status} is {'given, not listed' if given else 'listed, never given'}")
+    assert not wrong, "\n".join(wrong)
+
+
+NEEDED = {"above": "&stats=true", "below": "&stats=true"}
+"""What else must be given."""
+MADE_UP = {
+    "token": "emds_confirm_unknown",
+    "cursor": None,
+    "since": None,
+    "start": "1774700000",
+    "end": "1774800000",
+    "as_of": "1774800000",
+    "above": "1",
+    "below": "1",
+    "datetime": "2026-03-30T00:00:00Z",
+    "month": "2026-03",
+    "limit": "1",
+    "offset": "0",
+    "hours": "1",
+    "stats": "true",
+    "sample": "true",
+}
+"""Values where the description has no example; cursors are this service's own."""
+
+
+def _value(parameter: dict[str, Any]) -> str | None:
+    schema = parameter["schema"]
+    shown = parameter.get("example", (schema.get("enum") or [MADE_UP.get(parameter["name"])])[0])
+    return ",".join(map(str, shown)) if isinstance(shown, list) else shown
+
+
+def test_no_listed_parameter_is_refused(clients: Any) -> None:
+    client, _, key = clients
+    described = client.get("/openapi.json").get_json()["paths"]
+    tried, wrong = 0, []
+    for endpoint in ENDPOINTS.values():
+        if endpoint.method != "GET":
+            continue
+        for parameter in described[endpoint.path]["get"]["parameters"]:
+            name, value = parameter["name"], _value(parameter)
+            if parameter["in"] != "query" or value is None:
+                continue
+            tried += 1
+            answer = client.get(f"{example_path(endpoint)}?{name}={value}{NEEDED.get(name, '')}", headers=key)
+            refused = answer.get_json(force=True).get("errors", []) if answer.status_code == 400 else []
+            wrong += [
+                f"{endpoint.id} {name}={value}: {fault}"
+                for fault in refused
+                if "token" not in (name, fault["parameter"])
+            ]
+    assert tried > 250
     assert not wrong, "\n".join(wrong)
