@@ -162,7 +162,9 @@ def test_a_setting_that_is_no_number_is_told_at_the_start(
     assert main(["publish"]) == 1
 
 
-def test_an_address_of_another_kind_is_no_warehouse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_of_another_kind_is_no_warehouse(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("EMDS_HOME", "ftp://host/emds")
     assert main(["publish"]) == 1
     assert "begins with s3://, gs://, az://" in capsys.readouterr().err
