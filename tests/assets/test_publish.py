@@ -365,14 +365,16 @@ def test_many_instants_without_contradiction(world, monkeypatch, count):
     for instant in random.integers(START - HOUR, START + 80 * DAY, count).tolist():
         read.clear()
         publish(world.storage, instant, [("FR", "AU-SA", "GB")[instant % 3]])
-        for name, body in read:
+        for name, whole in read:
+            body = whole
             assert b"NaN" not in body
             assert b"Infinity" not in body
-            assert b"null" not in body.replace(b'_pct":null', b"").replace(b'percentile":null', b"").replace(
-                b'hour":null', b""
-            )
+            # Of the windows: no block of so many seconds fits into what is known.
+            for stated in (b'_pct":null', b'percentile":null', b'hour":null', b'00":null'):
+                body = body.replace(stated, b"")
+            assert b"null" not in body
             if name.startswith("brief"):
-                brief = orjson.loads(body)
+                brief = orjson.loads(whole)
                 assert said_only(brief) == set(), brief["summary"]
                 assert contradictions(brief, instant) == [], brief
     assert read
