@@ -153,11 +153,15 @@ def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any
     path = "/#metric=price&zone=GB&span=ahead"
     page = visit(path, before=lambda page: page.route("**/v1/geo/live/GB", published))
     page.wait_for_selector('#panel[aria-busy="false"]')
-    assert page.inner_text("#window").startswith(
-        "Cheapest 3 hours ahead: Fri 20 Nov, 19:00 GMT to 22:00 GMT, about 20 GBP"
-    )
+    said = page.inner_text("#window")
+    assert said.startswith("Cheapest 3 hours ahead: Fri 20 Nov, 19:00 GMT to 22:00 GMT, about 20 GBP")
+    assert "Prices are known until Sat 21 Nov, 20:00 GMT." in said
     assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "Tomorrow"
     assert "Lowest 10, highest 60" in page.locator("#chart .chart").get_attribute("aria-label")
+    auction[4:] = [None]
+    page = visit(path, before=lambda page: page.route("**/v1/geo/live/GB", published))
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    assert page.inner_text("#window").startswith("Prices are known until Fri 20 Nov, 18:00 GMT: too few hours")
     page = visit(path)
     page.wait_for_selector('#panel[aria-busy="false"]')
     assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "7 d"

@@ -32,3 +32,14 @@ export function cheapest(means, now, length) {
   }
   return ahead.length >= 2 * length ? best : null;
 }
+
+/** Until when prices are known from `now` on without a gap; null where nothing behind the running interval is. */
+export function knownUntil(means, now) {
+  let until = now;
+  for (const [ts, value] of points(means)) {
+    if (ts + means.step <= now) continue;
+    if (value === null || ts > until) break;
+    until = ts + means.step;
+  }
+  return until > now + means.step ? until : null;
+}

@@ -4,7 +4,7 @@ import * as api from './api.js';
 import { drawLines, drawStack, ready } from './chart.js';
 import { el } from './dom.js';
 import * as download from './download.js';
-import { cheapest, newest, points } from './figures.js';
+import { cheapest, knownUntil, newest, points } from './figures.js';
 import * as key from './key.js';
 import { nameOf, number, quantity, rank, refusal, time, unitText } from './words.js';
 
@@ -165,8 +165,11 @@ function spanOf(span, means, now) {
 function windowText(zone, body, metric, now) {
   if (metric !== 'price' || !body.metrics.price) return '';
   const best = cheapest(body.metrics.price.hours, now, 3);
-  if (!best) return 'No prices ahead are known, so the cheapest hours cannot be told.';
-  return `Cheapest 3 hours ahead: ${time(best.start, zone.tz)} to ${time(best.end, zone.tz, false)}, about ${number(best.mean, 0)} ${body.metrics.price.unit}.`;
+  const until = knownUntil(body.metrics.price.hours, now);
+  if (until === null) return 'No prices ahead are known, so the cheapest hours cannot be told.';
+  const horizon = `Prices are known until ${time(until, zone.tz)}`;
+  if (!best) return `${horizon}: too few hours to tell the cheapest.`;
+  return `Cheapest 3 hours ahead: ${time(best.start, zone.tz)} to ${time(best.end, zone.tz, false)}, about ${number(best.mean, 0)} ${body.metrics.price.unit}. ${horizon}.`;
 }
 
 function rest(zone, body) {
