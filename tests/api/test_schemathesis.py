@@ -1,4 +1,4 @@
-"""schemathesis over the whole description: all phases with a key, 100 examples an operation; all but fuzzing without.
+"""schemathesis over the whole description: all phases with a key, 60 examples an operation; all but fuzzing without.
 
 What counts as right beyond the defaults stands in schemathesis.toml at the root.
 """
@@ -17,7 +17,7 @@ import requests
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = 2
 """`revoke`, which would end the key that the run is made with, and one more that schemathesis does not select."""
-EXAMPLES = 100
+EXAMPLES = 60
 
 
 @pytest.mark.slow
@@ -55,7 +55,8 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
         text = report.read_text()
         assert code == 0, text
         assert f"Tested: {operations}" in text, text
-        cases = re.search(r"(\d+) generated, (\d+) passed", text)
+        cases = re.search(r"(\d+) generated, (\d+) passed(?:, (\d+) skipped)?", text)
         assert cases is not None, text
-        assert int(cases[1]) == int(cases[2]) > 1000
+        assert int(cases[1]) == int(cases[2]) + int(cases[3] or 0) > 1000, text
+        assert int(cases[3] or 0) < 50, text  # calls that need what an earlier one did not give
     assert "Traceback" not in served.log.read_text()
