@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -281,3 +282,10 @@ def test_clients_import_nothing_of_the_service() -> None:
     ]
     assert not found
     assert list(CLIENTS.rglob("clients.py"))
+
+
+def test_a_wheel_holds_every_package() -> None:
+    """`packages` of pyproject.toml names them one by one: data folders beside them are no packages."""
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    there = {".".join(path.parent.relative_to(ROOT).parts) for path in FILES if path.name == "__init__.py"}
+    assert set(named) == there
