@@ -55,8 +55,7 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
         text = report.read_text()
         assert code == 0, text
         assert f"Tested: {operations}" in text, text
-        cases = re.search(r"(\d+) generated, (\d+) passed(?:, (\d+) skipped)?", text)
+        cases = re.search(r"(\d+) generated, (\d+) passed", text)
         assert cases is not None, text
-        assert int(cases[1]) == int(cases[2]) + int(cases[3] or 0) > 1000, text
-        assert int(cases[3] or 0) < 50, text  # calls that need what an earlier one did not give
+        assert int(cases[1]) == int(cases[2]) > 1000, text
     assert "Traceback" not in served.log.read_text()
