@@ -113,6 +113,7 @@ document.addEventListener('click', (event) => { // a second click on the same li
 
 // Calls with one's own key.
 document.getElementById('key').addEventListener('input', (event) => { key = event.target.value.trim(); });
+document.getElementById('own').addEventListener('submit', (event) => { event.preventDefault(); });
 for (const operation of all('details.operation')) {
   operation.addEventListener('toggle', () => operation.open && prepare(operation));
 }
