@@ -1,6 +1,7 @@
-"""schemathesis over the whole description: all phases with a key, 60 examples an operation; all but fuzzing without.
+"""schemathesis over the whole description, without and with a key: all phases, 100 examples an operation.
 
-What counts as right beyond the defaults stands in schemathesis.toml at the root.
+What counts as right beyond the defaults stands in schemathesis.toml at the root, with the command for other examples:
+here they are the same in every run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import requests
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = 2
 """`revoke`, which would end the key that the run is made with, and one more that schemathesis does not select."""
-EXAMPLES = 60
+EXAMPLES = 100
 
 
 @pytest.mark.slow
@@ -30,10 +31,7 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
     paths = requests.get(f"{served.url}/openapi.json", timeout=30).json()["paths"]
     operations = sum(len(methods) for methods in paths.values()) - LEFT_OUT
     runs = []
-    for name, options in (
-        ("stranger", ["--phases", "examples,coverage,stateful"]),
-        ("holder", ["-H", f"Authorization: Bearer {key}"]),
-    ):
+    for name, options in (("stranger", []), ("holder", ["-H", f"Authorization: Bearer {key}"])):
         command = [
             sys.executable,
             "-m",
@@ -45,6 +43,7 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
             "--max-examples",
             str(EXAMPLES),
             "--continue-on-failure",
+            "--generation-deterministic",
             *options,
         ]
         report = tmp_path / f"{name}.txt"
@@ -57,5 +56,5 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
         assert f"Tested: {operations}" in text, text
         cases = re.search(r"(\d+) generated, (\d+) passed", text)
         assert cases is not None, text
-        assert int(cases[1]) == int(cases[2]) > 1000, text
+        assert int(cases[1]) == int(cases[2]) > 5000, text
     assert "Traceback" not in served.log.read_text()

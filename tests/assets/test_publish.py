@@ -350,7 +350,7 @@ def rough(random, count):
     return [None if hole else float(v) for v, hole in zip(values, holes, strict=True)]
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_many_instants_without_contradiction(world, monkeypatch, count):
     random = np.random.default_rng(20261120)
     hours = 24 * 75

@@ -39,7 +39,7 @@ from warehouse.schema import Row, Rows
 from warehouse.zones import ZONES
 
 BODIES = Path(__file__).parent / "bodies"
-CUTS = 30
+CUTS = 60
 """Cuts of a body too large to be cut at every tenth byte."""
 OURS_ALL_THE_SAME = {"ercot/dc-tie-flows_20260905_EXCERPT.json"}
 """Recorded without a feed, but of one: `ercot.dc_ties`."""
