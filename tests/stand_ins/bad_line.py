@@ -98,8 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         if status not in (204, 304):
             self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
+        self.line.answered(len(body))  # before the caller can have the answer: a 304 is whole with its headers
         self.end_headers()
-        self.line.answered(len(body))
         self.wfile.write(body[: len(body) // 2] if cut else body)
         if cut:
             self.close_connection = True
