@@ -89,10 +89,24 @@ def append(storage: Storage, change: Change, token: str, now: int, since: int | 
         if len(entries) == SEGMENT:
             segment, entries = segment + 1, []
         entries.append(Entry(segment * SEGMENT + len(entries) + 1, at, token, change))
-        stored = {"log": head.name, "entries": [asdict(entry) for entry in entries]}
-        storage.put(layout.change_segment(segment), artefact.sealed(orjson.dumps(stored)))
+        _put_segment(storage, head, segment, entries)
         if segment != head.tail or begun is None:
             _put_head(storage, head._replace(tail=segment), at)
+
+
+def break_off(storage: Storage, now: int) -> None:
+    """Sends every follower back to the beginning: a change is missing that nobody can name. Raises StorageError.
+
+    What is logged from now on stands in a new segment, which no older cursor reaches.
+    """
+    with storage.locked([layout.CHANGE_LOG]):
+        head = _head(storage) or Head(secrets.token_hex(4), 1, 0)
+        old = segments(storage)
+        segment = _newest_segment(storage, head) + 1
+        _put_segment(storage, head, segment, [])
+        _put_head(storage, head._replace(first=segment * SEGMENT + 1, tail=segment), now)
+        for key in old:
+            storage.delete(key)
 
 
 def tail(storage: Storage) -> int:
@@ -141,9 +155,7 @@ def newest(storage: Storage, until: int | None = None) -> str:
     head = _head(storage)
     if head is None:
         return BEGINNING
-    segment = head.tail
-    while _exists(storage, segment + 1):
-        segment += 1
+    segment = _newest_segment(storage, head)
     for number in range(segment, head.first // SEGMENT - 1, -1):
         seen = [entry.number for entry in _entries(storage, head, number) if until is None or entry.at <= until]
         if seen:
@@ -208,11 +220,21 @@ def change_of(stored: dict[str, Any]) -> Change:
     return Change(**{field.name: stored[field.name] for field in fields(Change)})
 
 
-def _last(storage: Storage, head: Head) -> int:
-    """The highest number given."""
+def _put_segment(storage: Storage, head: Head, segment: int, entries: list[Entry]) -> None:
+    stored = {"log": head.name, "entries": [asdict(entry) for entry in entries]}
+    storage.put(layout.change_segment(segment), artefact.sealed(orjson.dumps(stored)))
+
+
+def _newest_segment(storage: Storage, head: Head) -> int:
     segment = head.tail
     while _exists(storage, segment + 1):
         segment += 1
+    return segment
+
+
+def _last(storage: Storage, head: Head) -> int:
+    """The highest number given."""
+    segment = _newest_segment(storage, head)
     try:
         entries = _entries(storage, head, segment)
     except UnknownCursor:
@@ -222,9 +244,7 @@ def _last(storage: Storage, head: Head) -> int:
 
 def _end(storage: Storage, head: Head) -> tuple[int, list[Entry], Head]:
     """The newest segment and its entries; behind a damaged or lost one a new segment, which no older cursor reaches."""
-    segment = head.tail
-    while _exists(storage, segment + 1):
-        segment += 1
+    segment = _newest_segment(storage, head)
     try:
         return segment, _entries(storage, head, segment), head
     except UnknownCursor:

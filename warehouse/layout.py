@@ -34,6 +34,8 @@ UNTOLD = "changes/untold/"
 """Prefixes: publishers' bytes, rows not believed, what backfills still have to do, files set aside,
 changes to what is served, and those under way.
 """
+CHANGES_MISSED = "changes_missed"
+"""Key of the mark that the log of changes misses one: followers have to begin again."""
 CHANGE_LOG = "changes/log.json"
 """Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
 ACCOUNTS = "accounts.sqlite"

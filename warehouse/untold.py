@@ -3,6 +3,9 @@
 A kill leaves the note. The next writer of that month, or the next publication, finds it: where the file is still the
 one of before, nothing was changed and the note goes; else the log gets the change, unless it has it already.
 All of it under the month's lock.
+
+Data goes first: where a change can be neither noted nor told, the rows are stored all the same, and followers are sent
+back to the beginning as soon as the log can be written again.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import hashlib
 import secrets
 import time
 from dataclasses import asdict
+from typing import NamedTuple
 
 import orjson
 
@@ -24,46 +28,76 @@ _WAIT_S = 5.0
 """For a month that is being written: its writer tells its own changes."""
 
 
+class _Note(NamedTuple):
+    change: Change
+    token: str
+    before: str
+    """Digest of the file of before."""
+    since: int
+    """A segment of the log that was not behind its end."""
+
+
 def note(storage: Storage, metric: str, zone: str, month: str, change: Change, before: bytes | None) -> None:
-    """Notes a change before the served file is put; `before`: the file's bytes now, None where there is no file."""
-    said = {
-        "change": asdict(change),
-        "token": secrets.token_hex(12),
-        "before": _digest(before),
-        "since": change_log.tail(storage),
-    }
-    storage.put(layout.untold(metric, zone, month), artefact.sealed(orjson.dumps(said)))
+    """Notes a change before the served file is put; `before`: the file's bytes now, None where there is no file.
+
+    Never raises: what cannot be noted is logged, and marked as missing in the log of changes.
+    """
+    key = layout.untold(metric, zone, month)
+    with logged(key) as noting:
+        said = {
+            "change": asdict(change),
+            "token": secrets.token_hex(12),
+            "before": _digest(before),
+            "since": change_log.tail(storage),
+        }
+        if storage.stat(key) is not None:
+            raise StorageError(f"{key} holds a change that could not be told")
+        storage.put(key, artefact.sealed(orjson.dumps(said)))
+    if noting.error is not None:
+        with logged(layout.CHANGES_MISSED), storage.locked([layout.CHANGES_MISSED]):
+            storage.put(layout.CHANGES_MISSED, b"")
 
 
 def tell(storage: Storage, metric: str, zone: str, month: str) -> None:
     """Brings what is noted of a month into the log, or drops it where its file was never put. Needs the month's lock.
 
-    Raises StorageError.
+    Never raises: what cannot be told is logged, and the note stays.
     """
     key = layout.untold(metric, zone, month)
-    stored = storage.get(key)
-    if stored is None:
-        return
+    with logged(key):
+        stored = storage.get(key)
+        if stored is not None:
+            _tell(storage, layout.series(metric, zone, month), stored)
+            storage.delete(key)
+
+
+def _tell(storage: Storage, series: str, stored: bytes) -> None:
+    metric, zone, month, _ = layout.of_series(series)
+    now = int(time.time())
     try:
-        said = orjson.loads(artefact.unsealed(stored, key))
+        said = _said(stored, layout.untold(metric, zone, month))
     except DamagedFile:
         # Nobody knows what it said: a reader of the whole month misses nothing.
-        whole = changes.unreadable(metric, zone, month)
-        change_log.append(storage, whole, secrets.token_hex(12), int(time.time()))
-    else:
-        if _digest(served_bytes(storage, metric, zone, month)) != said["before"]:
-            change = change_log.change_of(said["change"])
-            change_log.append(storage, change, said["token"], int(time.time()), said["since"])
-    storage.delete(key)
+        change_log.append(storage, changes.unreadable(metric, zone, month), secrets.token_hex(12), now)
+        return
+    if _digest(served_bytes(storage, metric, zone, month)) != said.before:
+        change_log.append(storage, said.change, said.token, now, said.since)
 
 
 def tell_all(storage: Storage) -> None:
-    """Brings into the log what killed writers noted. A month that is being written is left to its writer."""
+    """Brings into the log what killed writers noted. A month that is being written is left to its writer.
+
+    Where the log misses a change for good, followers are sent back to the beginning. Raises StorageError.
+    """
     for key in storage.keys(layout.UNTOLD):
         with logged(key):
             metric, zone, month = layout.of_untold(key)
             with storage.locked([layout.series(metric, zone, month)], _WAIT_S):
                 tell(storage, metric, zone, month)
+    if storage.stat(layout.CHANGES_MISSED) is not None:
+        with storage.locked([layout.CHANGES_MISSED]):
+            change_log.break_off(storage, int(time.time()))
+            storage.delete(layout.CHANGES_MISSED)
 
 
 def served_bytes(storage: Storage, metric: str, zone: str, month: str) -> bytes | None:
@@ -72,6 +106,15 @@ def served_bytes(storage: Storage, metric: str, zone: str, month: str) -> bytes 
         return storage.get(layout.series(metric, zone, month))
     except StorageError:
         return b""
+
+
+def _said(stored: bytes, key: str) -> _Note:
+    """Raises DamagedFile."""
+    try:
+        said = orjson.loads(artefact.unsealed(stored, key))
+        return _Note(change_log.change_of(said["change"]), said["token"], said["before"], said["since"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFile(key, "it is not a note of a change") from error
 
 
 def _digest(body: bytes | None) -> str:

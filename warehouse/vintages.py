@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse import changes, damaged, layout, monthfile, resolve, untold
-from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Flags, Versions, concat
@@ -100,8 +99,7 @@ def store(
     _put(storage, layout.history(*place), concat([rest, served.take(moving)]), mode)
     _put(storage, layout.series(*place), served, mode)
     if change:
-        with logged(layout.untold(*place)):  # the note stays until it is told
-            untold.tell(storage, *place)
+        untold.tell(storage, *place)
     if moving.any():
         _put(storage, layout.history(*place), rest, mode)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.warehouse.test_series import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
-from warehouse import change_log, damaged, layout, series, untold
+from warehouse import artefact, change_log, damaged, layout, series, untold
 from warehouse.change_log import UnknownCursor
 from warehouse.changes import Change
 from warehouse.clock import DAY, Window
+from warehouse.errors import StorageError
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
 
@@ -179,6 +181,77 @@ def test_a_kill_while_a_damaged_month_is_set_aside_is_told(tmp_path, killed_at):
         assert follower.rows == rows_of(folder)
         assert [value for value, *_ in follower.rows.values()] == [8]
     assert step > 5
+
+
+@contextmanager
+def failing(verb, error):
+    """A folder whose log of changes cannot be used."""
+    works = getattr(Folder, verb)
+
+    def fails(folder, key, *rest, **named):
+        if key.startswith(layout.CHANGES):
+            raise error
+        return works(folder, key, *rest, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Folder, verb, fails)
+        yield
+
+
+@pytest.mark.parametrize("error", [StorageError("the disk is broken"), PermissionError(13, "denied"), KeyError("at")])
+@pytest.mark.parametrize("verb", ["get", "put", "delete", "stat"])
+@pytest.mark.parametrize("spoilt", [False, True])
+def test_a_log_that_cannot_be_used_holds_up_no_rows_and_sends_followers_back(tmp_path, verb, error, spoilt):
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    follower.follow(folder)
+    if spoilt:
+        folder.put(layout.series("demand", "GB", "2026-10"), b"spoilt")
+    with failing(verb, error):
+        fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+        assert [value for value, *_ in rows_of(folder).values()] == [1, 7, 3]
+    untold.tell_all(folder)
+    if verb != "delete" or spoilt:  # two changes, and the note of the first one stays in the way
+        with pytest.raises(UnknownCursor) as refused:
+            follower.follow(folder)
+        follower.cursor, follower.rows = refused.value.oldest, rows_of(folder)
+    fold(folder, "one.fast", BASE, [1, 7, 4, 9], known_at=6)
+    follower.follow(folder)
+    assert follower.rows == rows_of(folder)
+    assert folder.keys(layout.UNTOLD) == []
+    assert folder.stat(layout.CHANGES_MISSED) is None
+
+
+def test_a_change_that_two_writers_could_not_tell_is_missed_by_nobody(tmp_path):
+    """The second one's note would take the place of the first one's."""
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    follower.follow(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(change_log, "append", raising(StorageError("the disk is broken")))
+        fold(folder, "one.fast", BASE, [7, 2, 3], known_at=5)
+        fold(folder, "one.fast", BASE, [7, 2, 8], known_at=6)
+    untold.tell_all(folder)
+    with pytest.raises(UnknownCursor):
+        follower.follow(folder)
+
+
+def raising(error):
+    def fails(*_, **__):
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize("stored", [b"", b"nonsense", artefact.sealed(b"[]"), artefact.sealed(b'{"change": {}}')])
+def test_a_note_that_nobody_understands_is_told_as_the_whole_month(tmp_path, stored):
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    folder.put(layout.untold("demand", "GB", "2026-10"), stored)
+    fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+    follower.follow(folder)
+    assert [change.withdrawn for change in follower.entries] == [0, None, 0]
+    assert follower.rows == rows_of(folder)
 
 
 def test_concurrent_writers_share_one_log(tmp_path):
