@@ -48,8 +48,19 @@ class BadLine:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer leaves in one piece
     line: BadLine
     upstream: tuple[str, int]
+
+    def setup(self) -> None:
+        """One connection to the server for each of the client's."""
+        super().setup()
+        self._kept = http.client.HTTPConnection(*self.upstream, timeout=30)
+
+    def finish(self) -> None:
+        """Ends both."""
+        self._kept.close()
+        super().finish()
 
     def _any(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -77,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, headers, answer = self._forward(body)
         if fault == "late_repeat":
             command, path, kept = self.command, self.path, dict(self.headers.items())
-            self.line.later.append(lambda: _forward(self.upstream, command, path, body, kept))
+            self.line.later.append(lambda: _forward_later(self.upstream, command, path, body, kept))
         if victim and victim[1]:
             os.kill(victim[0], signal.SIGKILL)
             self.close_connection = True
@@ -88,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(status, headers, answer, cut=fault == "cut")
 
     def _forward(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
-        return _forward(self.upstream, self.command, self.path, body, dict(self.headers.items()))
+        return _forward(self._kept, self.command, self.path, body, dict(self.headers.items()))
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes, cut: bool = False) -> None:
         length = {name.lower(): value for name, value in headers}.get("content-length", str(len(body)))
@@ -111,13 +122,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _forward(
-    upstream: tuple[str, int], command: str, path: str, body: bytes, headers: dict[str, str]
+    connection: http.client.HTTPConnection, command: str, path: str, body: bytes, headers: dict[str, str]
 ) -> tuple[int, list[tuple[str, str]], bytes]:
+    connection.request(command, path, body, headers)
+    answer = connection.getresponse()
+    return answer.status, answer.getheaders(), answer.read()
+
+
+def _forward_later(upstream: tuple[str, int], command: str, path: str, body: bytes, headers: dict[str, str]) -> None:
     connection = http.client.HTTPConnection(*upstream, timeout=30)
     try:
-        connection.request(command, path, body, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.getheaders(), answer.read()
+        _forward(connection, command, path, body, headers)
     finally:
         connection.close()
 

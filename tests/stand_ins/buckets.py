@@ -15,12 +15,13 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-o
 
 _PROGRAM = """
 import logging, os, sys, threading
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 logging.disable(logging.CRITICAL)
 WSGIRequestHandler.protocol_version = "HTTP/1.1"
-application = DomainDispatcherApplication(create_backend_app)
-server = make_server("127.0.0.1", 0, application, threaded=True)
+WSGIRequestHandler.wbufsize = -1  # an answer leaves in one piece
+# Not moto's dispatcher by host: it lists all of moto's services from the disk in each request.
+server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True)
 print(server.port, flush=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 sys.stdin.read()
