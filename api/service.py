@@ -9,6 +9,7 @@ from flask import Response, request
 
 from api.access.gate import Gate
 from api.access.values import Grant, Refusal
+from api.documents import changes
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.http import problem_responses
@@ -51,7 +52,7 @@ class Service:
             TtlCache(ttl_s),
             DocumentCache(storage, ttl_s),
             gate,
-            2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0),
+            changes.lag_s(settings, ttl_s),
         )
 
     @property

@@ -6,6 +6,7 @@ import logging
 import os
 
 from api.application import create_app
+from api.documents.changes import WORKER_TTL_S
 from api.settings import Settings
 
 # What becomes of payments: one line of JSON a change of state, to standard error, beside the requests' own log.
@@ -13,5 +14,4 @@ _payments = logging.getLogger("emds.payments")
 _payments.setLevel(logging.INFO)
 _payments.addHandler(logging.StreamHandler())
 
-# A fifth of a second is nobody's staleness, and spares each request two system calls.
-app = create_app(Settings.from_environ(os.environ), ttl_s=0.2)
+app = create_app(Settings.from_environ(os.environ), ttl_s=WORKER_TTL_S)

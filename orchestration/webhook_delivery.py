@@ -58,11 +58,20 @@ def sender(private: bool) -> Send:
 
 
 def round_(
-    storage: Storage, database: Database, send: Send, market_now: int, round_s: float = ROUND_S, turn_s: float = TURN_S
+    storage: Storage,
+    database: Database,
+    send: Send,
+    market_now: int,
+    lag_s: float,
+    round_s: float = ROUND_S,
+    turn_s: float = TURN_S,
 ) -> Delivered:
-    """One round over all subscriptions. Raises AccountsUnavailable."""
+    """One round over all subscriptions; `lag_s`: so long changes wait, until no reader is given older rows.
+
+    Raises AccountsUnavailable.
+    """
     done, ends = Delivered(), time.monotonic() + round_s
-    documents = Documents(storage)
+    documents = Documents(storage, lag_s)
     subscribed = webhooks.live(database)
     done.subscriptions = len(subscribed)
     prompt = [each for each in subscribed if not each.slow]

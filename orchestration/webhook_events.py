@@ -19,8 +19,6 @@ from warehouse.zones import ZONES
 
 ENTRIES = 100
 """Of one message about changes: some 40 kB."""
-LAG_S = 4.0
-"""Workers of the API may give rows that are a moment old, from a bucket two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,8 @@ class Documents:
     """The published documents as they stand, each read once."""
 
     storage: Storage
+    lag_s: float
+    """So long a worker of the API may give rows that are older than an entry of the log of changes."""
     _read: dict[str, Any] = field(default_factory=dict)
 
     def get(self, name: str) -> Any:
@@ -53,7 +53,7 @@ def told(documents: Documents, webhook: Webhook, now: int, market_now: int) -> T
     bodies: list[bytes] = []
     cursor, states = webhook.cursor, dict(webhook.states)
     if "changes" in webhook.wish.events:
-        cursor, found = _changes(documents.storage, webhook)
+        cursor, found = _changes(documents, webhook)
         bodies += [message("changes", now, data) for data in found]
     for event in webhook.wish.events:
         look = _LOOKS.get(event)
@@ -75,14 +75,14 @@ def message(event: str, now: int, data: Mapping[str, Any]) -> bytes:
     return orjson.dumps({"type": event, "timestamp": iso(now), "data": data})
 
 
-def _changes(storage: Storage, webhook: Webhook) -> tuple[str, list[dict[str, Any]]]:
+def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str, Any]]]:
     """The cursor behind what was looked at, and one page of entries; or that the cursor is gone."""
     wanted = Wanted(zones=webhook.wish.zones or None)
-    until = changes.settled(LAG_S)
+    until = changes.settled(documents.lag_s)
     try:
-        page = change_log.read(storage, webhook.cursor, ENTRIES, wanted.fits, until)
+        page = change_log.read(documents.storage, webhook.cursor, ENTRIES, wanted.fits, until)
     except UnknownCursor:
-        cursor = change_log.newest(storage, until)
+        cursor = change_log.newest(documents.storage, until)
         return cursor, [{"count": 0, "entries": [], "next": cursor, "gone": True, "docs": "/docs/changes"}]
     return page.next, [changes.body(page)] if page.entries else []
 

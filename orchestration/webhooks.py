@@ -11,12 +11,19 @@ from urllib.parse import urlsplit
 from api.access.accounts import webhooks
 from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Webhook
+from api.documents import changes
 from api.settings import Settings
-from orchestration import webhook_delivery, webhook_events
+from orchestration import webhook_delivery
 from orchestration.resources import opened
 from warehouse import change_log, clock, layout
 from warehouse.clock import iso
 from warehouse.storage import Storage
+
+SPARE_S = 1.0
+"""The clocks of machines differ."""
+MOST_WAIT_S = 30.0
+"""So long a command waits for its own changes to be told; those of a bucket that is looked at seldom are told by the
+next round."""
 
 
 def counts() -> dict[str, int]:
@@ -24,7 +31,7 @@ def counts() -> dict[str, int]:
     settings = Settings.from_environ(os.environ)
     with _open(settings) as accounts:
         send = webhook_delivery.sender(settings.webhook_private)
-        return webhook_delivery.round_(_storage(), accounts.database, send, clock.now()).counts()
+        return webhook_delivery.round_(_storage(), accounts.database, send, clock.now(), _lag_s(settings)).counts()
 
 
 def after_command() -> None:
@@ -35,15 +42,16 @@ def after_command() -> None:
         with _open(settings) as accounts:
             subscribed = bool(webhooks.live(accounts.database))
         if subscribed:
-            time.sleep(webhook_events.LAG_S + 2)  # what this command changed is told a moment later
+            wait_s = _lag_s(settings) + 2  # what this command changed is told a moment later
+            time.sleep(wait_s if wait_s <= MOST_WAIT_S else 0)
             counts()
 
 
 def place() -> str:
     """Where log and documents stand, for whoever wants to know whether there is something to make messages of."""
-    storage = _storage()
+    storage, until = _storage(), changes.settled(_lag_s(Settings.from_environ(os.environ)))
     standing = storage.stat(layout.published(layout.SNAPSHOT))
-    return f"{change_log.newest(storage)} {standing.version if standing else 0}"
+    return f"{change_log.newest(storage, until)} {standing.version if standing else 0}"
 
 
 def due() -> tuple[bool, bool]:
@@ -116,6 +124,11 @@ def _state(webhook: Webhook) -> str:
     if webhook.disabled:
         return "disabled"
     return "failing" if webhook.failing_since else "good"
+
+
+def _lag_s(settings: Settings) -> float:
+    """So long a change waits: as long as a worker of the API, by the same settings, may give the rows of before."""
+    return changes.lag_s(settings) + SPARE_S
 
 
 def _storage() -> Storage:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from api.settings import Settings
 from warehouse import change_log, layout
 from warehouse.change_log import Entry, Page
 from warehouse.changes import Change
@@ -17,6 +18,8 @@ from warehouse.storage import Storage
 
 NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""
+WORKER_TTL_S = 0.2
+"""For so long a worker looks at no file again: nobody's staleness, and it spares each request two system calls."""
 _RECENT_S = 31 * DAY
 """Older rows are in no document: a brief looks 30 days back."""
 
@@ -49,6 +52,11 @@ def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s:
     else:
         found = change_log.read(storage, since, limit, wanted.fits, until)
     return body(found)
+
+
+def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:
+    """How much older than the newest file rows may be that a worker gives: what it saw, what it read, its bucket."""
+    return 2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0)
 
 
 def settled(lag_s: float) -> int | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import webhook_events
 from tests.orchestration.test_webhooks import Post
 from tests.warehouse.test_changes import Follower, rows_of
 from tests.warehouse.test_series import BASE, fold
@@ -19,10 +18,9 @@ from warehouse.clock import Window
 
 @pytest.mark.slow
 def test_three_followers_hold_the_same_rows_through_kills(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: Callable[[Callable[[], object], int], bool]
+    tmp_path: Path, killed_at: Callable[[Callable[[], object], int], bool]
 ) -> None:
     """Folds of two feeds are killed anywhere; a receiver loses its answer, takes, or fails, in turn."""
-    monkeypatch.setattr(webhook_events, "LAG_S", 0.0)
     post, follower, chance = Post(tmp_path), Follower(), random.Random(20)
     receiver = post.receiver(answer=lambda tries: ("drop", 200, 500)[tries % 3])
     post.subscribe(receiver.url, zones=("GB",))

@@ -23,9 +23,11 @@ from api.access.accounts import webhooks
 from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Message, Webhook, Wish
+from api.documents import changes
 from orchestration import cli, webhook_delivery, webhook_events, webhook_post
 from orchestration.webhook_post import NotDelivered, is_public
 from orchestration.webhook_sensor import JOB, webhook_sensor
+from tests.stand_ins.clock import Clock
 from tests.stand_ins.receiver import Receiver, patient
 from warehouse import artefact, change_log, layout
 from warehouse.changes import Change
@@ -67,7 +69,7 @@ class Post:
 
     def round(self, **given: Any) -> webhook_delivery.Delivered:
         return webhook_delivery.round_(
-            self.storage, self.accounts.database, webhook_delivery.sender(private=True), NOW, **given
+            self.storage, self.accounts.database, webhook_delivery.sender(private=True), NOW, 0.0, **given
         )
 
     def state(self, webhook: Webhook) -> Webhook:
@@ -220,7 +222,7 @@ def _killed_at_statement(post: Post, step: int) -> bool:
 
         event.listen(accounts.database.open(), "before_cursor_execute", before)
         try:
-            webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW)
+            webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -239,7 +241,7 @@ def test_two_deliverers_at_once_send_nothing_twice(post: Post) -> None:
         if pid == 0:
             try:
                 accounts = post.open()
-                webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW)
+                webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
             except BaseException:
                 os._exit(1)
             os._exit(0)
@@ -258,9 +260,10 @@ def test_slow_receivers_hold_up_nobody(post: Post, how: str) -> None:
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
         headers = webhook_post.signed(webhook.secret, message.id, message.body, now)
-        webhook_post.post(webhook.wish.url, headers, message.body, True, 0.5)
+        total_s = 0.5 if webhook.wish.url == slow.url else 30.0
+        webhook_post.post(webhook.wish.url, headers, message.body, True, total_s)
 
-    webhook_delivery.round_(post.storage, post.accounts.database, send, NOW)
+    webhook_delivery.round_(post.storage, post.accounts.database, send, NOW, 0.0)
     assert all(post.state(each).slow and "in time" in post.state(each).last_error for each in subscribed)
     prompt = post.receiver()
     post.due_now()
@@ -273,7 +276,7 @@ def test_slow_receivers_hold_up_nobody(post: Post, how: str) -> None:
             held[0] = len(slow.tries) > 9 + webhook_delivery.POOL
         send(webhook, message, now)
 
-    webhook_delivery.round_(post.storage, post.accounts.database, watched, NOW)
+    webhook_delivery.round_(post.storage, post.accounts.database, watched, NOW, 0.0)
     assert firsts(prompt) == [2]
     assert not held[0], "it did not wait until the slow ones were through"
 
@@ -515,3 +518,23 @@ def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, mon
         first = look()
         assert len(first.run_requests) == 1
         assert "nothing changed" in look(first.cursor).skip_message
+
+
+def test_the_sensor_looks_again_once_a_change_may_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that begins before a change may be told leaves it: the sensor's place must not be behind it already."""
+    monkeypatch.setenv("EMDS_HOME", str(post.home))
+    monkeypatch.delenv("EMDS_DATABASE_URL", raising=False)
+    clock = Clock()
+    monkeypatch.setattr(changes, "time", clock)
+    sensor = webhook_sensor(dg.define_asset_job(JOB))
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def look(cursor: str | None) -> Any:
+            return sensor(dg.build_sensor_context(instance, cursor=cursor))
+
+        post.subscribe("https://hook.example/")
+        before = look(None)
+        post.change(at=int(clock.now))
+        assert "nothing changed" in look(before.cursor).skip_message
+        clock.now += 10
+        assert len(look(before.cursor).run_requests) == 1
