@@ -533,6 +533,7 @@ def test_the_sensor_looks_again_once_a_change_may_be_told(post: Post, monkeypatc
             return sensor(dg.build_sensor_context(instance, cursor=cursor))
 
         post.subscribe("https://hook.example/")
+        post.change()
         before = look(None)
         post.change(at=int(clock.now))
         assert "nothing changed" in look(before.cursor).skip_message
