@@ -88,10 +88,11 @@ def fold(storage, random, zone, metric, product, resolution, days, **key):
     series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100, "live")
 
 
-@pytest.fixture
-def home(tmp_path):
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
     """Every zone with resolutions, holes and lengths of its own; a few metrics too short to rank."""
-    random, storage = np.random.default_rng(20261105), Folder(tmp_path)
+    folder = tmp_path_factory.mktemp("rough")
+    random, storage = np.random.default_rng(20261105), Folder(folder)
     for zone, stated in ZONES.items():
         for metric in (m.value for m in SCALAR if m in stated.metrics):
             resolution = str(random.choice(["5m", "15m", "30m", "1h"]))
@@ -104,12 +105,12 @@ def home(tmp_path):
     storage.put(layout.MODE, b"live")
     catalogue.publish(storage, {"rough": SOURCE}, "live", (), ("rough",), NOW)
     publish(storage, NOW)
-    return tmp_path
+    return folder
 
 
-@pytest.fixture
-def server(home):
-    """Address of a gunicorn over that warehouse, and a key."""
+@pytest.fixture(scope="module")
+def address(home):
+    """Address of a gunicorn over that warehouse."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -118,6 +119,7 @@ def server(home):
         "EMDS_HOME": str(home),
         "EMDS_NOW": STAMP,
         "WEB_CONCURRENCY": "1",
+        "EMDS_KEY_CALLS_PER_SECOND": "0",
         "EMDS_BASE_URL": f"http://127.0.0.1:{port}",
     }
     argv = [
@@ -135,13 +137,19 @@ def server(home):
     base = f"http://127.0.0.1:{port}"
     try:
         wait(base, process)
-        body = json.dumps({"email": "reader@example.org"}).encode()
-        request = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            yield base, json.load(answer)["api_key"]
+        yield base
     finally:
         process.terminate()
         process.wait(30)
+
+
+@pytest.fixture
+def server(address, request):
+    """The address, and a key of the test's own: each has a day's calls alone."""
+    body = json.dumps({"email": f"{request.node.name}@example.org"}).encode()
+    signup = urllib.request.Request(f"{address}/v1/keys/signup", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(signup, timeout=10) as answer:
+        return address, json.load(answer)["api_key"]
 
 
 def wait(base, process):
@@ -168,10 +176,11 @@ def test_every_brief_equals_its_recomputation(home, server):
     assert "25 zones checked, 0 differ" in done.stdout
     storage = Folder(home)
     brief = artefact.load(storage, "brief/FR.json")
-    metric = next(iter(brief["context"]))
+    right, metric = orjson.dumps(brief), next(iter(brief["context"]))
     brief["context"][metric]["p90"] += 0.01
     artefact.replace(storage, layout.brief("FR"), orjson.dumps(brief))
     done = recompute(server, "FR", "GB")
+    artefact.replace(storage, layout.brief("FR"), right)
     assert done.returncode == 1
     assert f"{metric} context.p90: published" in done.stdout
     assert "2 zones checked, 1 differ" in done.stdout
