@@ -75,8 +75,12 @@ steps = st.lists(st.one_of(folds, folds, folds, rights, st.just("damage"), st.ju
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_a_follower_ends_with_exactly_the_rows_served(tmp_path_factory, steps):
+    follow_steps(Folder(tmp_path_factory.mktemp("w")), steps)
+
+
+def follow_steps(folder, steps):
     """Backfills, corrections, withdrawals, rights taken and given, and a month file that is damaged and set aside."""
-    folder, follower, now = Folder(tmp_path_factory.mktemp("w")), Follower(), 1000
+    follower, now = Follower(), 1000
     for step in steps:
         now += 1
         before = rows_of(folder)

@@ -1,0 +1,54 @@
+"""The log of changes in a bucket: what holds for one in a folder, over any steps and killed at its requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.warehouse.test_changes import CASES, Follower, follow_steps, number, rows_of, steps
+from tests.warehouse.test_series import BASE, fold
+from warehouse import layout, untold
+
+pytestmark = pytest.mark.slow
+_EXAMPLES = count(1)
+STRIDE = 9
+"""So many points of a fold lie between two kills; each of the cases begins at another one."""
+
+
+@settings(max_examples=8, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_a_follower_ends_with_exactly_the_rows_served(bucket_place, steps):
+    follow_steps(replace(bucket_place, prefix=f"{bucket_place.prefix}/{next(_EXAMPLES)}").open(), steps)
+
+
+def _case(storage, case):
+    CASES[case](storage)
+
+
+@pytest.mark.parametrize(("case", "first"), [("new", 2), ("corrected", 3), ("withdrawn", 1), ("nothing", 4)])
+def test_a_kill_at_a_request_loses_no_entry_and_invents_none(bucket_place, case, first):
+    step, killed = first, True
+    while killed:
+        place = replace(bucket_place, prefix=f"{bucket_place.prefix}/{step}")
+        storage, follower = place.open(), Follower()
+        fold(storage, "three.back", BASE, [11, 12])
+        fold(storage, "one.fast", BASE, [1, 2, 3])
+        follower.follow(storage)
+        before, told = rows_of(storage), number(storage)
+        killed = place.killed_at(partial(_case, case=case), step)
+        assert number(storage) == told or rows_of(storage) != before, "never an entry ahead of its rows"
+        untold.tell_all(storage)
+        follower.follow(storage)
+        assert follower.rows == rows_of(storage)
+        assert number(storage) - told == (rows_of(storage) != before)
+        CASES[case](storage)
+        follower.follow(storage)
+        assert follower.rows == rows_of(storage)
+        assert number(storage) - told == (case != "nothing"), "once, however often it was tried"
+        assert not storage.keys(layout.UNTOLD)
+        step += STRIDE
+    assert step > STRIDE
