@@ -6,9 +6,8 @@ import logging
 import os
 import signal
 import socket
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import dagster as dg
 import orjson
 import pytest
+from sqlalchemy import text
 from standardwebhooks import Webhook as Verifier
 
 from api.access.accounts import webhooks
@@ -27,6 +27,7 @@ from api.documents import changes
 from orchestration import cli, webhook_delivery, webhook_events, webhook_post
 from orchestration.webhook_post import NotDelivered, is_public
 from orchestration.webhook_sensor import JOB, webhook_sensor
+from tests.stand_ins import postgres
 from tests.stand_ins.clock import Clock
 from tests.stand_ins.receiver import Receiver, patient
 from warehouse import artefact, change_log, layout
@@ -34,6 +35,7 @@ from warehouse.changes import Change
 from warehouse.storage import Folder
 
 NOW = 1_800_000_000
+NEEDS_POSTGRES = pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
 
 
 @dataclass
@@ -41,16 +43,19 @@ class Post:
     """Accounts, an empty warehouse with a log, and receivers."""
 
     home: Path
+    url: str = ""
+    """Of the accounts database; SQLite beside the warehouse by default."""
     receivers: list[Receiver] = field(default_factory=list)
     opened: list[Accounts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.storage = Folder(self.home)
+        self.url = self.url or f"sqlite:///{self.home / 'accounts.sqlite'}"
         self.accounts = self.open()
         self.accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
 
     def open(self) -> Accounts:
-        accounts = Accounts.open(f"sqlite:///{self.home / 'accounts.sqlite'}")
+        accounts = Accounts.open(self.url)
         self.opened.append(accounts)
         return accounts
 
@@ -78,18 +83,30 @@ class Post:
         return found
 
     def sql(self, statement: str) -> None:
-        with closing(sqlite3.connect(self.home / "accounts.sqlite", timeout=20)) as connection:
-            connection.execute(statement)
-            connection.commit()
+        with self.accounts.database.begin() as connection:
+            connection.execute(text(statement))
 
     def due_now(self) -> None:
         """As if the pause and the lease of a killed deliverer were over."""
         self.sql("UPDATE webhooks SET next_at = 0, claimed_until = 0")
 
 
-@pytest.fixture
-def post(tmp_path: Path) -> Iterator[Post]:
-    made = Post(tmp_path)
+@pytest.fixture(scope="module")
+def server() -> Iterator[postgres.Postgres]:
+    running = postgres.Postgres()
+    yield running
+    running.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
+def post(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Post]:
+    """With accounts in SQLite, then in PostgreSQL."""
+    url = ""
+    if request.param == "postgres":
+        running: postgres.Postgres = request.getfixturevalue("server")
+        running.empty()
+        url = running.url
+    made = Post(tmp_path, url)
     yield made
     for receiver in made.receivers:
         receiver.close()
@@ -294,6 +311,20 @@ def test_a_round_ends_within_its_time(post: Post) -> None:
     assert post.state(webhook).waiting == 0
 
 
+@pytest.mark.slow
+def test_however_many_ask_at_once_a_key_has_at_most_ten(post: Post) -> None:
+    def ask(number: int) -> bool:
+        try:
+            post.subscribe(f"https://hook.example/{number}")
+        except webhooks.TooManyWebhooks:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(ask, range(18))) == 10
+    assert len(webhooks.listed(post.accounts.database, 1)) == 10
+
+
 # --- where messages may go --------------------------------------------------------------------------------------------
 
 
@@ -461,7 +492,7 @@ def test_the_command_line_lists_shows_disables_and_delivers(
 ) -> None:
     monkeypatch.setenv("EMDS_HOME", str(post.home))
     monkeypatch.setenv("EMDS_WEBHOOK_PRIVATE", "1")
-    monkeypatch.delenv("EMDS_DATABASE_URL", raising=False)
+    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
     receiver = post.receiver()
     webhook = post.subscribe(receiver.url)
     post.change()
@@ -505,7 +536,7 @@ def test_a_receiver_that_comes_back_is_found(post: Post) -> None:
 
 def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_HOME", str(post.home))
-    monkeypatch.delenv("EMDS_DATABASE_URL", raising=False)
+    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
     sensor = webhook_sensor(dg.define_asset_job(JOB))
     with dg.DagsterInstance.ephemeral() as instance:
 
@@ -523,7 +554,7 @@ def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, mon
 def test_the_sensor_looks_again_once_a_change_may_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """A round that begins before a change may be told leaves it: the sensor's place must not be behind it already."""
     monkeypatch.setenv("EMDS_HOME", str(post.home))
-    monkeypatch.delenv("EMDS_DATABASE_URL", raising=False)
+    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
     clock = Clock()
     monkeypatch.setattr(changes, "time", clock)
     sensor = webhook_sensor(dg.define_asset_job(JOB))
