@@ -17,6 +17,7 @@ from assets.analyst import analyst_asset
 from assets.checks import feed_checks
 from assets.feeds import raw_asset, series_asset
 from assets.geo import geo_assets
+from assets.giving_way import LIVE_PRIORITY, PRIORITY
 from assets.ingest.context import PipelineContext
 from assets.partitions import first_partition, partitions_of
 from assets.payments import Reconcile, payments_asset
@@ -28,6 +29,7 @@ from assets.static_side import PublishFiles, static_side_asset
 from assets.webhooks import Deliver, webhooks_asset
 from orchestration.gap_sensor import gap_sensor
 from orchestration.history import history_job_and_sensor
+from orchestration.interrupted_runs import interrupted_runs_sensor
 from orchestration.resources import kept_mode, open_context
 from orchestration.retention import retention
 from orchestration.schedules import schedules_and_jobs
@@ -75,6 +77,7 @@ def build() -> dg.Definitions:
             gap_sensor(known, jobs, mode),
             webhook_sensor(round_of_webhooks),
             start_history,
+            interrupted_runs_sensor(own_machine=not settings.dagster_postgres_url),
             automation(),
         ],
         resources={
@@ -98,12 +101,16 @@ def first_partitions(settings: PipelineSettings) -> dict[str, date]:
 
 
 def automation() -> dg.AutomationConditionSensorDefinition:
-    """Asks for what follows by condition. Once a minute: a condition that looks at a quarter hour needs no more."""
+    """Asks for what follows by condition. Once a minute: a condition that looks at a quarter hour needs no more.
+
+    Dagster runs it as a backfill over the zones; its priority puts it ahead of a person's backfill.
+    """
     return dg.AutomationConditionSensorDefinition(
         "automation",
         target=dg.AssetSelection.groups("published", "analyst"),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=60,
+        run_tags={PRIORITY: str(LIVE_PRIORITY)},
     )
 
 

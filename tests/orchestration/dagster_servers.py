@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -32,6 +32,8 @@ class Ui:
 
     url: str
     home: Path
+    start_daemon: Callable[[], subprocess.Popen[bytes]]
+    """In a process group of its own, with its code server and the runs that it starts; killed groups are fine."""
 
     def ask(self, query: str, **variables: Any) -> Any:
         body = json.dumps({"query": query, "variables": variables}).encode()
@@ -45,7 +47,7 @@ class Ui:
         deadline = time.monotonic() + seconds
         while not wanted(value := query()):
             assert time.monotonic() < deadline, value
-            time.sleep(1)
+            time.sleep(0.2)
         return value
 
     def backfill(self, assets: list[list[str]], days: list[str]) -> str:
@@ -112,21 +114,26 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
     workspace = str(dagster_home.ROOT / "workspace.yaml")
     log = (home / "servers.log").open("wb")
 
+    children: list[subprocess.Popen[bytes]] = []
+
     def start(*argv: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             argv, cwd=dagster_home.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
         )
+        children.append(child)
+        return child
 
-    children = [start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))]
-    server = Ui(f"http://127.0.0.1:{port}", home)
+    start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))
+    server = Ui(f"http://127.0.0.1:{port}", home, lambda: start(f"{bin_}/dagster-daemon", "run", "-w", workspace))
     try:
         server.until(lambda: _reachable(f"{server.url}/server_info"), bool)
         _stop_schedules(server)
-        children.append(start(f"{bin_}/dagster-daemon", "run", "-w", workspace))
+        server.start_daemon()
         yield server
     finally:
         for child in children:
-            os.killpg(child.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGTERM)
         for child in children:
             child.wait(30)
         log.close()

@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
+import yaml
 
-from assets.giving_way import BACKFILL, priority_of
+from assets.giving_way import BACKFILL, LIVE_PRIORITY, PRIORITY, priority_of
 from assets.partitions import asset_key, first_partition, partitions_of
 from assets.sources import feeds, sources
-from orchestration import definitions, event_log
+from orchestration import dagster_home, definitions, event_log
 from orchestration.schedules import cron, look_back_keys, schedule_groups, schedules_and_jobs
 from orchestration.settings import PipelineSettings
 from warehouse.zones import ZONES
@@ -219,3 +220,12 @@ def test_a_killed_run_does_not_keep_its_publishers_pool(tmp_path: Path, monkeypa
     assert instance is not None
     with instance:
         assert 0 < instance.run_monitoring_settings["free_slots_after_run_end_seconds"] <= 60
+
+
+def test_a_backfill_leaves_room_for_live_data_and_for_the_documents_that_follow(loaded: dg.Definitions) -> None:
+    """What follows by condition over several zones is a backfill to Dagster, under the same limit as a person's."""
+    runs = yaml.safe_load((dagster_home.ROOT / "dagster.yaml").read_text())["concurrency"]["runs"]
+    limits = {each["key"]: each["limit"] for each in runs["tag_concurrency_limits"]}
+    assert limits["dagster/backfill"] > 1
+    assert sum(limits.values()) < runs["max_concurrent_runs"]
+    assert definitions.automation().run_tags[PRIORITY] == str(LIVE_PRIORITY)

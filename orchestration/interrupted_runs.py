@@ -1,0 +1,104 @@
+"""The sensor that ends runs whose process is gone, so that they hold no place and no publisher, and are tried again.
+
+Dagster learns of a run's end from its process, or from the code server that started it. Where both were killed (power,
+memory, a container that stopped) the run counts as started for a day. No `from __future__ import annotations`: Dagster
+reads the annotations.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from warehouse.bookkeeping import logged
+
+SLACK_S = 30.0
+"""A process that began so long after its run's start is another one with the same number."""
+
+
+def end_interrupted(instance: dg.DagsterInstance) -> list[str]:
+    """Ends every run that counts as started and whose process of this machine is gone, as failed; their ids.
+
+    Dagster's retry policy takes a run that ended so as one that crashed. To be called where all runs are of this
+    machine.
+    """
+    ended = []
+    for record in instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])):
+        run = record.dagster_run
+        with logged(f"run {run.run_id}"):
+            process = process_of(instance, run.run_id)
+            if process is None or alive(process, (record.start_time or time.time()) + SLACK_S):
+                continue
+            # Asked again after its process was seen to be gone: by then it has told how it ended.
+            if _started(instance, run.run_id):
+                instance.report_run_failed(run, f"Its process {process} is gone: killed, or the machine stopped.")
+                ended.append(run.run_id)
+    return ended
+
+
+def _started(instance: dg.DagsterInstance, run: str) -> bool:
+    found = instance.get_run_by_id(run)
+    return found is not None and found.status == dg.DagsterRunStatus.STARTED
+
+
+def process_of(instance: dg.DagsterInstance, run: str) -> int | None:
+    """The process that a run's events name last; None where they name none."""
+    numbers = [
+        int(entry.value)
+        for event in instance.all_logs(run, of_type=dg.DagsterEventType.ENGINE_EVENT)
+        for label, entry in _metadata(event)
+        if label == "pid"
+    ]
+    return numbers[-1] if numbers else None
+
+
+def _metadata(event: Any) -> Iterator[tuple[str, Any]]:
+    yield from event.dagster_event.engine_event_data.metadata.items()
+
+
+def alive(process: int, begun_by: float) -> bool:
+    """Whether there is a process of that number that had begun by then (Unix seconds).
+
+    Where the system does not tell when one began, whether there is one.
+    """
+    begun = _begun(process)
+    if begun is not None:
+        return begun <= begun_by
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _begun(process: int) -> float | None:
+    """When a process of Linux began, Unix seconds; None where that is not told."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+        boot = Path("/proc/stat").read_text()
+    except OSError:
+        return None
+    ticks = int(stat.rpartition(")")[2].split()[19])
+    booted = next(int(line.split()[1]) for line in boot.splitlines() if line.startswith("btime"))
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def interrupted_runs_sensor(own_machine: bool) -> dg.SensorDefinition:
+    """Looks every half minute. `own_machine`: no run can be of another machine, since Dagster's storage is a folder."""
+
+    @dg.sensor(
+        name="interrupted_runs",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING if own_machine else dg.DefaultSensorStatus.STOPPED,
+        description="Ends runs whose process of this machine was killed; they are tried again once.",
+    )
+    def interrupted_runs(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        ended = end_interrupted(context.instance)
+        return dg.SkipReason(f"ended {', '.join(ended)}" if ended else "every run that has begun has its process")
+
+    return interrupted_runs
