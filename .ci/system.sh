@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs the system parts that tests need, where it may: Chromium, GDAL, nginx, PostgreSQL, wrk, jq, and the npm clients.
+# Installs the system parts that tests need, where it may: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, and the npm clients.
 # Elsewhere the tests that need them are skipped loudly.
 set -u
 cd "$(dirname "$0")/.."
 want=""
 command -v chromium >/dev/null || want="$want chromium"
 command -v ogrinfo >/dev/null || want="$want gdal-bin"
+/usr/bin/python3 -c 'import qgis.core' 2>/dev/null || want="$want python3-qgis"
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || want="$want nginx-light"
 command -v wrk >/dev/null || want="$want wrk"
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || want="$want postgresql"

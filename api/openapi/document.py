@@ -9,6 +9,7 @@ from typing import Any
 from api.access.prices import PRICES, for_zones, price_of
 from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
+from api.geo.collections import LIMIT
 from api.http.parameters import Parameter
 from api.http.problem_kinds import KINDS
 from api.http.problems import MEDIA
@@ -84,6 +85,8 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
 }
 _ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
+_SHARED = {"limit": LIMIT}
+"""Parameters where clients look for them: QGIS asks for as many features a page as this `limit` allows."""
 BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
@@ -124,6 +127,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "paths": paths,
         "components": {
             "schemas": schemas.SCHEMAS,
+            "parameters": {name: _described(parameter) for name, parameter in _SHARED.items()},
             "responses": {
                 "402": _offer(examples.get("402")),
                 **{str(status): _problem(status, settings.base_url) for status in _statuses()},
@@ -215,6 +219,12 @@ def _path_parameters(endpoint: Endpoint) -> list[Json]:
 
 
 def _parameter(parameter: Parameter) -> Json:
+    if _SHARED.get(parameter.name) is parameter:
+        return {"$ref": f"#/components/parameters/{parameter.name}"}
+    return _described(parameter)
+
+
+def _described(parameter: Parameter) -> Json:
     described: Json = {
         "name": parameter.name,
         "in": "query",

@@ -19,6 +19,7 @@ from api.documents.cache import Document
 from api.geo.collections import COLLECTIONS, ROOT
 from api.geo.filters import GeoLayer
 from api.geo.parameters import SAMPLE
+from api.geo.reals import with_reals
 from api.http import parameters, responses
 from api.http.problems import Problem
 from api.service import Service
@@ -125,7 +126,7 @@ def _described(service: Service, name: str) -> dict[str, Any]:
 def _items(service: Service, name: str) -> tuple[dict[str, Any], str]:
     values = parameters.values(COLLECTIONS[name].parameters, request.args)
     document = published(service.documents, COLLECTIONS[name].document)
-    layer = layer_of(document)
+    layer = _layer_of(document)
     words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
     matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
     first, last = values["offset"], values["offset"] + values["limit"]
@@ -137,6 +138,12 @@ def _items(service: Service, name: str) -> tuple[dict[str, Any], str]:
     extra = {"numberMatched": len(matched), "numberReturned": len(shown), "timeStamp": _stamp(document), "links": links}
     body: dict[str, Any] = orjson.loads(layer.collection(shown, extra))
     return body, _GEOJSON
+
+
+def _layer_of(document: Document) -> GeoLayer:
+    layer = layer_of(document)
+    real: GeoLayer = document.derive("reals", lambda _: with_reals(layer))
+    return real
 
 
 def _query(changes: Mapping[str, int]) -> str:
@@ -153,7 +160,7 @@ def _stamp(document: Document) -> str:
 def _item(service: Service, name: str, feature: str) -> tuple[dict[str, Any], str]:
     _unfiltered()
     document = published(service.documents, COLLECTIONS[name].document)
-    layer = layer_of(document)
+    layer = _layer_of(document)
     places: dict[str, int] = document.derive("ids", lambda _: _by_id(layer))
     if feature not in places:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")

@@ -171,13 +171,13 @@ def table_csv(features: list[Feature]) -> bytes:
 
 
 def frame(features: list[Feature]) -> Any:
-    """A GeoDataFrame in WGS 84; whole numbers with gaps as `Int64`, so that a year stays a year."""
+    """A GeoDataFrame in WGS 84; whole numbers with gaps as `Int64`: a year stays a year. Empty columns are text."""
     import geopandas
 
     table = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
     for column in table.columns.drop("geometry"):
         values = [feature["properties"][column] for feature in features]
-        if all(value is None or type(value) is int for value in values):
+        if any(type(value) is int for value in values) and all(value is None or type(value) is int for value in values):
             table[column] = table[column].astype("Int64")
         elif all(value is None or isinstance(value, str) for value in values):
             table[column] = table[column].astype("str").where([value is not None for value in values], None)

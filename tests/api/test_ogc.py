@@ -69,6 +69,26 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
     assert links(feature)["collection"] == "/v1/geo/collections/plants"
 
 
+def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
+    """QGIS makes 0 of a missing whole number, and nothing of a missing real one."""
+    for path in ("?limit=2", "/eia-6099"):
+        text = client.get(f"/v1/geo/collections/plants/items{path}").text
+        assert '"commissioning_year":1985.0' in text
+        assert '"fuel_2_mw":null' in text
+
+
+def test_the_description_says_how_many_features_a_page_may_have(client: FlaskClient) -> None:
+    """At the place where QGIS looks; it asks for 100 else."""
+    described = get(client, "/openapi.json")
+    limit = described["components"]["parameters"]["limit"]
+    assert (limit["name"], limit["schema"]["maximum"]) == ("limit", 10_000)
+    given = described["paths"]["/v1/geo/collections/plants/items"]["get"]["parameters"]
+    assert {"$ref": "#/components/parameters/limit"} in given
+    for path in described["paths"]:
+        own = [p for p in described["paths"][path].get("get", {}).get("parameters", []) if p.get("name") == "limit"]
+        assert not own or not path.endswith("/items")
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [

@@ -20,6 +20,7 @@ from api.settings import Settings
 from assets.documents import geo_layers
 from assets.documents.publish import publish
 from geo_data import records
+from tests.pages.apart import Apart, serve_apart
 from tests.pages.browser import browser, visit  # fixtures
 from warehouse import catalogue, health, layout
 from warehouse.clock import DAY, HOUR, instant
@@ -239,3 +240,9 @@ def address(warehouse: Path) -> Iterator[str]:
         del os.environ["EMDS_NOW"]
     else:
         os.environ["EMDS_NOW"] = before
+
+
+@pytest.fixture(scope="module")
+def apart(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apart]:
+    """The service in a process of its own."""
+    yield from serve_apart(warehouse, NOW, tmp_path_factory.mktemp("apart") / "log")

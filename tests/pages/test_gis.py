@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
 import geopandas
 import pytest
 
-from tests.pages.conftest import NOW
+from tests.pages.apart import Apart
 
 NODE = Path(__file__).resolve().parents[1] / "node"
 gdal = pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
@@ -36,29 +33,11 @@ QUERIES = [
     "plants?bbox=-11,35,25,62&fuel=solar",
 ]
 
-SERVER = """
-import sys
-from werkzeug.serving import make_server
-from api.settings import Settings
-from api.application import create_app
-home = sys.argv[1]
-app = create_app(Settings(
-    home=home, database_url=f"sqlite:///{home}/gis.sqlite", free_calls_per_minute=0, sample_calls_per_day=0))
-server = make_server("127.0.0.1", 0, app, threaded=True)
-print(server.server_port, flush=True)
-server.serve_forever()
-"""
-
 
 @pytest.fixture(scope="module")
-def address(warehouse: Path) -> Iterator[str]:
-    """Where the service is, in a process of its own: GDAL waits for a URL with this process's interpreter locked."""
-    command = [sys.executable, "-c", SERVER, str(warehouse)]
-    environ = {**os.environ, "EMDS_NOW": NOW}
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-        assert server.stdout
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
-        server.kill()
+def address(apart: Apart) -> str:
+    """Where the service is, in a process of its own."""
+    return apart.address
 
 
 def frame_of(address: str, query: str) -> geopandas.GeoDataFrame:
@@ -106,6 +85,15 @@ def test_gdal_reads_a_filtered_flatgeobuf(address: str) -> None:
     frame = frame_of(address, "plants?zone=NL")
     assert f"Feature Count: {len(frame)}\n" in output
     assert extent(output) == pytest.approx(frame.total_bounds, abs=1e-6)
+
+
+@gdal
+def test_gdal_reads_a_layer_of_the_service_in_few_calls_if_told_so(apart: Apart) -> None:
+    """By itself GDAL 3.6 asks for ten features at a time, 140 calls for all plants: more than a minute allows."""
+    command = ["ogrinfo", "-q", "-oo", "PAGE_SIZE=1000", f"OAPIF:{apart.address}/v1/geo", "plants"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.count("OGRFeature(plants)") == len(frame_of(apart.address, "plants"))
+    assert len([1 for target, _ in apart.calls("/v1/geo/collections/plants/items") if "limit=1000" in target]) <= 3
 
 
 @pytest.mark.parametrize("query", [q for q in QUERIES if not q.startswith("interconnectors")])

@@ -1,0 +1,177 @@
+"""QGIS itself as a client: every layer by URL, over /vsicurl/ and as OGC API Features, beside what geopandas reads.
+
+It runs once, in the system's Python, and tells of all layers; one of them is drawn.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import pytest
+import shapely
+
+from tests.pages.apart import Apart
+from tests.pages.conftest import NO_PRICE
+
+pytestmark = pytest.mark.slow
+PYTHON = "/usr/bin/python3"
+READER = Path(__file__).with_name("qgis_reader.py")
+BOX = (-11, 35, 25, 62)
+WHERE = {
+    "zones": "\"country\" = 'DE'",
+    "interconnectors": '"capacity_mw" >= 1000',
+    "plants": '"fuel" = \'nuclear\' AND "capacity_mw" > 2000',
+    "live": "\"price_unit\" = 'GBP/MWh'",
+}
+SHAPES = {"zones": "MultiPolygon", "interconnectors": "LineString", "plants": "Point", "live": "MultiPolygon"}
+FILES = [
+    "zones.geojson",
+    "zones.geojson?detail=high",
+    "zones.fgb",
+    "interconnectors.geojson",
+    "interconnectors.fgb",
+    "plants.geojson",
+    "plants.fgb",
+    "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000",
+    "live.geojson",
+]
+CHOSEN = {
+    "zones": "country == 'DE'",
+    "interconnectors": "capacity_mw >= 1000",
+    "plants": "fuel == 'nuclear' and capacity_mw > 2000",
+    "live": "price_unit == 'GBP/MWh'",
+}
+"""The same in pandas' words."""
+EXTRA = {"lon", "lat", "wkt", "license", "attribution"}
+"""What only some formats have as columns."""
+CSV = (
+    "|option:AUTODETECT_TYPE=YES|option:GEOM_POSSIBLE_NAMES=wkt|option:X_POSSIBLE_NAMES=lon|option:Y_POSSIBLE_NAMES=lat"
+)
+SERVICE = "pagingEnabled='true' typename='{}' url='{}/v1/geo' version='OGC_API_FEATURES'"
+"""What QGIS writes for a layer of a service that was added."""
+BY_VIEW = SERVICE + " restrictToRequestBBOX='1'"
+
+
+def layers(address: str) -> dict[str, dict[str, Any]]:
+    """Every layer that QGIS opens, by a name that begins with the layer's."""
+    wanted = {name: (f"{address}/v1/geo/{name}", "ogr") for name in FILES}
+    wanted |= {f"{name} by range": (f"/vsicurl/{address}/v1/geo/{name}", "ogr") for name in FILES}
+    wanted |= {
+        f"{name}.csv": (f"/vsicurl/{address}/v1/geo/{name}.csv{CSV}", "ogr") for name in SHAPES if name != "live"
+    }
+    wanted |= {f"{name} of the service": (SERVICE.format(name, address), "OAPIF") for name in SHAPES}
+    wanted |= {f"{name} by view": (BY_VIEW.format(name, address), "OAPIF") for name in SHAPES}
+    return {
+        name: {"uri": uri, "provider": provider, "box": BOX, "where": WHERE[layer_of(name)]}
+        for name, (uri, provider) in wanted.items()
+    }
+
+
+def layer_of(name: str) -> str:
+    return next(layer for layer in SHAPES if name.startswith(layer))
+
+
+@pytest.fixture(scope="module")
+def told(apart: Apart, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What QGIS read."""
+    home = tmp_path_factory.mktemp("qgis")
+    home.chmod(0o700)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "LC_ALL": "C.UTF-8"}
+    environ |= {"QT_QPA_PLATFORM": "offscreen"}
+    try:
+        there = subprocess.run([PYTHON, "-c", "import qgis.core"], env=environ, capture_output=True, timeout=120)
+    except OSError:
+        pytest.skip("there is no system Python")
+    if there.returncode:
+        pytest.skip("python3-qgis is not installed")
+    uri, where = SERVICE.format("plants", apart.address), "\"as_of\" < '1990-01-01'"
+    dated = {"uri": uri, "provider": "OAPIF", "box": BOX, "where": where}
+    wanted = {"layers": layers(apart.address) | {"dated": dated}, "picture": "zones of the service"}
+    run = subprocess.run(
+        [PYTHON, str(READER)], input=json.dumps(wanted), env=environ, capture_output=True, text=True, timeout=240
+    )
+    assert run.returncode == 0, run.stderr
+    answer: dict[str, Any] = json.loads(run.stdout)
+    return answer
+
+
+def expected(address: str, name: str) -> geopandas.GeoDataFrame:
+    """The same layer as geopandas reads its GeoJSON."""
+    query = name.split(" ")[0]
+    if query == "zones":  # of the service
+        query = "zones.geojson?detail=high"
+    return geopandas.read_file(f"{address}/v1/geo/{query.replace('.fgb', '.geojson').replace('.csv', '.geojson')}")
+
+
+@pytest.mark.parametrize("name", layers(""))
+def test_qgis_reads_what_geopandas_reads(apart: Apart, told: dict[str, Any], name: str) -> None:
+    layer, frame = told["layers"][name], expected(apart.address, name)
+    assert layer["valid"]
+    assert set(layer["inside"]) == set(frame.id[frame.intersects(shapely.box(*BOX))])
+    if name.endswith("by view"):
+        return
+    assert layer["count"] == len(layer["rows"]) == len(frame)
+    assert {row["id"]: row["name"] for row in layer["rows"]} == dict(zip(frame.id, frame.name, strict=True))
+    assert layer["extent"] == pytest.approx(frame.total_bounds, abs=1e-6)
+    assert layer["shape"] == SHAPES[layer_of(name)]
+    assert layer["crs"] == ("" if ".csv" in name else "EPSG:4326")  # a CSV file has no place for it
+    assert layer["fields"].keys() - EXTRA == set(frame.columns) - {"geometry"} - EXTRA
+    assert set(layer["kept"]) == set(frame.query(CHOSEN[layer_of(name)]).id)
+
+
+@pytest.mark.parametrize("name", [name for name in layers("") if name.startswith("plants") and "view" not in name])
+def test_numbers_and_dates_are_such_in_qgis(apart: Apart, told: dict[str, Any], name: str) -> None:
+    layer, frame = told["layers"][name], expected(apart.address, name)
+    fields = layer["fields"]
+    assert fields["capacity_mw"] == "Real"
+    assert fields["commissioning_year"] in ("Integer", "Integer64", "Real")
+    assert fields["as_of"] == ("String" if ".fgb" in name else "Date")
+    # QGIS types a service's fields by its first ten features, none of which has a third fuel; a file says it.
+    assert fields["fuel_3_mw"] == ("String" if "service" in name or "?" in name else "Real")
+    read = {row["id"]: (row["capacity_mw"], row["commissioning_year"], row["as_of"]) for row in layer["rows"]}
+    years = [None if year != year else int(year) for year in frame.commissioning_year]
+    days = frame.as_of.dt.strftime("%Y-%m-%d")
+    assert read == dict(zip(frame.id, zip(frame.capacity_mw, years, days, strict=True), strict=True))
+
+
+def test_a_price_that_nobody_published_is_not_0_in_qgis(told: dict[str, Any]) -> None:
+    prices = {row["id"]: row["price"] for row in told["layers"]["live of the service"]["rows"]}
+    assert {zone for zone, price in prices.items() if price is None} == set(NO_PRICE)
+
+
+def test_a_column_without_a_value_is_text_in_a_flatgeobuf_file(told: dict[str, Any]) -> None:
+    assert told["layers"]["zones.fgb"]["fields"]["valid_to"] == "String"
+
+
+def test_qgis_needs_few_calls(apart: Apart, told: dict[str, Any]) -> None:
+    """It asks for 1,000 features at once, since the description says that it may, and for no more than its view."""
+    calls = apart.calls("/v1/geo/collections/plants/items")
+    assert {status for _, status in calls} == {200}
+    assert {target for target, _ in calls if "datetime" not in target} == {
+        "?limit=10",
+        "?limit=1000",
+        "?limit=1000&offset=1000",
+        "?limit=1000&bbox=-11,35,25,62",
+    }
+
+
+def test_qgis_leaves_a_filter_by_date_to_the_service_for_which_every_feature_matches(told: dict[str, Any]) -> None:
+    """docs/map.md says so: no plant has such a date."""
+    assert len(told["layers"]["dated"]["kept"]) == told["layers"]["dated"]["count"] > 1000
+
+
+def test_a_map_of_the_service_is_drawn(apart: Apart, told: dict[str, Any]) -> None:
+    drawn = told["picture"]
+    png = base64.b64decode(drawn["png"])
+    assert png.startswith(b"\x89PNG")
+    frame = expected(apart.address, "zones of the service")
+    box = shapely.box(*drawn["box"])
+    # A little more than the zones: their outlines.
+    assert drawn["painted"] == pytest.approx(frame.union_all().intersection(box).area / box.area, abs=0.04)
+    assert drawn["painted"] > 0.2
