@@ -5,6 +5,8 @@ STAMP := .venv/.installed-$(shell cat pyproject.toml requirements.lock | cksum |
 RECORDINGS ?=
 UP_OPTIONS ?=
 TEST_OPTIONS ?=
+# Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: up test check lint coverage bench faults audit chain setup lock hooks clean
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import geopandas
@@ -36,16 +37,41 @@ from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
 LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
-DOCUMENTS = {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
 CUT_FORMATS = [
     (layer, name) for layer in geo_layers.LAYERS for name in FORMATS[layer] if name not in ("geojson", *UNCUT)
 ]
-INDEX = {name: GeoLayer.of(DOCUMENTS[f"geo/{name}.geojson"]) for name in LAYERS}
-FRAMES = {
-    name: geopandas.GeoDataFrame.from_features(orjson.loads(DOCUMENTS[f"geo/{name}.geojson"])["features"])
-    for name in LAYERS
-}
-VERTICES = np.concatenate([shapely.get_coordinates(frame.geometry.values) for frame in FRAMES.values()])
+
+
+@cache
+def documents() -> dict[str, bytes]:
+    """Every document of every layer; made when the first test asks, not when tests are collected."""
+    return {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+
+
+@cache
+def index_of(layer: str) -> GeoLayer:
+    return GeoLayer.of(documents()[f"geo/{layer}.geojson"])
+
+
+@cache
+def frame_of(layer: str) -> geopandas.GeoDataFrame:
+    return geopandas.GeoDataFrame.from_features(orjson.loads(documents()[f"geo/{layer}.geojson"])["features"])
+
+
+def _boxes() -> st.SearchStrategy[tuple[float, float, float, float]]:
+    vertices = np.concatenate([shapely.get_coordinates(frame_of(layer).geometry.values) for layer in LAYERS])
+    return st.one_of(
+        # Anywhere, of any size; and small ones on and near vertices, where being on an edge decides.
+        st.tuples(st.floats(-180, 180), st.floats(-90, 90), st.floats(0, 90), st.floats(0, 60)),
+        st.tuples(
+            st.sampled_from(vertices.tolist()),
+            st.sampled_from([0.0, 1e-5, 0.013, 0.4, 3.0]),
+            st.sampled_from([0.0, 1e-5, 0.5]),
+        ).map(lambda drawn: (*drawn[0], drawn[1], drawn[2])),
+    )
+
+
+boxes = st.deferred(_boxes)
 
 
 def app_of(home: Path, gate: Gate) -> Flask:
@@ -76,25 +102,14 @@ def ids(client: FlaskClient, path: str) -> list[str]:
     return [feature["id"] for feature in orjson.loads(answer.data)["features"]]
 
 
-boxes = st.one_of(
-    # Anywhere, of any size; and small ones on and near vertices, where being on an edge decides.
-    st.tuples(st.floats(-180, 180), st.floats(-90, 90), st.floats(0, 90), st.floats(0, 60)),
-    st.tuples(
-        st.sampled_from(VERTICES.tolist()),
-        st.sampled_from([0.0, 1e-5, 0.013, 0.4, 3.0]),
-        st.sampled_from([0.0, 1e-5, 0.5]),
-    ).map(lambda drawn: (*drawn[0], drawn[1], drawn[2])),
-)
-
-
 @settings(max_examples=400, deadline=None)
 @given(layer=st.sampled_from(LAYERS), drawn=boxes)
 def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, float, float]) -> None:
     west, south = drawn[0], drawn[1]
     east, north = min(180.0, west + drawn[2]), min(90.0, south + drawn[3])
     corners = shapely.MultiPoint([(west, south), (east, south), (east, north), (west, north)])
-    expected = np.flatnonzero(FRAMES[layer].intersects(corners.convex_hull))
-    assert INDEX[layer].select({}, None, (west, south, east, north), None).tolist() == expected.tolist()
+    expected = np.flatnonzero(frame_of(layer).intersects(corners.convex_hull))
+    assert index_of(layer).select({}, None, (west, south, east, north), None).tolist() == expected.tolist()
 
 
 @settings(max_examples=150, deadline=None)
@@ -111,7 +126,7 @@ def test_filters_equal_a_geopandas_computation(
     least: float | None,
     box: tuple[float, float, float, float] | None,
 ) -> None:
-    frame = FRAMES["plants"]
+    frame = frame_of("plants")
     if zones:
         frame = frame[frame.zone.isin(zones)]
     if fuels:
@@ -143,7 +158,7 @@ def test_a_box_across_the_antimeridian_is_two_boxes(client: FlaskClient) -> None
 
 def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> None:
     assert ids(client, "/v1/geo/zones?bbox=2.2,46.5,2.4,46.7") == ["FR"]
-    spp = FRAMES["zones.low"].geometry[list(ZONES).index("US-SPP")]
+    spp = frame_of("zones.low").geometry[list(ZONES).index("US-SPP")]
     hole = max(
         (shapely.Polygon(ring) for part in shapely.get_parts(spp) for ring in part.interiors), key=lambda p: p.area
     )
@@ -152,7 +167,7 @@ def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> N
 
 
 def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
-    frame = FRAMES["interconnectors"]
+    frame = frame_of("interconnectors")
     for zone in ZONES:
         assert ids(client, f"/v1/geo/interconnectors?zone={zone}") == list(
             frame[(frame["from"] == zone) | (frame["to"] == zone)].id
@@ -161,7 +176,7 @@ def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
 
 
 def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
-    for (zone, fuel), group in FRAMES["plants"].groupby(["zone", "fuel"]):
+    for (zone, fuel), group in frame_of("plants").groupby(["zone", "fuel"]):
         assert ids(client, f"/v1/geo/plants?zone={zone}&fuel={fuel}") == list(group.id)
 
 
@@ -211,9 +226,9 @@ def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:
     assert (
         client.get("/v1/geo/zones").data
         == client.get("/v1/geo/zones?detail=low").data
-        == DOCUMENTS["geo/zones.low.geojson"]
+        == documents()["geo/zones.low.geojson"]
     )
-    assert client.get("/v1/geo/zones?detail=high").data == DOCUMENTS["geo/zones.high.geojson"]
+    assert client.get("/v1/geo/zones?detail=high").data == documents()["geo/zones.high.geojson"]
 
 
 def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None:
@@ -302,7 +317,7 @@ def test_a_sample_keeps_fifty_features_and_says_so(client: FlaskClient) -> None:
     answer = client.get("/v1/geo/plants?sample=true")
     assert answer.headers["X-Sample"] == "true"
     assert answer.json["sample"] is True
-    assert [f["id"] for f in answer.json["features"]] == list(FRAMES["plants"].id[:50])
+    assert [f["id"] for f in answer.json["features"]] == list(frame_of("plants").id[:50])
     assert len(client.get("/v1/geo/zones?sample=true").json["features"]) == 25
     assert "sample" not in client.get("/v1/geo/plants?zone=GB&sample=false").json
 
@@ -382,11 +397,11 @@ def test_a_plain_copy_of_a_warehouse_answers_every_format(tmp_path: Path) -> Non
 
 
 def test_the_features_of_an_answer_are_the_very_bytes_of_the_index() -> None:
-    layer = INDEX["plants"]
+    layer = index_of("plants")
     places = layer.select({"zone": ("GB",)}, None, None, None)
     assert b",".join(layer.features[place] for place in places) in layer.collection(places, {})
     assert math.isclose(
-        layer.capacity_mw[places].sum(), FRAMES["plants"][FRAMES["plants"].zone == "GB"].capacity_mw.sum()
+        layer.capacity_mw[places].sum(), frame_of("plants")[frame_of("plants").zone == "GB"].capacity_mw.sum()
     )
 
 
@@ -454,8 +469,8 @@ def test_tiles_are_served_as_they_are(client: FlaskClient) -> None:
     answer = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"Accept-Encoding": "zstd, br, gzip"})
     assert (answer.status_code, answer.content_type) == (200, "application/vnd.pmtiles")
     assert "Content-Encoding" not in answer.headers
-    assert answer.data == DOCUMENTS["geo/zones.high.pmtiles"]
-    assert client.get("/v1/geo/zones?format=pmtiles").data == DOCUMENTS["geo/zones.low.pmtiles"]
+    assert answer.data == documents()["geo/zones.high.pmtiles"]
+    assert client.get("/v1/geo/zones?format=pmtiles").data == documents()["geo/zones.low.pmtiles"]
     assert client.get("/v1/geo/zones", headers={"Accept": "application/vnd.pmtiles"}).data[:7] == b"PMTiles"
     unchanged = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"If-None-Match": answer.headers["ETag"]})
     assert unchanged.status_code == 304
@@ -474,7 +489,7 @@ def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None
     gate = Gate.open(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
     client = app_of(tmp_path, gate).test_client()
     assert client.get("/v1/geo/plants.csv?zone=GB").status_code == 200
-    lines = DOCUMENTS["geo/plants.csv"].splitlines(keepends=True)
+    lines = documents()["geo/plants.csv"].splitlines(keepends=True)
     (tmp_path / "published" / "geo" / "plants.csv").write_bytes(b"".join(lines[:1] + lines[:0:-1]))
     answer = client.get("/v1/geo/plants.csv?zone=GB")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")

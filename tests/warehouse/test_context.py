@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import percentileofscore
 
 from warehouse.context import Reading, readings
 from warehouse.window_stats import SeriesHistory
@@ -360,6 +359,8 @@ def test_agrees_with_plain_exact_arithmetic(cases, choice):
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=40), st.integers(-60, 60))
 def test_rank_agrees_with_scipy(pool, now):
+    from scipy.stats import percentileofscore
+
     window = [float(pool[i % len(pool)]) for i in range(720)]
     context = read(hourly(window, float(now))).context
     assert context.percentile_exact == pytest.approx(percentileofscore(window, now, "mean"), abs=0.00501)
