@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -186,34 +185,3 @@ def test_only_files_that_changed_are_read_again(market: Rig, monkeypatch: pytest
     assert read == [layout.series("price", "GB", "2026-03")]
     changed = [b["metric"] for a, b in zip(first["files"], second["files"], strict=True) if a["sha256"] != b["sha256"]]
     assert changed == ["price"]
-
-
-MONTHS = [f"2025-{month:02}" for month in range(1, 13)]
-
-
-@pytest.fixture
-def year(rig: Rig, serve: Callable[..., Any]) -> tuple[list[str], str, int]:
-    """The addresses of a year of a zone's prices, a key, and how many rows there are."""
-    start, end = instant("2025-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z")
-    rig.put("north.price", "GB", "price", rig.every(start, 1800, (end - start) // 1800), "GBP/MWh", "30m")
-    rig.publish()
-    key = rig.key(rig.client())["Authorization"].removeprefix("Bearer ")
-    served = serve(rig)
-    return [f"{served.url}/v1/bulk/price/GB/{month}.parquet" for month in MONTHS], key, (end - start) // 1800
-
-
-def test_a_year_of_a_zone_is_read_from_addresses_in_one_line(year: tuple[list[str], str, int]) -> None:
-    import duckdb
-    import fsspec
-    import pandas
-    import polars
-
-    urls, key, rows = year
-    sent = {"Authorization": f"Bearer {key}"}
-    whole = (rows, rows * (rows - 1) / 2)
-    frame = pandas.concat(pandas.read_parquet(url, storage_options=sent) for url in urls)
-    assert (len(frame), frame["value"].sum()) == whole
-    lines = polars.read_parquet([f.open().read() for f in fsspec.open_files(urls, client_kwargs={"headers": sent})])
-    assert (lines.height, lines["value"].sum()) == whole
-    found = duckdb.read_parquet([f.open() for f in fsspec.open_files(urls, client_kwargs={"headers": sent})])
-    assert found.aggregate("count(*), sum(value)").fetchall() == [whole]

@@ -1,0 +1,102 @@
+"""A year of a zone by the lines of docs/bulk.md: pandas, polars and DuckDB, of the service and of a public bucket."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import fsspec
+import pandas
+import polars
+import pytest
+import requests
+
+from assets.documents import bulk
+from orchestration import copy
+from orchestration.static_side import publish
+from orchestration.static_side.publish import publish_to
+from orchestration.static_side.targets import open_target
+from tests.api.conftest import NOW, Rig
+from tests.stand_ins.buckets import make_bucket
+from tests.stand_ins.places import BucketPlace
+from warehouse.clock import instant
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "bulk.md"
+START, END = instant("2025-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z")
+ROWS = (END - START) // 1800
+WHOLE = (ROWS, ROWS * (ROWS - 1) / 2)
+"""How many, and the sum of their values."""
+
+
+@pytest.fixture
+def year(rig: Rig) -> Rig:
+    """A year of half hours, and some of the year after, which is not asked for."""
+    rows = [*rig.every(START, 1800, ROWS), (END + 1800, 7.0)]
+    rig.put("north.price", "GB", "price", rows, "GBP/MWh", "30m")
+    rig.publish()
+    bulk.publish(rig.storage, rig.sources, NOW)
+    return rig
+
+
+def read(block: int, site: str, key: str = "") -> Iterator[tuple[int, float]]:
+    """What each expression of a block of the page gives, in order: rows and the sum of their values."""
+    names: dict[str, Any] = {each.__name__: each for each in (pandas, polars, duckdb, fsspec, requests)}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    names |= {"site": site}
+    code = blocks[block].replace("http://127.0.0.1:8000", site).replace("emds_...", key).replace("FR", "GB")
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.Expr):
+            yield counted(eval(ast.unparse(statement), names))
+        else:
+            exec(ast.unparse(statement), names)
+
+
+def counted(rows: Any) -> tuple[int, float]:
+    if isinstance(rows, duckdb.DuckDBPyRelation):
+        [found] = rows.aggregate("count(*), sum(value)").fetchall()
+        return found[0], found[1]
+    return len(rows), float(rows["value"].sum())
+
+
+@pytest.mark.parametrize("home", ["folder", "bucket"])
+def test_the_service_gives_a_year_in_one_line(
+    year: Rig, serve: Callable[..., Any], request: pytest.FixtureRequest, home: str
+) -> None:
+    environ = {}
+    if home == "bucket":
+        place: BucketPlace = request.getfixturevalue("bucket_place")
+        copy.copy(year.storage, place.open())
+        accounts = f"sqlite:///{year.home / 'accounts.sqlite'}"
+        environ = {"EMDS_HOME": place.address, "EMDS_LOCAL": str(place.local), "EMDS_DATABASE_URL": accounts}
+    key = year.key(year.client())["Authorization"].removeprefix("Bearer ")
+    served = serve(year, **environ)
+    assert list(read(0, served.url, key)) == [WHOLE] * 3
+
+
+def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
+    year: Rig,
+    serve: Callable[..., Any],
+    s3_endpoint: str,
+    bucket_place: BucketPlace,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Month files as the static side puts them; the manifest's addresses lead there."""
+    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())
+    make_bucket(int(s3_endpoint.rpartition(":")[2]), "open")
+    anybody = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::open/*"}
+    policy = {"Version": "2012-10-17", "Statement": [anybody]}
+    assert requests.put(f"{s3_endpoint}/open?policy", json=policy, timeout=60).ok
+    public = f"{s3_endpoint}/open/{bucket_place.prefix}"
+    target = open_target(f"s3://open/{bucket_place.prefix}?endpoint={s3_endpoint}")
+    assert publish_to(target, year.storage, year.settings(public_url=public)).months == 13
+    served = serve(year, EMDS_PUBLIC_URL=public)
+    assert list(read(1, served.url)) == [WHOLE] * 3
+    urls = {file["url"] for file in requests.get(f"{served.url}/v1/bulk", timeout=60).json()["files"]}
+    assert all(url.startswith(f"{public}/objects/") for url in urls)
