@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the system parts that tests need, where it may: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, and the npm clients.
+# Installs the system parts that tests need, where it may: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, Java,
+# and the npm clients.
 # Elsewhere the tests that need them are skipped loudly.
 set -u
 cd "$(dirname "$0")/.."
@@ -11,6 +12,7 @@ command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || want="$want nginx-light
 command -v wrk >/dev/null || want="$want wrk"
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || want="$want postgresql"
 command -v jq >/dev/null || want="$want jq"
+command -v java >/dev/null || want="$want default-jre-headless"
 command -v npm >/dev/null || want="$want npm"
 if [ -n "$want" ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

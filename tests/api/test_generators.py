@@ -1,4 +1,7 @@
-"""Clients generated from the description compile and make calls: openapi-python-client and openapi-typescript."""
+"""Clients generated from the description compile and make calls.
+
+By openapi-python-client, openapi-generator and openapi-typescript.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import openapi_generator_cli
 import pytest
 import requests
 
+from assets.documents import geo_layers
 from assets.documents.publish import publish
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -33,6 +38,36 @@ with Client(base_url=sys.argv[1]) as client:
         "zones": len(listed.zones), "values": [row.value for row in rows.data], "unit": rows.data[0].unit,
         "summary": sample.summary,
     }))
+"""
+GENERATED = """
+import importlib, inspect, json, pkgutil, sys
+import client
+for module in pkgutil.walk_packages(client.__path__, "client."):
+    importlib.import_module(module.name)
+GIVEN = {"feature": "GB", "metric": "price", "kind": "not-found", "sample": True}
+made = client.ApiClient(client.Configuration(host=sys.argv[1], retries=False))
+listed, answered = client.FreeApi(made).zones(), []
+rows = client.SeriesApi(made).price(zone="GB", sample=True, limit=3).actual_instance
+summary = client.NowApi(made).brief(zone="GB", sample=True).summary
+for group in (client.FreeApi, client.NowApi, client.SeriesApi, client.DiscoveryApi):
+    for name, method in inspect.getmembers(group(made), inspect.ismethod):
+        taken = inspect.signature(method).parameters
+        if name.startswith("_") or name.endswith(("_with_http_info", "_without_preload_content")):
+            continue
+        GIVEN["zone"] = "DE-LU" if "capacity" in name else "GB"
+        GIVEN["zones"] = [GIVEN["zone"], "FR"] if name.startswith(("price", "capacity")) else ["GB"]
+        needed = [own for own, parameter in taken.items() if parameter.default is inspect.Parameter.empty]
+        wanted = {own: GIVEN[own] for own in (*needed, *(["sample"] if "sample" in taken else []))} | (
+            {"zones": GIVEN["zones"]} if group is client.SeriesApi and "zones" in taken else {})
+        try:
+            method(**wanted, _request_timeout=60)
+            answered.append(name)
+        except client.ApiException as error:
+            assert error.status in (404, 503), (name, error)
+print(json.dumps({
+    "zones": len(listed.zones), "values": [row.value for row in rows.data], "unit": rows.data[0].unit,
+    "summary": summary, "answered": answered,
+}))
 """
 
 
@@ -73,6 +108,26 @@ def test_a_generated_python_client_compiles_and_calls(served: Any, tmp_path: Pat
     )
     assert called.returncode == 0, called.stderr
     check(served, called.stdout)
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
+def test_the_client_of_openapi_generator_reads_every_answer(market: Any, served: Any, tmp_path: Path) -> None:
+    """Its models check what they read: types, words of enumerations, members that must be there."""
+    geo_layers.publish(market.storage, ("interconnectors", "plants"))
+    jar = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
+    options = ["-i", "openapi.json", "-g", "python", "-o", "made", "--package-name", "client"]
+    quiet = ["--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"]
+    command = ["java", "-XX:TieredStopAtLevel=1", "-jar", str(jar), "generate", *options, *quiet]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert compileall.compile_dir(tmp_path / "made" / "client", quiet=1)
+    called = subprocess.run(
+        [sys.executable, "-c", GENERATED, served.url],
+        cwd=tmp_path / "made", capture_output=True, text=True, check=False, timeout=240,
+    )  # fmt: skip
+    assert called.returncode == 0, called.stderr
+    check(served, called.stdout)
+    assert len(json.loads(called.stdout)["answered"]) > 60
 
 
 @pytest.mark.skipif(not (TYPES.exists() and COMPILER.exists()), reason="npm packages of tests/node are not installed")
