@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import orjson
@@ -221,7 +221,7 @@ def change_of(stored: dict[str, Any]) -> Change:
 
 
 def _put_segment(storage: Storage, head: Head, segment: int, entries: list[Entry]) -> None:
-    stored = {"log": head.name, "entries": [asdict(entry) for entry in entries]}
+    stored = {"log": head.name, "entries": entries}
     storage.put(layout.change_segment(segment), artefact.sealed(orjson.dumps(stored)))
 
 
