@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -323,19 +324,27 @@ def market(rig: Rig, _filled: Path) -> Rig:
     return rig
 
 
-@pytest.fixture(scope="session")
-def _filled_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rig = Rig(tmp_path_factory.mktemp("everywhere") / "home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
-        fill_everywhere(rig)
-    return rig.home
+def copy_everywhere(tmp_path_factory: pytest.TempPathFactory, home: Path) -> None:
+    """What `fill_everywhere` makes, copied to `home`: the first of all processes of the run fills it, under a lock."""
+    run = tmp_path_factory.getbasetemp()
+    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
+    shared = Rig(run / "everywhere" / "home")
+    shared.home.parent.mkdir(exist_ok=True)
+    with (shared.home.parent / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = shared.home.parent / "done"
+        if not done.exists():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+                fill_everywhere(shared)
+            done.touch()
+    shutil.copytree(shared.home, home)
 
 
 @pytest.fixture
-def everywhere(rig: Rig, _filled_everywhere: Path) -> Rig:
+def everywhere(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Rig:
     """A warehouse with every document and layer, and figures for every zone; a copy of one that all tests share."""
-    shutil.copytree(_filled_everywhere, rig.home)
+    copy_everywhere(tmp_path_factory, rig.home)
     return rig
 
 

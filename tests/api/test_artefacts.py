@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,14 +15,24 @@ import pytest
 
 from api.documents.cache import Document, DocumentCache
 from assets.documents.publish import publish
+from tests.api.conftest import NOW
 from warehouse import artefact
-from warehouse.storage import Identity
+from warehouse.storage import Folder, Identity
+
+
+@pytest.fixture(scope="module")
+def _published(_filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("published") / "home"
+    shutil.copytree(_filled, home)
+    publish(Folder(home), NOW)
+    return home
 
 
 @pytest.fixture
-def published(market: Any) -> Any:
-    publish(market.storage, market.now)
-    return market
+def published(rig: Any, _published: Path) -> Any:
+    """The market with its documents; a copy of one published once."""
+    shutil.copytree(_published, rig.home)
+    return rig
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import requests
 from orchestration.static_side.folder import FolderTarget
 from orchestration.static_side.publication import POINTER
 from orchestration.static_side.publish import publish_to
-from tests.api.conftest import Rig, fill_everywhere
+from tests.api.conftest import Rig
 from tests.stand_ins.web_server import program, web_server
 
 pytestmark = [
@@ -47,8 +47,8 @@ class Front:
 
 
 @pytest.fixture
-def front(rig: Rig, serve: Callable[..., Any], tmp_path: Path) -> Iterator[Front]:
-    fill_everywhere(rig)
+def front(everywhere: Rig, serve: Callable[..., Any], tmp_path: Path) -> Iterator[Front]:
+    rig = everywhere
     public = tmp_path / "public"
     settings = rig.settings(public_url="http://127.0.0.1/emds")
     publish_to(FolderTarget(public), rig.storage, settings)

@@ -34,7 +34,7 @@ from orchestration.static_side.publication import (
 )
 from orchestration.static_side.publish import publish_to, send
 from orchestration.static_side.targets import open_target
-from tests.api.conftest import Rig, fill_everywhere
+from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, s3_server
 from warehouse.errors import StorageError
 from warehouse.object_store import address, open_store
@@ -51,7 +51,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
         rig = Rig(tmp_path_factory.mktemp("static") / "home")
-        fill_everywhere(rig)
+        copy_everywhere(tmp_path_factory, rig.home)
         yield rig
         rig.close()
 

@@ -38,6 +38,7 @@ class BadLine:
     """Told the length of each answer's body."""
     stall_s: float = 2.0
     later: list[Callable[[], object]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self) -> None:
         """A good line again, from request 1 on."""
@@ -64,9 +65,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _any(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.line.requests.append(f"{self.command} {self.path}")
-        number = len(self.line.requests)
-        fault, victim = self.line.plan(number, self.line.requests[-1]), self.line.kill(number)
+        request = f"{self.command} {self.path}"
+        with self.line.lock:  # no two requests have one number
+            self.line.requests.append(request)
+            number = len(self.line.requests)
+        fault, victim = self.line.plan(number, request), self.line.kill(number)
         if victim and not victim[1]:
             os.kill(victim[0], signal.SIGKILL)
         if fault == "lost" or (victim and not victim[1]):

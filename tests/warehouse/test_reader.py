@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -36,10 +37,9 @@ class Counting(Folder):
         return super().stat(key)
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> Counting:
-    """Ten years of days, one row each, and a month of 5-minute rows with a border."""
-    folder = Counting(tmp_path)
+@pytest.fixture(scope="module")
+def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Folder(tmp_path_factory.mktemp("ten-years"))
     rows = Rows()
     rows.extend(
         SeriesKey("GB", "demand", "MW", "1h"),
@@ -53,9 +53,14 @@ def storage(tmp_path: Path) -> Counting:
         [2.0] * 500,
     )
     series.fold(folder, "fine.all", rows, {}, RANKS, 1, "live")
-    folder.got.clear()
-    folder.tried.clear()
-    return folder
+    return folder.root
+
+
+@pytest.fixture
+def storage(_filled: Path, tmp_path: Path) -> Counting:
+    """Ten years of days, one row each, and a month of 5-minute rows with a border; a copy of one made once."""
+    shutil.copytree(_filled, tmp_path, dirs_exist_ok=True)
+    return Counting(tmp_path)
 
 
 def test_a_day_opens_one_file_however_long_the_history_is(storage: Counting) -> None:
