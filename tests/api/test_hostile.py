@@ -40,9 +40,9 @@ def get(target: bytes, *headers: bytes) -> bytes:
     )
 
 
-def post(body: bytes) -> bytes:
+def post(body: bytes, path: bytes = b"/v1/keys/signup") -> bytes:
     head = [
-        b"POST /v1/keys/signup HTTP/1.1",
+        b"POST " + path + b" HTTP/1.1",
         b"Host: emds.example",
         b"Connection: close",
         b"Content-Type: application/json",
@@ -98,6 +98,18 @@ REQUESTS = {
     "a request id that splits lines": get(b"/v1/price/XX", b"X-Request-Id: a%0d%0ab"),
     "a forged key": get(b"/v1/price/GB", b"Authorization: Bearer emds_" + b"A" * 43),
     "a bearer of bytes": get(b"/v1/price/GB", b"Authorization: Bearer \xff\xfe"),
+    "traversal in a month": get(b"/v1/bulk/price/GB/..%2f..%2fmode.parquet"),
+    "NUL in a month": get(b"/v1/bulk/price/GB/2026%00-03.parquet"),
+    "a month without an end": get(b"/v1/bulk/price/GB/" + b"2026-03" * 900 + b".parquet"),
+    "1,000 ranges": get(b"/v1/bulk/price/GB/2026-03.parquet", b"Range: bytes=" + b",".join([b"0-1"] * 1_000)),
+    "hours beyond all numbers": get(b"/v1/windows/DE-LU?hours=1e309"),
+    "hours of digits": get(b"/v1/windows/DE-LU?hours=" + b"9" * 5_000),
+    "a threshold of digits": get(b"/v1/demand/GB?stats=true&above=" + b"9" * 5_000),
+    "NUL in a cursor of changes": get(b"/v1/changes?since=%00"),
+    "a cursor of digits": get(b"/v1/changes?since=00000000-" + b"9" * 5_000),
+    "a webhook that is no path": get(b"/v1/webhooks/..%2f..%2fetc%2fpasswd"),
+    "a deep subscription": post(b'{"url": ' + b"[" * 4000, b"/v1/webhooks"),
+    "a subscription of noise": post(b"\xff\xfe\xfd", b"/v1/webhooks"),
     "a payment of noise": get(b"/v1/price/GB", b"PAYMENT-SIGNATURE: " + b"!" * 5_000),
 }
 

@@ -52,6 +52,15 @@ COSTS_NOTHING = {
     "/v1/price/GB?unknown=1": 400,
     "/v1/price/GB?start=1000&end=2000": 200,  # nothing was measured then
     "/v1/latest/GB?sample=true": 200,
+    "/v1/windows/GB?hours=1": 200,  # nothing is known ahead
+    "/v1/windows/DE-LU?hours=0": 400,
+    "/v1/demand/GB?stats=true&start=1000&end=2000": 200,
+    "/v1/demand/GB?stats=true&limit=5": 400,
+    "/v1/bulk/price/GB/2019-01.parquet": 404,
+    "/v1/bulk": 200,
+    "/v1/changes": 200,
+    "/v1/changes?since=00000000-7": 410,
+    "/v1/webhooks": 401,
     "/v1/zones": 200,
 }
 
@@ -101,17 +110,18 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
         receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
         assert receipt["transaction"] == chain.transfers(payee)[-1]
         assert chain.balance(payee) - before == PRICES[name].units
-    total = sum(price.units for price in PRICES.values())
+    assert session.get(f"{served.url}/v1/price/GB?stats=true", timeout=30).status_code == 200
+    total = sum(price.units for price in PRICES.values()) + PRICES["price"].units
     for path, status in COSTS_NOTHING.items():
         assert session.get(served.url + path, timeout=30).status_code == status, path
     assert chain.balance(payee) == total
-    assert len(chain.transfers(payee)) == len(PRICES)
+    assert len(chain.transfers(payee)) == len(PRICES) + 1
     with sqlite3.connect(everywhere.home / "accounts.sqlite") as ledger:
         rows = ledger.execute(
             "SELECT state, sum(amount), count(*) FROM payments GROUP BY state ORDER BY state"
         ).fetchall()
     ledger.close()
-    assert rows == [("released", 10_000, 1), ("settled", total, len(PRICES))]
+    assert rows == [("released", 25_000, 3), ("settled", total, len(PRICES) + 1)]
     entries = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
     assert [each["tx"] for each in entries if each["payment"] == "settled"] == chain.transfers(payee)
 
