@@ -27,6 +27,7 @@ from assets.publishers import publishers_asset
 from assets.sources import sources
 from assets.static_side import PublishFiles, static_side_asset
 from assets.webhooks import Deliver, webhooks_asset
+from orchestration.failed_runs import done_in_failed_runs
 from orchestration.gap_sensor import gap_sensor
 from orchestration.history import history_job_and_sensor
 from orchestration.interrupted_runs import interrupted_runs_sensor
@@ -74,6 +75,7 @@ def build() -> dg.Definitions:
         sensors=[
             outage_begins,
             outage_ends,
+            done_in_failed_runs,
             gap_sensor(known, jobs, mode),
             webhook_sensor(round_of_webhooks),
             start_history,

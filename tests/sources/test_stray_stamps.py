@@ -78,7 +78,12 @@ class Store:
 
 
 @pytest.mark.parametrize(
-    ("digits", "most"), [(b"16", 1), pytest.param(b"0123456789", 4, marks=pytest.mark.slow)], ids=["few", "many"]
+    ("digits", "most"),
+    [
+        pytest.param(b"16", 1, id="few"),
+        pytest.param(b"01234", 4, marks=pytest.mark.slow, id="many low"),
+        pytest.param(b"56789", 4, marks=pytest.mark.slow, id="many high"),
+    ],
 )
 def test_no_row_with_a_mutated_stamp_is_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digits: bytes, most: int

@@ -1,0 +1,55 @@
+"""After a failed run the partitions that it finished are not shown as failed. No late annotations."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.partitions import asset_key
+from assets.planned_events import forget_done
+from assets.sources import feeds
+from orchestration import definitions, event_log
+from orchestration.schedules import RANGE
+from tests.orchestration.conftest import in_simulated
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
+DAYS = ["2026-11-16", "2026-11-17", "2026-11-18"]
+JOB = "nyiso_every_5m"
+
+
+def run(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, faults: str) -> dg.DagsterRun:
+    """A run of three feeds over three days, with simulated faults."""
+    monkeypatch.setenv("EMDS_FAULTS", faults)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        job: Any = definitions.build().resolve_job_def(JOB)
+    tags = dict(zip(RANGE, (DAYS[0], DAYS[-1]), strict=True))
+    done = job.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+    return done.dagster_run
+
+
+def unmade(instance: Any, feed: str) -> set[str]:
+    """The partitions that Dagster shows as failed once the run that planned them has failed."""
+    storage = instance.event_log_storage
+    attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations
+    return set(attempts(asset_key(feeds()[feed])))
+
+
+def test_days_that_a_failed_run_found_unchanged_are_not_shown_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    instance = event_log.instance(tmp_path)
+    assert instance is not None
+    with instance:
+        assert run(instance, monkeypatch, "").is_success
+        failed = run(instance, monkeypatch, f"nyiso.load#{DAYS[1]}:changed")
+        assert failed.is_failure
+        assert unmade(instance, "nyiso.flows") == set(DAYS)
+        assert forget_done(instance, failed) == 2 * (3 + 3 + 2), "of this run and of the one before"
+        assert unmade(instance, "nyiso.flows") == unmade(instance, "nyiso.lbmp_rt") == set()
+        assert unmade(instance, "nyiso.load") == {DAYS[1]}, "it did fail"
+        assert set(DAYS) <= instance.get_materialized_partitions(asset_key(feeds()["nyiso.flows"]))
+        assert forget_done(instance, failed) == 0
