@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the system parts that tests need, where it may: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, Java,
+# Installs the system parts that tests need, where it may: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, Java, R,
 # and the npm clients.
 # Elsewhere the tests that need them are skipped loudly.
 set -u
@@ -13,6 +13,7 @@ command -v wrk >/dev/null || want="$want wrk"
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || want="$want postgresql"
 command -v jq >/dev/null || want="$want jq"
 command -v java >/dev/null || want="$want default-jre-headless"
+Rscript -e 'library(httr2); library(jsonlite)' >/dev/null 2>&1 || want="$want r-base-core r-cran-httr2 r-cran-jsonlite"
 command -v npm >/dev/null || want="$want npm"
 if [ -n "$want" ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -27,8 +28,10 @@ if [ -f tests/node/package.json ] && command -v npm >/dev/null; then
     (cd tests/node && npm install --no-audit --no-fund --loglevel=error && touch node_modules/.done)
   fi
 fi
-# Official MCP clients of older protocol versions, each in a small environment with the libraries of its time.
-for pinned in "mcp==1.30.0" "mcp==1.13.0 pydantic==2.11.10" "mcp==1.9.4 pydantic==2.11.10"; do
+# Clients in a small environment each: official ones of MCP's older protocol versions with the libraries of their time, and
+# the newest DuckDB whose `httpfs` extension (DuckDB's own, signed) PyPI has.
+for pinned in "mcp==1.30.0" "mcp==1.13.0 pydantic==2.11.10" "mcp==1.9.4 pydantic==2.11.10" \
+  "duckdb==1.5.5 duckdb-extension-httpfs==1.5.5 pytz==2026.6"; do
   client=".venv/clients/${pinned%% *}"
   if [ ! -e "$client/.done" ]; then
     .venv/bin/python -m venv --without-pip "$client" \

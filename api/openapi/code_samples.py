@@ -20,14 +20,17 @@ LANGUAGES: Mapping[str, str] = {
     "r": "R",
     "sql": "SQL (DuckDB)",
 }
-_FEATURES = {"ogc-zones-item": "GB", "ogc-live-item": "GB"}
+_FEATURES = {"zones": "GB", "live": "GB", "interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
+"""A feature of each collection."""
 _WEBHOOK = "wh_0123456789abcdef01234567"
 _READERS = {"application/vnd.apache.parquet": "read_parquet", "text/csv": "read_csv"}
 
 
 def of(endpoint: Endpoint, address: str) -> dict[str, str]:
     """The call by language; SQL can neither post nor delete. `address` has the path's variables filled in."""
-    url = address.replace("{webhook}", _WEBHOOK).replace("{feature}", _FEATURES.get(endpoint.id, "1"))
+    url = address.replace("{webhook}", _WEBHOOK)
+    if "{feature}" in url:
+        url = url.replace("{feature}", _FEATURES[endpoint.path.split("/")[4]])
     query = [f"{name}={value}" for name, value in _query(endpoint).items()]
     body = orjson.dumps(BODIES[endpoint.body]).decode() if endpoint.body else ""
     plain, table = _with(url, query), _with(url, [*query, "format=csv", "time=utc"])
@@ -45,9 +48,16 @@ def of(endpoint: Endpoint, address: str) -> dict[str, str]:
 
 def _query(endpoint: Endpoint) -> dict[str, str]:
     """What is asked for: one value for what must be given, a sample of what is paid."""
-    asked = {"zones": "GB,FR"} if endpoint.id.endswith("-zones") and endpoint.id in PRICES else {}
+    asked = {"zones": _zones(endpoint)} if endpoint.id.endswith("-zones") and endpoint.id in PRICES else {}
     asked |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     return asked | ({"sample": "true"} if endpoint.paid else {})
+
+
+def _zones(endpoint: Endpoint) -> str:
+    """Zones that publish the metric of the path."""
+    parameter = endpoint.parameters["zones"]
+    both = {"GB", "FR"} <= set(parameter.schema["items"]["enum"])
+    return "GB,FR" if both else ",".join(parameter.example)
 
 
 def _with(url: str, query: list[str]) -> str:
@@ -122,6 +132,7 @@ def _r(endpoint: Endpoint, url: str, body: str) -> str:
 
 
 def _sql(endpoint: Endpoint, url: str, media: str) -> str:
-    read = _READERS.get(media, "read_json" if media.endswith("json") else "read_text")
+    other = "read_json" if media.endswith("json") else "read_text" if media.startswith("text/") else "read_blob"
+    read = _READERS.get(media, other)
     secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...'); -- your key\n" if _bears(endpoint) else ""
     return f"{secret}SELECT * FROM {read}('{url}');"  # noqa: S608 a text to show

@@ -1,4 +1,4 @@
-"""Tables opened by their address in the programs that people use: DuckDB, pandas and polars, each in its own process.
+"""Tables opened by their address in the programs that people use: DuckDB, pandas, polars, R, each in its own process.
 
 The server is a process too: C code that waits for an answer may hold the interpreter's lock.
 """
@@ -6,6 +6,7 @@ The server is a process too: C code that waits for an answer may hold the interp
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from typing import Any
@@ -63,3 +64,29 @@ def test_a_program_opens_a_table_by_its_address(market: Any, serve: Any, program
     expected = [[row["ts"], row["value"]] for row in answer["data"]]
     assert json.loads(run.stdout) == (expected[-50:] if program == "polars" else expected)  # it opens a sample
     assert answer["count"] > 60
+
+
+R = """
+given <- commandArgs(TRUE)
+rows <- read.csv(given[1])
+same <- read.csv(url(given[2], headers = c("X-API-Key" = given[3])))
+stopifnot(identical(rows, same), is.numeric(rows$value))
+stopifnot(as.numeric(as.POSIXct(rows$time, format = "%Y-%m-%dT%H:%M:%SZ", tz = "UTC")) == rows$ts)
+cat(jsonlite::toJSON(list(ts = rows$ts, value = rows$value), digits = NA))
+"""
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_r_opens_a_table_by_its_address(market: Any, serve: Any) -> None:
+    """With the key as user of the address, and as a header."""
+    served = serve(market)
+    key = requests.post(f"{served.url}/v1/keys/signup", json={"email": "reader@example.org"}, timeout=30).json()
+    path, own = f"/v1/price/DE-LU?{WINDOW}", key["api_key"]
+    addresses = [f"{site}{path}&format=csv" for site in (served.url.replace("://", f"://{own}:@"), served.url)]
+    run = subprocess.run(
+        ["Rscript", "-e", R, *addresses, own], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    rows = requests.get(f"{served.url}{path}", headers={"X-API-Key": own}, timeout=30).json()["data"]
+    assert json.loads(run.stdout) == {"ts": [row["ts"] for row in rows], "value": [row["value"] for row in rows]}
+    assert len(rows) > 60

@@ -1,0 +1,133 @@
+"""The R and SQL of the reference page and of README, run by R and by DuckDB with its own `httpfs`, over HTTP.
+
+Each program is started once and runs every sample; a sample that must be refused says by which status.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from api.endpoints import ENDPOINTS
+from api.openapi import code_samples
+from api.openapi.example_paths import example_path
+from assets.documents import bulk, geo_layers, publishers
+from assets.documents.publish import publish
+from tests.api.conftest import NOW
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+ROOT = Path(__file__).resolve().parents[2]
+DUCKDB = ROOT / ".venv/clients/duckdb==1.5.5/bin/python"
+REFUSED = {
+    "confirm": 404,  # its token is a placeholder
+    "webhook": 404,  # so is its id
+    "unsubscribe": 404,
+    "test-webhook": 404,
+    "metrics": 401,  # the operator's token, not a key
+}
+R = """
+given <- jsonlite::fromJSON(commandArgs(TRUE)[1], simplifyVector = FALSE)
+told <- list()
+for (sample in given) {
+  Sys.setenv(EMDS_KEY = sample$key)
+  told[[sample$name]] <- tryCatch({
+    sink(nullfile()); read <- eval(parse(text = sample$text), new.env()); sink()
+    if (is.data.frame(read)) paste(nrow(read), "rows:", paste(names(read), collapse = " "))
+    else paste("read", class(read)[1])
+  }, error = function(e) { sink(); conditionMessage(e) })
+}
+cat(jsonlite::toJSON(told, auto_unbox = TRUE))
+"""
+SQL = """
+import json, pathlib, sys, duckdb, duckdb_extension_httpfs
+[extension] = pathlib.Path(duckdb_extension_httpfs.__path__[0]).rglob("httpfs.duckdb_extension")
+told = {}
+for sample in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+        connection.execute(f"LOAD '{extension}'")
+        try:
+            found = connection.execute(sample["text"].replace("emds_...", sample["key"]))
+            columns = " ".join(column[0] for column in found.description)
+            told[sample["name"]] = f"{len(found.fetchall())} rows: {columns}"
+        except duckdb.Error as error:
+            told[sample["name"]] = str(error)
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture
+def address(market: Any, serve: Any) -> str:
+    """The service with everything published."""
+    publish(market.storage, market.now)
+    market.publish()
+    geo_layers.publish(market.storage)
+    bulk.publish(market.storage, market.sources, NOW)
+    publishers.publish(market.storage, market.sources, (), market.mode, NOW)
+    url: str = serve(market).url
+    return url
+
+
+def key(address: str, name: str) -> str:
+    """A key of its own, for some samples end theirs."""
+    answer = requests.post(f"{address}/v1/keys/signup", json={"email": f"{name}@example.org"}, timeout=30)
+    own: str = answer.json()["api_key"]
+    return own
+
+
+def samples(address: str, language: str) -> Iterator[dict[str, str]]:
+    """Every call that the page shows in a language, and README's."""
+    readme = re.search(rf"```{language}\n(.*?)\n```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert readme
+    yield {"name": "README", "text": readme[1].replace("http://127.0.0.1:8000", address), "key": ""}
+    for name, endpoint in ENDPOINTS.items():
+        text = code_samples.of(endpoint, address + example_path(endpoint)).get(language)
+        if text:
+            own = key(address, name) if endpoint.keyed else "emds_none"
+            yield {"name": name, "text": re.sub(r"/\d{4}-\d\d\.parquet", "/2026-03.parquet", text), "key": own}
+
+
+def judge(told: dict[str, str], language: str) -> None:
+    """Everything was read but what must be refused; a series is a table of its columns."""
+    refused = REFUSED | ({"metrics": 0} if language == "sql" else {})  # DuckDB has a word for 404, none for 401
+    wrong = {
+        name: text
+        for name, text in told.items()
+        if (f"HTTP {refused[name]}" not in text if name in refused else not re.match(r"read |[1-9]\d* rows", text))
+    }
+    assert not wrong, wrong
+    assert len(told) == 1 + sum(language == "r" or endpoint.method == "GET" for endpoint in ENDPOINTS.values())
+    for name in ("README", "price"):
+        assert re.match(r"\d+ rows: ts time value unit", told[name]), told[name]
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_every_line_of_r_runs(address: str, tmp_path: Path) -> None:
+    there = subprocess.run(["Rscript", "-e", "library(httr2)"], capture_output=True, timeout=60, check=False)
+    if there.returncode:
+        pytest.skip("R's httr2 is not installed")
+    (tmp_path / "samples.json").write_text(json.dumps(list(samples(address, "r"))))
+    (tmp_path / "all.R").write_text(R)
+    done = subprocess.run(
+        ["Rscript", "all.R", "samples.json"],
+        cwd=tmp_path, env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    judge(json.loads(done.stdout), "r")
+
+
+@pytest.mark.skipif(not DUCKDB.exists(), reason="DuckDB with httpfs is not installed (.ci/system.sh)")
+def test_every_line_of_sql_runs(address: str, tmp_path: Path) -> None:
+    (tmp_path / "samples.json").write_text(json.dumps(list(samples(address, "sql"))))
+    command = [str(DUCKDB), "-c", SQL, str(tmp_path / "samples.json")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    judge(json.loads(done.stdout), "sql")
