@@ -20,27 +20,39 @@ from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 settings.register_profile("emds", deadline=None)
 settings.load_profile("emds")
 
-_LONGEST = ("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_campaign", "test_hostile", "test_reach")
-"""Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
-_SLOW = frozenset(
-    f"test_{name}"
-    for name in (
-        *(
-            "bookkeeping",
-            "campaign",
-            "command_line",
-            "conformance",
-            "damage",
-            "damaged_files",
-            "history",
-            "http",
-            "layers",
-        ),
-        *("partition_status", "probe", "properties", "publish", "rebuild", "record", "repair", "retention", "upgrade"),
-        *("x402_answers", "x402_facilitators", "x402_offers", "x402_service"),
-    )
+_LONGEST = (
+    *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_copy", "test_series", "test_reach"),
+    *("test_campaign", "test_hostile", "test_upgrade", "test_faulty_day", "test_keys", "test_recompute", "test_record"),
 )
-"""Files that fill a warehouse for each test, or talk to servers: as a whole too slow for `make check`."""
+"""Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
+_SLOW_ONES = """
+    api/test_agents api/test_bulk api/test_damage api/test_geo api/test_http
+    api/test_ogc api/test_openapi::test_the_reference_page_renders_offline api/test_publishers api/test_python_client
+    api/test_several_zones
+    api/test_windows_document::test_precomputed_equals_computed api/test_x402_answers api/test_x402_attacks
+    api/test_x402_facilitators api/test_x402_offers api/test_x402_service
+    assets/test_giving_way assets/test_live assets/test_publish assets/test_series_asset
+    faults/test_campaign fetch/test_live fetch/test_recorded
+    geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
+    geo/test_tiles
+    mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_properties mcp/test_questions
+    orchestration/test_bookkeeping orchestration/test_command_line orchestration/test_history
+    orchestration/test_interrupted_runs orchestration/test_partition_status orchestration/test_probe
+    orchestration/test_rebuild orchestration/test_record orchestration/test_repair orchestration/test_retention
+    orchestration/test_sensors orchestration/test_static_side orchestration/test_upgrade
+    simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_entsoe simulated/test_grid
+    simulated/test_nyiso simulated/test_spp
+    sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_stray_stamps
+    warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_changes warehouse/test_damaged_files
+    warehouse/test_resample::test_means_equal_a_plain_computation
+    warehouse/test_series::test_a_month_file_keeps_every_version
+    warehouse/test_series::test_concurrent_folds_of_one_month_lose_nothing
+    warehouse/test_series::test_what_a_reader_got_before_is_what_as_of_gives
+    warehouse/test_storage
+"""
+"""Files, and tests of others, that fill a warehouse for each test, draw many examples or talk to servers: too slow for
+`make check`. Single tests elsewhere carry the mark themselves."""
+_SLOW = frozenset(_SLOW_ONES.split())
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
 
@@ -72,9 +84,16 @@ def _run(work: Callable[[], object], step: int) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the files of `_SLOW`, before `-m` chooses, and puts `_LONGEST` first."""
     for item in items:
-        if item.path.stem in _SLOW:
+        file = f"{item.path.parent.name}/{item.path.stem}"
+        if file in _SLOW or f"{file}::{item.name.partition('[')[0]}" in _SLOW:
             item.add_marker("slow")
     items.sort(key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST))
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two workers a core for the whole suite, which waits for servers half of its time; one for the fast tests."""
+    cores = len(os.sched_getaffinity(0))
+    return cores if config.option.markexpr == "not slow" else 2 * cores
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,6 +15,7 @@ import pytest
 from api.http import connections
 from api.http.connections import MOST_OF_AN_ADDRESS, OpenConnections
 from tests.api.test_hostile import exchange, statuses
+from tests.stand_ins.receiver import patient
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 KEPT = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -83,8 +84,8 @@ def test_an_address_has_a_bound_of_connections_and_a_further_one_is_told_when_to
         assert statuses(text) == [503]
         assert b"Retry-After: 1\r\n" in text
         assert b"/problems/overloaded" in text
-    time.sleep(0.5)
-    assert statuses(exchange(port, KEPT.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))) == [200]
+    closing = KEPT.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    assert patient(lambda: statuses(exchange(port, closing)) == [200])
 
 
 def test_a_full_queue_answers_503(monkeypatch: pytest.MonkeyPatch) -> None:
