@@ -144,7 +144,7 @@ class Carrier:
     tz: str
     """Where its market day lies."""
     resolution: str
-    asked: bool
+    configured: bool
     """False where it lacks credentials: it then promises nothing beside feeds that do not."""
 
 
@@ -162,10 +162,10 @@ class Standing(NamedTuple):
     expected_by: int | None
 
 
-def carrier(member: Mapping[str, Any], asked: bool) -> Carrier:
+def carrier(member: Mapping[str, Any], configured: bool) -> Carrier:
     """The Carrier that a feed of the catalogue document is."""
     publication = publication_of(member["publication"])
-    return Carrier(member["id"], publication, member["tz"], member["resolution"], asked)
+    return Carrier(member["id"], publication, member["tz"], member["resolution"], configured)
 
 
 def due(carriers: Collection[Carrier], until: int) -> Due | None:
@@ -174,7 +174,7 @@ def due(carriers: Collection[Carrier], until: int) -> Due | None:
     The feed that promises it soonest decides, whichever brought the newest row: the schedule of a slow feed would hide
     that a fast one is silent.
     """
-    promising = [c for c in carriers if c.asked] or carriers
+    promising = [c for c in carriers if c.configured] or carriers
     deadlines = (Due(expected_by(c.publication, c.tz, c.resolution, until), c.publication) for c in promising)
     return min(deadlines, key=itemgetter(0), default=None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -57,10 +58,8 @@ def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     stored_metric(service.catalogue, zone, metric, query.day_ahead)
 
     def work(sampled: bool) -> ToolAnswer:
-        asked = Query(
-            zone, metric, query.start, query.end, day_ahead=query.day_ahead, as_of=query.as_of, sample=sampled
-        )
-        answer = statistics.answer(service.reader, service.catalogue, asked, given["above"], given["below"])
+        of = replace(query, sample=sampled)
+        answer = statistics.answer(service.reader, service.catalogue, of, given["above"], given["below"])
         body = {**answer.body, "sample": True} if sampled else answer.body
         words = derived_text.statistics(body)
         return ToolAnswer(words, orjson.dumps(with_times(dict(body), INSTANTS)), answer.rows)

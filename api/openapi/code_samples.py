@@ -48,9 +48,9 @@ def of(endpoint: Endpoint, address: str) -> dict[str, str]:
 
 def _query(endpoint: Endpoint) -> dict[str, str]:
     """What is asked for: one value for what must be given, a sample of what is paid."""
-    asked = {"zones": _zones(endpoint)} if endpoint.id.endswith("-zones") and endpoint.id in PRICES else {}
-    asked |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
-    return asked | ({"sample": "true"} if endpoint.paid else {})
+    given = {"zones": _zones(endpoint)} if endpoint.id.endswith("-zones") and endpoint.id in PRICES else {}
+    given |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
+    return given | ({"sample": "true"} if endpoint.paid else {})
 
 
 def _zones(endpoint: Endpoint) -> str:

@@ -60,16 +60,18 @@ def _last_day(publication: Publication, tz: str, latest: int) -> MarketDay:
 
 def due_span(calendars: Collection[Calendar], now: int) -> DueSpan:
     """What must be there at an instant by all feeds of a series; nothing without feeds that are asked."""
-    asked = [each for each in calendars if each.carrier.asked] or list(calendars)
-    if not asked:
+    configured = [each for each in calendars if each.carrier.configured] or list(calendars)
+    if not configured:
         return DueSpan(0, 0, DAY)
-    step = min(RESOLUTIONS[each.carrier.resolution] for each in asked)
-    return DueSpan(min(each.since for each in asked), max(each.until(now) for each in asked), step)
+    step = min(RESOLUTIONS[each.carrier.resolution] for each in configured)
+    return DueSpan(min(each.since for each in configured), max(each.until(now) for each in configured), step)
 
 
-def calendar(member: Mapping[str, Any], asked: bool) -> Calendar:
+def calendar(member: Mapping[str, Any], configured: bool) -> Calendar:
     """The calendar of a feed as the catalogue states it."""
-    return Calendar(health.carrier(member, asked), local_midnight(date.fromisoformat(member["since"]), member["tz"]))
+    return Calendar(
+        health.carrier(member, configured), local_midnight(date.fromisoformat(member["since"]), member["tz"])
+    )
 
 
 class _Grid(NamedTuple):

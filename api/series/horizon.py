@@ -149,7 +149,7 @@ def _next_auction(catalogue: Catalogue, zone_id: str, until: int) -> int | None:
     stored = zone(zone_id).day_ahead_metric
     entry = catalogue.entry(zone_id, stored.value if stored else "")
     served = (feed["id"] for feed in entry.get("feeds", []) if not feed["withheld"])
-    carriers = [health.carrier(catalogue.feeds[feed], asked=True) for feed in served]
+    carriers = [health.carrier(catalogue.feeds[feed], configured=True) for feed in served]
     due = health.due(carriers, until)
     return None if due is None else due.at
 
