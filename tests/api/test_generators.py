@@ -71,6 +71,21 @@ print(json.dumps({
 """
 
 
+FETCHED = """
+import { Configuration, FreeApi, NowApi, SeriesApi, type Row } from "./made/index";
+async function main() {
+  const configuration = new Configuration({ basePath: process.argv[2] });
+  const listed = await new FreeApi(configuration).zones();
+  const rows = await new SeriesApi(configuration).price({ zone: "GB", sample: true, limit: 3 });
+  const brief = await new NowApi(configuration).brief({ zone: "GB", sample: true });
+  const data: Row[] = rows && "data" in rows ? rows.data : [];
+  const values = data.map((row) => row.value);
+  console.log(JSON.stringify({ zones: listed.zones.length, values, unit: data[0].unit, summary: brief.summary }));
+}
+main();
+"""
+
+
 @pytest.fixture
 def served(market: Any, serve: Any, tmp_path: Path) -> Any:
     publish(market.storage, market.now)
@@ -110,16 +125,35 @@ def test_a_generated_python_client_compiles_and_calls(served: Any, tmp_path: Pat
     check(served, called.stdout)
 
 
+def generate(folder: Path, language: str, *more: str) -> None:
+    """What openapi-generator makes of the description, in `made`."""
+    jar = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
+    options = ["-i", "openapi.json", "-g", language, "-o", "made", *more]
+    quiet = ["--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"]
+    command = ["java", "-XX:TieredStopAtLevel=1", "-jar", str(jar), "generate", *options, *quiet]
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
+    assert made.returncode == 0, made.stdout + made.stderr
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
+@pytest.mark.skipif(not COMPILER.exists(), reason="npm packages of tests/node are not installed")
+def test_the_typescript_of_openapi_generator_compiles_and_calls(served: Any, tmp_path: Path) -> None:
+    generate(tmp_path, "typescript-fetch")
+    (tmp_path / "call.ts").write_text("declare const process: { argv: string[] };" + FETCHED)
+    options = {"strict": True, "target": "es2022", "module": "commonjs", "lib": ["es2023", "dom"], "types": []}
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["call.ts"]}))
+    compiled = subprocess.run([COMPILER], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stdout
+    called = subprocess.run(["node", "call.js", served.url], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert called.returncode == 0, called.stderr
+    check(served, called.stdout)
+
+
 @pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
 def test_the_client_of_openapi_generator_reads_every_answer(market: Any, served: Any, tmp_path: Path) -> None:
     """Its models check what they read: types, words of enumerations, members that must be there."""
     geo_layers.publish(market.storage, ("interconnectors", "plants"))
-    jar = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
-    options = ["-i", "openapi.json", "-g", "python", "-o", "made", "--package-name", "client"]
-    quiet = ["--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"]
-    command = ["java", "-XX:TieredStopAtLevel=1", "-jar", str(jar), "generate", *options, *quiet]
-    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
-    assert made.returncode == 0, made.stdout + made.stderr
+    generate(tmp_path, "python", "--package-name", "client")
     assert compileall.compile_dir(tmp_path / "made" / "client", quiet=1)
     called = subprocess.run(
         [sys.executable, "-c", GENERATED, served.url],

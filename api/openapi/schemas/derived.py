@@ -20,7 +20,7 @@ from api.openapi.schemas.parts import (
     record,
     ref,
 )
-from warehouse.market import Fuel, Metric
+from warehouse.market import Fuel
 
 _BLOCK = {
     "start": INSTANT,
@@ -37,7 +37,7 @@ DERIVED: dict[str, Schema] = {
     "BulkFile": record(
         {
             "zone": ZONE,
-            "metric": {"type": "string", "enum": [metric.value for metric in Metric]},
+            "metric": ref("FileMetric"),
             "month": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"},
             "rows": WHOLE,
             "first": INSTANT,
@@ -57,8 +57,8 @@ DERIVED: dict[str, Schema] = {
     "Windows": record(
         {
             "zone": ZONE,
-            "metric": {"type": "string", "enum": ["price", "carbon_intensity"]},
-            "kind": {"type": "string", "enum": ["lowest", "highest"]},
+            "metric": ref("WindowMetric"),
+            "kind": ref("WindowKind"),
             "hours": NUMBER,
             "within_hours": or_null(NUMBER),
             "available": FLAG,

@@ -22,8 +22,16 @@ INSTANT: Schema = {
     "description": "Unix seconds.",
 }
 FRACTION: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-ZONE: Schema = {"type": "string", "enum": list(ZONES)}
-METRIC: Schema = {"type": "string", "enum": [m.value for m in Metric if m is not Metric.PRICE_DAY_AHEAD]}
+ZONE: Schema = {"$ref": "#/components/schemas/ZoneId"}
+METRIC: Schema = {"$ref": "#/components/schemas/MetricName"}
+WORDS: dict[str, Schema] = {
+    "ZoneId": {"type": "string", "enum": list(ZONES)},
+    "MetricName": {"type": "string", "enum": [m.value for m in Metric if m is not Metric.PRICE_DAY_AHEAD]},
+    "FileMetric": {"type": "string", "enum": [m.value for m in Metric]},
+    "WindowMetric": {"type": "string", "enum": ["price", "carbon_intensity"]},
+    "WindowKind": {"type": "string", "enum": ["lowest", "highest"]},
+}
+"""Words of members, named, for openapi-generator calls those of `Brief.zone` as it does those of the path `brief`."""
 RESOLUTION: Schema = {"type": "string", "enum": list(RESOLUTIONS)}
 SAMPLED: Schema = {"type": "boolean"}
 STATE: Schema = {"type": "string", "enum": ["ok", "late", "down", "unknown"]}
