@@ -34,6 +34,8 @@ class Ui:
     home: Path
     start_daemon: Callable[[], subprocess.Popen[bytes]]
     """In a process group of its own, with its code server and the runs that it starts; killed groups are fine."""
+    started: list[subprocess.Popen[bytes]]
+    """Its processes, the newest last."""
 
     def ask(self, query: str, **variables: Any) -> Any:
         body = json.dumps({"query": query, "variables": variables}).encode()
@@ -124,7 +126,9 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         return child
 
     start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))
-    server = Ui(f"http://127.0.0.1:{port}", home, lambda: start(f"{bin_}/dagster-daemon", "run", "-w", workspace))
+    server = Ui(
+        f"http://127.0.0.1:{port}", home, lambda: start(f"{bin_}/dagster-daemon", "run", "-w", workspace), children
+    )
     try:
         server.until(lambda: _reachable(f"{server.url}/server_info"), bool)
         _stop_schedules(server)
