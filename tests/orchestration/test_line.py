@@ -52,9 +52,12 @@ class Line:
         own = {"EMDS_HOME": str(self.home), "EMDS_NOW": iso(now), "DAGSTER_HOME": "", "EMDS_WEBHOOK_PRIVATE": "1"}
         return own | {f"EMDS_{name}": "0" for name in limits}
 
-    def run(self, now: int, verbs: list[tuple[str, ...]], kill_at: list[int]) -> None:
-        """Verbs side by side, killed where told."""
-        started = [Verb(argv, self.environ(now), at) for argv, at in zip(verbs, kill_at, strict=True)]
+    def run(self, now: int, verbs: list[tuple[str, ...]], kill_at: list[int], torn: int | None = None) -> None:
+        """Verbs side by side, killed where told; that of number `torn` once it has put a month file."""
+        started = [
+            Verb(argv, self.environ(now), at, number == torn)
+            for number, (argv, at) in enumerate(zip(verbs, kill_at, strict=True))
+        ]
         for each in started:
             code = each.ended()
             self.killed[each.argv[0]] += code is None
@@ -107,7 +110,8 @@ def test_three_followers_hold_the_rows_served_after_a_day_of_kills(line: Line) -
         if step == 3:
             spoil(line.home)
             feeds[0] = FEEDS[0]
-        line.run(now, [("ingest", "--feed", feed) for feed in feeds], [chance.randrange(1, 200) for _ in feeds])
+        places = [chance.randrange(1, 200), chance.randrange(1, 4)]
+        line.run(now, [("ingest", "--feed", feed) for feed in feeds], places, torn=1)
         line.run(now, [("ingest", "--feed", feeds[0])], [0])
         if step % 2:
             line.api.kill_worker()
@@ -120,6 +124,7 @@ def test_three_followers_hold_the_rows_served_after_a_day_of_kills(line: Line) -
     ends = time.monotonic() + 240
     while follower.held != rows or told.held != rows:
         assert time.monotonic() < ends
+        time.sleep(0.3)
         line.receiver.start()
         line.deliver(now)
         follower.follow()

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from sqlalchemy import text
 from standardwebhooks import Webhook as Verifier
 
 from api.access.accounts import webhooks
+from api.access.accounts.key_format import digest_of
 from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Message, Webhook, Wish
@@ -52,7 +54,7 @@ class Post:
         self.storage = Folder(self.home)
         self.url = self.url or f"sqlite:///{self.home / 'accounts.sqlite'}"
         self.accounts = self.open()
-        self.accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
+        self.key = self.accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
 
     def open(self) -> Accounts:
         accounts = Accounts.open(self.url)
@@ -120,8 +122,6 @@ def firsts(receiver: Receiver) -> list[int]:
 
 
 def test_the_official_verifier_accepts_what_is_signed() -> None:
-    import time
-
     secret, body = "whsec_" + "A" * 43 + "=", b'{"type":"test"}'
     headers = webhook_post.signed(secret, "msg_1", body, int(time.time()))
     assert Verifier(secret).verify(body, headers) == {"type": "test"}
@@ -145,6 +145,9 @@ def test_changes_arrive_signed_and_in_order(post: Post) -> None:
     assert firsts(receiver) == [1, 2, 3, 4, 5, 6]
     assert post.state(webhook).delivered == 2
     assert post.round().delivered == 0
+    usage = post.accounts.usage(digest_of(post.key), int(time.time()))
+    assert usage is not None
+    assert usage.used == 0, "messages cost nothing of the key's day"
 
 
 def test_a_message_that_fails_holds_back_the_later_ones_and_comes_again(post: Post) -> None:

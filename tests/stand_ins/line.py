@@ -37,6 +37,8 @@ class Verb:
     argv: Sequence[str]
     environ: Mapping[str, str]
     kill_at: int = 0
+    torn: bool = False
+    """Operations are counted from where a month file was put: there its change is noted and not yet in the log."""
     loaded: Path | None = None
     """Where it writes what it imported."""
     pid: int = field(init=False)
@@ -47,11 +49,13 @@ class Verb:
             os._exit(self._child())
 
     def _child(self) -> int:
-        count, home = 0, self.environ["EMDS_HOME"]
+        count, counts, home = 0, not self.torn, self.environ["EMDS_HOME"]
 
         def hook(event: str, given: tuple[Any, ...]) -> None:
-            nonlocal count
-            if event in _OPERATIONS and (event[0] in "fs" or home in str(given[0])):
+            nonlocal count, counts
+            if event == "os.rename" and "/series/" in str(given[1]) and not counts:
+                counts = True  # this is told before it is done
+            elif counts and event in _OPERATIONS and (event[0] in "fs" or home in str(given[0])):
                 count += 1
                 if count == self.kill_at:
                     os.kill(os.getpid(), signal.SIGKILL)
@@ -77,9 +81,9 @@ class Verb:
 
 
 def load(names: Sequence[str]) -> None:
-    """Imports what a first child imported, so that the next ones need not."""
+    """Imports what a first child imported, so that the next ones need not; what cannot be imported here is left."""
     for name in names:
-        with suppress(ImportError):
+        with suppress(Exception):
             importlib.import_module(name)
 
 
