@@ -44,6 +44,7 @@ _SLOW_ONES = """
     simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_entsoe simulated/test_grid
     simulated/test_nyiso simulated/test_spp
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_stray_stamps
+    mcp/test_several_zones
     warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_changes warehouse/test_damaged_files
     warehouse/test_resample::test_means_equal_a_plain_computation
     warehouse/test_series::test_a_month_file_keeps_every_version
@@ -54,6 +55,8 @@ _SLOW_ONES = """
 """Files, and tests of others, that fill a warehouse for each test, draw many examples or talk to servers: too slow for
 `make check`. Single tests elsewhere carry the mark themselves."""
 _SLOW = frozenset(_SLOW_ONES.split())
+_SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint"})
+"""What takes seconds to make for the first test that asks."""
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
 
@@ -83,8 +86,10 @@ def _run(work: Callable[[], object], step: int) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the files of `_SLOW`, before `-m` chooses, and puts `_LONGEST` first."""
+    """Marks the slow ones, before `-m` chooses, and puts `_LONGEST` first."""
     for item in items:
+        if _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
         file = f"{item.path.parent.name}/{item.path.stem}"
         if file in _SLOW or f"{file}::{item.name.partition('[')[0]}" in _SLOW:
             item.add_marker("slow")
