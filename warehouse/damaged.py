@@ -33,20 +33,19 @@ def set_aside(storage: Storage, key: str, reason: str) -> Damage:
     # The note first: a kill in between leaves the file where it is, to be found again.
     storage.put(layout.damage_note(damage.name), orjson.dumps(asdict(damage)))
     served = layout.is_month_file(key) and not layout.of_series(key)[-1]
-    if served:
-        _note_change(storage, *layout.of_series(key)[:3])
+    noted = served and _note_change(storage, *layout.of_series(key)[:3])
     storage.move(key, layout.damaged(damage.name, key))
     if served:
-        untold.tell(storage, *layout.of_series(key)[:3])
+        untold.tell(storage, *layout.of_series(key)[:3], noted)
     _LOG.error("%s is damaged and was moved to %s: %s", key, layout.damaged(damage.name, key), reason)
     return damage
 
 
-def _note_change(storage: Storage, metric: str, zone: str, month: str) -> None:
-    """Notes for followers that nothing of the month is served for now."""
+def _note_change(storage: Storage, metric: str, zone: str, month: str) -> bool:
+    """Notes for followers that nothing of the month is served for now; whether it is noted."""
     untold.tell(storage, metric, zone, month)
     before = untold.served_bytes(storage, metric, zone, month)
-    untold.note(storage, metric, zone, month, changes.unreadable(metric, zone, month), before)
+    return untold.note(storage, metric, zone, month, changes.unreadable(metric, zone, month), before)
 
 
 def settle(storage: Storage, damage: Damage, how: str) -> None:

@@ -37,10 +37,10 @@ class _Note(NamedTuple):
     """A segment of the log that was not behind its end."""
 
 
-def note(storage: Storage, metric: str, zone: str, month: str, change: Change, before: bytes | None) -> None:
+def note(storage: Storage, metric: str, zone: str, month: str, change: Change, before: bytes | None) -> bool:
     """Notes a change before the served file is put; `before`: the file's bytes now, None where there is no file.
 
-    Never raises: what cannot be noted is logged, and marked as missing in the log of changes.
+    Never raises: what cannot be noted is logged, and marked as missing in the log of changes. Whether it is noted.
     """
     key = layout.untold(metric, zone, month)
     with logged(key) as noting:
@@ -54,15 +54,23 @@ def note(storage: Storage, metric: str, zone: str, month: str, change: Change, b
             raise StorageError(f"{key} holds a change that could not be told")
         storage.put(key, artefact.sealed(orjson.dumps(said)))
     if noting.error is not None:
-        with logged(layout.CHANGES_MISSED), storage.locked([layout.CHANGES_MISSED]):
-            storage.put(layout.CHANGES_MISSED, b"")
+        _mark_missed(storage)
+    return noting.error is None
 
 
-def tell(storage: Storage, metric: str, zone: str, month: str) -> None:
+def _mark_missed(storage: Storage) -> None:
+    with logged(layout.CHANGES_MISSED), storage.locked([layout.CHANGES_MISSED]):
+        storage.put(layout.CHANGES_MISSED, b"")
+
+
+def tell(storage: Storage, metric: str, zone: str, month: str, noted: bool = True) -> None:
     """Brings what is noted of a month into the log, or drops it where its file was never put. Needs the month's lock.
 
-    Never raises: what cannot be told is logged, and the note stays.
+    `noted`: what `note` said, once the file is put. Never raises: what cannot be told is logged, and the note stays.
     """
+    if not noted:
+        # Again: whoever found the mark of before may have sent followers to rows that were not in place yet.
+        _mark_missed(storage)
     key = layout.untold(metric, zone, month)
     with logged(key):
         stored = storage.get(key)

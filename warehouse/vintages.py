@@ -95,22 +95,14 @@ def store(
     served, rest = merged.take(chosen), merged.take(~chosen)
     history = monthfile.versions(storage, layout.history(*place))
     moving = _repeated(concat([history, served]))[len(history) :]
-    change = _noted(storage, place, served, feed)
+    change = changes.between(place.metric, place.zone, feed, monthfile.versions(storage, layout.series(*place)), served)
+    noted = change is not None and untold.note(storage, *place, change, storage.get(layout.series(*place)))
     _put(storage, layout.history(*place), concat([rest, served.take(moving)]), mode)
     _put(storage, layout.series(*place), served, mode)
-    if change:
-        untold.tell(storage, *place)
+    if change is not None:
+        untold.tell(storage, *place, noted)
     if moving.any():
         _put(storage, layout.history(*place), rest, mode)
-
-
-def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -> bool:
-    """Notes what changes for readers; whether anything does."""
-    key = layout.series(*place)
-    change = changes.between(place.metric, place.zone, feed, monthfile.versions(storage, key), served)
-    if change is not None:
-        untold.note(storage, *place, change, storage.get(key))
-    return change is not None
 
 
 def _put(storage: Storage, key: str, versions: Versions, mode: str) -> None:

@@ -226,6 +226,36 @@ def test_a_log_that_cannot_be_used_holds_up_no_rows_and_sends_followers_back(tmp
     assert folder.stat(layout.CHANGES_MISSED) is None
 
 
+@pytest.mark.parametrize("spoilt", [False, True])
+def test_followers_sent_back_before_the_rows_were_in_place_are_sent_back_again(tmp_path, monkeypatch, spoilt):
+    """A publication finds the mark of a change that could not be noted, while its writer has yet to put the file."""
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    follower.follow(folder)
+    key, verb, noted = layout.series("demand", "GB", "2026-10"), "move" if spoilt else "put", change_log.tail
+    works = getattr(Folder, verb)
+
+    def publication_first(folder, at, *rest):
+        if at == key:
+            monkeypatch.setattr(change_log, "tail", noted)
+            monkeypatch.setattr(Folder, verb, works)
+            untold.tell_all(folder)
+            with pytest.raises(UnknownCursor) as refused:
+                follower.follow(folder)
+            follower.cursor, follower.rows = refused.value.oldest, {} if spoilt else rows_of(folder)
+        return works(folder, at, *rest)
+
+    monkeypatch.setattr(change_log, "tail", raising(StorageError("the disk is broken")))
+    monkeypatch.setattr(Folder, verb, publication_first)
+    if spoilt:
+        damaged.set_aside(folder, key, "spoilt")
+    else:
+        fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+    untold.tell_all(folder)
+    with pytest.raises(UnknownCursor):
+        follower.follow(folder)
+
+
 def test_a_change_that_two_writers_could_not_tell_is_missed_by_nobody(tmp_path):
     """The second one's note would take the place of the first one's."""
     folder, follower = Folder(tmp_path), Follower()
