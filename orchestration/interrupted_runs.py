@@ -17,6 +17,21 @@ from warehouse.bookkeeping import logged
 
 SLACK_S = 30.0
 """A process that began so long after its run's start is another one with the same number."""
+_ENDED = ("Z", "X")
+"""States in /proc of a process that was killed and that its parent has not gathered: none but an init does."""
+
+
+def _booted() -> int | None:
+    """When Linux was started, Unix seconds by the clock as it is set now; None where that is not told."""
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("btime")), None)
+
+
+_BOOTED = _booted()
+"""By the clock as it was set when this process began."""
 
 
 def end_interrupted(instance: dg.DagsterInstance) -> list[str]:
@@ -62,11 +77,17 @@ def _metadata(event: Any) -> Iterator[tuple[str, Any]]:
 def alive(process: int, begun_by: float) -> bool:
     """Whether there is a process of that number that had begun by then (Unix seconds).
 
-    Where the system does not tell when one began, whether there is one.
+    Where the system does not tell when one began, whether there is one. A clock that was put forward since this process
+    began ends no run: a beginning is reckoned by the earlier setting.
     """
-    begun = _begun(process)
-    if begun is not None:
-        return begun <= begun_by
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        stat = []
+    booted = _booted()
+    if stat and booted is not None:
+        begun = min(booted, _BOOTED or booted) + int(stat[19]) / os.sysconf("SC_CLK_TCK")
+        return stat[0] not in _ENDED and begun <= begun_by
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -74,18 +95,6 @@ def alive(process: int, begun_by: float) -> bool:
     except PermissionError:
         pass
     return True
-
-
-def _begun(process: int) -> float | None:
-    """When a process of Linux began, Unix seconds; None where that is not told."""
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-        boot = Path("/proc/stat").read_text()
-    except OSError:
-        return None
-    ticks = int(stat.rpartition(")")[2].split()[19])
-    booted = next(int(line.split()[1]) for line in boot.splitlines() if line.startswith("btime"))
-    return booted + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def interrupted_runs_sensor(own_machine: bool) -> dg.SensorDefinition:

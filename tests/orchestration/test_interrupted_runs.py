@@ -66,6 +66,9 @@ def test_a_run_whose_process_was_killed_is_ended_and_may_be_tried_again(instance
     assert interrupted_runs.end_interrupted(instance) == [killed]
     assert [status(instance, run) for run in (killed, alive, unknown)] == ["FAILURE", "STARTED", "STARTED"]
     assert interrupted_runs.end_interrupted(instance) == []
+    ended = instance.get_run_by_id(killed)
+    assert ended is not None
+    assert ended.tags["dagster/will_retry"] == "true"
     messages = [str(event.message) for event in instance.all_logs(killed)]
     assert any("is gone: killed" in message for message in messages)
 
@@ -90,7 +93,23 @@ def test_a_process_that_took_over_the_number_is_another_one() -> None:
     assert not interrupted_runs.alive(os.getpid(), now - 86400 * 3650)
 
 
+def test_a_killed_process_that_nobody_gathers_is_gone() -> None:
+    """As where the first process of a container is no init."""
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        os.kill(process.pid, 0)
+        assert not interrupted_runs.alive(process.pid, time.time() + 60)
+
+
+def test_a_clock_put_forward_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux then says that all processes began later, runs keep the start of before."""
+    now, booted = time.time(), interrupted_runs._booted()
+    assert booted is not None
+    monkeypatch.setattr(interrupted_runs, "_booted", lambda: booted + 86400)
+    assert interrupted_runs.alive(os.getpid(), now)
+
+
 def test_where_the_system_tells_no_beginnings_there_is_a_process_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interrupted_runs, "_begun", lambda process: None)
+    monkeypatch.setattr(interrupted_runs, "_booted", lambda: None)
     assert interrupted_runs.alive(os.getpid(), 0.0)
     assert not interrupted_runs.alive(gone(), 0.0)
