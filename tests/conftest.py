@@ -97,9 +97,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two workers a core for the whole suite, which waits for servers half of its time; one for the fast tests."""
+    """Three workers for two cores: the whole suite waits for servers a third of its time. One a core for fast tests."""
     cores = len(os.sched_getaffinity(0))
-    return cores if config.option.markexpr == "not slow" else 2 * cores
+    return cores if config.option.markexpr == "not slow" else cores + (cores + 1) // 2
 
 
 @pytest.hookimpl(wrapper=True)
