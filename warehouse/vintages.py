@@ -95,14 +95,20 @@ def store(
     served, rest = merged.take(chosen), merged.take(~chosen)
     history = monthfile.versions(storage, layout.history(*place))
     moving = _repeated(concat([history, served]))[len(history) :]
-    change = changes.between(place.metric, place.zone, feed, monthfile.versions(storage, layout.series(*place)), served)
-    noted = change is not None and untold.note(storage, *place, change, storage.get(layout.series(*place)))
+    noted = _noted(storage, place, served, feed)
     _put(storage, layout.history(*place), concat([rest, served.take(moving)]), mode)
     _put(storage, layout.series(*place), served, mode)
-    if change is not None:
+    if noted is not None:
         untold.tell(storage, *place, noted)
     if moving.any():
         _put(storage, layout.history(*place), rest, mode)
+
+
+def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -> bool | None:
+    """Notes what changes for readers; whether that could be noted, None where nothing changes."""
+    key = layout.series(*place)
+    change = changes.between(place.metric, place.zone, feed, monthfile.versions(storage, key), served)
+    return None if change is None else untold.note(storage, *place, change, storage.get(key))
 
 
 def _put(storage: Storage, key: str, versions: Versions, mode: str) -> None:
