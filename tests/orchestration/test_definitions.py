@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 import pytest
 import yaml
+from dagster._utils.tags import TagConcurrencyLimitsCounter  # what decides; Dagster exports it nowhere
 
 from assets.giving_way import BACKFILL, LIVE_PRIORITY, PRIORITY, priority_of
 from assets.partitions import asset_key, first_partition, partitions_of
@@ -225,7 +226,13 @@ def test_a_killed_run_does_not_keep_its_publishers_pool(tmp_path: Path, monkeypa
 def test_a_backfill_leaves_room_for_live_data_and_for_the_documents_that_follow(loaded: dg.Definitions) -> None:
     """What follows by condition over several zones is a backfill to Dagster, under the same limit as a person's."""
     runs = yaml.safe_load((dagster_home.ROOT / "dagster.yaml").read_text())["concurrency"]["runs"]
-    limits = {each["key"]: each["limit"] for each in runs["tag_concurrency_limits"]}
-    assert limits["dagster/backfill"] > 1
+    limits = {each["key"]: each["limit"] for each in runs["tag_concurrency_limits"] if "value" not in each}
+
+    def run(backfill: str) -> dg.DagsterRun:
+        return dg.DagsterRun("work", tags={BACKFILL: backfill})
+
+    under_way = TagConcurrencyLimitsCounter(runs["tag_concurrency_limits"], [run("of a person")])
+    assert under_way.is_blocked(run("of a person")), "of another publisher, in the documents' place"
+    assert not under_way.is_blocked(run("of documents"))
     assert sum(limits.values()) < runs["max_concurrent_runs"]
     assert definitions.automation().run_tags[PRIORITY] == str(LIVE_PRIORITY)
