@@ -151,13 +151,16 @@ def read(
 
 
 def newest(storage: Storage, until: int | None = None) -> str:
-    """The cursor behind all entries that are not later than `until`. Raises StorageError."""
+    """The cursor behind all entries that are not later than `until`, and behind a damaged segment. Raises StorageError."""
     head = _head(storage)
     if head is None:
         return BEGINNING
     segment = _newest_segment(storage, head)
     for number in range(segment, head.first // SEGMENT - 1, -1):
-        seen = [entry.number for entry in _entries(storage, head, number) if until is None or entry.at <= until]
+        try:
+            seen = [entry.number for entry in _entries(storage, head, number) if until is None or entry.at <= until]
+        except UnknownCursor as behind:
+            return behind.oldest
         if seen:
             return _cursor(head, seen[-1])
     return _cursor(head, head.first - 1)

@@ -270,6 +270,17 @@ def test_a_change_that_two_writers_could_not_tell_is_missed_by_nobody(tmp_path):
         follower.follow(folder)
 
 
+def test_the_newest_cursor_of_a_log_whose_end_is_damaged_is_behind_it(tmp_path):
+    """Webhooks go on there at once, not only after the next change."""
+    folder = Folder(tmp_path)
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    folder.put(layout.change_segment(0), b"spoilt")
+    newest = change_log.newest(folder)
+    assert change_log.read(folder, newest, 9).entries == []
+    fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+    assert [entry.change.changed for entry in change_log.read(folder, newest, 9).entries] == [1]
+
+
 def raising(error):
     def fails(*_, **__):
         raise error
