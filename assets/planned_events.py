@@ -33,6 +33,8 @@ def _forget(instance: dg.DagsterInstance, feed: Feed, run: dg.DagsterRun) -> int
     with tables(instance) as connection:
         # Not what a later run plans, which may be under way.
         last = connection.execute(select(func.max(event.id)).where(of_asset & event.run_id.in_(attempts))).scalar()
+        if last is None:  # a person has wiped the asset meanwhile; the runs' own logs keep their events
+            return 0
         planned = (event.dagster_event_type == _PLANNED) & (event.id <= last)
         removed = delete_events(connection, of_asset & event.partition.in_(sorted(done)) & planned)
     if removed:

@@ -151,7 +151,7 @@ def read(
 
 
 def newest(storage: Storage, until: int | None = None) -> str:
-    """The cursor behind all entries that are not later than `until`, or behind a damaged segment. Raises StorageError."""
+    """The cursor behind all entries that are not later than `until`, or behind a damaged end. Raises StorageError."""
     head = _head(storage)
     if head is None:
         return BEGINNING

@@ -53,3 +53,5 @@ def test_days_that_a_failed_run_found_unchanged_are_not_shown_as_failed(
         assert unmade(instance, "nyiso.load") == {DAYS[1]}, "it did fail"
         assert set(DAYS) <= instance.get_materialized_partitions(asset_key(feeds()["nyiso.flows"]))
         assert forget_done(instance, failed) == 0
+        instance.wipe_assets([asset_key(feeds()["nyiso.flows"])])
+        assert forget_done(instance, failed) == 0, "a person has wiped the asset meanwhile"
