@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import orjson
@@ -24,6 +25,8 @@ from warehouse.storage import Storage
 SEGMENT = 256
 """Entries of a segment, which is put anew with each entry."""
 KEPT_S = 30 * DAY
+CLOCK_S = 7200
+"""An entry so far ahead of the clock was written by a wrong one: it neither waits nor holds up those behind it."""
 MOST_SEGMENTS = 64
 """So many one reading looks at, and one writing prunes."""
 BEGINNING = "0"
@@ -40,7 +43,8 @@ class Entry:
     number: int
     """Ascending from 1."""
     at: int
-    """When the rows were in place: Unix seconds, true time, never before the entry ahead."""
+    """When the rows were in place: Unix seconds, true time; not before the entry ahead, unless that one's clock was
+    wrong."""
     token: str
     """Of the one write that made the change."""
     change: Change
@@ -85,7 +89,7 @@ def append(storage: Storage, change: Change, token: str, now: int, since: int | 
         if since is not None and _holds(storage, head, since, token):
             return
         segment, entries, head = _end(storage, head) if begun else (0, [], head)
-        at = max(now, entries[-1].at) if entries else now
+        at = max(now, entries[-1].at) if entries and entries[-1].at <= now + CLOCK_S else now
         if len(entries) == SEGMENT:
             segment, entries = segment + 1, []
         entries.append(Entry(segment * SEGMENT + len(entries) + 1, at, token, change))
@@ -136,7 +140,7 @@ def read(
     found: list[Entry] = []
     more = False
     for looked, (segment, entries) in enumerate(_from(storage, head, at // SEGMENT)):
-        shown = [entry for entry in entries if until is None or entry.at <= until]
+        shown = _settled(entries, until)
         for entry in shown:
             if entry.number > at and len(found) < limit:
                 at = entry.number
@@ -158,11 +162,11 @@ def newest(storage: Storage, until: int | None = None) -> str:
     segment = _newest_segment(storage, head)
     for number in range(segment, head.first // SEGMENT - 1, -1):
         try:
-            seen = [entry.number for entry in _entries(storage, head, number) if until is None or entry.at <= until]
+            seen = _settled(_entries(storage, head, number), until)
         except UnknownCursor as behind:
             return behind.oldest
         if seen:
-            return _cursor(head, seen[-1])
+            return _cursor(head, seen[-1].number)
     return _cursor(head, head.first - 1)
 
 
@@ -221,6 +225,11 @@ def _entry(stored: dict[str, Any]) -> Entry:
 def change_of(stored: dict[str, Any]) -> Change:
     """A change from its JSON members."""
     return Change(**{field.name: stored[field.name] for field in fields(Change)})
+
+
+def _settled(entries: list[Entry], until: int | None) -> list[Entry]:
+    """The entries before the first young one: later than `until`, but not by so much that its clock was wrong."""
+    return list(takewhile(lambda entry: until is None or not until < entry.at <= until + CLOCK_S, entries))
 
 
 def _put_segment(storage: Storage, head: Head, segment: int, entries: list[Entry]) -> None:

@@ -366,6 +366,21 @@ def test_entries_of_the_last_moment_wait(long):
     assert change_log.read(long, page.next, 1, until=11 * 60).entries[0].number == 11
 
 
+def test_an_entry_of_a_clock_far_ahead_neither_waits_nor_holds_up_those_behind_it(tmp_path):
+    folder, now = Folder(tmp_path), 1_000_000
+    change_log.append(folder, change(1), "t1", now)
+    change_log.append(folder, change(2), "t2", now + 10 * 365 * DAY)
+    change_log.append(folder, change(3), "t3", now + 5)
+    change_log.append(folder, change(4), "t4", now + 60)
+    entries = change_log.read(folder, None, 10).entries
+    assert [entry.at - now for entry in entries] == [0, 10 * 365 * DAY, 5, 60]
+    page = change_log.read(folder, None, 10, until=now + 20)
+    assert [entry.number for entry in page.entries] == [1, 2, 3]
+    assert change_log.newest(folder, until=now + 20) == page.next
+    assert change_log.newest(folder, until=now + 60).endswith("-4")
+    assert [e.number for e in change_log.read(folder, None, 10, until=now - 1).entries] == []
+
+
 @pytest.mark.parametrize("cursor", ["00000000-1", "nonsense", "{log}-99999999", "{log}-21"])
 def test_an_unknown_cursor_is_refused_with_the_oldest_one(long, cursor):
     log = change_log.newest(long).partition("-")[0]
