@@ -37,8 +37,8 @@ def _forget(instance: dg.DagsterInstance, feed: Feed, run: dg.DagsterRun) -> int
             return 0
         planned = (event.dagster_event_type == _PLANNED) & (event.id <= last)
         removed = delete_events(connection, of_asset & event.partition.in_(sorted(done)) & planned)
-    if removed:
-        instance.wipe_asset_cached_status([key])
+    # Every time: a page that was being made meanwhile keeps its partitions' states from before, after they were wiped.
+    instance.wipe_asset_cached_status([key])
     return removed
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
 
 from assets.partitions import asset_key
 from assets.planned_events import forget_done
 from assets.sources import feeds
 from orchestration import definitions, event_log
+from orchestration.failed_runs import AGAIN_S, done_in_failed_runs
 from orchestration.schedules import RANGE
 from tests.orchestration.conftest import in_simulated
 
@@ -55,3 +57,38 @@ def test_days_that_a_failed_run_found_unchanged_are_not_shown_as_failed(
         assert forget_done(instance, failed) == 0
         instance.wipe_assets([asset_key(feeds()["nyiso.flows"])])
         assert forget_done(instance, failed) == 0, "a person has wiped the asset meanwhile"
+
+
+def test_a_page_made_meanwhile_does_not_keep_them_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    instance = event_log.instance(tmp_path)
+    assert instance is not None
+    key = asset_key(feeds()["nyiso.flows"])
+    with instance:
+        assert run(instance, monkeypatch, "").is_success
+        assert run(instance, monkeypatch, f"nyiso.load#{DAYS[1]}:changed").is_failure
+        stale = red(instance, key)
+        first = looked(instance, None)
+        assert "16 plans" in first.skip_message
+        assert red(instance, key) is None
+        instance.update_asset_cached_status_data(key, stale)  # by a page that had read the plans before
+        again = looked(instance, first.cursor)
+        assert "0 plans" in again.skip_message
+        assert red(instance, key) is None
+        instance.update_asset_cached_status_data(key, stale)
+        looked(instance, str(float(again.cursor) + 2 * AGAIN_S))
+        assert red(instance, key) is not None, "not looked at for ever"
+
+
+def looked(instance: dg.DagsterInstance, cursor: str | None) -> Any:
+    with dg.build_sensor_context(instance, cursor=cursor) as context:
+        return done_in_failed_runs.evaluate_tick(context)
+
+
+def red(instance: Any, key: dg.AssetKey) -> Any:
+    """What Dagster keeps of an asset's partitions, as a page makes it; None where none is shown as failed."""
+    partitions: Any = definitions.build().resolve_asset_graph().get(key).partitions_def
+    kept = get_and_update_asset_status_cache_value(instance, key, partitions)
+    assert kept is not None
+    failed = kept.deserialize_failed_partition_subsets(partitions).get_partition_keys()
+    return kept if list(failed) else None

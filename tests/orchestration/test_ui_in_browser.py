@@ -63,6 +63,7 @@ def test_the_pages_of_an_asset_say_what_it_is_holds_and_is_checked_for(ui: Ui, p
     page.get_by_text("Hourly means agree with the second feed of the same series.").wait_for()
 
 
+@pytest.mark.timeout(900)
 def test_a_backfill_of_three_feeds_is_cancelled_killed_and_gone_on_with(ui: Ui, page: Any) -> None:
     cancelled = launched(ui, page, only_missing=False)
     run, pid = stopped_amid(ui, cancelled, "lbmp_rt")
