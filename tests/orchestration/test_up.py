@@ -29,14 +29,17 @@ def free_port() -> int:
 
 
 @contextmanager
-def up(home: Path, *options: str) -> Iterator[tuple[str, str, float]]:
-    """What it printed once all was up, the API's address, and the seconds it took; stopped as Ctrl-C stops it."""
+def up(home: Path | str, *options: str, log: Path | None = None, **settings: str) -> Iterator[tuple[str, str, float]]:
+    """What it printed once all was up, the API's address, and the seconds it took; stopped as Ctrl-C stops it.
+
+    `log`: where a warehouse that is no folder says what it does.
+    """
     ports = free_port(), free_port()
     environ = {
         k: v for k, v in os.environ.items() if k not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")
     }
     environ["EMDS_KEY_CALLS_PER_SECOND"] = "0"  # all zones are asked with one key at once
-    log = home.with_suffix(".log")
+    log = log or Path(home).with_suffix(".log")
     argv = [
         sys.executable,
         "-u",
@@ -54,7 +57,7 @@ def up(home: Path, *options: str) -> Iterator[tuple[str, str, float]]:
         begun, at = time.monotonic(), log.stat().st_size
         child = subprocess.Popen(
             [*argv, *options],
-            env={**environ, "DAGSTER_HOME": ""},
+            env={**environ, "DAGSTER_HOME": "", **settings},
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=Path(__file__).resolve().parents[2],
@@ -84,9 +87,9 @@ def get(url: str, key: str = "") -> dict:  # type: ignore[type-arg]
         return json.load(answer)  # type: ignore[no-any-return]
 
 
-def signed_up(base: str) -> str:
+def signed_up(base: str, email: str = "somebody@example.org") -> str:
     """A new API key."""
-    body, headers = b'{"email": "somebody@example.org"}', {"Content-Type": "application/json"}
+    body, headers = json.dumps({"email": email}).encode(), {"Content-Type": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(f"{base}/v1/keys/signup", body, headers), timeout=20) as answer:
         return str(json.load(answer)["api_key"])
 
