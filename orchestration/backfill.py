@@ -1,6 +1,6 @@
 """Ingest and backfill without a daemon: which market days of which feeds, cut into runs of a month, and run.
 
-One worker process runs one source's tasks at a time, so that a publisher is never asked from two sides. See
+One worker process runs one source's tasks at a time, for a publisher's pace is one for all. See
 `orchestration.progress` for the report, and `orchestration.checkpoint` for how a killed backfill resumes.
 """
 
@@ -143,7 +143,7 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
         return
     waiting = sorted(queues.values(), key=lambda q: -sum(len(t.days) for t in q))
     with ExitStack() as pools:
-        # A source stays in one process: there its pace and its circuit are kept.
+        # A source stays in one process: in two each would only wait for the other's turns.
         free = [pools.enter_context(_worker()) for _ in range(workers)]
         running: dict[Future[RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
 

@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assets.fetch.credentials import Credentials
+from assets.fetch.file_states import FileStates
+from assets.fetch.postgres_states import PostgresStates
+from assets.fetch.rate_limit import HostStates
 from assets.fetch.session import Reply, Session, Transport
+from assets.fetch.shared_states import SharedStates
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.settings import PipelineSettings
-from warehouse import catalogue, clock, modes, release
+from warehouse import catalogue, clock, layout, modes, release
 from warehouse.bucket import Bucket
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
@@ -52,7 +56,7 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
         settings.rights,
         catalogue.ranks(known, settings.rights, mode),
         configured(environ, mode),
-        _session(mode, environ, settings.contact, recordings),
+        _session(mode, environ, settings, recordings),
         _plan(recordings),
         settings.raw_days,
     )
@@ -90,8 +94,20 @@ def transport_of(mode: str, environ: Mapping[str, str], contact: str, recordings
     return transport(environ)
 
 
-def _session(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None) -> Session:
-    return Session(transport_of(mode, environ, contact, recordings), environ if mode == "live" else None)
+def host_states(settings: PipelineSettings) -> HostStates | None:
+    """Where processes share publishers' pace and circuits: in the accounts' PostgreSQL, else in a file of this machine.
+
+    None where there is no folder yet: nobody asks beside a process that begins.
+    """
+    if settings.database_url:
+        return SharedStates(PostgresStates(settings.database_url))
+    local = settings.home.local
+    return SharedStates(FileStates(local / layout.PACE)) if local.is_dir() else None
+
+
+def _session(mode: str, environ: Mapping[str, str], settings: PipelineSettings, recordings: Path | None) -> Session:
+    transport = transport_of(mode, environ, settings.contact, recordings)
+    return Session(transport, environ, states=host_states(settings)) if mode == "live" else Session(transport)
 
 
 def _nothing_recorded(request: Request, credentials: Credentials) -> Reply:

@@ -40,6 +40,8 @@ CHANGE_LOG = "changes/log.json"
 """Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
 ACCOUNTS = "accounts.sqlite"
 """Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
+PACE = "pace.sqlite"
+"""Name of the SQLite file, in the local folder, of the turns that this machine's processes took at hosts."""
 _SERIES, _HISTORY, _PUBLISHED, _ATTEMPTS = "series/", "history/", "published/", "attempts/"
 KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, _ATTEMPTS, JOURNALS, DAMAGED, CHANGES, _PUBLISHED)
 """Prefixes of everything that is a warehouse's own but for its few single files."""

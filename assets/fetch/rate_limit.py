@@ -1,122 +1,116 @@
-"""Rate limits and circuit breakers, by host: requests a minute, seconds between two, and a pause after failures."""
+"""Rate limits and circuits, by host: requests a minute, seconds between two, and a rest after failures.
+
+The rules are those of `host_state`; where the states lie is another question: in this process (`OwnStates`), or shared
+with others (`shared_states`).
+"""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
+from assets.fetch import host_state
+from assets.fetch.host_state import HostState
 from warehouse.errors import FeedUnavailable
 
-MINUTE = 60.0
-FAILURES = 3
-"""Failed requests in a row that open a host's breaker; one is enough where nothing answers, and for its own path."""
-REST = 60.0
-LONGEST_REST = 900.0
-SLOWEST = 16.0
-"""The most by which a host's pace is divided after it refused requests as too many."""
-EASED_AFTER = 100
-"""Answers in a row after which a slowed pace is doubled again."""
+LONGEST_WAIT = 600.0
+"""Seconds to a turn beyond which it is not waited for: a later run asks again."""
+_T = TypeVar("_T")
+Change = Callable[[HostState, float], tuple[HostState, _T]]
+"""From a host's state at an instant to the state after, and an outcome."""
 
 
-@dataclass(slots=True)
-class _CircuitBreaker:
-    """State of a host, or of one path on it: one broken report does not stop a publisher's other reports."""
+class HostStates(Protocol):
+    """Where the states of hosts lie."""
 
-    failures: int = 0
-    closed: int = 0
-    rest_until: float = 0.0
-    reason: str = ""
+    def update(self, host: str, change: Change[_T]) -> _T:
+        """Changes a host's state, nobody else meanwhile, by the clock that its instants are of; gives the outcome."""
+
+    def seen(self, host: str) -> HostState:
+        """As it was when it was last changed from here; asks nobody. Its instants are of any clock."""
 
 
-@dataclass(slots=True)
-class _Slowdown:
-    """How many times slower than its source allows a host is asked, and the answers since that last changed."""
+class OwnStates:
+    """The states of hosts for all threads of one process. `tick` is a monotonic clock in seconds."""
 
-    factor: float = 1.0
-    answers: int = 0
-    since: float = 0.0
+    def __init__(self, tick: Callable[[], float]) -> None:
+        self._tick = tick
+        self._states: dict[str, HostState] = {}
+        self._lock = threading.Lock()
+
+    def update(self, host: str, change: Change[_T]) -> _T:
+        with self._lock:
+            state, outcome = changed(self.seen(host), self._tick(), change)
+            self._states[host] = state
+            return outcome
+
+    def seen(self, host: str) -> HostState:
+        return self._states.get(host) or HostState()
+
+    def put(self, host: str, state: HostState) -> None:
+        """Replaces a host's state."""
+        with self._lock:
+            self._states[host] = state
+
+
+def changed(state: HostState, now: float, change: Change[_T]) -> tuple[HostState, _T]:
+    """What a change at an instant makes of a state, and its outcome. The very state where it changes nothing."""
+    before, now = host_state.known_at(state, now)
+    after, outcome = change(before, now)
+    return (state if after == state else replace(after, changed_at=now)), outcome
 
 
 class RateLimiter:
-    """The rate limits of every host, for all threads of one process. `tick` is a monotonic clock in seconds."""
+    """Lets requests through when their host's turn has come."""
 
-    def __init__(self, tick: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        self._tick, self._sleep = tick, sleep
-        self._turns: dict[str, deque[float]] = defaultdict(deque)
-        self._breakers: dict[str, _CircuitBreaker] = {}
-        self._slowdowns: dict[str, _Slowdown] = defaultdict(_Slowdown)
-        self._lock = threading.Lock()
+    def __init__(self, states: HostStates, sleep: Callable[[float], None]) -> None:
+        self._states, self._sleep = states, sleep
 
     def enter(self, host: str, path: str, per_minute: float, interval: float) -> None:
-        """Waits for the host's next turn. Raises FeedUnavailable while the breaker of host or path is open."""
-        with self._lock:
-            now, turns = self._tick(), self._turns[host]
-            for breaker in filter(None, (self._breakers.get(host), self._breakers.get(host + path))):
-                if now < breaker.rest_until:
-                    left = breaker.rest_until - now
-                    raise FeedUnavailable(f"{breaker.reason}; asked again in {left:.0f} s", left, "resting")
-            turn = max(now, _earliest(turns, *self._pace(host, per_minute, interval)))
-            turns.append(turn)
-        if turn > now:
-            self._sleep(turn - now)
+        """Waits for the host's next turn.
+
+        Raises FeedUnavailable while the circuit of host or path is open, and for a turn beyond LONGEST_WAIT.
+        """
+
+        def reserved(state: HostState, now: float) -> tuple[HostState, float | FeedUnavailable]:
+            if circuit := host_state.open_circuit(state, path, now):
+                left = circuit.rest_until - now
+                return state, FeedUnavailable(f"{circuit.reason}; asked again in {left:.0f} s", left, "resting")
+            turn = host_state.next_turn(state, now, per_minute, interval)
+            if turn - now > LONGEST_WAIT:
+                return state, _too_far(host, turn - now)
+            return host_state.with_turns(state, [turn]), turn - now
+
+        wait = self._states.update(host, reserved)
+        if isinstance(wait, FeedUnavailable):
+            raise wait
+        if wait > 0:
+            self._sleep(wait)
 
     def wait(self, host: str, per_minute: float, interval: float) -> float:
         """Seconds until the host's next turn."""
-        with self._lock:
-            pace = self._pace(host, per_minute, interval)
-            return max(0.0, _earliest(self._turns[host], *pace) - self._tick())
+        return self._states.update(
+            host, lambda state, now: (state, host_state.next_turn(state, now, per_minute, interval) - now)
+        )
 
     def throttled(self, host: str) -> None:
-        """Halves the host's pace: it got one request too many. Requests refused together slow it down once."""
-        with self._lock:
-            slow, now = self._slowdowns[host], self._tick()
-            if slow.factor == 1.0 or now >= slow.since + MINUTE / 2:
-                self._slowdowns[host] = _Slowdown(min(2 * slow.factor, SLOWEST), 0, now)
+        """Halves the host's pace: it got one request too many."""
+        self._states.update(host, lambda state, now: (host_state.throttled(state, now), None))
 
     def answered(self, host: str, path: str) -> None:
-        """Closes the breakers: the host answered, with whatever status. Many answers in a row end a slowdown."""
-        with self._lock:
-            self._breakers.pop(host, None)
-            self._breakers.pop(host + path, None)
-            if slow := self._slowdowns.get(host):
-                slow.answers += 1
-                if slow.answers >= EASED_AFTER:
-                    self._slowdowns[host] = _Slowdown(max(1.0, slow.factor / 2), 0, self._tick())
-
-    def _pace(self, host: str, per_minute: float, interval: float) -> tuple[float, float]:
-        """Requests a minute and seconds between two that hold now. The interval grows too: no bursts."""
-        slow = self._slowdowns.get(host)
-        if slow is None or slow.factor == 1.0:
-            return per_minute, interval
-        slowed = per_minute / slow.factor
-        return slowed, max(interval, MINUTE / slowed)
+        """Closes the circuits: the host answered, with whatever status. Many answers in a row end a slowdown."""
+        if not host_state.is_calm(self._states.seen(host), path):
+            self._states.update(host, lambda state, now: (host_state.answered(state, path, now), None))
 
     def failed(self, host: str, path: str, reason: str, dead: bool, rest: float | None) -> None:
         """A request failed after all attempts. `dead`: nothing answered; `rest`: the host's Retry-After, seconds."""
-        with self._lock:
-            self._count(host, FAILURES if dead or rest is not None else 1, reason, rest)
-            self._count(host + path, FAILURES, reason, rest)
-
-    def _count(self, place: str, failures: int, reason: str, rest: float | None) -> None:
-        breaker = self._breakers.setdefault(place, _CircuitBreaker())
-        breaker.failures += failures
-        if breaker.failures >= FAILURES:
-            pause = min(REST * 2**breaker.closed, LONGEST_REST) if rest is None else rest
-            breaker.closed, breaker.rest_until, breaker.reason = (
-                min(breaker.closed + 1, 10),
-                self._tick() + pause,
-                reason,
-            )
+        self._states.update(host, lambda state, now: (host_state.failed(state, path, reason, dead, rest, now), None))
 
 
-def _earliest(turns: deque[float], per_minute: float, interval: float) -> float:
-    """The earliest next turn within both limits; older turns are dropped."""
-    most = max(1, int(per_minute))
-    span = MINUTE * most / per_minute
-    while len(turns) > most:
-        turns.popleft()
-    if not turns:
-        return 0.0
-    return max(turns[-1] + interval, turns[0] + span if len(turns) == most else 0.0)
+def _too_far(host: str, seconds: float) -> FeedUnavailable:
+    if math.isinf(seconds):
+        return FeedUnavailable(f"{host} is never asked: its limit is no request a minute", kind="resting")
+    return FeedUnavailable(f"{host} has no turn free for {seconds:.0f} s", seconds, "resting")

@@ -26,7 +26,7 @@ from assets.fetch.credentials import (
     resolve,
     scrub,
 )
-from assets.fetch.rate_limit import RateLimiter
+from assets.fetch.rate_limit import HostStates, OwnStates, RateLimiter
 from assets.sources import source
 from warehouse import clock
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -87,7 +87,7 @@ class Session:
     """Sends requests to publishers, for all threads of one process.
 
     `environ` holds the credentials of a live session. None means that the transport uses no network: no credentials, no
-    rate limit, one attempt.
+    rate limit, one attempt. `states`: where the hosts' pace and circuits lie; None keeps them in this process.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class Session:
         transport: Transport,
         environ: Mapping[str, str] | None = None,
         *,
+        states: HostStates | None = None,
         now: Callable[[], int] = clock.now,
         tick: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -102,7 +103,7 @@ class Session:
     ) -> None:
         self._transport, self._environ = transport, environ
         self._now, self._tick, self._sleep, self._chance = now, tick, sleep, chance
-        self._gate = RateLimiter(tick, sleep)
+        self._gate = RateLimiter(states or OwnStates(tick), sleep)
         self._tokens: dict[str, tuple[str, float]] = {}
         self._token_lock = threading.Lock()
 

@@ -11,7 +11,8 @@ import pytest
 
 from assets.fetch import session as session_module
 from assets.fetch.credentials import Credentials
-from assets.fetch.rate_limit import LONGEST_REST, RateLimiter
+from assets.fetch.host_state import LONGEST_REST
+from assets.fetch.rate_limit import OwnStates, RateLimiter
 from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
 from assets.sources import source
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -194,7 +195,7 @@ def test_a_host_that_goes_on_refusing_bursts_is_later_not_never(live: Live) -> N
 
 def test_a_slowed_host_gets_its_pace_back() -> None:
     clock = Clock()
-    gate = RateLimiter(clock.tick, clock.sleep)
+    gate = RateLimiter(OwnStates(clock.tick), clock.sleep)
     gate.throttled(HOST)
     gate.throttled(HOST)
     gate.enter(HOST, "/", 60.0, 0.0)
@@ -347,7 +348,7 @@ def test_a_slow_pace_leaves_no_second_attempt_within_patience(live: Live, clock:
 
 def test_less_than_one_request_a_minute() -> None:
     clock = Clock()
-    gate = RateLimiter(clock.tick, clock.sleep)
+    gate = RateLimiter(OwnStates(clock.tick), clock.sleep)
     for _ in range(3):
         gate.enter(HOST, "/", 0.5, 0.0)
     assert clock.now == 1000.0 + 2 * 120
@@ -361,7 +362,7 @@ def test_threads_share_the_pace() -> None:
         with lock:
             starts.append(clock.now + seconds)
 
-    gate = RateLimiter(clock.tick, sleep)
+    gate = RateLimiter(OwnStates(clock.tick), sleep)
     threads = [threading.Thread(target=gate.enter, args=(HOST, "/", 60_000.0, 5.0)) for _ in range(8)]
     for thread in threads:
         thread.start()

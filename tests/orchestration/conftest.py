@@ -63,7 +63,9 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     """A clock for each source, by which its trials wait and its stand-in counts."""
     clocks = {code: Clock() for code in sources()}
 
-    def timed(source: Source, transport: Transport, environ: Mapping[str, str] | None, most: int) -> Trials:
+    def timed(
+        source: Source, transport: Transport, environ: Mapping[str, str] | None, most: int, states: object
+    ) -> Trials:
         clock = clocks[source.code]
         return Trials(source, transport, environ, most, clock.tick, clock.sleep)
 

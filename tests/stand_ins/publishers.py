@@ -13,6 +13,7 @@ import json
 import os
 import ssl
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -121,6 +122,8 @@ class Publishers:
         self._lock = threading.Lock()
         self.requests: dict[str, list[str]] = defaultdict(list)
         """Host -> the paths it was asked for."""
+        self.arrivals: dict[str, list[float]] = defaultdict(list)
+        """Host -> when, Unix seconds."""
         self.limited: dict[str, int] = defaultdict(int)
         """Host -> how many requests were too many."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -171,31 +174,41 @@ class Publishers:
             times.append(now)
             return None
 
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
     @contextmanager
     def reach(self, folder: Path) -> Iterator[None]:
         """Serves, and inside the block every publisher's host resolves to this server; no other host resolves."""
         authority = folder / "authority.pem"
         self._authority.cert_pem.write_to_path(str(authority))
-        port = self._server.server_address[1]
-        connect = urllib3.connection.connection.create_connection
-
-        def connected(address: tuple[str, int], *args: Any, **kwargs: Any) -> Any:
-            if address[0] not in HOSTS or address[1] != 443:
-                raise OSError(f"{address} is no stand-in")
-            return connect(("127.0.0.1", port), *args, **kwargs)
-
-        proxies = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
         self._thread.start()
         try:
-            with (
-                mock.patch.object(urllib3.connection.connection, "create_connection", connected),
-                mock.patch.dict(os.environ, {**proxies, "REQUESTS_CA_BUNDLE": str(authority)}),
-            ):
+            with reached(self.port, authority):
                 yield
         finally:
             self._server.shutdown()
             self._server.server_close()
             self._thread.join()
+
+
+@contextmanager
+def reached(port: int, authority: Path) -> Iterator[None]:
+    """Inside the block this process finds every publisher's host at a port of loopback; no other host resolves."""
+    connect = urllib3.connection.connection.create_connection
+
+    def connected(address: tuple[str, int], *args: Any, **kwargs: Any) -> Any:
+        if address[0] not in HOSTS or address[1] != 443:
+            raise OSError(f"{address} is no stand-in")
+        return connect(("127.0.0.1", port), *args, **kwargs)
+
+    proxies = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
+    with (
+        mock.patch.object(urllib3.connection.connection, "create_connection", connected),
+        mock.patch.dict(os.environ, {**proxies, "REQUESTS_CA_BUNDLE": str(authority)}),
+    ):
+        yield
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -208,6 +221,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         host, path = self.headers.get("Host", ""), urlsplit(self.path).path
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        self.publishers.arrivals[host].append(time.time())
         self.publishers.requests[host].append(self.path)
         failing = self.publishers.failing(host)
         if failing is not None:
