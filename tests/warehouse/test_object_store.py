@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import obstore
 import pytest
@@ -85,6 +87,45 @@ def test_failures_say_their_kind_and_no_secret(endpoint):
     for doing, call in (("read", lambda: obstore.get(none, "k")), ("written", lambda: obstore.put(none, "k", b""))):
         with pytest.raises(StorageError, match="the object store has no such bucket"):
             ask("k", doing, call)
+
+
+class _NoContainer(BaseHTTPRequestHandler):
+    """Azure's answer where there is no such container."""
+
+    def _any(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b'<?xml version="1.0"?><Error><Code>ContainerNotFound</Code><Message>None.</Message></Error>'
+        self.send_response(404)
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_PUT = _any
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+def test_a_missing_container_of_azures_is_no_empty_warehouse(monkeypatch):
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _NoContainer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        none = open_store(f"az://box/p?account=shop&endpoint=http://127.0.0.1:{server.server_port}/shop", retries=0)
+        calls = {
+            "read": lambda: obstore.get(none, "k").bytes(),
+            "listed": lambda: obstore.list(none).collect(),
+            "written": lambda: obstore.put(none, "k", b""),
+        }
+        for doing, call in calls.items():
+            with pytest.raises(StorageError, match="the object store has no such bucket"):
+                ask("k", doing, call)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def test_a_forked_child_is_refused_instead_of_waiting_for_ever(endpoint):
