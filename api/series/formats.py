@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from api.http.problems import Problem
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.query import Page
-from api.series.rows import Shape, json_rows, plain_columns
+from api.series.rows import Shape, arrow_columns, json_rows, plain_columns
 from warehouse.zones import ZONES
 
 MEDIA: dict[str, str] = {
@@ -146,7 +146,8 @@ class Tabled:
     """An answer as a table: its envelope, its columns, and the name of the file without what stands behind the dot."""
 
     stated: Mapping[str, Any]
-    columns: Mapping[str, list[Any]]
+    columns: Mapping[str, Any]
+    """As `api.series.rows.arrow_columns` gives them."""
     name: str
 
 
@@ -200,27 +201,25 @@ def _disposition(name: str, extension: str) -> tuple[str, str]:
     return "Content-Disposition", f'attachment; filename="{name}.{extension}"'
 
 
-def _json(made: Tabled) -> Encoded:
-    rows = [dict(zip(made.columns, row, strict=True)) for row in zip(*made.columns.values(), strict=True)]
-    return Encoded(orjson.dumps({**made.stated, "data": rows}), ())
-
-
-_WRITERS: dict[str, Callable[[Tabled], Encoded]] = {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}
+_WRITERS: dict[str, Callable[[Tabled], Encoded]] = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}
 
 
 def encode(format_: str, page: Page) -> Encoded:
     """A page in one of `MEDIA`."""
-    if format_ != "json":
-        query = page.query
-        return tabled(
-            format_, Tabled(envelope(page), columns(page), f"{query.zone}_{query.metric.value}_{query.start}")
-        )
-    head = orjson.dumps(envelope(page))  # written straight from columns: most answers are these
-    return Encoded(b"".join((head[:-1], b',"data":[', json_rows(page), b"]}")), ())
+    query = page.query
+    if format_ == "json":
+        return in_json(envelope(page), json_rows(page))
+    named = arrow_columns(page.rows, Shape.of(page), query, ZONES[query.zone].tz)
+    return tabled(format_, Tabled(envelope(page), named, f"{query.zone}_{query.metric.value}_{query.start}"))
+
+
+def in_json(stated: Mapping[str, Any], rows: bytes) -> Encoded:
+    """An envelope with rows that are JSON already, commas between them."""
+    return Encoded(b"".join((orjson.dumps(stated)[:-1], b',"data":[', rows, b"]}")), ())
 
 
 def tabled(format_: str, made: Tabled) -> Encoded:
-    """A table in one of `MEDIA`."""
+    """A table in one of `MEDIA` but JSON."""
     return _WRITERS[format_](made)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
+import pyarrow as pa
 
 from api.series import times
 from api.series.query import Page, Query
 from warehouse.market import Metric
 from warehouse.reader import RowColumns
-from warehouse.versions import RowLabels
+from warehouse.versions import Ints, RowLabels
 from warehouse.zones import ZONES
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
@@ -37,69 +38,123 @@ class Shape(NamedTuple):
 def plain_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, list[Any]]:
     """Rows as columns of plain values, named as JSON names them; `tz` of all rows, or of each."""
     codes = rows.label.tolist()
-    named: dict[str, list[Any]] = {}
-    if shape.fuel:
-        named["fuel"] = [rows.labels[code].fuel for code in codes]
-    named["ts"] = rows.ts.tolist()
+
+    def words(name: str) -> list[Any]:
+        each = [getattr(label, name) for label in rows.labels]
+        return [each[code] for code in codes]
+
+    return _columns(rows, shape, query, tz, words, np.ndarray.tolist)
+
+
+def arrow_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, Any]:
+    """As `plain_columns`, as Arrow arrays: no value becomes an object."""
+    codes = pa.array(rows.label)
+
+    def words(name: str) -> Any:
+        return pa.array([getattr(label, name) for label in rows.labels], pa.string()).take(codes)
+
+    return _columns(rows, shape, query, tz, words, pa.array)
+
+
+def _columns(
+    rows: RowColumns,
+    shape: Shape,
+    query: Query,
+    tz: str | Sequence[str],
+    words: Callable[[str], Any],
+    numbers: Callable[[Any], Any],
+) -> dict[str, Any]:
+    named: dict[str, Any] = {"fuel": words("fuel")} if shape.fuel else {}
+    named["ts"] = numbers(rows.ts)
     if query.time is not None:
         named["time"] = times.written(rows.ts, query.time, tz)
-    named["value"] = rows.value.tolist()
-    texts = [
-        "unit",
-        "resolution",
-        *(["counterparty", "link"] if shape.border else []),
-        *(["source"] if shape.source else []),
-    ]
-    named |= {name: [getattr(rows.labels[code], name) for code in codes] for name in texts}
+    named["value"] = numbers(rows.value)
+    texts = ["unit", "resolution", *(["counterparty", "link"] if shape.border else [])]
+    named |= {name: words(name) for name in [*texts, *(["source"] if shape.source else [])]}
     if query.interval is not None:
-        samples, coverage = rows.samples, rows.coverage
-        named |= {
-            "samples": [] if samples is None else samples.tolist(),
-            "coverage": [] if coverage is None else coverage.tolist(),
-        }
+        means = {"samples": rows.samples, "coverage": rows.coverage}
+        named |= {name: numbers(np.empty(0) if column is None else column) for name, column in means.items()}
     return named
 
 
 def json_rows(page: Page) -> bytes:
     """The rows of a page as JSON objects with commas between them."""
-    return b",".join(_objects(part, Shape.of(page), page.query) for part in page.parts if len(part))
+    tz, shape = ZONES[page.query.zone].tz, Shape.of(page)
+    return b",".join([_objects(part, shape, page.query, tz) for part in page.parts if len(part)])
 
 
-def _objects(rows: RowColumns, shape: Shape, query: Query) -> bytes:
-    """Row by row: what stands before `ts`, `ts`, what stands between, `value`, what stands behind."""
-    frames = [_frame(label, shape) for label in rows.labels]
-    codes = rows.label.tolist() if len(frames) > 1 else [0] * len(rows)
-    parts: list[bytes] = [b',"value":'] * (5 * len(rows))
-    parts[0::5] = [frames[code][0] for code in codes]
-    parts[1::5] = _numbers(rows.ts)
+def json_rows_of_zones(rows: RowColumns, place: Ints, zones: Sequence[str], shape: Shape, query: Query) -> bytes:
+    """Rows of several zones as JSON objects with commas between them; row i is of `zones[place[i]]`."""
+    pairs, codes = np.unique(place * len(rows.labels) + rows.label, return_inverse=True)
+    names = [divmod(pair, len(rows.labels)) for pair in pairs.tolist()]
+    frames = [_frame(rows.labels[label], shape, query, zones[zone]) for zone, label in names]
+    return _filled(frames, codes.tolist(), _texts(rows, query, [ZONES[zones[at]].tz for at in place.tolist()]))
+
+
+class _Frame(NamedTuple):
+    """What stands before a row's `ts`, and what behind, with `%b` for each further member that no label says."""
+
+    before: bytes
+    behind: bytes
+
+
+def _objects(rows: RowColumns, shape: Shape, query: Query, tz: str) -> bytes:
+    frames = [_frame(label, shape, query) for label in rows.labels]
+    if len(frames) == 1 and query.time is None and query.interval is None:
+        return _alike(frames[0], rows)
+    return _filled(frames, rows.label.tolist(), _texts(rows, query, tz))
+
+
+def _alike(frame: _Frame, rows: RowColumns) -> bytes:
+    """Rows that differ in `ts` and `value` alone: the text of every `ts` becomes the template of all values."""
+    before, behind = frame
+    template = before + _numbers(rows.ts).replace(b",", behind + b"," + before) + behind
+    return template % tuple(_numbers(rows.value).split(b","))
+
+
+def _filled(frames: Sequence[_Frame], codes: Sequence[int], texts: Sequence[Sequence[bytes]]) -> bytes:
+    """Each row's frame with what its columns say; any other way makes more objects a row."""
+    if not codes:
+        return b""
+    fields = [b""] * (len(texts) * len(codes))
+    for at, column in enumerate(texts):
+        fields[at :: len(texts)] = column
+    templates = [frame.before + b"%b" + frame.behind for frame in frames]
+    return b",".join([templates[code] for code in codes]) % tuple(fields)
+
+
+def _texts(rows: RowColumns, query: Query, tz: str | Sequence[str]) -> list[Sequence[bytes]]:
+    """What fills the frames, column by column."""
+    numbers = [rows.ts, rows.value, *(column for column in (rows.samples, rows.coverage) if column is not None)]
+    texts: list[Sequence[bytes]] = [_numbers(column).split(b",") for column in numbers]
     if query.time is not None:
-        stamps = times.written(rows.ts, query.time, ZONES[query.zone].tz)
-        parts[2::5] = [b',"time":"%b","value":' % stamp.encode() for stamp in stamps]
-    parts[3::5] = _numbers(rows.value)
-    tails = [frames[code][1] + b"}," for code in codes] if rows.samples is None else _tails(rows, frames, codes)
-    parts[4::5] = tails
-    return b"".join(parts)[:-1]
+        texts.insert(1, [stamp.encode() for stamp in times.written(rows.ts, query.time, tz)])
+    return texts
 
 
-def _tails(rows: RowColumns, frames: list[tuple[bytes, bytes]], codes: list[int]) -> list[bytes]:
-    """What stands behind the values of means."""
-    pairs = zip(codes, _numbers(rows.samples), _numbers(rows.coverage), strict=True)
-    return [b'%b,"samples":%b,"coverage":%b},' % (frames[code][1], samples, part) for code, samples, part in pairs]
+def _numbers(column: Any) -> bytes:
+    """Numbers with commas between them, each as JSON writes it: the shortest text that reads back as the same number.
+
+    What is no number is `null`.
+    """
+    return orjson.dumps(np.ascontiguousarray(column), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
 
 
-def _numbers(column: Any) -> list[bytes]:
-    """Each number as JSON writes it: the shortest text that reads back as the same number."""
-    text = orjson.dumps(np.ascontiguousarray(column), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
-    return text.split(b",") if text else []
-
-
-def _frame(label: RowLabels, shape: Shape) -> tuple[bytes, bytes]:
-    """What stands before `ts` and after `value` in a row."""
-    before: dict[str, Any] = {"fuel": label.fuel} if shape.fuel else {}
+def _frame(label: RowLabels, shape: Shape, query: Query, zone: str | None = None) -> _Frame:
+    before: dict[str, Any] = {"zone": zone} if zone is not None else {}
+    if shape.fuel:
+        before["fuel"] = label.fuel
     after: dict[str, Any] = {"unit": label.unit, "resolution": label.resolution}
     if shape.border:
         after |= {"counterparty": label.counterparty, "link": label.link}
     if shape.source:
         after["source"] = label.source
-    head = orjson.dumps(before)[:-1] + b"," if before else b"{"
-    return head + b'"ts":', b"," + orjson.dumps(after)[1:-1]
+    stamp = b',"time":"%b"' if query.time is not None else b""
+    means = b',"samples":%b,"coverage":%b' if query.interval is not None else b""
+    head = b"{" + _constant(before) + b"," if before else b"{"
+    return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _constant(after) + means + b"}")
+
+
+def _constant(members: Mapping[str, Any]) -> bytes:
+    """Members of a row that no value changes."""
+    return orjson.dumps(members)[1:-1].replace(b"%", b"%%")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
+import pyarrow as pa
 
 from api.documents.catalogue import Catalogue
 from api.series import query as reads
@@ -20,7 +21,7 @@ from api.series.gaps import MOST as MOST_GAPS
 from api.series.gaps import holes
 from api.series.paging import Cursor, Order, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
-from api.series.rows import Shape, plain_columns
+from api.series.rows import Shape, arrow_columns, json_rows_of_zones
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
@@ -259,9 +260,17 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
     return found
 
 
-def columns(page: ZonesPage) -> dict[str, list[Any]]:
-    """The rows as columns of plain values, named as JSON names them; `zone` first."""
-    of, zones = page.query.of, page.query.zones
-    shape = Shape.of_query(of, len(page.sources) > 1)
-    named = plain_columns(page.rows, shape, of, [ZONES[zones[place]].tz for place in page.zone.tolist()])
-    return {"zone": [zones[place] for place in page.zone.tolist()], **named}
+def json_rows(page: ZonesPage) -> bytes:
+    """The rows as JSON objects with commas between them, `zone` first."""
+    return json_rows_of_zones(page.rows, page.zone, page.query.zones, _shape(page), page.query.of)
+
+
+def columns(page: ZonesPage) -> dict[str, Any]:
+    """The rows as Arrow columns, named as JSON names them; `zone` first."""
+    zones = page.query.zones
+    named = arrow_columns(page.rows, _shape(page), page.query.of, [ZONES[zones[at]].tz for at in page.zone.tolist()])
+    return {"zone": pa.array(zones, pa.string()).take(pa.array(page.zone)), **named}
+
+
+def _shape(page: ZonesPage) -> Shape:
+    return Shape.of_query(page.query.of, len(page.sources) > 1)

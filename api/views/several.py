@@ -93,14 +93,20 @@ def _instant(name: str, moment: Moment | None, zones: tuple[str, ...]) -> int | 
 
 def _answer(service: Service, query: ZonesQuery, format_: str, entry: Grant) -> tuple[Response, int]:
     page = several.answer(service.reader, service.catalogue, query)
-    tabled = Tabled(several.envelope(page), several.columns(page), f"{query.of.metric.value}_{query.of.start}")
-    encoded = formats.tabled(format_, tabled)
+    encoded = _encoded(format_, page)
     headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
     headers += [*encoded.headers, *_link(service, page)]
     response = responses.body(request, encoded.body, formats.content_type(format_), headers)
     if format_ != "json" and entry.method != "payment":
         response = ranged(request, response)
     return response, 0 if response.status_code == 304 else page.count
+
+
+def _encoded(format_: str, page: several.ZonesPage) -> formats.Encoded:
+    stated, of = several.envelope(page), page.query.of
+    if format_ == "json":
+        return formats.in_json(stated, several.json_rows(page))
+    return formats.tabled(format_, Tabled(stated, several.columns(page), f"{of.metric.value}_{of.start}"))
 
 
 def _link(service: Service, page: ZonesPage) -> responses.Headers:
