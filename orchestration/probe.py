@@ -35,7 +35,7 @@ SENTENCES = {
     "limit": "The publisher says: too many requests",
     "server": "The publisher's server fails",
     "refused": "The publisher refuses",
-    "resting": "Not asked: the host is left alone after failures",
+    "resting": "Not asked: the host is left alone after failures, or its turns are taken",
     "unavailable": "The publisher cannot answer now",
     "not published": "Nothing is published there",
     "changed": "The answer is not in the known format",

@@ -17,7 +17,7 @@ class FeedUnavailable(FeedError):
     """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so.
 
     `kind`: `network` (no whole answer), `limit` (one request too many), `server` (5xx), `refused` (any other status),
-    `resting` (not asked: the host is left alone after failures), else `unavailable`.
+    `resting` (not asked: the host is left alone after failures, or its turns are taken), else `unavailable`.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None, kind: str = "unavailable") -> None:

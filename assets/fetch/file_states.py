@@ -34,8 +34,9 @@ class FileStates:
                 return self._changed(database, host, change)
         except (sqlite3.Error, OSError) as fault:
             if getattr(fault, "sqlite_errorcode", None) in _DAMAGED:
-                with suppress(OSError):
-                    self._path.unlink()
+                for damaged in (self._path, Path(f"{self._path}-journal")):
+                    with suppress(OSError):
+                        damaged.unlink()
             raise StatesAway(f"{self._path.name}: {fault}") from fault
 
     def _changed(self, database: sqlite3.Connection, host: str, change: Change[_T]) -> _T:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -17,7 +18,8 @@ MOST_A_MINUTE = 1000.0
 FAILURES = 3
 """Failed requests in a row that open a host's circuit; one is enough where nothing answers, and for its own path."""
 REST = 60.0
-LONGEST_REST = 900.0
+LONGEST_REST = 300.0
+"""As often as schedules ask a host that answers: rests hold for every run, and a market must not stay dark longer."""
 LONGEST_RETRY_AFTER = 3600.0
 """A longer one is kept to for so long: a slip of the publisher's must not silence a market for days."""
 SLOWEST = 16.0
@@ -87,7 +89,7 @@ def _moved(circuit: Circuit, by: float) -> Circuit:
 
 def open_circuit(state: HostState, path: str, now: float) -> Circuit | None:
     """The circuit of host or path that is open."""
-    circuits = (state.circuit, state.paths.get(path[:_LONGEST_TEXT], CLOSED))
+    circuits = (state.circuit, state.paths.get(_name(path), CLOSED))
     return next((circuit for circuit in circuits if now < circuit.rest_until), None)
 
 
@@ -128,7 +130,7 @@ def answered(state: HostState, path: str, now: float) -> HostState:
     """Circuits closed: the host answered, with whatever status. Many answers in a row end a slowdown."""
     if is_calm(state, path):
         return state
-    paths = {other: circuit for other, circuit in state.paths.items() if other != path[:_LONGEST_TEXT]}
+    paths = {other: circuit for other, circuit in state.paths.items() if other != _name(path)}
     state = replace(state, circuit=CLOSED, paths=paths)
     if state.factor == 1.0:
         return state
@@ -139,15 +141,20 @@ def answered(state: HostState, path: str, now: float) -> HostState:
 
 def is_calm(state: HostState, path: str) -> bool:
     """Whether an answer changes nothing: full pace, and no failure of host or path to forget."""
-    return state.factor == 1.0 and state.circuit == CLOSED and path[:_LONGEST_TEXT] not in state.paths
+    return state.factor == 1.0 and state.circuit == CLOSED and _name(path) not in state.paths
 
 
 def failed(state: HostState, path: str, reason: str, dead: bool, rest: float | None, now: float) -> HostState:
     """After a request failed with all its attempts. `dead`: nothing answered; `rest`: the host's Retry-After, s."""
-    path, reason = path[:_LONGEST_TEXT], reason[:_LONGEST_TEXT]
+    path, reason = _name(path), "".join(letter for letter in reason if letter.isprintable())[:_LONGEST_TEXT]
     counted = FAILURES if dead or rest is not None else 1
     paths = {**state.paths, path: _counted(state.paths.get(path, CLOSED), FAILURES, reason, rest, now)}
     return replace(state, circuit=_counted(state.circuit, counted, reason, rest, now), paths=_newest(paths, now))
+
+
+def _name(path: str) -> str:
+    """A path as it is kept: databases refuse some characters."""
+    return ascii(path)[1:-1][:_LONGEST_TEXT]
 
 
 def _counted(circuit: Circuit, failures: int, reason: str, rest: float | None, now: float) -> Circuit:
@@ -167,19 +174,29 @@ def _newest(paths: Mapping[str, Circuit], now: float) -> dict[str, Circuit]:
     return dict(sorted(fresh, key=lambda entry: entry[1].rest_until)[-MOST_PATHS:])
 
 
-def stricter(state: HostState, other: HostState) -> HostState:
-    """A state, but with what asks for more patience in another by the same clock. Turns are the state's own."""
-    slow = other if other.factor > state.factor else state
-    paths = dict(state.paths)
-    for path, circuit in other.paths.items():
-        paths[path] = _longer(paths.get(path, CLOSED), circuit)
+def learnt(state: HostState, since: HostState) -> HostState:
+    """What a state has that it had not when it was `since`: turns, circuits that opened, a slowdown."""
+    slower = state.factor > since.factor
+    return HostState(
+        tuple((Counter(state.turns) - Counter(since.turns)).elements()),
+        state.factor if slower else 1.0,
+        slowed_at=state.slowed_at,
+        circuit=CLOSED if state.circuit == since.circuit else state.circuit,
+        paths={path: circuit for path, circuit in state.paths.items() if since.paths.get(path) != circuit},
+    )
+
+
+def joined(state: HostState, news: HostState) -> HostState:
+    """A state and what was learnt elsewhere, by the same clock; of two rests the longer holds."""
+    slow = news if news.factor > state.factor else state
+    paths = {path: _longer(state.paths.get(path, CLOSED), circuit) for path, circuit in news.paths.items()}
     return replace(
-        state,
+        with_turns(state, news.turns),
         factor=slow.factor,
         answers=slow.answers,
         slowed_at=slow.slowed_at,
-        circuit=_longer(state.circuit, other.circuit),
-        paths=paths,
+        circuit=_longer(state.circuit, news.circuit),
+        paths={**state.paths, **paths},
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -43,8 +42,8 @@ class SharedStates:
     ) -> None:
         self._place, self._tick, self._again_s = place, tick, again_s
         self._own = OwnStates(tick)
-        self._alone: dict[str, list[float]] = {}
-        """Host -> turns taken while the place was away, by the own clock."""
+        self._before: dict[str, HostState] = {}
+        """Host -> its state when this process was left alone with it."""
         self._again_at: float | None = None
         self._lock = threading.Lock()
 
@@ -63,15 +62,15 @@ class SharedStates:
     def _shared(self, host: str, change: Change[_T]) -> _T:
         def told(state: HostState, now: float) -> tuple[HostState, tuple[_T, HostState]]:
             ahead = now - self._tick()
-            if host in self._alone:
-                state = host_state.with_turns(state, (turn + ahead for turn in self._alone[host]))
-                state = host_state.stricter(state, host_state.shifted(self._own.seen(host), ahead))
+            if (before := self._before.get(host)) is not None:
+                news = host_state.learnt(self._own.seen(host), before)
+                state = host_state.joined(state, host_state.shifted(news, ahead))
             after, outcome = change(state, now)
             return after, (outcome, host_state.shifted(replace(after, changed_at=now), -ahead))
 
         outcome, copy = self._place.update(host, told)
         self._own.put(host, copy)
-        self._alone.pop(host, None)
+        self._before.pop(host, None)
         if self._again_at is not None:
             self._again_at = None
             _LOG.info("publishers' pace is shared again")
@@ -83,8 +82,5 @@ class SharedStates:
         self._again_at = self._tick() + self._again_s
 
     def _by_itself(self, host: str, change: Change[_T]) -> _T:
-        before = Counter(self._own.seen(host).turns)
-        outcome = self._own.update(host, change)
-        after = Counter(self._own.seen(host).turns)
-        self._alone[host] = [*self._alone.get(host, ()), *(after - before).elements()][-int(host_state.MOST_A_MINUTE) :]
-        return outcome
+        self._before.setdefault(host, self._own.seen(host))
+        return self._own.update(host, change)

@@ -108,6 +108,8 @@ def test_a_clock_that_is_set_back_stops_nobody() -> None:
     assert [taken(states, 2.0) for _ in range(3)] == [0.0, 0.0, 60.0]
     clock.now = 5_000.0
     assert taken(states, 2.0) == 60.0
+    clock.now += 120.0
+    assert [taken(states, 2.0) for _ in range(3)] == [0.0, 0.0, 60.0]
 
 
 def test_circuits_are_bounded() -> None:
@@ -137,6 +139,16 @@ STATE = HostState((1.5, 2.25), 4.0, 7, 3.0, Circuit(3, 1, 60.0, "refused"), {"/a
 
 def test_what_is_kept_is_what_is_known() -> None:
     assert host_state.from_json(host_state.to_json(STATE)) == STATE
+
+
+def test_no_text_of_a_publisher_is_beyond_what_a_database_keeps() -> None:
+    path, reason = "/a\x00\ud800\U0001f600b", "an \x00 odd\ud800 word"
+    state = host_state.failed(HostState(), path, reason, True, None, 1000.0)
+    assert state.circuit.reason == "an  odd word"
+    assert "\\u0000" not in host_state.to_json(state)
+    host_state.to_json(state).encode("ascii")
+    assert host_state.open_circuit(replace(state, circuit=host_state.CLOSED), path, 1001.0) is not None
+    assert host_state.answered(state, path, 1001.0) == HostState()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +201,22 @@ def test_one_that_is_left_alone_goes_on_from_what_all_knew_and_tells_what_it_did
     with pytest.raises(FeedUnavailable, match="refused"):
         RateLimiter(one, clock.sleep).enter(HOST, "/dead", 60.0, 0.0)
     assert len(caplog.records) == 2
+
+
+def test_a_rest_that_others_ended_meanwhile_does_not_come_back_with_who_was_away() -> None:
+    clock = Clock()
+    place, broken = Place(clock), Place(clock)
+    broken.states = place.states
+    one, other = SharedStates(broken, clock.tick), SharedStates(place, clock.tick)
+    RateLimiter(one, clock.sleep).failed(HOST, "/", "refused", True, None)
+    broken.away = True
+    RateLimiter(one, clock.sleep).wait(HOST, 60.0, 0.0)
+    with pytest.raises(FeedUnavailable):
+        taken(other)
+    RateLimiter(other, clock.sleep).answered(HOST, "/")
+    broken.away = False
+    clock.now += AGAIN_S
+    assert taken(one) == 0.0
 
 
 def test_an_answer_is_told_to_nobody_where_it_changes_nothing() -> None:

@@ -65,6 +65,16 @@ def test_threads_of_one_process_share_one_connection(address: str) -> None:
         assert connection.execute(query).fetchone() == (2,)
 
 
+def test_odd_words_of_a_publisher_are_kept_too(address: str) -> None:
+    path, reason = "/a\x00\ud800\U0001f600b", "an \x00 odd\ud800 word"
+    states = PostgresStates(address)
+    states.update(HOST, lambda state, now: (host_state.failed(state, path, reason, True, None, now), None))
+    circuit = PostgresStates(address).update(
+        HOST, lambda state, now: (state, host_state.open_circuit(state, path, now))
+    )
+    assert circuit is not None
+
+
 def test_a_change_that_raises_keeps_nothing_and_holds_nothing(address: str) -> None:
     states = PostgresStates(address)
     states.update(HOST, one_turn)
