@@ -21,7 +21,7 @@ settings.register_profile("emds", deadline=None)
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_copy", "test_series", "test_reach"),
+    *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_copy", "test_series_kills", "test_reach"),
     *("test_campaign", "test_hostile", "test_upgrade", "test_faulty_day", "test_keys", "test_recompute", "test_record"),
     *("test_line_daemon", "test_line", "test_ui_in_browser"),
 )
@@ -47,9 +47,9 @@ _SLOW_ONES = """
     mcp/test_several_zones
     warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_changes warehouse/test_damaged_files
     warehouse/test_resample::test_means_equal_a_plain_computation
-    warehouse/test_series::test_a_month_file_keeps_every_version
-    warehouse/test_series::test_concurrent_folds_of_one_month_lose_nothing
-    warehouse/test_series::test_what_a_reader_got_before_is_what_as_of_gives
+    warehouse/test_series_monthfile::test_a_month_file_keeps_every_version
+    warehouse/test_series_at_once::test_concurrent_folds_of_one_month_lose_nothing
+    warehouse/test_series_reading::test_what_a_reader_got_before_is_what_as_of_gives
     warehouse/test_storage
 """
 """Files, and tests of others, that fill a warehouse for each test, draw many examples or talk to servers: too slow for

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.orchestration.test_webhooks import Post
+from tests.warehouse.series_model import BASE, fold
 from tests.warehouse.test_changes import Follower, rows_of
-from tests.warehouse.test_series import BASE, fold
 from warehouse import untold
 from warehouse.changes import Change
 from warehouse.clock import Window

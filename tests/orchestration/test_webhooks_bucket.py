@@ -26,7 +26,7 @@ from orchestration.webhook_events import Documents
 from tests.stand_ins.clock import Clock
 from tests.stand_ins.places import BucketPlace
 from tests.stand_ins.receiver import Receiver
-from tests.warehouse.test_series import BASE
+from tests.warehouse.series_model import BASE
 from warehouse import bucket, caches, catalogue, layout, series, untold
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Storage

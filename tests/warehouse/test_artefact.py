@@ -9,12 +9,6 @@ import pytest
 
 from warehouse import artefact
 from warehouse.errors import DamagedFile
-from warehouse.storage import Folder
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return Folder(tmp_path)
 
 
 def test_only_over_an_older_version(folder):

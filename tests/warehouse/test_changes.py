@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.warehouse.test_series import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
+from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
 from warehouse import artefact, change_log, damaged, layout, series, untold
 from warehouse.change_log import UnknownCursor
 from warehouse.changes import Change

@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.warehouse.series_model import BASE, fold
 from tests.warehouse.test_changes import CASES, Follower, follow_steps, number, rows_of, steps
-from tests.warehouse.test_series import BASE, fold
 from warehouse import layout, untold
 
 pytestmark = pytest.mark.slow

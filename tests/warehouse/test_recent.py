@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from warehouse import layout, series
 from warehouse.recent import recent
 from warehouse.schema import Rows, SeriesKey
@@ -14,11 +12,6 @@ from warehouse.storage import Folder
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
 RANKS = {"one.a": 1, "two.b": 2}
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return Folder(tmp_path)
 
 
 def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **key):

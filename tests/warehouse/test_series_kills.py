@@ -1,0 +1,114 @@
+"""Folds killed at any point, in a folder and over a bucket: readers see the old rows or the new, and a rerun heals."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.stand_ins.places import FolderPlace
+from tests.warehouse.series_model import BASE, EVERYTHING, RANKS, WIDE, fold, spelled, tuples, values
+from warehouse import series, vintages
+from warehouse.clock import Window
+from warehouse.vintages import Month
+
+
+def state(folder):
+    return values(folder), series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).column(
+        "value"
+    ).to_pylist()
+
+
+_WHOLE = [Window(BASE, BASE + 3 * 3600)]
+_CASES = {
+    "new": ("one.fast", [1, 2, 3, 4], (), [1, 2, 3, 4]),
+    "corrected": ("one.fast", [1, 7, 3], _WHOLE, [1, 7, 3]),
+    "evicted": ("one.fast", [1], _WHOLE, [1]),
+    "promoted": ("one.fast", [], _WHOLE, [11, 12]),
+    "demoted": ("one.fast", [5, 6, 7], (), [5, 6, 7]),
+}
+"""A fold: feed, values, spans that it covers; what is served after it."""
+
+
+def _fold_case(storage, case):
+    feed, stated, spans, _ = _CASES[case]
+    fold(storage, feed, BASE, stated, known_at=5, spans=spans)
+
+
+def _prepared(storage, case):
+    """What is there before the fold."""
+    if case in ("promoted", "demoted"):
+        fold(storage, "three.back", BASE, [11, 12])
+    if case != "demoted":
+        fold(storage, "one.fast", BASE, [1, 2, 3])
+    return values(storage)
+
+
+def _killed_in(place, case, step):
+    """Kills a fold at a step, looks as a reader does, runs it again, looks again; whether it was killed."""
+    storage, after = place.open(), _CASES[case][3]
+    before = _prepared(storage, case)
+    killed = place.killed_at(partial(_fold_case, case=case), step)
+    served, known = state(storage)
+    assert served in (before, after)
+    assert known == served
+    assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
+    _fold_case(storage, case)  # the rerun heals
+    assert state(storage) == (after, after)
+    assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
+    once, torn = vintages.all_of(storage, Month("demand", "GB", "2026-10"))
+    assert not torn
+    assert len(once) == len({str(version) for version in spelled(once)})
+    return killed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*_CASES])
+def test_a_kill_at_any_point_of_a_fold_leaves_the_old_or_the_new(tmp_path, killed_at, case):
+    """Readers see the rows of before or after; the rerun heals; the past stays readable."""
+    step = 1
+    while _killed_in(FolderPlace(tmp_path / str(step), killed_at), case, step):
+        step += 1
+    assert step > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "first"), [("promoted", 1), ("demoted", 4), ("corrected", 7)])
+def test_a_kill_at_any_request_of_a_fold_leaves_the_old_or_the_new(bucket_place, case, first):
+    """The same over a bucket: at every ninth step, before a request and before an answer in turn."""
+    step = first
+    while _killed_in(replace(bucket_place, prefix=f"{bucket_place.prefix}/{step}"), case, step):
+        step += 9
+    assert step > 20
+
+
+@pytest.mark.slow
+def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, killed_at):
+    """A folder under a steady writer; another writer is killed at every point of its fold."""
+    ends = time.time() + 60
+    steady = os.fork()
+    if steady == 0:
+        turn = 0
+        try:
+            while time.time() < ends and folder.get("stop") is None:
+                turn += 1
+                fold(folder, "one.fast", BASE + turn % 3 * 3600, [turn], known_at=turn)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    step, killed = 0, True
+    while killed:
+        step += 1
+        start = BASE - step * 3600
+        killed = killed_at(lambda start=start, step=step: fold(folder, "two.slow", start, [step], known_at=step), step)
+        rows = series.read(folder, "GB", "demand", WIDE)
+        assert len(set(rows.column("ts").to_pylist())) == rows.num_rows
+    folder.put("stop", b"")
+    assert os.waitpid(steady, 0)[1] == 0
+    for number in range(1, step + 1):
+        fold(folder, "two.slow", BASE - number * 3600, [number], known_at=number)
+    own = [row for row in tuples(series.read(folder, "GB", "demand", WIDE)) if row[7] == "two.slow"]
+    assert [row[4] for row in own] == list(range(step, 0, -1))
