@@ -1,0 +1,152 @@
+"""ENTSO-E: recorded answers, and curves of points expanded to each Period's own end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.entsoe_documents import DAY, auction, period, prices, stamped
+from warehouse.clock import instant
+from warehouse.errors import FeedChanged
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "a44_AT_2024-07-28_seq1_pt60m",
+        "a44_BE_2024-10-08_pt60m",
+        "a44_CH_2025-11-26_pt60m",
+        "a44_DE-LU_2024-10-06_two-auctions_no-position",
+        "a44_NL_2024-09-02_pt60m_a03",
+        "a65_BE_2024-01-15_week_pt15m",
+        "a65_FR_2021-01-01_recorded-2025_a03",
+        "a65_NL_2024-09-02_pt15m",
+        "a68_NL_2024",
+    ],
+)
+def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
+    assert stated(parsed(f"entsoe/{file}.xml")) == expected(f"entsoe/{file}.xml")
+
+
+def test_a03_repeats_the_last_point_to_the_periods_own_end():
+    rows = prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
+    assert [r.value for r in rows.sorted()] == [50.0] * 2 + [60.0] * 17 + [70.0] * 5
+
+
+def test_nothing_is_filled_before_the_first_point():
+    rows = prices(auction(period(*DAY, "PT60M", {23: 50})))
+    assert stamped(rows) == [("11-20T21:00", 50.0), ("11-20T22:00", 50.0)]
+
+
+def test_a_point_without_neighbours_under_a01_is_alone():
+    assert stamped(prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))) == [
+        ("11-19T23:00", 50.0),
+        ("11-20T01:00", 60.0),
+    ]
+
+
+def test_filling_stops_between_two_periods():
+    rows = prices(
+        auction(
+            period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", {1: 50}),
+            period("2026-11-20T02:00Z", "2026-11-20T04:00Z", "PT60M", {1: 60}),
+        )
+    )
+    assert stamped(rows) == [
+        ("11-19T23:00", 50.0),
+        ("11-20T00:00", 50.0),
+        ("11-20T02:00", 60.0),
+        ("11-20T03:00", 60.0),
+    ]
+
+
+def test_points_in_another_order_and_repeated_are_the_same():
+    assert stamped(prices(auction(period(*DAY, "PT60M", {20: 70, 1: 50, 3: 60})))) == stamped(
+        prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
+    )
+
+
+def test_one_series_may_mix_resolutions():
+    rows = prices(
+        auction(
+            period("2026-11-20T01:00Z", "2026-11-20T02:00Z", "PT15M", [1, 2, 3, 4]),
+            period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", [50, 60]),
+            period("2026-11-20T02:00Z", "2026-11-20T03:00Z", "PT30M", {1: 7}),
+        )
+    )
+    assert [r.resolution for r in rows.sorted()] == ["1h", "1h", "15m", "15m", "15m", "15m", "30m", "30m"]
+
+
+def test_a_quarter_hourly_period_may_carry_an_hourly_product():
+    rows = prices(auction(period("2026-11-20T00:00Z", "2026-11-20T02:00Z", "PT15M", {1: 50, 5: 60})))
+    assert [r.value for r in rows.sorted()] == [50.0] * 4 + [60.0] * 4
+    assert {r.resolution for r in rows} == {"15m"}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "count"),
+    [
+        ("2026-03-28T23:00Z", "2026-03-29T22:00Z", 92),
+        ("2026-10-24T22:00Z", "2026-10-25T23:00Z", 100),
+    ],
+)
+def test_clock_changes_make_days_of_92_and_100_quarters(start, end, count):
+    assert len(prices(auction(period(start, end, "PT15M", {1: 50})))) == count
+
+
+def test_a_partial_day_is_not_filled(parsed):
+    rows = parsed("entsoe/a44_PL_2017-03-01_eur-then-pln_partial-day.xml")
+    assert min(r.ts for r in rows if r.ts >= instant("2017-02-28T23:00:00Z")) == instant("2017-03-01T05:00:00Z")
+
+
+def test_periods_in_reverse_order_and_outside_the_document_are_read():
+    inside = "<period.timeInterval><start>2026-11-19T23:00Z</start><end>2026-11-20T23:00Z</end></period.timeInterval>"
+    later = period("2026-11-20T23:00Z", "2026-11-21T23:00Z", "PT60M", {1: 80})
+    rows = prices(inside, auction(later, period(*DAY, "PT60M", {1: 50})))
+    assert {r.value for r in rows} == {50.0, 80.0}
+    assert len(rows) == 48
+
+
+@pytest.mark.parametrize("ns", ["urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:0", "urn:something:else"])
+def test_namespaces_do_not_matter(ns):
+    assert len(prices(auction(period(*DAY, "PT60M", {1: 50})), ns=ns)) == 24
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        period(*DAY, "PT60M", {25: 1}),
+        period(*DAY, "PT60M", {0: 1}),
+        period(*DAY, "PT60M", {"-1": 1}),
+        period(*DAY, "PT60M", {"x": 1}),
+        period(*DAY, "PT60M", {"9" * 30: 1}),
+        period(*DAY, "PT60M", {1: "n/a"}),
+        period(*DAY, "PT60M", {1: ""}),
+        period(*DAY, "PT60M", {1: "NaN"}),
+        period(*DAY, "PT60M", {1: "5_0"}),
+        period(*DAY, "PT60M", {1: 5}).replace(
+            "</Period>", "<Point><position>1</position><price.amount>6</price.amount></Point></Period>"
+        ),
+        period(*DAY, "PT60M", {1: 5, 2: 6}).replace("<position>2</position>", ""),
+        period(*DAY, "PT60M", {1: 5}, "quantity"),
+        period(*DAY, "PT5M", {1: 5}),
+        period(*DAY, "P1D", {1: 5}),
+        period(*DAY, "", {1: 5}),
+        period(*reversed(DAY), "PT60M", {1: 5}),
+        period(DAY[0], DAY[0], "PT60M", {1: 5}),
+        period("2026-11-19T23:00Z", "2026-11-20T22:30Z", "PT60M", {1: 5}),
+        period("2026-11-19T23:10Z", "2026-11-20T23:10Z", "PT60M", {1: 5}),
+        period("2026-11-19T23:00Z", "2099-11-20T23:00Z", "PT15M", {1: 5}),
+        period("2026-11-19T23:00Z", "9999-11-20T23:00Z", "PT15M", {1: 5}),
+        period("2026-11-19T23:00", "2026-11-20T23:00", "PT60M", {1: 5}),
+        period("yesterday", "today", "PT60M", {1: 5}),
+        "<Period><resolution>PT60M</resolution></Period>",
+    ],
+)
+def test_a_broken_period_is_a_change_of_the_feed(bad):
+    with pytest.raises(FeedChanged):
+        prices(auction(bad))
+
+
+def test_an_unknown_curve_is_a_change_of_the_feed():
+    with pytest.raises(FeedChanged):
+        prices(auction(period(*DAY, "PT60M", {1: 50}), curve="A02"))
