@@ -1,0 +1,214 @@
+"""What ERCOT is asked: listings that lead to zips, the pages of its keyed API, and dashboards."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from tests.sources.ercot_reports import (
+    AUTUMN,
+    HOURLY,
+    LOAD,
+    ORDINARY,
+    PRICES,
+    SPP_DA,
+    SPP_RT,
+    SPRING,
+    TIES,
+    day_ahead,
+    read,
+)
+from warehouse import clock
+from warehouse.clock import MarketDay, market_days
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Request
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T18:00:00Z")
+
+
+def document(name: str, published: str, number: str = "1") -> dict[str, object]:
+    return {"Document": {"FriendlyName": name, "PublishDate": published, "DocID": number, "Extension": "zip"}}
+
+
+def listing(*documents: dict[str, object]) -> bytes:
+    return json.dumps({"ListDocsByRptTypeRes": {"DocumentList": documents}}).encode()
+
+
+def followed(feed, body: bytes, *days: date) -> list[tuple[str, tuple[date, ...]]]:
+    requests = feed.follow(body, Request(feed.id, "", days=days, kind="listing"))
+    assert all(r.url == "https://www.ercot.com/misdownload/servlets/mirDownload" and r.kind == "rows" for r in requests)
+    return [(dict(r.params)["doclookupId"], r.days) for r in requests]
+
+
+def test_a_listing_leads_to_the_csv_documents_of_the_days_asked_for(recordings):
+    body = (recordings / "ercot/mis_doclist_12331.json").read_bytes()
+    assert followed(SPP_DA, body, date(2026, 10, 4)) == [("1282050068", (date(2026, 10, 4),))]
+    assert followed(SPP_DA, body, date(2026, 10, 3), date(2026, 10, 4), date(2026, 10, 5)) == [
+        ("1281661396", (date(2026, 10, 3),)),
+        ("1282050068", (date(2026, 10, 4),)),
+    ]
+    assert not len(SPP_DA.parse(body, Request(SPP_DA.id, "", kind="listing")))
+
+
+def test_of_twins_the_newest_and_late_auctions_are_still_for_their_day():
+    body = listing(
+        document("DAMSPNP4190_csv", "2026-10-03T12:32:39-05:00", "1"),
+        document("DAMSPNP4190_csv", "2026-10-03T15:00:00-05:00", "2"),
+        document("DAMSPNP4190_csv", "2026-10-05T01:10:00-05:00", "3"),
+        document("DAMSPNP4190_xml", "2026-10-03T16:00:00-05:00", "4"),
+    )
+    assert followed(SPP_DA, body, date(2026, 10, 4), date(2026, 10, 5)) == [
+        ("2", (date(2026, 10, 4),)),
+        ("3", (date(2026, 10, 5),)),
+    ]
+
+
+def test_real_time_documents_bear_the_end_of_their_quarter_and_come_in_twins():
+    body = listing(
+        document("SPPHLZNP6905_20261101_0015_csv", "2026-11-01T00:17:00-05:00", "first"),
+        document("SPPHLZNP6905_20261102_0000_csv", "2026-11-02T00:02:00-06:00", "last"),
+        document("SPPHLZNP6905_20261101_0000_csv", "2026-11-01T00:02:00-05:00", "eve"),
+        document("SPPHLZNP6905_20261101_0130_csv", "2026-11-01T01:32:00-05:00", "summer"),
+        document("SPPHLZNP6905_20261101_0130xhr_csv", "2026-11-01T01:32:00-06:00", "winter"),
+        document("SPPHLZNP6905_retry_20261101_0015_csv", "2026-11-01T00:40:00-05:00", "again"),
+    )
+    documents = followed(SPP_RT, body, AUTUMN)
+    assert sorted(number for number, _ in documents) == ["again", "last", "summer", "winter"]
+    assert {days for _, days in documents} == {(AUTUMN,)}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"<html></html>",
+        listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "yesterday", "DocID": "1"}}),
+        listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "2026-10-03T12:32:39"}}),
+        listing({}),
+    ],
+)
+def test_a_listing_that_we_cannot_read_is_a_changed_feed(body):
+    with pytest.raises(FeedChanged):
+        SPP_DA.follow(body, Request(SPP_DA.id, "", days=(ORDINARY,), kind="listing"))
+
+
+def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
+    for product, report, listed in ((SPP_RT, "12301", 5), (SPP_DA, "12331", 20)):
+        request, *keyed = product.requests(market_days(AUTUMN, date(2026, 11, 20), product.tz), clock.now())
+        assert request.url == "https://www.ercot.com/misapp/servlets/IceDocListJsonWS"
+        assert request.params == (("reportTypeId", report), ("_", str(clock.now())))
+        assert request.nonce == ("_",)
+        assert (request.kind, len(request.days), request.secrets) == ("listing", listed, ())
+        assert [(len(r.days), bool(r.secrets)) for r in keyed] == ([(15, True)] if listed < 20 else [])
+
+
+def test_days_before_the_keyed_api_are_out_of_reach():
+    today = date(2026, 11, 20)
+    for product in (SPP_RT, SPP_DA):
+        assert "begins on 2023-12-11" in str(product.out_of_reach(date(2023, 12, 10), today))
+        assert product.out_of_reach(date(2023, 12, 11), today) is None
+
+
+def test_a_day_that_a_listing_passed_over_is_asked_of_the_keyed_api():
+    body = listing(
+        *(
+            {"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": f"2026-11-{d}T12:32:39-06:00", "DocID": d}}
+            for d in ("15", "17")
+        )
+    )
+    days = tuple(date(2026, 11, d) for d in (16, 17, 18, 19))
+    requests = SPP_DA.follow(body, Request(SPP_DA.id, "", days=days, kind="listing"))
+    assert [(r.days, bool(r.secrets)) for r in requests] == [
+        ((date(2026, 11, 16),), False),
+        ((date(2026, 11, 18),), False),
+        ((date(2026, 11, 17),), True),
+    ]
+
+
+def test_an_answer_of_no_pages_is_no_fault():
+    (request,) = SPP_RT.requests(market_days(SPRING, SPRING, SPP_RT.tz), clock.now())
+    body = json.dumps({"_meta": {"totalPages": 0, "currentPage": 0}, "fields": [{"name": "x"}], "data": []}).encode()
+    assert SPP_RT.follow(body, request) == []
+    with pytest.raises(NotPublished):
+        SPP_RT.parse(body, request)
+
+
+@pytest.mark.parametrize(
+    ("feed", "path", "first", "last", "size"),
+    [
+        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", SPRING, SPRING, "100"),
+        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", ORDINARY, ORDINARY, "100"),
+        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", date(2026, 8, 1), date(2026, 8, 31), "775"),
+        (SPP_RT, "np6-905-cd/spp_node_zone_hub", date(2025, 11, 2), date(2025, 11, 2), "100"),
+    ],
+)
+def test_the_keyed_api_is_asked_for_runs_of_days(feed, path, first, last, size):
+    (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
+    assert request.url == f"https://api.ercot.com/api/public-reports/{path}"
+    assert request.params == (
+        ("deliveryDateFrom", str(first)),
+        ("deliveryDateTo", str(last)),
+        ("settlementPoint", "HB_HUBAVG"),
+        ("size", size),
+    )
+    assert [s.where for s in request.secrets] == ["header", "ercot"]
+    assert len(request.days) == (last - first).days + 1
+
+
+def test_a_month_across_the_end_of_the_listings_is_asked_for_in_two():
+    requests = SPP_DA.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), SPP_DA.tz), clock.now())
+    assert [(r.kind, len(r.days)) for r in requests] == [("listing", 11), ("rows", 20)]
+
+
+@pytest.mark.parametrize(
+    "file", ["ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json", "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json"]
+)
+def test_requests_are_those_that_were_recorded(file, recorded):
+    entry = recorded(file)
+    (request,) = SPP_DA.requests([MarketDay(date.fromisoformat(entry["day"]), SPP_DA.tz)], clock.now())
+    assert request.url + "?" + "&".join("=".join(pair) for pair in request.params) == entry["request_url"]
+
+
+def page(current: int, pages: int) -> bytes:
+    return json.dumps({"_meta": {"currentPage": current, "totalPages": pages}, "fields": [], "data": []}).encode()
+
+
+def test_pages_are_followed_to_the_last():
+    (first,) = SPP_RT.requests(market_days(SPRING, SPRING, SPP_RT.tz), clock.now())
+    (second,) = SPP_RT.follow(page(1, 2), first)
+    assert second.params == (*first.params, ("page", "2"))
+    assert second.secrets == first.secrets
+    assert SPP_RT.follow(page(2, 2), second) == []
+    assert SPP_RT.follow(day_ahead(ORDINARY, []), first) == [], "a zip leads nowhere"
+    with pytest.raises(FeedUnavailable, match="page 1 instead of 2"):
+        SPP_RT.follow(page(1, 2), second)
+    with pytest.raises(NotPublished):
+        read(SPP_RT, page(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("feed", "name"),
+    [
+        (PRICES, "system-wide-prices"),
+        (LOAD, "supply-demand"),
+        (HOURLY, "system-wide-demand"),
+        (TIES, "dc-tie-flows"),
+    ],
+)
+def test_a_dashboard_is_asked_once_whatever_the_days(feed, name):
+    for first, last in (
+        (SPRING, SPRING),
+        (AUTUMN, AUTUMN),
+        (ORDINARY, ORDINARY),
+        (date(2026, 10, 1), date(2026, 10, 31)),
+    ):
+        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
+        assert request.url == f"https://www.ercot.com/api/1/services/read/dashboards/{name}.json"
+        assert request.params == ()
+        assert len(request.days) == (last - first).days + 1
+    assert feed.requests([], clock.now()) == []
