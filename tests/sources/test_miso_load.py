@@ -1,0 +1,147 @@
+"""MISO's load, live and in both workbooks, and its interchange."""
+
+from __future__ import annotations
+
+import struct
+from datetime import date
+
+import pytest
+
+from tests.sources.miso_reports import LMP_RT, LOAD, LOAD_DAILY, NSI, read
+from tests.sources.miso_workbook import MARCH_9, NEW, OLD, OLD_HEADER, hours, workbook
+from warehouse.clock import MarketDay, instant
+from warehouse.errors import FeedChanged, NotPublished
+
+
+def test_a_recorded_workbook_gives_its_expected_rows(parsed, expected, stated):
+    """Its sums are kept in binary: one hour reads 68131.29000000001."""
+    file = "miso/df_al_20250310.xls"
+    assert {(r[3], round(float(str(r[4])), 2)) for r in stated(parsed(file))} == {(r[3], r[4]) for r in expected(file)}
+
+
+def test_load_is_dated_by_its_reference_only():
+    rows = read(
+        LOAD,
+        {
+            "LoadInfo": {
+                "RefId": "02-Oct-2026 - Interval 16:45 EST",
+                "FiveMinTotalLoad": [
+                    {"Load": {"Time": "00:00", "Value": "75757"}},
+                    {"Load": {"Time": "16:45", "Value": "83,808"}},
+                    {"Load": {"Time": "16:50", "Value": ""}},
+                ],
+            }
+        },
+    )
+    midnight = instant("2026-10-02T05:00:00Z")
+    assert [(r.ts, r.value) for r in rows] == [(midnight, 75757.0), (midnight + (16 * 12 + 9) * 300, 83808.0)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"RefId": "2026-10-02"},
+        {"RefId": "02-Okt-2026 - Interval"},
+        {"RefId": None},
+        {"FiveMinTotalLoad": {}},
+        {"FiveMinTotalLoad": [{"Time": "00:00"}]},
+        {"FiveMinTotalLoad": [{"Load": {"Time": "noon", "Value": "1"}}]},
+    ],
+)
+def test_another_load_layout_is_a_changed_feed(change):
+    with pytest.raises(FeedChanged):
+        read(LOAD, {"LoadInfo": {"RefId": "02-Oct-2026 - Interval 16:45 EST", "FiveMinTotalLoad": [], **change}})
+
+
+def test_minus_is_import_and_neighbours_are_named():
+    rows = read(
+        NSI,
+        {
+            "instance": [
+                {
+                    "timestamp": "2026-10-02 16:05:00",
+                    "MISO": "-421",
+                    "PJM": "2057",
+                    "SWPP": "-867",
+                    "TVA": "0",
+                    "NEWBA": "5",
+                    "ONT": "",
+                },
+            ]
+        },
+    )
+    start = instant("2026-10-02T21:05:00Z")
+    assert [(r.counterparty, r.link, r.ts, r.value) for r in rows.sorted()] == [
+        (None, None, start, 421.0),
+        ("NEWBA", None, start, -5.0),
+        ("Tennessee Valley Authority", None, start, 0.0),
+        ("US-PJM", "pjm-miso-ac", start, -2057.0),
+        ("US-SPP", "miso-spp-ac", start, 867.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {"timestamp": "2026-10-02 16:05:00", "PJM": "1"},
+        {"timestamp": "2026-10-02 16:05:00", "MISO": "1", "not an area": "1"},
+        {"MISO": "1"},
+        {"timestamp": "16:05", "MISO": "1"},
+        {"timestamp": "2026-10-02 16:05:00", "MISO": "none"},
+        "MISO",
+    ],
+)
+def test_another_interchange_layout_is_a_changed_feed(reading):
+    with pytest.raises(FeedChanged):
+        read(NSI, {"instance": [reading]})
+
+
+@pytest.mark.parametrize(
+    ("feed", "body"),
+    [
+        (LMP_RT, {"headers": [], "data": []}),
+        (NSI, {"instance": []}),
+        (LMP_RT, ""),
+        (LOAD_DAILY, b""),
+    ],
+)
+def test_nothing_yet_is_not_published(feed, body):
+    with pytest.raises(NotPublished):
+        read(feed, body)
+
+
+@pytest.mark.parametrize("sheet", [OLD, NEW], ids=["until April 2026", "since"])
+def test_both_workbooks_give_the_actual_hours_of_standard_time(sheet):
+    start = MarketDay(date(2025, 3, 9), "Etc/GMT+5").start
+    rows = read(LOAD_DAILY, workbook(sheet))
+    assert [(r.ts, r.value) for r in rows] == [(start + (h - 1) * 3600, 59_000.25 + h) for h in range(1, 25)]
+    assert {(r.metric, r.resolution, r.unit) for r in rows} == {("demand", "1h", "MW")}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        workbook(OLD[:4]),
+        workbook([["Market Day", "HourEnding", "MISO MTLF (MWh)"], *hours(MARCH_9, True)]),
+        workbook([OLD_HEADER, [MARCH_9, 25, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, ["", 1, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, [-1, 1, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, ["9 March", 1, 1, 2, 3, 4]]),
+        workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3, "n/a"]]),
+        workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3]], error_at=(1, 5)),
+        workbook(OLD)[:3000],
+        b"\xd0\xcf\x11\xe0" + bytes(4000),
+        b"PK\x03\x04",
+        b"Market Day,HourEnding",
+        b"<html></html>",
+    ],
+)
+def test_what_is_no_such_workbook_is_a_changed_feed(body):
+    with pytest.raises(FeedChanged):
+        read(LOAD_DAILY, body)
+
+
+def test_a_broken_row_number_does_not_fill_the_memory():
+    broken = OLD_HEADER, [MARCH_9, 1, 1, 2, 3, 4]
+    body = workbook([*broken]).replace(struct.pack("<HHHd", 1, 5, 0, 4.0), struct.pack("<HHHd", 65535, 255, 0, 4.0))
+    assert not len(read(LOAD_DAILY, body))
