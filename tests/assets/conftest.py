@@ -1,4 +1,4 @@
-"""A small warehouse to publish from: one made-up source, rows folded by hand, the catalogue published."""
+"""A small warehouse to publish from: one made-up source, rows folded by hand, the catalogue; and the time of runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.assets.demand_feed import NOON
 from warehouse import catalogue, series
 from warehouse.clock import RESOLUTIONS
 from warehouse.market import Feed, Metric, Publication, Source
@@ -110,3 +111,9 @@ def world(tmp_path: Path) -> World:
     made = World(Folder(tmp_path), toy())
     made.catalogue()
     return made
+
+
+@pytest.fixture
+def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current time is that of the runs over `demand_feed`."""
+    monkeypatch.setenv("EMDS_NOW", str(NOON))

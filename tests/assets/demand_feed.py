@@ -1,0 +1,107 @@
+"""A made-up feed of half-hourly demand, a publisher that answers by market day, and runs over its days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from assets.fetch.session import Fetched
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import RunReport
+from assets.ingest.runs import ingest_days
+from warehouse import clock, series
+from warehouse.clock import MarketDay, Window
+from warehouse.errors import FeedChanged, FeedError, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+from warehouse.storage import Folder
+
+DAY = date(2026, 6, 10)
+START = MarketDay(DAY, "Europe/London").start
+NOON = START + 15 * 3600
+
+
+def parse(body: bytes, request: Request) -> Rows:
+    """A body of `ts value` lines; `!` for one that is broken."""
+    if body == b"!":
+        raise FeedChanged("no such column")
+    rows = Rows()
+    for text in body.decode().split():
+        ts, value = text.split("=")
+        rows.add("GB", Metric.DEMAND, START + int(ts) * 1800, float(value), "MW", "30m")
+    return rows
+
+
+def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """A request for each day."""
+    return [Request("test.demand", f"https://example.org/{d}", days=(d.day,), ext="txt") for d in days]
+
+
+FEED = Feed(
+    "test.demand",
+    "half-hourly demand",
+    ("GB",),
+    (Metric.DEMAND,),
+    1,
+    "30m",
+    "start",
+    "Europe/London",
+    date(2020, 1, 1),
+    Publication(lag_minutes=0, grace_minutes=30),
+    one_a_day,
+    parse,
+    30,
+    revised_days=2,
+)
+SOURCE = Source("test", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
+
+
+class Publisher:
+    """Answers by market day: bytes, or the failure to raise."""
+
+    def __init__(self, answers: dict[date, bytes | FeedError]) -> None:
+        self.answers, self.requests = answers, 0
+
+    def ask(self, request: Request) -> Fetched:
+        self.requests += 1
+        answer = self.answers.get(request.days[0], NotPublished("empty body"))
+        if isinstance(answer, FeedError):
+            raise answer
+        return Fetched(request, answer, NOON)
+
+
+def whole(first: int = 0, last: int = 48, value: float = 30000) -> bytes:
+    """A body of half-hours from `first` to before `last`, counted from DAY's begin."""
+    return " ".join(f"{i}={value + i}" for i in range(first, last)).encode()
+
+
+def pipeline(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> PipelineContext:
+    """A simulated warehouse in the folder, and the feed with its publisher's answers."""
+    source = replace(SOURCE, feeds=(feed,))
+    return PipelineContext(
+        Folder(tmp_path),
+        "simulated",
+        {"test": source},
+        (),
+        {feed.id: 1},
+        {"test"},
+        Publisher(answers),
+        lambda f, d: f.requests(d, clock.now()),
+    )
+
+
+def run(of: PipelineContext, *days: date) -> RunReport:
+    """A run over days, DAY by default."""
+    feed = of.sources["test"].feeds[0]
+    return ingest_days(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
+
+
+def stored(of: PipelineContext) -> dict[int, float]:
+    """What is served from the day before DAY to the day after, by half-hours from DAY's begin."""
+    rows = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
+    return {
+        (t - START) // 1800: v
+        for t, v in zip(rows.column("ts").to_pylist(), rows.column("value").to_pylist(), strict=True)
+    }

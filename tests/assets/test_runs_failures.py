@@ -1,0 +1,142 @@
+"""Runs whose parts fail: bodies that changed, code that raises, files that cannot be written. Each costs its part."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets.fetch.session import Fetched
+from tests.assets.demand_feed import DAY, FEED, Publisher, one_a_day, parse, pipeline, run, stored, whole
+from warehouse import health, layout, raw
+from warehouse.clock import MarketDay
+from warehouse.errors import FeedUnavailable
+from warehouse.market import Request
+from warehouse.schema import Rows
+from warehouse.storage import Folder
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tmp_path: Path) -> None:
+    yesterday = date(2026, 6, 9)
+    of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: b"!"})
+    report = run(of, yesterday, DAY)
+    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
+    assert "FeedChanged: no such column" in report.failed[0].reason
+    assert len(list(raw.find(of.storage, "test.demand"))) == 2
+    assert health.load(of.storage, "test")[0].last_error == "no such column"
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
+    def two_parts(days: Sequence[MarketDay], now: int) -> list[Request]:
+        (whole_day,) = one_a_day(days, now)
+        return [whole_day, replace(whole_day, part="b", days=(date(2026, 6, 1), DAY))]
+
+    of = pipeline(
+        tmp_path, {DAY: whole(0, 30), date(2026, 6, 1): FeedUnavailable("gone")}, replace(FEED, requests=two_parts)
+    )
+    (day,) = run(of).days
+    assert (day.status, day.rows, day.finished) == ("failed", 30, False)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_an_untyped_error_of_a_parser_is_a_changed_feed_with_its_place(tmp_path: Path) -> None:
+    def digits(body: bytes, request: Request) -> Rows:
+        return (
+            parse(body, request) if request.days[0] == DAY else parse(b"1=" + str(int(b"9" * 5000)).encode(), request)
+        )
+
+    yesterday = date(2026, 6, 9)
+    of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: b"1"}, replace(FEED, parse=digits))
+    report = run(of, yesterday, DAY)
+    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
+    assert "FeedChanged: test.demand: parse raised ValueError" in report.failed[0].reason
+    assert "test_runs_failures.py:" in report.failed[0].reason
+    assert len(stored(of)) == 30
+
+
+@pytest.mark.usefixtures("at_noon")
+@pytest.mark.parametrize("part", ["requests", "combine", "follow"])
+def test_whatever_a_feeds_own_code_raises_fails_its_run_alone(tmp_path: Path, part: str) -> None:
+    def raises(*_: object) -> Rows:
+        raise KeyError("no such thing")
+
+    report = run(pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, **{part: raises})))  # type: ignore[arg-type]
+    assert f"test.demand: {part} raised KeyError: 'no such thing' (test_runs_failures.py:" in report.failed[0].reason
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_what_a_transport_raises_untyped_is_told_without_its_text(tmp_path: Path) -> None:
+    class Broken:
+        def ask(self, request: Request) -> Fetched:
+            raise RuntimeError("https://example.org/?key=sesame")
+
+    report = run(replace(pipeline(tmp_path, {}), session=Broken()))
+    assert "the request raised RuntimeError" in report.failed[0].reason
+    assert "sesame" not in report.failed[0].reason
+
+
+class Failing(Folder):
+    """A folder in which puts below some prefixes fail, as on a full disk."""
+
+    def __init__(self, root: Path, *prefixes: str) -> None:
+        super().__init__(root)
+        self.prefixes = prefixes
+
+    def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
+        if key.startswith(self.prefixes):
+            raise OSError(errno.ENOSPC, "No space left on device", key)
+        super().put(key, body, version, durable)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_health_and_quarantine_that_cannot_be_written_cost_no_row(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    of = replace(
+        pipeline(tmp_path, {DAY: whole(0, 30) + b" 3=1"}), storage=Failing(tmp_path, "published/", "quarantine/")
+    )
+    assert run(of).days[0].rows == 29
+    assert len(stored(of)) == 29
+    assert {r.getMessage().split(":")[0] for r in caplog.records} == {
+        "quarantine of test.demand",
+        "health of test.demand",
+    }
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_month_file_that_cannot_be_written_or_read_costs_its_zone_alone(tmp_path: Path) -> None:
+    def two_zones(body: bytes, request: Request) -> Rows:
+        rows = parse(body, request)
+        return Rows.of([*rows, *(row._replace(zone="FR") for row in rows)])
+
+    feed = replace(FEED, zones=("GB", "FR"), parse=two_zones)
+    of = pipeline(tmp_path, {DAY: whole(0, 30)}, feed)
+    full = replace(of, storage=Failing(tmp_path, layout.series("demand", "GB", "2026-06")))
+    report = run(full)
+    assert report.zones == {"FR"}
+    assert "No space left on device" in report.failed[0].reason
+    assert layout.series("demand", "GB", "2026-06") in report.failed[0].reason
+    errors = {h.zone: h.last_error for h in health.load(of.storage, "test")}
+    assert errors["FR"] == ""
+    assert "No space" in errors["GB"]
+    run(of)
+    of.storage.put(layout.series("demand", "FR", "2026-06"), b"")
+    later = replace(of, session=Publisher({DAY: whole(0, 31)}))
+    assert "GB" in run(later).zones
+    assert len(stored(of)) == 31
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_an_answer_that_cannot_be_kept_fails_its_days_and_no_other(tmp_path: Path) -> None:
+    yesterday = date(2026, 6, 9)
+    of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: whole(-48, 0)})
+    full = replace(of, storage=Failing(tmp_path, layout.raw_prefix("test.demand", str(yesterday))))
+    report = run(full, yesterday, DAY)
+    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
+    assert "No space left on device" in report.failed[0].reason

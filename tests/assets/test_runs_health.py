@@ -1,0 +1,115 @@
+"""What runs note of a feed's health: how far each metric came, why a poll fails, and what may not hide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assets.ingest.reports import retry_after
+from tests.assets.demand_feed import DAY, FEED, NOON, START, one_a_day, parse, pipeline, run, stored, whole
+from warehouse import clock, health
+from warehouse.clock import MarketDay
+from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable
+from warehouse.market import Metric, Request, Secret
+from warehouse.schema import Rows, SeriesKey
+from warehouse.storage import Folder
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
+    """Rows ahead of one metric do not make up for another that stopped, nor a border for the total."""
+
+    def two(body: bytes, request: Request) -> Rows:
+        rows = parse(body, request)
+        rows.extend(
+            SeriesKey("GB", Metric.PRICE_DAY_AHEAD, "GBP/MWh", "1h"), [START + i * 3600 for i in range(24)], [50.0] * 24
+        )
+        flow = SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m")
+        rows.extend(flow, [START + i * 1800 for i in range(10)], [5.0] * 10)
+        rows.extend(flow._replace(counterparty="FR"), [START + i * 1800 for i in range(30)], [5.0] * 30)
+        return rows
+
+    metrics = (Metric.DEMAND, Metric.PRICE_DAY_AHEAD, Metric.INTERCHANGE, Metric.PRICE)
+    run(pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, parse=two, metrics=metrics)))
+    (noted,) = health.load(Folder(tmp_path), "test")
+    assert noted.data_until == START + 24 * 3600
+    assert noted.reached == {
+        "demand": START + 30 * 1800,
+        "price_day_ahead": START + 24 * 3600,
+        "interchange": START + 10 * 1800,
+        "price": 0,
+    }
+
+
+@pytest.mark.usefixtures("at_noon")
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FeedUnavailable("example.org answers 503"), "example.org answers 503"),
+        (CredentialsMissing(("X_KEY",), refused=True), "refused by the publisher: check X_KEY"),
+    ],
+)
+def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: str) -> None:
+    of = pipeline(tmp_path, {DAY: error})
+    report = run(of)
+    assert report.failed[0].reason.endswith(reason)
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.last_ok, noted.last_error) == (0, reason)
+    assert stored(of) == {}
+    assert (retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path: Path) -> None:
+    def keyed(days: Sequence[MarketDay], now: int) -> list[Request]:
+        secrets = (Secret("query", "key", ("X_KEY",)),)
+        open_to_all = Request("test.demand", "https://example.org/open", days=(DAY,), zone="GB")
+        return [replace(r, zone=zone, secrets=secrets) for zone in ("GB", "FR") for r in one_a_day(days, now)] + [
+            open_to_all
+        ]
+
+    yesterday = date(2026, 6, 9)
+    feed = replace(FEED, zones=("GB", "FR"), requests=keyed)
+    of = pipeline(tmp_path, {yesterday: CredentialsMissing(("X_KEY",)), DAY: whole(0, 30)}, feed)
+    report = run(of, yesterday, DAY)
+    assert of.session.requests == 2  # type: ignore[attr-defined]
+    assert {(d.status, d.reason) for d in report.days} == {("not configured", "not configured: set X_KEY")}
+    assert report.failed == []
+    assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {
+        (z, "not configured: set X_KEY") for z in ("GB", "FR")
+    }
+    assert len(stored(of)) == 30
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Path) -> None:
+    run(pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
+    old = date(2026, 5, 1)
+    shift = -48 * (DAY - old).days
+    assert run(pipeline(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "done"
+    (noted,) = health.load(Folder(tmp_path), "test")
+    assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
+
+
+@pytest.mark.usefixtures("at_noon")
+@pytest.mark.parametrize("kept", [b"", b'{"feeds": [{"fe', b"[]", b'{"feeds": [{"feed": 1}]}', b"\xff\x00"])
+def test_health_that_does_not_decode_is_begun_anew(tmp_path: Path, kept: bytes) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
+    of.storage.put("published/health/test.json", kept)
+    assert run(of).days[0].status == "done"
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.last_ok, noted.data_until) == (NOON, START + 30 * 1800)
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_a_health_that_ends_in_2062_falls_back_to_the_truth(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30)})
+    far = clock.instant("2062-06-10T00:00:00Z")
+    health.note(of.storage, "test", [health.Health("test.demand", "GB", 5, "", 0, far, 0, {"demand": far})])
+    run(of)
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.data_until, noted.reached) == (START + 30 * 1800, {"demand": START + 30 * 1800})
