@@ -32,7 +32,9 @@ _SLOW_ONES = """
     api/test_several_zones
     api/test_windows_document::test_precomputed_equals_computed api/test_x402_answers api/test_x402_attacks
     api/test_x402_facilitators api/test_x402_offers api/test_x402_service
-    assets/test_giving_way assets/test_live assets/test_publish assets/test_series_asset
+    assets/test_giving_way assets/test_live assets/test_publish_at_once assets/test_publish_damage
+    assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn assets/test_publish_words
+    assets/test_series_asset
     faults/test_campaign fetch/test_live fetch/test_recorded
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
     geo/test_tiles

@@ -1,0 +1,85 @@
+"""Publishing from damaged files and over damaged documents: each costs its own part, and is made anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.documents.publish import publish
+from tests.assets.published_zones import NOW, document, fill
+from warehouse import artefact, layout
+from warehouse.layout import SNAPSHOT
+from warehouse.zones import ZONES
+
+
+def damage(world, zone, metric="demand"):
+    """The newest month file of a zone's metric becomes empty; its key."""
+    key = [k for k in world.storage.keys(layout.series_prefix()) if f"{zone}/" in k and metric in k.split("/")[1]][-1]
+    world.storage.put(key, b"")
+    return key
+
+
+def test_an_unreadable_file_costs_its_zone_and_metric_and_is_named(world, caplog):
+    for zone in ("FR", "GB", "AU-SA"):
+        fill(world, zone)
+    publish(world.storage, NOW)
+    key = damage(world, "FR")
+    done = publish(world.storage, NOW + 60)
+    assert len(done.failures) == 1
+    assert key in done.failures[0]
+    assert any(key in record.getMessage() for record in caplog.records)
+    for zone in ("FR", "GB", "AU-SA"):
+        assert document(world, f"latest/{zone}.json")["updated"] == NOW + 60, "the others are renewed"
+    brief = document(world, "brief/FR.json")
+    assert list(brief["current"]) == ["price"]
+    assert brief["context_omitted"]["demand"] == brief["trend_omitted"]["demand"] == "unreadable"
+    assert "No context for demand: its stored rows cannot be read at present." in brief["coverage_note"]
+    assert "Demand cannot be read at present." in brief["summary"]
+    assert set(document(world, SNAPSHOT)["zones"]["FR"]["metrics"]) == {"price"}
+    assert set(document(world, SNAPSHOT)["zones"]["GB"]["metrics"]) == {"price", "demand"}
+
+
+def test_a_zone_of_which_nothing_can_be_read_keeps_its_documents(world):
+    for zone in ("FR", "GB"):
+        fill(world, zone)
+    publish(world.storage, NOW)
+    before = document(world, "brief/FR.json")
+    damage(world, "FR"), damage(world, "FR", "price")
+    done = publish(world.storage, NOW + 60)
+    assert len(done.failures) == 2
+    assert done.withdrawn == []
+    assert document(world, "brief/FR.json") == before
+    assert document(world, SNAPSHOT)["zones"]["FR"]["updated"] == NOW
+    assert document(world, SNAPSHOT)["zones"]["GB"]["updated"] == NOW + 60
+
+
+@pytest.mark.parametrize("name", [SNAPSHOT, "latest/GB.json", "brief/GB.json"])
+@pytest.mark.parametrize("size", [1, 200])
+def test_a_cut_document_is_made_anew(world, name, size):
+    for zone in ("FR", "GB"):
+        fill(world, zone)
+    publish(world.storage, NOW)
+    whole = document(world, name)
+    world.storage.put(layout.published(name), world.storage.get(layout.published(name))[:size])
+    publish(world.storage, NOW + 60, ["FR"])
+    assert set(document(world, SNAPSHOT)["zones"]) == set(ZONES)
+    assert document(world, SNAPSHOT)["zones"]["GB"]["metrics"] or name == "latest/GB.json"
+    assert publish(world.storage, NOW + 60).failures == []
+    assert type(document(world, name)) is type(whole)
+    assert document(world, SNAPSHOT)["zones"]["GB"]["metrics"]
+
+
+def test_one_document_that_cannot_be_put_costs_no_other(world, monkeypatch):
+    for zone in ("FR", "GB"):
+        fill(world, zone)
+    put = artefact.put
+
+    def full(storage, name, body, version):
+        if name == "latest/FR.json":
+            raise OSError(28, "No space left on device", name)
+        return put(storage, name, body, version)
+
+    monkeypatch.setattr(artefact, "put", full)
+    done = publish(world.storage, NOW)
+    assert sorted(done.put) == ["brief/FR.json", "brief/GB.json", "latest/GB.json", SNAPSHOT, "windows/FR.json"]
+    assert len(done.failures) == 1
+    assert "latest/FR.json" in done.failures[0]

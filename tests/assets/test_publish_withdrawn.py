@@ -1,0 +1,101 @@
+"""What may be published: documents of zones without rows or rights are withdrawn, also from late publishers."""
+
+from __future__ import annotations
+
+import pytest
+
+import assets.documents.publish
+from assets.documents.publish import publish
+from tests.assets.published_zones import ALL_OF_FRANCE, NOW, document, fill
+from warehouse import artefact, layout
+from warehouse.errors import StorageError, UnknownZone
+from warehouse.layout import SNAPSHOT
+
+
+def test_without_a_catalogue_nothing_is_published(world):
+    world.storage.delete(layout.published(layout.CATALOGUE))
+    with pytest.raises(StorageError, match="no catalogue"):
+        publish(world.storage, NOW)
+
+
+def test_an_unknown_zone_is_refused(world):
+    with pytest.raises(UnknownZone):
+        publish(world.storage, NOW, ["XX"])
+
+
+def test_an_empty_warehouse_has_no_documents(world):
+    assert publish(world.storage, NOW).put == []
+    assert artefact.identity(world.storage, SNAPSHOT) is None
+
+
+def test_rights_taken_back_withdraw_the_documents_at_once(world):
+    """Before the months are resolved anew."""
+    fill(world)
+    publish(world.storage, NOW + 60)
+    world.withhold()
+    world.catalogue()
+    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ALL_OF_FRANCE
+
+
+def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(world, monkeypatch):
+    fill(world)
+    fill(world, "GB")
+    publish(world.storage, NOW)
+    read = assets.documents.publish.figures
+
+    def overtaken(*args):
+        figures = read(*args)
+        monkeypatch.setattr(assets.documents.publish, "figures", read)
+        world.withhold()
+        world.catalogue()
+        publish(world.storage, NOW)
+        return figures
+
+    monkeypatch.setattr(assets.documents.publish, "figures", overtaken)
+    done = publish(world.storage, NOW)
+    assert "latest/FR.json" not in done.put
+    assert artefact.load(world.storage, "latest/FR.json") is None
+    assert artefact.load(world.storage, "brief/FR.json") is None
+
+
+def test_the_newer_of_two_publishers_never_tells_of_an_earlier_hour(world, monkeypatch):
+    """`now` is read with the version: it cannot be taken before another publisher's and used after it."""
+    fill(world)
+    monkeypatch.delenv("EMDS_NOW", raising=False)
+    monkeypatch.setattr(assets.documents.publish.artefact, "new_version", lambda: (NOW + 3600) * 10**9)
+    publish(world.storage, zones=["FR"])
+    assert document(world, "latest/FR.json")["updated"] == NOW + 3600
+
+
+def test_a_zone_without_rows_is_withdrawn(world):
+    fill(world)
+    fill(world, "GB")
+    publish(world.storage, NOW + 60)
+    for metric in ("price", "demand"):
+        for month in ("2026-10", "2026-11"):
+            world.storage.delete(layout.series(metric, "FR", month))
+    done = publish(world.storage, NOW + 120, ["FR"])
+    assert sorted(done.withdrawn) == ["brief/FR.json", "latest/FR.json", "windows/FR.json"]
+    assert artefact.identity(world.storage, "latest/FR.json") is None
+    snapshot = document(world, SNAPSHOT)
+    assert snapshot["zones"]["FR"]["metrics"] == {}
+    assert snapshot["zones"]["GB"]["metrics"] != {}
+
+
+def test_the_last_zone_withdrawn_takes_the_snapshot_away(world):
+    fill(world)
+    publish(world.storage, NOW + 60)
+    for key in world.storage.keys("series/"):
+        world.storage.delete(key)
+    assert sorted(publish(world.storage, NOW + 120).withdrawn) == ALL_OF_FRANCE
+
+
+def test_a_lost_snapshot_is_put_together_from_the_latests(world):
+    fill(world)
+    fill(world, "GB")
+    publish(world.storage, NOW + 60)
+    world.storage.delete(layout.published(SNAPSHOT))
+    publish(world.storage, NOW + 120, ["GB"])
+    zones = document(world, SNAPSHOT)["zones"]
+    assert zones["FR"]["updated"] == NOW + 60
+    assert zones["GB"]["updated"] == NOW + 120
