@@ -1,4 +1,4 @@
-"""Shared by the tests of commands: simulated warehouses, stand-ins of all publishers, a live environment to them."""
+"""Shared by the tests of commands: simulated warehouses, stand-ins of all publishers, accounts with webhooks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from assets.sources import sources
 from orchestration import probe
 from orchestration.cli import main
 from orchestration.trial import Trials
+from tests.orchestration.webhook_receivers import NEEDS_POSTGRES, Post
+from tests.stand_ins import postgres
 from tests.stand_ins.publishers import KEYS, NOW, Clock, Clocks, Publishers
 from warehouse.market import Source
 from warehouse.storage import Folder
@@ -81,3 +83,27 @@ def publishers(clocks: Clocks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     running = Publishers(lambda code: clocks[code].tick())
     with running.reach(tmp_path):
         yield running
+
+
+@pytest.fixture(scope="module")
+def accounts_server() -> Iterator[postgres.Postgres]:
+    """A PostgreSQL server for one file's accounts."""
+    running = postgres.Postgres()
+    yield running
+    running.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
+def post(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Post]:
+    """Webhooks with accounts in SQLite, then in PostgreSQL."""
+    url = ""
+    if request.param == "postgres":
+        running: postgres.Postgres = request.getfixturevalue("accounts_server")
+        running.empty()
+        url = running.url
+    made = Post(tmp_path, url)
+    yield made
+    for receiver in made.receivers:
+        receiver.close()
+    for accounts in made.opened:
+        accounts.close()

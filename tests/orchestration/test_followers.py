@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.orchestration.test_webhooks import Post
+from tests.orchestration.webhook_receivers import Post
 from tests.warehouse.series_model import BASE, fold
 from tests.warehouse.test_changes import Follower, rows_of
 from warehouse import untold

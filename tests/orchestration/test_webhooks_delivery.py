@@ -1,0 +1,245 @@
+"""Deliveries of webhooks: in order, at least once through kills, retried, and bounded whatever receivers do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from api.access.accounts import webhooks
+from api.access.accounts.key_format import digest_of
+from api.access.accounts.webhooks import Message, Webhook
+from orchestration import webhook_delivery, webhook_post
+from tests.orchestration.webhook_receivers import NOW, Post, firsts
+from tests.stand_ins.receiver import Receiver, patient
+
+
+def test_changes_arrive_signed_and_in_order(post: Post) -> None:
+    receiver = post.receiver()
+    webhook = post.subscribe(receiver.url, zones=("GB",))
+    receiver.secret = webhook.secret
+    for at in range(1, 6):
+        post.change("GB", at)
+        post.change("FR", at)
+    done = post.round()
+    assert (done.delivered, done.failed) == (1, 0)
+    assert firsts(receiver) == [1, 2, 3, 4, 5]
+    assert receiver.taken[0]["type"] == "changes"
+    post.change("GB", 6)
+    post.round()
+    assert firsts(receiver) == [1, 2, 3, 4, 5, 6]
+    assert post.state(webhook).delivered == 2
+    assert post.round().delivered == 0
+    usage = post.accounts.usage(digest_of(post.key), int(time.time()))
+    assert usage is not None
+    assert usage.used == 0, "messages cost nothing of the key's day"
+
+
+def test_a_message_that_fails_holds_back_the_later_ones_and_comes_again(post: Post) -> None:
+    receiver = post.receiver(answer=lambda tries: 500 if tries < 3 else 200)
+    webhook = post.subscribe(receiver.url)
+    post.change(at=1)
+    assert post.round().failed == 1
+    assert post.state(webhook).next_at > 0
+    assert post.state(webhook).last_error == "answered 500"
+    post.change(at=2)
+    assert post.round().failed == 0, "not before its time"
+    assert len(receiver.tries) == 1
+    for _ in range(2):
+        post.due_now()
+        post.round()
+    assert firsts(receiver) == [1, 2]
+    assert len({number for number, _ in receiver.tries[:3]}) == 1, "the same id each time"
+    assert post.state(webhook).failing_since is None
+
+
+def test_a_message_taken_whose_answer_is_lost_comes_twice_with_one_id(post: Post) -> None:
+    receiver = post.receiver(answer=lambda tries: "drop" if tries == 1 else 200)
+    post.subscribe(receiver.url)
+    post.change(at=1)
+    assert post.round().failed == 1
+    post.due_now()
+    assert post.round().delivered == 1
+    assert receiver.tries[0] == receiver.tries[1]
+    assert firsts(receiver) == [1]
+
+
+def test_after_a_day_without_delivery_it_is_disabled_and_says_so(post: Post) -> None:
+    receiver = post.receiver(answer=lambda _: 404)
+    webhook = post.subscribe(receiver.url)
+    post.change(at=1)
+    post.round()
+    post.sql("UPDATE webhooks SET next_at = 0, failing_since = failing_since - 90000")
+    assert post.round().disabled == 1
+    assert post.state(webhook).disabled.startswith("not reached for 24 hours: answered 404")
+    assert post.state(webhook).waiting == 0
+    post.due_now()
+    assert post.round().subscriptions == 0
+    webhooks.enable(post.accounts.database, webhook.id)
+    receiver.answer = lambda _: 200
+    assert post.round().failed == 0
+
+
+def test_pauses_grow_to_an_hour_and_end_with_the_day(post: Post) -> None:
+    receiver = post.receiver(answer=lambda _: 500)
+    webhook = post.subscribe(receiver.url)
+    waits, now = [], 1000
+    for _ in range(9):
+        webhooks.failed(post.accounts.database, post.state(webhook), "x", now)
+        waits.append(post.state(webhook).next_at - now)
+        now = post.state(webhook).next_at
+    assert waits == [5, 15, 60, 300, 900, 1800, 3600, 3600, 3600]
+
+
+@pytest.mark.slow
+def test_a_deliverer_killed_at_any_point_loses_and_disorders_nothing(post: Post) -> None:
+    """Killed before each statement of the database, and right after each request; the next round goes on."""
+    point, killed = 0, True
+    receiver = post.receiver()
+    webhook = post.subscribe(receiver.url)
+    sent = 0
+    while killed and point < 60:
+        point += 2
+        for _ in range(2):
+            sent += 1
+            post.change(at=sent)
+        killed = _killed_at_statement(post, point)
+        post.due_now()
+        post.round()
+        assert firsts(receiver) == list(range(1, sent + 1))
+    assert not killed, "the last round came to its end"
+    assert post.state(webhook).waiting == 0
+
+
+def _killed_at_statement(post: Post, step: int) -> bool:
+    """A child runs a round and gets SIGKILL before statement `step`."""
+    pid = os.fork()
+    if pid == 0:
+        from sqlalchemy import event
+
+        accounts, count = post.open(), 0
+
+        def before(*_: object) -> None:
+            nonlocal count
+            count += 1
+            if count == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        event.listen(accounts.database.open(), "before_cursor_execute", before)
+        try:
+            webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    assert status in (0, signal.SIGKILL)
+    return status == signal.SIGKILL
+
+
+def test_two_deliverers_at_once_send_nothing_twice(post: Post) -> None:
+    receiver = post.receiver()
+    post.subscribe(receiver.url)
+    post.change(at=1)
+    pids = []
+    for _ in range(3):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                accounts = post.open()
+                webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0]
+    assert len(receiver.tries) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["hang", "trickle"])
+def test_slow_receivers_hold_up_nobody(post: Post, how: str) -> None:
+    """More of them than there are threads: once they were slow they wait in a lane of their own."""
+    slow = post.receiver(answer=lambda _: how)
+    subscribed = [post.subscribe(slow.url) for _ in range(9)]
+    post.change(at=1)
+
+    def send(webhook: Webhook, message: Message, now: int) -> None:
+        headers = webhook_post.signed(webhook.secret, message.id, message.body, now)
+        total_s = 0.5 if webhook.wish.url == slow.url else 30.0
+        webhook_post.post(webhook.wish.url, headers, message.body, True, total_s)
+
+    webhook_delivery.round_(post.storage, post.accounts.database, send, NOW, 0.0)
+    assert all(post.state(each).slow and "in time" in post.state(each).last_error for each in subscribed)
+    prompt = post.receiver()
+    post.due_now()
+    good = post.subscribe(prompt.url)
+    post.change(at=2)
+    held = [False]
+
+    def watched(webhook: Webhook, message: Message, now: int) -> None:
+        if webhook.id == good.id:
+            held[0] = len(slow.tries) > 9 + webhook_delivery.POOL
+        send(webhook, message, now)
+
+    webhook_delivery.round_(post.storage, post.accounts.database, watched, NOW, 0.0)
+    assert firsts(prompt) == [2]
+    assert not held[0], "it did not wait until the slow ones were through"
+
+
+@pytest.mark.slow
+def test_a_round_ends_within_its_time(post: Post) -> None:
+    receiver = post.receiver()
+    webhook = post.subscribe(receiver.url)
+    for at in range(1, 400):
+        post.change(at=at)
+    assert post.round(round_s=0.0).delivered == 0
+    assert post.round().delivered == 4, "pages of a hundred entries"
+    assert max(len(body) for _, body in receiver.tries) < 64_000
+    assert firsts(receiver) == list(range(1, 400))
+    assert post.state(webhook).waiting == 0
+
+
+@pytest.mark.slow
+def test_however_many_ask_at_once_a_key_has_at_most_ten(post: Post) -> None:
+    def ask(number: int) -> bool:
+        try:
+            post.subscribe(f"https://hook.example/{number}")
+        except webhooks.TooManyWebhooks:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(ask, range(18))) == 10
+    assert len(webhooks.listed(post.accounts.database, 1)) == 10
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_redirects_are_not_followed(post: Post, status: int) -> None:
+    receiver = post.receiver(answer=lambda _: status)
+    webhook = post.subscribe(receiver.url)
+    post.change()
+    post.round()
+    assert len(receiver.tries) == 1
+    assert post.state(webhook).last_error == f"answered {status}"
+
+
+def test_a_receiver_that_comes_back_is_found(post: Post) -> None:
+    """Killed and started again on its port: nothing is lost, nothing out of order."""
+    first = Receiver()
+    port = first.server.server_address[1]
+    webhook = post.subscribe(f"http://127.0.0.1:{port}/")
+    post.change(at=1)
+    post.round()
+    first.close()
+    post.change(at=2)
+    assert post.round().failed == 1
+    post.change(at=3)
+    again = post.receiver()
+    post.sql(f"UPDATE webhooks SET url = '{again.url}'")
+    post.due_now()
+    post.round()
+    assert patient(lambda: firsts(again) == [2, 3])
+    assert post.state(webhook).failing_since is None

@@ -1,0 +1,159 @@
+"""The events that webhooks tell, the sensor and the commands that start a round, and who is told nothing."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from api.documents import changes
+from orchestration import cli
+from orchestration.webhook_sensor import JOB, webhook_sensor
+from tests.orchestration.webhook_receivers import NOW, Post
+from tests.stand_ins.clock import Clock
+from warehouse import artefact, change_log, layout
+
+
+def latest(post: Post, value: float, expected_by: int = NOW + 600) -> None:
+    figure = {
+        "value": value,
+        "unit": "GBP/MWh",
+        "ts": NOW,
+        "resolution": "30m",
+        "source": "elexon",
+        "expected_by": expected_by,
+    }
+    body = {"zone": "GB", "metrics": {"price": figure}, "attribution": "A", "license": "L"}
+    artefact.put(post.storage, layout.latest("GB"), artefact.encode(body), artefact.new_version())
+
+
+def brief(post: Post, band: str) -> None:
+    body = {"zone": "GB", "as_of": NOW, "context": {"price": {"band": band}}, "attribution": "A", "license": "L"}
+    artefact.put(post.storage, layout.brief("GB"), artefact.encode(body), artefact.new_version())
+
+
+def test_a_price_beyond_a_threshold_is_told_once_until_it_came_back(post: Post) -> None:
+    receiver = post.receiver()
+    post.subscribe(receiver.url, "price.above", "price.below", zones=("GB",), threshold=100.0)
+    for value in (90.0, 95.0, 120.0, 130.0, 100.0, 101.0):
+        latest(post, value)
+        post.round()
+    told = [(message["type"], message["data"]["value"]) for message in receiver.taken]
+    assert told == [("price.below", 90.0), ("price.above", 120.0), ("price.above", 101.0)]
+    assert receiver.taken[1]["data"] == {
+        "zone": "GB",
+        "metric": "price",
+        "value": 120.0,
+        "unit": "GBP/MWh",
+        "ts": NOW,
+        "resolution": "30m",
+        "source": "elexon",
+        "threshold": 100.0,
+        "attribution": "A",
+        "license": "L",
+    }
+
+
+def test_bands_that_move_and_figures_that_are_late_are_told(post: Post) -> None:
+    receiver = post.receiver()
+    post.subscribe(receiver.url, "band", "stale", zones=("GB",))
+    for band, expected_by in (("low", NOW + 1), ("low", NOW - 1), ("high", NOW - 1), ("high", NOW + 1)):
+        brief(post, band)
+        latest(post, 1.0, expected_by)
+        post.round()
+    told = [
+        (message["type"], message["data"].get("bands") or message["data"].get("stale")) for message in receiver.taken
+    ]
+    assert told == [("stale", ["price"]), ("band", {"price": {"from": "low", "to": "high"}}), ("stale", [])]
+    assert receiver.taken[-1]["data"]["recovered"] == ["price"]
+
+
+def test_entries_that_are_kept_no_more_are_told_as_gone(post: Post) -> None:
+    receiver = post.receiver()
+    webhook = post.subscribe(receiver.url)
+    post.change(at=1)
+    post.sql("UPDATE webhooks SET change_cursor = '00000000-5'")
+    post.round()
+    assert receiver.taken[0]["data"]["gone"] is True
+    assert post.state(webhook).cursor == change_log.newest(post.storage)
+
+
+def test_a_revoked_keys_webhooks_get_nothing(post: Post) -> None:
+    receiver = post.receiver()
+    post.subscribe(receiver.url)
+    post.change()
+    post.accounts.revoke(1, 5)
+    assert post.round().subscriptions == 0
+    assert receiver.tries == []
+
+
+def test_no_log_and_no_repr_holds_a_secret(post: Post, caplog: pytest.LogCaptureFixture) -> None:
+    receiver = post.receiver(answer=lambda _: 500)
+    webhook = post.subscribe(receiver.url)
+    post.change()
+    with caplog.at_level(logging.DEBUG):
+        post.round()
+    assert webhook.secret not in caplog.text + repr(webhook) + post.state(webhook).last_error
+
+
+def test_the_command_line_lists_shows_disables_and_delivers(
+    post: Post, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(post.home))
+    monkeypatch.setenv("EMDS_WEBHOOK_PRIVATE", "1")
+    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
+    receiver = post.receiver()
+    webhook = post.subscribe(receiver.url)
+    post.change()
+    assert cli.main(["webhooks", "deliver"]) == 0
+    assert "delivered 1" in capsys.readouterr().out
+    assert cli.main(["webhooks", "list"]) == 0
+    assert cli.main(["webhooks", "show", webhook.id]) == 0
+    printed = capsys.readouterr().out
+    assert webhook.id in printed
+    assert webhook.secret not in printed
+    assert cli.main(["webhooks", "disable", webhook.id]) == 0
+    assert post.state(webhook).disabled == "by the owner"
+    assert cli.main(["webhooks", "enable", webhook.id]) == 0
+    assert cli.main(["webhooks", "remove", webhook.id]) == 0
+    assert cli.main(["webhooks", "show", webhook.id]) == 1
+
+
+def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(post.home))
+    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
+    sensor = webhook_sensor(dg.define_asset_job(JOB))
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def look(cursor: str | None = None) -> Any:
+            return sensor(dg.build_sensor_context(instance, cursor=cursor))
+
+        assert "nobody" in look().skip_message
+        post.subscribe("https://hook.example/")
+        post.change()
+        first = look()
+        assert len(first.run_requests) == 1
+        assert "nothing changed" in look(first.cursor).skip_message
+
+
+def test_the_sensor_looks_again_once_a_change_may_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that begins before a change may be told leaves it: the sensor's place must not be behind it already."""
+    monkeypatch.setenv("EMDS_HOME", str(post.home))
+    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
+    clock = Clock()
+    monkeypatch.setattr(changes, "time", clock)
+    sensor = webhook_sensor(dg.define_asset_job(JOB))
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def look(cursor: str | None) -> Any:
+            return sensor(dg.build_sensor_context(instance, cursor=cursor))
+
+        post.subscribe("https://hook.example/")
+        post.change()
+        before = look(None)
+        post.change(at=int(clock.now))
+        assert "nothing changed" in look(before.cursor).skip_message
+        clock.now += 10
+        assert len(look(before.cursor).run_requests) == 1

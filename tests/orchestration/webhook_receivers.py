@@ -1,0 +1,82 @@
+"""Accounts with webhooks, an empty warehouse with a log of changes, and receivers on loopback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from api.access.accounts import webhooks
+from api.access.accounts.sign_ups import SignUp
+from api.access.accounts.store import Accounts
+from api.access.accounts.webhooks import Webhook, Wish
+from orchestration import webhook_delivery
+from tests.stand_ins import postgres
+from tests.stand_ins.receiver import Receiver
+from warehouse import change_log
+from warehouse.changes import Change
+from warehouse.storage import Folder
+
+NOW = 1_800_000_000
+NEEDS_POSTGRES = pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
+
+
+@dataclass
+class Post:
+    """Accounts, an empty warehouse with a log, and receivers."""
+
+    home: Path
+    url: str = ""
+    """Of the accounts database; SQLite beside the warehouse by default."""
+    receivers: list[Receiver] = field(default_factory=list)
+    opened: list[Accounts] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.storage = Folder(self.home)
+        self.url = self.url or f"sqlite:///{self.home / 'accounts.sqlite'}"
+        self.accounts = self.open()
+        self.key = self.accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
+
+    def open(self) -> Accounts:
+        accounts = Accounts.open(self.url)
+        self.opened.append(accounts)
+        return accounts
+
+    def receiver(self, **given: Any) -> Receiver:
+        made = Receiver(**given)
+        self.receivers.append(made)
+        return made
+
+    def subscribe(self, url: str, *events: str, **given: Any) -> Webhook:
+        wish = Wish(url, events or ("changes",), **given)
+        return webhooks.create(self.accounts.database, 1, wish, change_log.newest(self.storage), 1)
+
+    def change(self, zone: str = "GB", at: int = 1) -> None:
+        change = Change(zone, "demand", "one.fast", at, at, 1, 0, 0)
+        change_log.append(self.storage, change, f"{zone}{at}", at)
+
+    def round(self, **given: Any) -> webhook_delivery.Delivered:
+        return webhook_delivery.round_(
+            self.storage, self.accounts.database, webhook_delivery.sender(private=True), NOW, 0.0, **given
+        )
+
+    def state(self, webhook: Webhook) -> Webhook:
+        found = webhooks.one(self.accounts.database, webhook.id)
+        assert found is not None
+        return found
+
+    def sql(self, statement: str) -> None:
+        with self.accounts.database.begin() as connection:
+            connection.execute(text(statement))
+
+    def due_now(self) -> None:
+        """As if the pause and the lease of a killed deliverer were over."""
+        self.sql("UPDATE webhooks SET next_at = 0, claimed_until = 0")
+
+
+def firsts(receiver: Receiver) -> list[int]:
+    """The `first` of every entry taken, in order."""
+    return [entry["first"] for message in receiver.taken for entry in message["data"]["entries"]]
