@@ -38,7 +38,8 @@ _SLOW_ONES = """
     faults/test_campaign fetch/test_live fetch/test_recorded
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
     geo/test_tiles
-    mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_properties mcp/test_questions
+    mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties
+    mcp/test_questions mcp/test_several_zones
     orchestration/test_bookkeeping orchestration/test_command_line orchestration/test_history
     orchestration/test_interrupted_runs orchestration/test_partition_status orchestration/test_probe
     orchestration/test_rebuild orchestration/test_record orchestration/test_repair orchestration/test_retention
@@ -46,7 +47,6 @@ _SLOW_ONES = """
     simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_entsoe simulated/test_grid
     simulated/test_nyiso simulated/test_spp
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_stray_stamps
-    mcp/test_several_zones
     warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_changes warehouse/test_damaged_files
     warehouse/test_resample::test_means_equal_a_plain_computation
     warehouse/test_series_monthfile::test_a_month_file_keeps_every_version

@@ -1,0 +1,264 @@
+"""Payments over MCP: an offer beside each sample, a receipt beside each answer, and refusals that cost nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from api.settings import Facilitator as Listed
+from tests.mcp.conftest import MODERN, VERSIONS
+from tests.mcp.counted_calls import ARGUMENTS, use_up, used
+from tests.stand_ins import buyer
+from tests.stand_ins.book import Book
+from tests.stand_ins.chain import BUYER, KEYS
+from tests.stand_ins.facilitator import Facilitator
+
+PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
+PRICES = {"get_latest": 1000, "get_zone_brief": 20_000, "get_map_snapshot": 2000, "get_history": 10_000}
+
+
+@dataclass
+class Trade:
+    """A service that sells over MCP, a facilitator, and a buyer with ten cents."""
+
+    mcp: Any
+    facilitator: Facilitator
+    book: Book
+
+    @property
+    def paid(self) -> int:
+        return self.book.balances.get(PAY_TO.lower(), 0)
+
+    def offer(self, tool: str = "get_latest", **arguments: Any) -> dict[str, Any]:
+        """The payment offer in the `_meta` of a sample."""
+        required = self.mcp.call(tool, **(arguments or ARGUMENTS[tool]))["_meta"]["x402/payment-required"]
+        element: dict[str, Any] = required["accepts"][0]
+        return element
+
+    def pay(self, tool: str, payment: Any, version: str = MODERN, **arguments: Any) -> dict[str, Any]:
+        result: dict[str, Any] = self.mcp.call(
+            tool, version, {"x402/payment": payment}, **(arguments or ARGUMENTS[tool])
+        )
+        return result
+
+
+@pytest.fixture
+def trade(make: Any) -> Iterator[Trade]:
+    book = Book({BUYER.lower(): 100_000})
+    facilitator = Facilitator(book)
+    yield Trade(make(pay_to=PAY_TO, facilitators=(Listed(facilitator.url),)), facilitator, book)
+    for thread in threading.enumerate():
+        if thread.name == "emds-reconcile":
+            thread.join()
+    facilitator.close()
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+def test_a_sample_carries_the_offer_for_the_whole(trade: Trade, tool: str) -> None:
+    offer = trade.offer(tool)
+    assert (offer["amount"], offer["payTo"], offer["network"]) == (str(PRICES[tool]), PAY_TO, "eip155:8453")
+
+
+def test_several_zones_cost_a_call_each(trade: Trade) -> None:
+    arguments = {"metric": "price", "start": "2026-03-30T10:00:00Z"}
+    assert trade.offer("get_history", zone="GB", **arguments)["amount"] == "10000"
+    assert trade.offer("get_history", zones=["GB", "DE-LU", "AU-NSW"], **arguments)["amount"] == "30000"
+    payment = buyer.pay_v2(trade.offer("get_history", zones=["GB", "DE-LU"], **arguments))
+    result = trade.pay("get_history", payment, zones=["GB", "DE-LU"], **arguments)
+    assert "sample" not in result["structuredContent"]
+    assert trade.paid == 20000
+
+
+def test_free_tools_and_keyed_answers_carry_none(trade: Trade) -> None:
+    key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
+    for result in (trade.mcp.call("list_zones"), trade.mcp.call("get_latest", zone="GB", api_key=key)):
+        assert "x402/payment-required" not in result["_meta"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("tool", ARGUMENTS)
+def test_a_payment_buys_the_whole_answer_and_a_receipt(trade: Trade, tool: str, version: str) -> None:
+    result = trade.pay(tool, buyer.pay_v2(trade.offer(tool)), version)
+    receipt = result["_meta"]["x402/payment-response"]
+    assert (receipt["success"], receipt["payer"], receipt["network"]) == (True, BUYER.lower(), "eip155:8453")
+    assert receipt["transaction"].startswith("0x")
+    assert trade.paid == PRICES[tool]
+    assert "SAMPLE" not in result["content"][0]["text"]
+    if version != "2025-03-26":
+        assert "sample" not in result["structuredContent"]
+
+
+def test_a_payment_of_version_1_and_one_as_text_are_taken(trade: Trade) -> None:
+    path = trade.mcp.app.test_client().get("/v1/latest/GB").json["accepts"][0]
+    first = trade.pay("get_latest", buyer.pay_v1(path))
+    assert first["_meta"]["x402/payment-response"]["network"] == "base"
+    second = trade.pay("get_latest", json.dumps(buyer.pay_v2(trade.offer())))
+    assert second["_meta"]["x402/payment-response"]["success"] is True
+    assert trade.paid == 2000
+
+
+def test_the_same_payment_gives_the_same_answer_again_and_is_charged_once(trade: Trade) -> None:
+    payment = buyer.pay_v2(trade.offer())
+    first, again = trade.pay("get_latest", payment), trade.pay("get_latest", payment, "2025-06-18")
+    assert again["structuredContent"] == first["structuredContent"]
+    assert again["content"] == first["content"]
+    assert again["_meta"]["x402/payment-response"] == first["_meta"]["x402/payment-response"]
+    assert trade.paid == 1000
+
+
+def test_a_payment_buys_the_answer_it_was_sent_for_and_no_other(trade: Trade) -> None:
+    payment = buyer.pay_v2(trade.offer())
+    trade.pay("get_latest", payment)
+    other = trade.pay("get_latest", payment, zone="DE-LU")
+    assert other["isError"] is True
+    assert json.loads(other["content"][0]["text"])["error"] == "invalid_exact_evm_nonce_already_used"
+    by_rest = trade.mcp.app.test_client().get("/v1/latest/GB", headers={"PAYMENT-SIGNATURE": buyer.header(payment)})
+    assert by_rest.status_code == 402
+    assert trade.paid == 1000
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("wrong", [{"value": "1"}, {"to": BUYER}, {"validBefore": "1000"}])
+def test_a_wrong_payment_gets_the_offer_as_text(trade: Trade, wrong: dict[str, str], version: str) -> None:
+    offer = trade.offer()
+    result = trade.pay("get_latest", buyer.pay_v2(offer, buyer.authorization(offer, **wrong)), version)
+    body = json.loads(result["content"][0]["text"])
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    assert body["x402Version"] == 2
+    assert body["accepts"] == [offer]
+    assert body["error"] in result["content"][1]["text"]
+    assert trade.paid == 0
+
+
+@pytest.mark.parametrize("payment", ["nonsense", "", 5, [], {}, {"x402Version": 9}, {"a": [[[1]]]}], ids=str)
+def test_what_is_no_payment_is_refused_and_costs_nothing(trade: Trade, payment: Any) -> None:
+    result = trade.pay("get_latest", payment)
+    if payment == "":
+        assert result["structuredContent"]["sample"] is True
+        return
+    assert result["isError"] is True
+    assert "Invalid payment" in result["content"][0]["text"]
+
+
+def test_a_payment_too_deep_to_be_sent_on_is_refused(trade: Trade) -> None:
+    deep: Any = 1
+    for _ in range(500):
+        deep = [deep]
+    assert trade.pay("get_latest", {"x402Version": 2, "payload": deep})["isError"] is True
+
+
+def test_an_answer_without_rows_and_an_error_cost_nothing(trade: Trade) -> None:
+    window = {"zone": "GB", "metric": "price", "start": 86400, "end": 2 * 86400}
+    payment = buyer.pay_v2(trade.offer("get_history", **window))
+    empty = trade.pay("get_history", payment, **window)
+    assert empty["structuredContent"]["count"] == 0
+    assert "_meta" not in empty or "x402/payment-response" not in empty["_meta"]
+    assert trade.pay("get_history", payment, zone="FR", metric="generation")["isError"] is True
+    assert trade.paid == 0
+    assert trade.pay("get_history", payment)["_meta"]["x402/payment-response"]["success"] is True
+
+
+def test_a_settlement_that_fails_withholds_the_answer(trade: Trade) -> None:
+    payment = buyer.pay_v2(trade.offer())
+    trade.facilitator.faults["settle"] = "screened"
+    result = trade.pay("get_latest", payment)
+    assert result["isError"] is True
+    assert json.loads(result["content"][0]["text"])["error"] == "kyt_risk_detected"
+    assert result["_meta"]["x402/payment-response"]["success"] is False
+    assert "50.0" not in json.dumps(result)
+
+
+def test_no_facilitator_is_said_without_asking_for_another_payment(trade: Trade) -> None:
+    payment = buyer.pay_v2(trade.offer())
+    trade.facilitator.close()
+    result = trade.pay("get_latest", payment)
+    assert result["isError"] is True
+    assert len(result["content"]) == 1
+    assert "Nothing was charged" in result["content"][0]["text"]
+
+
+def test_a_payment_beside_a_wrong_key_is_taken_and_beside_a_good_one_left(trade: Trade) -> None:
+    key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
+    payment = buyer.pay_v2(trade.offer())
+    trade.pay("get_latest", payment, zone="GB", api_key=key)
+    assert trade.paid == 0
+    assert used(trade.mcp.app, key) == 1
+    trade.pay("get_latest", payment, zone="GB", api_key="emds_wrong")
+    assert trade.paid == 1000
+
+
+def test_where_nothing_is_sold_a_payment_is_told_the_other_ways(mcp: Any) -> None:
+    result = mcp.call("get_latest", meta={"x402/payment": {"x402Version": 2}}, zone="GB")
+    body = json.loads(result["content"][0]["text"])
+    assert result["isError"] is True
+    assert body["accepts"] == []
+    assert "/v1/keys/signup" in body["error"]
+    assert "x402/payment-required" not in mcp.call("get_latest", zone="GB")["_meta"]
+
+
+def test_used_up_samples_can_be_bought(make: Any, trade: Trade) -> None:
+    mcp = make(pay_to=PAY_TO, facilitators=(Listed(trade.facilitator.url),), sample_calls_per_day=1)
+    mcp.call("get_latest", zone="GB")
+    refused = mcp.call("get_latest", zone="GB")
+    assert json.loads(refused["content"][0]["text"])["accepts"][0]["amount"] == "1000"
+    assert "At most 1 samples a day" in refused["content"][1]["text"]
+
+
+class ForX402:
+    """Adapts our caller to x402's own MCP client."""
+
+    def __init__(self, mcp: Any) -> None:
+        self.mcp = mcp
+
+    async def call_tool(self, params: dict[str, Any], **_: Any) -> SimpleNamespace:
+        result = self.mcp.call(params["name"], MODERN, params.get("_meta"), **params["arguments"])
+        return SimpleNamespace(
+            content=result["content"],
+            isError=result.get("isError", False),
+            _meta=result.get("_meta", {}),
+            structuredContent=result.get("structuredContent"),
+        )
+
+
+def test_x402s_own_mcp_client_pays_once_a_quota_is_spent(trade: Trade) -> None:
+    from x402.client import x402Client
+    from x402.mcp import x402MCPClient
+    from x402.mechanisms.evm.exact import register_exact_evm_client
+    from x402.mechanisms.evm.signers import EthAccountSigner
+
+    key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
+    use_up(trade.mcp.app, key)
+    wallet = register_exact_evm_client(x402Client(), EthAccountSigner(Account.from_key(KEYS[2])))
+    client = x402MCPClient(ForX402(trade.mcp), wallet)
+    bought = asyncio.run(client.call_tool("get_latest", {"zone": "GB", "api_key": key}))
+    assert bought.payment_made
+    assert not bought.is_error
+    assert bought.payment_response.success
+    assert "price 50 GBP/MWh" in bought.content[0]["text"]
+    assert trade.paid == 1000
+
+
+def test_neither_key_nor_payment_is_logged(
+    trade: Trade, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
+    payment = buyer.pay_v2(trade.offer())
+    trade.pay("get_latest", payment, zone="GB")
+    trade.mcp.call("get_latest", zone="GB", api_key=key)
+    trade.mcp.call("get_latest", zone="GB", api_key=key + "x")
+    written = "".join(capfd.readouterr()) + caplog.text
+    assert '"route":"mcp.get_latest"' in written
+    assert payment["payload"]["signature"] not in written
+    assert key not in written
+    assert "a@example.org" not in written
