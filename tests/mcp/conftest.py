@@ -374,3 +374,16 @@ def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     running = Served(environ, workers=2, threads=8, more=["-c", "api/gunicorn.conf.py"], app="api.wsgi:app")
     yield Service(running.url, database)
     running.stop()
+
+
+@pytest.fixture
+def tools(mcp: Any) -> dict[str, Any]:
+    """The tools by name, as the newest version lists them."""
+    return {tool["name"]: tool for tool in mcp.ask(MODERN, "tools/list").json["result"]["tools"]}
+
+
+@pytest.fixture
+def keyed(mcp: Any, key: str) -> Any:
+    """A caller with a key."""
+    mcp.headers["Authorization"] = f"Bearer {key}"
+    return mcp

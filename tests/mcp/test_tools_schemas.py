@@ -1,0 +1,117 @@
+"""The tools' schemas: such as hosts and directories take, and true to every answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.mcp.conftest import MODERN
+from tests.mcp.tool_calls import DATA, FREE, SERIES
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """A schema and all schemas within it."""
+    if isinstance(schema, dict):
+        yield schema
+        for name, part in schema.items():
+            yield from (
+                (inner for member in part.values() for inner in parts(member)) if name == "properties" else parts(part)
+            )
+    elif isinstance(schema, list):
+        for member in schema:
+            yield from parts(member)
+
+
+def test_descriptions_and_names_are_such_as_directories_take(tools: dict[str, Any]) -> None:
+    for name, tool in tools.items():
+        assert re.fullmatch(r"[a-z_]{1,64}", name)
+        assert 60 < len(tool["description"]) < 800
+        assert tool["annotations"] == {
+            "title": tool["title"],
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        }
+        assert "icons" not in tool
+        assert "execution" not in tool
+
+
+def test_input_schemas_are_such_as_hosts_take(tools: dict[str, Any]) -> None:
+    for name, tool in tools.items():
+        schema = tool["inputSchema"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        assert not {"anyOf", "oneOf", "allOf", "if"} & set(schema)
+        for part in parts(schema):
+            assert not {"$ref", "$defs", "x-mcp-header"} & set(part)
+            assert isinstance(part.get("type", ""), str)
+        for argument in schema["properties"].values():
+            assert argument["description"]
+        assert "api_key" in schema["properties"]
+        assert ("sample" in schema["properties"]) == (name in DATA)
+        assert "api_key" not in schema.get("required", [])
+
+
+def test_output_schemas_leave_room_to_grow(tools: dict[str, Any]) -> None:
+    for tool in tools.values():
+        schema = tool["outputSchema"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        for part in parts(schema):
+            assert part.get("additionalProperties") is not False
+            assert not {"$ref", "enum", "const", "pattern"} & set(part)
+
+
+def test_zones_and_metrics_are_those_of_the_service(tools: dict[str, Any], mcp: Any) -> None:
+    listed = [zone["id"] for zone in mcp.call("list_zones")["structuredContent"]["zones"]]
+    assert len(listed) == 25
+    for name in ("get_latest", "get_zone_brief", "get_history"):
+        assert tools[name]["inputSchema"]["properties"]["zone"]["enum"] == listed
+    history = tools["get_history"]["inputSchema"]["properties"]
+    assert set(history["metric"]["enum"]) == {*SERIES, "capacity"}
+    assert (history["limit"]["minimum"], history["limit"]["maximum"], history["limit"]["default"]) == (1, 1000, 200)
+
+
+def test_the_list_is_small_enough_to_stand_in_every_prompt(mcp: Any) -> None:
+    assert len(mcp.ask(MODERN, "tools/list").data) < 22_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"limit": 10},
+        {"limit": 100},
+        {"limit": 101},
+        {"limit": 1000},
+        {"order": "desc"},
+        {"interval": "1h"},
+        {"start": 0, "end": 10},
+        {"interval": "1d", "start": "2026-03-01T00:00:00Z"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("metric", SERIES)
+def test_history_is_true_to_its_output_schema(
+    keyed: Any, tools: dict[str, Any], metric: str, arguments: dict[str, Any]
+) -> None:
+    for caller in ({}, {"Authorization": keyed.headers["Authorization"]}):
+        keyed.headers = caller
+        result = keyed.call("get_history", zone="GB", metric=metric, **arguments)
+        jsonschema.validate(result["structuredContent"], tools["get_history"]["outputSchema"])
+
+
+def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any]) -> None:
+    yearly = {"zone": "DE-LU", "metric": "capacity"}
+    calls: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in FREE), *DATA.items(), ("get_history", yearly)]
+    for headers in ({}, dict(keyed.headers)):
+        keyed.headers = headers
+        for name, arguments in calls:
+            result = keyed.call(name, **arguments)
+            assert "isError" not in result
+            jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])

@@ -1,0 +1,87 @@
+"""The tools' texts: enough without the figures, marked as sample, stale or simulated, with licence and times."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mcp.tool_calls import DATA, FREE, WithHeaders
+
+
+@pytest.mark.parametrize("tool", DATA)
+def test_a_sample_says_that_it_is_one_and_how_to_get_more(mcp: Any, keyed: Any, tool: str) -> None:
+    sampled, whole = WithHeaders(mcp, {}).call(tool, **DATA[tool]), keyed.call(tool, **DATA[tool])
+    first = sampled["content"][0]["text"].splitlines()[0]
+    assert first.startswith("SAMPLE: no API key was sent")
+    assert "http://emds.example/v1/keys/signup" in first
+    assert "Authorization: Bearer" in first
+    assert sampled["structuredContent"]["sample"] is True
+    assert "SAMPLE" not in whole["content"][0]["text"]
+    assert "sample" not in whole["structuredContent"]
+
+
+@pytest.mark.parametrize("tool", FREE)
+def test_free_tools_are_no_samples(mcp: Any, tool: str) -> None:
+    result = mcp.call(tool)
+    assert "SAMPLE" not in result["content"][0]["text"]
+    assert "sample" not in result["structuredContent"]
+
+
+@pytest.mark.parametrize("tool", DATA)
+def test_licence_and_attribution_stand_in_both(keyed: Any, tool: str) -> None:
+    result = keyed.call(tool, **DATA[tool])
+    assert "Source: © North Grid. Licence: North Grid: CC BY 4.0." in result["content"][0]["text"]
+    assert "© North Grid" in json.dumps(result["structuredContent"], ensure_ascii=False)
+
+
+def test_times_are_iso_8601(keyed: Any) -> None:
+    for tool, arguments in DATA.items():
+        text = keyed.call(tool, **arguments)["content"][0]["text"]
+        assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text)
+        assert not re.search(r"\b177\d{7}\b", text)
+
+
+def test_figures_in_the_text_are_those_of_the_answer(keyed: Any) -> None:
+    latest = keyed.call("get_latest", zone="GB")
+    assert "price 50 GBP/MWh at 2026-03-30T12:00:00Z (30m)" in latest["content"][0]["text"]
+    assert "wind 41.5, gas 33.25, nuclear 25.25" in latest["content"][0]["text"]
+    history = keyed.call("get_history", zone="GB", metric="demand", limit=1000, order="desc")["content"][0]["text"]
+    assert "288 rows of 5m in [2026-03-29T12:10:00Z, 2026-03-30T12:10:00Z)" in history
+    assert (
+        "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at "
+        "2026-03-30T12:05:00Z" in history
+    )
+    brief = keyed.call("get_zone_brief", zone="GB")
+    assert brief["structuredContent"]["summary"] in brief["content"][0]["text"]
+    zones = keyed.call("list_zones")["content"][0]["text"]
+    assert "GB: Great Britain (Europe/London, GBP): price, demand, interchange, generation, carbon_intensity" in zones
+    snapshot = keyed.call("get_map_snapshot")["content"][0]["text"]
+    assert "No values: US-CAISO" in snapshot
+    assert "price in GBP/MWh at 2026-03-30T12:00:00Z: GB 50\n" in snapshot
+
+
+def test_stale_figures_are_said_to_be_stale(keyed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tool in ("get_latest", "get_zone_brief", "get_map_snapshot"):
+        assert "STALE" not in keyed.call(tool, **DATA[tool])["content"][0]["text"]
+    monkeypatch.setenv("EMDS_NOW", "2026-04-02T00:00:00Z")
+    for tool in ("get_latest", "get_zone_brief", "get_map_snapshot"):
+        assert keyed.call(tool, **DATA[tool])["content"][0]["text"].startswith(
+            "STALE: newer figures were due at 2026-03-"
+        )
+
+
+def test_simulated_figures_are_said_to_be_simulated(make: Any, simulated: Path) -> None:
+    mcp = make(simulated)
+    for tool, arguments in DATA.items():
+        result = mcp.call(tool, **arguments)
+        assert "SIMULATED figures, not market data." in result["content"][0]["text"]
+        assert "SIMULATED, not market data" in json.dumps(result["structuredContent"])
+
+
+def test_the_status_names_what_does_not_stand_well(mcp: Any) -> None:
+    text = mcp.call("get_status")["content"][0]["text"]
+    assert text.startswith("Freshness at 2026-03-30T12:10:00Z, 4 pairs of source and zone: 4 unknown.")
