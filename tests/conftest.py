@@ -47,7 +47,8 @@ _SLOW_ONES = """
     simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_entsoe simulated/test_grid
     simulated/test_nyiso simulated/test_spp
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_stray_stamps
-    warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_changes warehouse/test_damaged_files
+    warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
+    warehouse/test_damaged_files
     warehouse/test_resample::test_means_equal_a_plain_computation
     warehouse/test_series_monthfile::test_a_month_file_keeps_every_version
     warehouse/test_series_at_once::test_concurrent_folds_of_one_month_lose_nothing

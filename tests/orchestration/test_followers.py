@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.orchestration.webhook_receivers import Post
+from tests.warehouse.change_followers import Follower, rows_of
 from tests.warehouse.series_model import BASE, fold
-from tests.warehouse.test_changes import Follower, rows_of
 from warehouse import untold
 from warehouse.changes import Change
 from warehouse.clock import Window

@@ -1,11 +1,14 @@
-"""Shared by the tests of the warehouse: an empty folder."""
+"""Shared by the tests of the warehouse: an empty folder, and a log of changes in short segments."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.warehouse.change_followers import SEGMENT
+from warehouse import change_log
 from warehouse.storage import Folder
 
 
@@ -13,3 +16,11 @@ from warehouse.storage import Folder
 def folder(tmp_path: Path) -> Folder:
     """Without a mode, until something is folded into it."""
     return Folder(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def short_segments() -> Iterator[None]:
+    """Segments of eight entries: the log's ends come soon."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(change_log, "SEGMENT", SEGMENT)
+        yield

@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.warehouse.change_followers import CASES, Follower, follow_steps, number, rows_of, steps
 from tests.warehouse.series_model import BASE, fold
-from tests.warehouse.test_changes import CASES, Follower, follow_steps, number, rows_of, steps
 from warehouse import layout, untold
 
 pytestmark = pytest.mark.slow

@@ -1,0 +1,108 @@
+"""Followers of the log of changes, and what happens to the rows meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+
+from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
+from warehouse import change_log, damaged, layout, series
+from warehouse.changes import Change
+from warehouse.clock import HOUR, Window
+from warehouse.schema import Rows
+from warehouse.storage import Folder
+
+SEGMENT = 8
+"""Entries of a segment under `short_segments`."""
+
+
+def rows_of(folder, window=EVERYTHING) -> dict[tuple, tuple]:
+    """What a reader sees of GB's demand, by identity."""
+    table = series.read(folder, "GB", "demand", window).to_pylist()
+    return {
+        (row["ts"], row["fuel"], row["counterparty"], row["link"]): (
+            row["value"],
+            row["unit"],
+            row["resolution"],
+            row["feed"],
+        )
+        for row in table
+    }
+
+
+class Follower:
+    """Holds rows by the log alone: for each entry it reads the entry's span again."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple, tuple] = {}
+        self.cursor: str | None = None
+        self.entries: list[Change] = []
+
+    def follow(self, folder, limit=3) -> None:
+        more = True
+        while more:
+            page = change_log.read(folder, self.cursor, limit)
+            for entry in page.entries:
+                self.take(folder, entry.change)
+            self.cursor, more = page.next, page.more
+
+    def take(self, folder, change) -> None:
+        self.entries.append(change)
+        self.rows = {at: row for at, row in self.rows.items() if not change.first <= at[0] <= change.last}
+        self.rows |= rows_of(folder, Window(change.first, change.last + 1))
+
+
+folds = st.tuples(st.sampled_from(FEEDS), feed_rows(), spans())
+rights = st.fixed_dictionaries({}, optional={f: st.just(RANKS[f]) for f in FEEDS})
+steps = st.lists(st.one_of(folds, folds, folds, rights, st.just("damage"), st.just("follow")), min_size=1, max_size=7)
+
+
+def follow_steps(folder, steps):
+    """Backfills, corrections, withdrawals, rights taken and given, and a month file that is damaged and set aside."""
+    follower, now = Follower(), 1000
+    for step in steps:
+        now += 1
+        before = rows_of(folder)
+        told = number(folder)
+        if step == "follow":
+            follower.follow(folder)
+        elif step == "damage":
+            spoil(folder)
+        elif isinstance(step, dict):
+            for place in series.held(folder):
+                series.resolve_again(folder, *place, step)
+        else:
+            feed, rows, covered = step
+            series.fold(folder, feed, Rows.of(rows), {("GB", "demand"): covered}, RANKS, now, "live")
+        assert (number(folder) > told) == (rows_of(folder) != before) or step == "damage"
+    follower.follow(folder)
+    assert follower.rows == rows_of(folder)
+    assert not folder.keys(layout.UNTOLD)
+
+
+def number(folder) -> int:
+    """Of the newest entry."""
+    return int(change_log.newest(folder).rpartition("-")[2])
+
+
+def spoil(folder) -> None:
+    """A served month's bytes go wrong, and the next fold finds it."""
+    for key in folder.keys("series/")[:1]:
+        folder.put(key, b"PAR1" + os.urandom(50))
+        metric, zone, month, _ = layout.of_series(key)
+        with folder.locked([key]):
+            damaged.set_aside(folder, key, "spoilt by a test")
+        assert not rows_of(folder, Window(0, 1))
+        assert (metric, zone) == ("demand", "GB")
+        assert month
+
+
+CASES: dict[str, Callable[[Folder], object]] = {
+    "new": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3, 4], known_at=5),
+    "corrected": lambda folder: fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5),
+    "withdrawn": lambda folder: fold(folder, "one.fast", BASE, [1], known_at=5, spans=[Window(BASE, BASE + 3 * HOUR)]),
+    "rights": lambda folder: [series.resolve_again(folder, *place, {"three.back": 9}) for place in series.held(folder)],
+    "nothing": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3], known_at=5),
+}

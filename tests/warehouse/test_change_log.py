@@ -1,0 +1,170 @@
+"""The pages of the log of changes: cursors, filters, entries that wait or go, writers at once, and damaged files."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.warehouse.change_followers import SEGMENT
+from tests.warehouse.series_model import BASE, RANKS, fold
+from warehouse import change_log, layout, series
+from warehouse.change_log import UnknownCursor
+from warehouse.changes import Change
+from warehouse.clock import DAY
+from warehouse.schema import Rows, SeriesKey
+from warehouse.storage import Folder
+
+pytestmark = pytest.mark.usefixtures("short_segments")
+
+
+def test_the_newest_cursor_of_a_log_whose_end_is_damaged_is_behind_it(tmp_path):
+    """Webhooks go on there at once, not only after the next change."""
+    folder = Folder(tmp_path)
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    folder.put(layout.change_segment(0), b"spoilt")
+    newest = change_log.newest(folder)
+    assert change_log.read(folder, newest, 9).entries == []
+    fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+    assert [entry.change.changed for entry in change_log.read(folder, newest, 9).entries] == [1]
+
+
+def test_concurrent_writers_share_one_log(tmp_path):
+    """Three processes, each a zone of its own: every change has its number, and none is given twice."""
+    folder, pids = Folder(tmp_path), []
+    fold(folder, "one.fast", BASE, [0])
+    for zone in ("FR", "NL", "BE"):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for turn in range(8):
+                    rows = Rows()
+                    rows.extend(SeriesKey(zone, "demand", "MW", "1h"), [BASE], [float(turn)])
+                    series.fold(folder, "one.fast", rows, {}, RANKS, turn + 1, "live")
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 3
+    entries = change_log.read(folder, None, 1000).entries
+    assert [entry.number for entry in entries] == list(range(1, 26))
+    assert len({entry.token for entry in entries}) == 25
+    for zone in ("FR", "NL", "BE"):
+        assert [e.change.added + e.change.changed for e in entries if e.change.zone == zone] == [1] * 8
+
+
+def change(number: int) -> Change:
+    return Change("GB", "demand", "one.fast", number, number, 1, 0, 0)
+
+
+END = 2 * SEGMENT + 4
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """Two and a half segments, an entry a minute."""
+    folder = Folder(tmp_path_factory.mktemp("long"))
+    for n in range(1, END + 1):
+        change_log.append(folder, change(n), f"t{n}", n * 60)
+    return folder
+
+
+def test_pages_give_every_entry_once_in_order(long):
+    cursor, seen, more = None, [], True
+    while more:
+        page = change_log.read(long, cursor, 7)
+        seen += [entry.change.first for entry in page.entries]
+        cursor, more = page.next, page.more
+    assert seen == list(range(1, END + 1))
+    assert change_log.read(long, cursor, 7) == ([], cursor, False, page.oldest)
+    assert change_log.newest(long) == cursor
+
+
+def test_a_filter_goes_on_behind_what_it_left_out(long):
+    page = change_log.read(long, None, 5, lambda c: c.first % 4 == 0)
+    assert [e.change.first for e in page.entries] == [4, 8, 12, 16, 20]
+    rest = change_log.read(long, page.next, 5, lambda c: c.first % 4 == 0)
+    assert rest.entries == []
+    assert rest.next == change_log.newest(long)
+
+
+def test_entries_of_the_last_moment_wait(long):
+    page = change_log.read(long, None, 1000, until=10 * 60)
+    assert [e.number for e in page.entries] == list(range(1, 11))
+    assert not page.more
+    assert change_log.newest(long, until=10 * 60) == page.next
+    assert change_log.read(long, page.next, 1, until=11 * 60).entries[0].number == 11
+
+
+def test_an_entry_of_a_clock_far_ahead_neither_waits_nor_holds_up_those_behind_it(tmp_path):
+    folder, now = Folder(tmp_path), 1_000_000
+    change_log.append(folder, change(1), "t1", now)
+    change_log.append(folder, change(2), "t2", now + 10 * 365 * DAY)
+    change_log.append(folder, change(3), "t3", now + 5)
+    change_log.append(folder, change(4), "t4", now + 60)
+    entries = change_log.read(folder, None, 10).entries
+    assert [entry.at - now for entry in entries] == [0, 10 * 365 * DAY, 5, 60]
+    page = change_log.read(folder, None, 10, until=now + 20)
+    assert [entry.number for entry in page.entries] == [1, 2, 3]
+    assert change_log.newest(folder, until=now + 20) == page.next
+    assert change_log.newest(folder, until=now + 60).endswith("-4")
+    assert [e.number for e in change_log.read(folder, None, 10, until=now - 1).entries] == []
+
+
+@pytest.mark.parametrize("cursor", ["00000000-1", "nonsense", "{log}-99999999", "{log}-21"])
+def test_an_unknown_cursor_is_refused_with_the_oldest_one(long, cursor):
+    log = change_log.newest(long).partition("-")[0]
+    with pytest.raises(UnknownCursor) as refused:
+        change_log.read(long, cursor.format(log=log), 10)
+    assert change_log.read(long, refused.value.oldest, 1).entries[0].number == 1
+
+
+def test_a_log_that_nothing_was_written_to(tmp_path):
+    folder = Folder(tmp_path)
+    assert change_log.read(folder, None, 10) == ([], "0", False, "0")
+    assert change_log.newest(folder) == "0"
+    with pytest.raises(UnknownCursor):
+        change_log.read(folder, "0123abcd-1", 10)
+    change_log.append(folder, change(1), "t", 1)
+    assert [e.number for e in change_log.read(folder, "0", 10).entries] == [1]
+
+
+def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):
+    folder = Folder(tmp_path)
+    for n in range(1, SEGMENT + 1):
+        change_log.append(folder, change(n), f"t{n}", n)
+    cursor = change_log.read(folder, None, 3).next
+    for n in range(SEGMENT + 1, 2 * SEGMENT + 2):
+        change_log.append(folder, change(n), f"t{n}", n + 31 * DAY)
+    assert [layout.of_change_segment(key) for key in change_log.segments(folder)] == [1, 2]
+    with pytest.raises(UnknownCursor) as refused:
+        change_log.read(folder, cursor, 3)
+    assert change_log.read(folder, refused.value.oldest, 1).entries[0].number == SEGMENT + 1
+    with pytest.raises(UnknownCursor):
+        change_log.read(folder, "0", 3)
+
+
+@pytest.mark.parametrize("harm", ["spoilt", "lost"])
+@pytest.mark.parametrize("which", [0, 1, "head"])
+def test_a_log_file_that_is_damaged_or_lost_sends_followers_past_it(tmp_path, harm, which):
+    """Never silently past an entry: who has not read it yet gets 410 and reads all rows again."""
+    folder = Folder(tmp_path)
+    for n in range(1, SEGMENT + 6):
+        change_log.append(folder, change(n), f"t{n}", n)
+    behind, end = change_log.read(folder, None, 3).next, change_log.newest(folder)
+    key = layout.CHANGE_LOG if which == "head" else layout.change_segment(which)
+    folder.put(key, b"spoilt") if harm == "spoilt" else folder.delete(key)
+    change_log.append(folder, change(1000), "late", 1000)
+    if which == "head":
+        seen = change_log.read(folder, behind, 1000).entries
+        assert [e.number for e in seen] == list(range(4, SEGMENT + 7))
+        return
+    with pytest.raises(UnknownCursor) as refused:
+        change_log.read(folder, behind, 1000)
+    rest = change_log.read(folder, refused.value.oldest, 1000).entries
+    assert rest[-1].change == change(1000)
+    if which == 0:
+        assert [e.change for e in change_log.read(folder, end, 10).entries] == [change(1000)]
+    else:
+        with pytest.raises(UnknownCursor):
+            change_log.read(folder, end, 10)
