@@ -35,7 +35,7 @@ _SLOW_ONES = """
     assets/test_giving_way assets/test_live assets/test_publish_at_once assets/test_publish_damage
     assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn assets/test_publish_words
     assets/test_series_asset
-    faults/test_campaign fetch/test_live fetch/test_recorded
+    faults/test_campaign fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
     geo/test_tiles
     mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties

@@ -1,11 +1,20 @@
-"""Shared by the tests of fetching: the folder of recorded answers beside the project."""
+"""Shared by the tests of fetching: recorded answers beside the project, sessions over scripts, hosts on loopback."""
 
 from __future__ import annotations
 
 import os
+import ssl
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from assets.fetch import live as live_module
+from assets.fetch import session as session_module
+from assets.fetch.session import Session
+from tests.fetch import stand_in_host
+from tests.fetch.scripted_publisher import ENVIRON, Clock, Live, Script, example
+from warehouse.market import Source
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +28,45 @@ def recordings() -> Path:
     if not (folder / "MANIFEST.json").exists():
         pytest.skip("no recordings beside the project")
     return folder
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The clock of `live`."""
+    return Clock()
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
+    """Makes a live session over a script, on the clock of the test."""
+
+    def make(script: Script, environ: Mapping[str, str] = ENVIRON, terms: Source | None = None) -> Session:
+        monkeypatch.setattr(session_module, "source", lambda code: terms or example())
+        return Session(
+            script, environ, now=lambda: 1_790_000_000, tick=clock.tick, sleep=clock.sleep, chance=lambda: 0.5
+        )
+
+    return make
+
+
+@pytest.fixture
+def example_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The source of `stand_in_host` is the only one, and no proxy is set."""
+    for module in (live_module, session_module):
+        monkeypatch.setattr(module, "source", lambda code: stand_in_host.SOURCE)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def publisher() -> Iterator[Callable[..., stand_in_host.Publisher]]:
+    """Starts stand-ins and ends them."""
+    running: list[stand_in_host.Publisher] = []
+
+    def start(script: stand_in_host.Script, context: ssl.SSLContext | None = None) -> stand_in_host.Publisher:
+        running.append(stand_in_host.Publisher(script, context))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()

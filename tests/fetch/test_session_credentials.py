@@ -1,0 +1,116 @@
+"""The session's credentials: put where they belong, never shown, and ERCOT's token bought with a password."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+from assets.fetch.credentials import Credentials
+from assets.fetch.session import Reply
+from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, SECRET, TOKEN, Clock, Live, Script
+from warehouse.errors import CredentialsMissing, FeedError
+from warehouse.market import Request, Secret
+
+SPOILT = "grün\x00geheim"
+
+
+def test_without_credentials_nothing_is_asked(live: Live) -> None:
+    script = Script([GOOD])
+    both = Request(
+        "example.price", f"https://{HOST}/", secrets=(TOKEN, Secret("basic", "", ("EXAMPLE_USER", "EXAMPLE_PASSWORD")))
+    )
+    with pytest.raises(CredentialsMissing, match="set EXAMPLE_TOKEN, EXAMPLE_USER, EXAMPLE_PASSWORD") as caught:
+        live(script, environ={"EXAMPLE_USER": " "}).ask(both)
+    assert caught.value.names == ("EXAMPLE_TOKEN", "EXAMPLE_USER", "EXAMPLE_PASSWORD")
+    assert not script.calls
+
+
+def test_secrets_are_put_where_they_belong(live: Live) -> None:
+    script = Script([GOOD])
+    environ = {"T": "token-value\n", "H": "header-value", "U": "user", "P": "pass:word"}
+    secrets = (Secret("query", "token", ("T",)), Secret("header", "X-Key", ("H",)), Secret("basic", "", ("U", "P")))
+    live(script, environ=environ).ask(Request("example.price", f"https://{HOST}/", secrets=secrets))
+    [(_, credentials)] = script.calls
+    assert credentials.query == (("token", "token-value"),)
+    assert credentials.headers == (("X-Key", "header-value"), ("Authorization", "Basic dXNlcjpwYXNzOndvcmQ="))
+
+
+def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(live: Live) -> None:
+    keyed = Request("example.price", f"https://{HOST}/", secrets=(Secret("header", "X-Key", ("H",)),))
+    with pytest.raises(CredentialsMissing, match="check H") as caught:
+        live(Script([GOOD]), environ={"H": SPOILT}).ask(keyed)
+    assert SPOILT[-6:] not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        b'{"api_key": "s3cret&long=/x"}',
+        b"<a>s3cret&amp;long=/x</a>",
+        b"?api_key=s3cret%26long%3D%2Fx&",
+        b"s3cret&long=/x" * 3,
+    ],
+)
+def test_an_echoed_secret_is_struck_out_of_the_body(live: Live, echo: bytes) -> None:
+    answer = live(Script([Reply(200, {}, echo)]), environ={"EXAMPLE_TOKEN": "s3cret&long=/x"}).ask(KEYED)
+    assert b"s3cret" not in answer.body
+    assert b"REDACTED" in answer.body
+
+
+def test_figures_are_never_struck_out_for_a_short_password(live: Live) -> None:
+    body = b'{"value": 12345}'
+    assert live(Script([Reply(200, {}, body)]), environ={"EXAMPLE_TOKEN": "12345"}).ask(KEYED).body == body
+
+
+@pytest.mark.parametrize("status", [500, 429, 400, 401, 403, 404, 302])
+def test_no_failure_shows_a_secret(live: Live, status: int) -> None:
+    with pytest.raises(FeedError) as caught:
+        live(Script([Reply(status, {"location": f"/?k={SECRET}"}, SECRET.encode())])).ask(KEYED)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_credentials_do_not_print_themselves() -> None:
+    assert "s3cret" not in repr(Credentials((("k", "s3cret"),), (("h", "s3cret"),), (("f", "s3cret"),)))
+
+
+ERCOT = Request(
+    "example.spp",
+    f"https://{HOST}/spp",
+    secrets=(
+        Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)),
+        Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
+    ),
+)
+ERCOT_ENVIRON = {"ERCOT_API_KEY": "subscription", "ERCOT_USERNAME": "user@example.org", "ERCOT_PASSWORD": "very-s3cret"}
+
+
+def test_ercots_token_is_bought_once_and_used_until_it_ends(live: Live, clock: Clock) -> None:
+    token = Reply(200, {}, b'{"id_token": "bearer-token"}')
+    script = Script([token, GOOD, GOOD, token, GOOD])
+    session = live(script, environ=ERCOT_ENVIRON)
+    session.ask(ERCOT)
+    session.ask(ERCOT)
+    clock.now += 3301
+    session.ask(ERCOT)
+    hosts = [request.url.split("/")[2] for request, _ in script.calls]
+    assert hosts == ["ercotb2c.b2clogin.com", HOST, HOST, "ercotb2c.b2clogin.com", HOST]
+    request, form = script.calls[0]
+    assert ("password", "very-s3cret") in form.form
+    assert "very-s3cret" not in repr(request)
+    assert script.calls[1][1].headers == (
+        ("Ocp-Apim-Subscription-Key", "subscription"),
+        ("Authorization", "Bearer bearer-token"),
+    )
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_wrong_ercot_password_names_the_variables(live: Live, status: int) -> None:
+    with pytest.raises(CredentialsMissing, match="check ERCOT_API_KEY, ERCOT_USERNAME, ERCOT_PASSWORD"):
+        live(Script([Reply(status, {}, b"{}")]), environ=ERCOT_ENVIRON).ask(ERCOT)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"id_token": "a\\nb"}', b"[]", b"<html>"])
+def test_a_token_that_is_none_is_typed(live: Live, body: bytes) -> None:
+    with pytest.raises(FeedError):
+        live(Script([Reply(200, {}, body)]), environ=ERCOT_ENVIRON).ask(ERCOT)

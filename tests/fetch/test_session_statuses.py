@@ -1,0 +1,154 @@
+"""The session towards publishers: an answer's question and time, the type of each status, and attempts after pauses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
+from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, REQUEST, Clock, Live, Script
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.market import Request
+
+
+def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:
+    answer = live(Script([GOOD])).ask(REQUEST)
+    assert answer.body == b"rows"
+    assert answer.request is REQUEST
+    assert answer.fetched_at == 1_790_000_000
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (404, NotPublished),
+        (410, NotPublished),
+        (401, FeedUnavailable),
+        (400, FeedChanged),
+        (501, FeedUnavailable),
+        (302, FeedUnavailable),
+        (451, FeedChanged),
+    ],
+)
+def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(
+    live: Live, status: int, error: type[FeedError]
+) -> None:
+    script = Script([Reply(status, {}, b"<html>")])
+    with pytest.raises(error, match=HOST):
+        live(script).ask(REQUEST)
+    assert len(script.calls) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_names_the_variable_to_check(live: Live, status: int) -> None:
+    with pytest.raises(CredentialsMissing, match="check EXAMPLE_TOKEN") as caught:
+        live(Script([Reply(status, {}, b"")])).ask(KEYED)
+    assert caught.value.names == ("EXAMPLE_TOKEN",)
+
+
+def test_ercots_403_says_that_it_answers_only_in_the_united_states(live: Live) -> None:
+    """Its firewall refuses other addresses before it looks at a key."""
+    keyed = replace(KEYED, url="https://api.ercot.com/api/public-reports")
+    for request in (keyed, replace(REQUEST, url="https://www.ercot.com/misapp")):
+        with pytest.raises(FeedUnavailable, match="outside the United States"):
+            live(Script([Reply(403, {}, b"")])).ask(request)
+    with pytest.raises(CredentialsMissing):
+        live(Script([Reply(401, {}, b"")])).ask(keyed)
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 522])
+def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
+    script = Script([Reply(status, {}, b"")])
+    with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
+        live(script).ask(REQUEST)
+    assert len(script.calls) == ATTEMPTS
+
+
+@pytest.mark.parametrize("status", [429, 403])
+def test_one_request_too_many_is_repeated_after_longer_and_longer_pauses(live: Live, clock: Clock, status: int) -> None:
+    script = Script([Reply(status, {}, b"<html>")])
+    with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
+        live(script).ask(REQUEST)
+    assert clock.slept == [5.0, 10.0, 20.0, 40.0]
+    assert len(script.calls) == 5
+
+
+def test_a_second_attempt_that_succeeds_is_an_answer(live: Live, clock: Clock) -> None:
+    assert live(Script([Reply(503, {}, b""), GOOD])).ask(REQUEST).body == b"rows"
+    assert clock.slept == [1.0]
+
+
+def test_pauses_double_with_jitter(live: Live, clock: Clock) -> None:
+    with pytest.raises(FeedUnavailable):
+        live(Script([Reply(500, {}, b"")])).ask(REQUEST)
+    assert clock.slept == [1.0, 2.0]
+
+
+def test_retry_after_is_kept_to(live: Live, clock: Clock) -> None:
+    live(Script([Reply(429, {"retry-after": "17"}, b""), GOOD])).ask(REQUEST)
+    assert clock.slept == [17.0]
+
+
+def test_a_429_without_retry_after_waits_oasis_five_seconds(live: Live, clock: Clock) -> None:
+    live(Script([Reply(429, {}, b""), GOOD])).ask(REQUEST)
+    assert clock.slept == [5.0]
+
+
+@pytest.mark.parametrize("word", ["soon", "-", "1e400"])
+def test_a_retry_after_that_is_none_is_no_retry_after(live: Live, clock: Clock, word: str) -> None:
+    live(Script([Reply(503, {"retry-after": word}, b""), GOOD])).ask(REQUEST)
+    assert clock.slept == [1.0]
+
+
+def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> None:
+    script = Script([Reply(429, {"retry-after": "600"}, b"")])
+    session = live(script)
+    with pytest.raises(FeedUnavailable) as caught:
+        session.ask(REQUEST)
+    assert caught.value.retry_after == 600
+    assert not clock.slept
+    with pytest.raises(FeedUnavailable, match="asked again in 600 s"):
+        session.ask(REQUEST)
+    assert len(script.calls) == 1, "the host is left alone meanwhile"
+    clock.now += 601
+    with pytest.raises(FeedUnavailable):
+        session.ask(REQUEST)
+    assert len(script.calls) == 2
+
+
+def test_no_attempt_begins_when_patience_is_over(live: Live, clock: Clock) -> None:
+    script = Script([Reply(503, {"retry-after": f"{PATIENCE / 2 + 1:.0f}"}, b"")])
+    with pytest.raises(FeedUnavailable):
+        live(script).ask(REQUEST)
+    assert clock.slept == [PATIENCE / 2 + 1]
+
+
+def test_a_silent_host_is_not_asked_twice(live: Live, clock: Clock) -> None:
+    script = Script([FeedUnavailable("silent")], lasts=SLOW + 1, clock=clock)
+    with pytest.raises(FeedUnavailable, match="silent"):
+        live(script).ask(REQUEST)
+    assert len(script.calls) == 1
+
+
+def test_a_session_that_never_leaves_the_machine_needs_no_keys_and_no_pauses(clock: Clock) -> None:
+    script = Script([Reply(503, {}, b"")])
+    session = Session(script, sleep=clock.sleep)
+    with pytest.raises(FeedUnavailable, match="503"):
+        session.ask(KEYED)
+    assert len(script.calls) == 1
+    assert not clock.slept
+    assert script.calls[0][1].values == ()
+
+
+def test_a_400_that_says_there_is_no_data_is_no_change_of_format() -> None:
+    body = (
+        b'<?xml version="1.0"?><Acknowledgement_MarketDocument xmlns="urn:x"><Reason><code>999</code>'
+        b"<text>No matching data found for Data item ENERGY_PRICES [12.1.D]</text></Reason>"
+        b"</Acknowledgement_MarketDocument>"
+    )
+    request = Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", zone="FR")
+    with pytest.raises(NotPublished):
+        Session(lambda request, credentials: Reply(400, {}, body)).ask(request)
+    with pytest.raises(FeedChanged):
+        Session(lambda request, credentials: Reply(400, {}, b"")).ask(request)
