@@ -1,0 +1,199 @@
+"""The method agrees with a plain exact reference and with scipy, and its words never contradict its numbers."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.warehouse.context_histories import DAY, HOUR, NOW, history, hourly, read
+from warehouse.context import Reading, readings
+
+
+def reference_rows(rows):
+    """The rows that stand: one value per interval, the later stated; nulls erase nothing; the finest of an overlap."""
+    latest = {}
+    for ts, seconds, value in rows:
+        if value is not None:
+            latest[ts, seconds] = value
+    kept = []
+    for (ts, seconds), value in sorted(latest.items(), key=lambda item: item[0][1]):
+        if not any(s < seconds and a < ts + seconds and a + s > ts for a, s, _ in kept):
+            kept.append((ts, seconds, value))
+    return sorted(kept)
+
+
+def reference_quantile(pairs, q):
+    """Inverse CDF of (value, weight) pairs; the mean of two where the cut falls exactly between."""
+    total, reached = sum(w for _, w in pairs), 0
+    pairs = sorted(pairs)
+    for n, (value, weight) in enumerate(pairs):
+        reached += weight
+        if reached == q * total:
+            return (Fraction(repr(value)) + Fraction(repr(pairs[n + 1][0]))) / 2
+        if reached > q * total:
+            return Fraction(repr(value))
+    raise AssertionError
+
+
+def reference_rank(pairs, x):
+    total = sum(w for _, w in pairs)
+    return Fraction(100 * sum(2 * w if v < x else w if v == x else 0 for v, w in pairs), 2 * total)
+
+
+def half_up(exact):
+    return math.floor(exact + Fraction(1, 2))
+
+
+def reference(rows, tz, as_of):
+    """The whole reading in plain exact arithmetic, as a dict of what is compared."""
+    rows = reference_rows(rows)
+    begun = [r for r in rows if r[0] <= as_of]
+    if not begun:
+        return None
+    ts, _, x = begun[-1]
+    window = [r for r in rows if ts - 30 * DAY <= r[0] < ts]
+    pairs = [(v, min(s, ts - a)) for a, s, v in window]
+    hour = datetime.fromtimestamp(ts, ZoneInfo(tz)).hour
+    same = [p for p, r in zip(pairs, window, strict=True) if datetime.fromtimestamp(r[0], ZoneInfo(tz)).hour == hour]
+    observed = sum(w for _, w in pairs)
+    before = [v for a, s, v in rows if a <= ts - DAY < a + s]
+    expected = {
+        "ts": ts,
+        "value": x,
+        "next": min((r[0] for r in rows if r[0] > as_of), default=None),
+        "from": before[-1] if before else None,
+    }
+    if len(pairs) < 20 or observed * 2 < 30 * DAY:
+        return expected
+    rank = reference_rank(pairs, x)
+    low, high = min(pairs)[0], max(pairs)[0]
+    p10, median, p90 = (reference_quantile(pairs, Fraction(q, 10)) for q in (1, 5, 9))
+    expected |= {
+        "percentile": 0 if x < low else 100 if x > high else min(max(half_up(rank), 1), 99),
+        "median": float(median),
+        "p10": float(p10),
+        "p90": float(p90),
+        "min": low,
+        "max": high,
+        "samples": len(pairs),
+        "vs_median": float(Fraction(repr(x)) - median),
+        "days": half_up(Fraction(ts - window[0][0], DAY) * 10) / 10,
+        "threshold": float(max(1, (p90 - p10) / 20)),
+        "same_hour": None,
+    }
+    if len(same) >= 20 and sum(w for _, w in same) * 2 >= 30 * HOUR:
+        below, above = all(v > x for v, _ in same), all(v < x for v, _ in same)
+        expected["same_hour"] = 0 if below else 100 if above else min(max(half_up(reference_rank(same, x)), 1), 99)
+    return expected
+
+
+def compared(reading: Reading | None):
+    if reading is None:
+        return None
+    result = {
+        "ts": reading.ts,
+        "value": reading.value,
+        "next": reading.next_ts,
+        "from": reading.trend and reading.trend.from_value,
+    }
+    c = reading.context
+    if c is not None:
+        result |= {
+            "percentile": c.percentile,
+            "median": c.median,
+            "p10": c.p10,
+            "p90": c.p90,
+            "min": c.min,
+            "max": c.max,
+            "samples": c.sample_count,
+            "vs_median": c.vs_median,
+            "days": c.window_days_actual,
+            "same_hour": c.percentile_same_hour,
+            "threshold": reading.trend.flat_threshold if reading.trend else result_threshold(c),
+        }
+    return result
+
+
+def result_threshold(context):
+    return float(max(Fraction(1), (Fraction(repr(context.p90)) - Fraction(repr(context.p10))) / 20))
+
+
+values = st.one_of(
+    st.none(),
+    st.integers(-3, 3).map(float),
+    st.floats(-1e6, 1e6, width=32),
+    st.floats(-500, 5000, allow_nan=False).map(lambda v: round(v, 2)),
+)
+
+
+@st.composite
+def series(draw):
+    """Rows of mixed resolutions with holes, repeats, overlaps and rows ahead, in a zone with clock changes."""
+    tz = draw(st.sampled_from(["UTC", "Europe/Berlin", "Australia/Adelaide", "America/Chicago"]))
+    now = draw(
+        st.sampled_from(
+            [NOW, *(int(datetime.fromisoformat(t).timestamp()) for t in ("2026-11-01T07Z", "2027-04-04T03Z"))]
+        )
+    )
+    rows, pool = [], draw(st.lists(values, min_size=1, max_size=12))
+    for _ in range(draw(st.integers(1, 4))):
+        step = draw(st.sampled_from([900, 1800, 3600, 3600, 7200]))
+        first = now - draw(st.integers(0, 33 * DAY // step)) * step + draw(st.sampled_from([0, 0, 0, 900, 1800]))
+        stride = draw(st.integers(1, 5))
+        rows += [
+            (first + i * step, step, pool[i * stride % len(pool)])
+            for i in range(draw(st.integers(1, 33 * DAY // step)))
+        ]
+    return draw(st.permutations(rows) if len(rows) < 60 else st.just(rows)), tz, now + draw(st.integers(0, 7200))
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.lists(series(), min_size=1, max_size=3), st.data())
+def test_agrees_with_plain_exact_arithmetic(cases, choice):
+    as_of = choice.draw(st.sampled_from([c[2] for c in cases]))
+    computed = readings([history(rows, tz) for rows, tz, _ in cases], as_of)
+    assert [compared(f) for f in computed] == [reference(rows, tz, as_of) for rows, tz, _ in cases]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=40), st.integers(-60, 60))
+def test_rank_agrees_with_scipy(pool, now):
+    from scipy.stats import percentileofscore
+
+    window = [float(pool[i % len(pool)]) for i in range(720)]
+    context = read(hourly(window, float(now))).context
+    assert context.percentile_exact == pytest.approx(percentileofscore(window, now, "mean"), abs=0.00501)
+    assert context.median == np.quantile(window, 0.5, method="averaged_inverted_cdf")
+    assert context.p10 == np.quantile(window, 0.1, method="averaged_inverted_cdf")
+    assert context.p90 == np.quantile(window, 0.9, method="averaged_inverted_cdf")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.one_of(st.just(0.0), st.floats(-2000, 20000), st.floats(-3, 3)), min_size=1, max_size=30),
+    st.floats(-2000, 20000),
+)
+def test_words_and_numbers_never_contradict(pool, now):
+    reading = read(hourly([pool[i * 7 % len(pool)] for i in range(720)], now))
+    context, trend = reading.context, reading.trend
+    assert 0 <= context.percentile <= 100
+    assert (context.percentile == 0) == (now < context.min)
+    assert (context.percentile == 100) == (now > context.max)
+    assert context.min <= context.p10 <= context.median <= context.p90 <= context.max
+    assert (context.vs_median > 0) == (now > context.median)
+    for pct, part in ((context.vs_median_pct, context.vs_median), (trend.change_pct, trend.change)):
+        assert pct is None or (math.isfinite(pct) and np.sign(pct) == np.sign(part))
+    assert (context.vs_median_pct is None) == bool(context.vs_median_pct_reason)
+    assert (trend.change_pct is None) == bool(trend.change_pct_reason)
+    assert {"rising": trend.change > 0, "falling": trend.change < 0, "flat": abs(trend.change) <= trend.flat_threshold}[
+        trend.direction
+    ]
+    assert (context.band in ("record_low", "record_high")) <= (not context.min <= now <= context.max)
