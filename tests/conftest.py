@@ -21,15 +21,15 @@ settings.register_profile("emds", deadline=None)
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_copy", "test_series_kills", "test_reach"),
-    *("test_campaign", "test_hostile", "test_upgrade", "test_faulty_day", "test_keys", "test_recompute", "test_record"),
-    *("test_line_daemon", "test_line", "test_ui_in_browser"),
+    *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_x402_doubts", "test_copy"),
+    *("test_series_kills", "test_reach", "test_campaign", "test_hostile", "test_upgrade", "test_faulty_day"),
+    *("test_keys", "test_recompute", "test_record", "test_line_daemon", "test_line", "test_ui_in_browser"),
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_ONES = """
-    api/test_agents api/test_bulk api/test_damage api/test_geo api/test_http
-    api/test_ogc api/test_openapi::test_the_reference_page_renders_offline api/test_publishers api/test_python_client
-    api/test_several_zones
+    api/test_agents api/test_bulk api/test_damage api/test_geo api/test_geo_formats api/test_geo_publications
+    api/test_http api/test_ogc api/test_openapi::test_the_reference_page_renders_offline api/test_publishers
+    api/test_python_client api/test_several_zones
     api/test_windows_document::test_precomputed_equals_computed api/test_x402_answers api/test_x402_attacks
     api/test_x402_facilitators api/test_x402_offers api/test_x402_service
     assets/test_giving_way assets/test_live assets/test_publish_at_once assets/test_publish_damage

@@ -1,0 +1,74 @@
+"""The geo layers' documents as made, an application that serves them, and what an answer names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import geopandas
+import orjson
+from flask import Flask
+from flask.testing import FlaskClient
+
+from api.access.gate import Gate
+from api.documents.cache import DocumentCache
+from api.geo.filters import GeoLayer
+from api.geo.parameters import FORMATS, UNCUT
+from api.http import problem_responses
+from api.settings import Settings
+from api.views import geo
+from assets.documents import geo_layers
+from warehouse.storage import Folder
+
+LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
+CUT_FORMATS = [
+    (layer, name) for layer in geo_layers.LAYERS for name in FORMATS[layer] if name not in ("geojson", *UNCUT)
+]
+
+
+@cache
+def documents() -> dict[str, bytes]:
+    """Every document of every layer; made when the first test asks, not when tests are collected."""
+    return {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+
+
+@cache
+def index_of(layer: str) -> GeoLayer:
+    return GeoLayer.of(documents()[f"geo/{layer}.geojson"])
+
+
+@cache
+def frame_of(layer: str) -> geopandas.GeoDataFrame:
+    return geopandas.GeoDataFrame.from_features(orjson.loads(documents()[f"geo/{layer}.geojson"])["features"])
+
+
+def app_of(home: Path, gate: Gate) -> Flask:
+    """An application that serves the layers published in a folder, and nothing else."""
+    app = Flask(__name__)
+    problem_responses.register(app, gate.settings.base_url)
+    app.register_blueprint(geo.blueprint(gate, DocumentCache(Folder(home))))
+    return app
+
+
+@contextmanager
+def served_layers(home: Path) -> Iterator[FlaskClient]:
+    """A caller of all layers, published to a folder and served without limits."""
+    geo_layers.publish(Folder(home))
+    unlimited = Settings(
+        home=str(home),
+        database_url=f"sqlite:///{home}/accounts.sqlite",
+        free_calls_per_minute=0,
+        sample_calls_per_day=0,
+    )
+    gate = Gate.open(unlimited, "simulated")
+    yield app_of(home, gate).test_client()
+    gate.close()
+
+
+def ids(client: FlaskClient, path: str) -> list[str]:
+    """Of the features in an answer, in its order."""
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return [feature["id"] for feature in orjson.loads(answer.data)["features"]]
