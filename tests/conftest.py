@@ -22,8 +22,9 @@ settings.load_profile("emds")
 
 _LONGEST = (
     *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_x402_doubts", "test_copy"),
-    *("test_series_kills", "test_reach", "test_campaign", "test_hostile", "test_upgrade", "test_faulty_day"),
-    *("test_keys", "test_recompute", "test_record", "test_line_daemon", "test_line", "test_ui_in_browser"),
+    *("test_series_kills", "test_series_folds", "test_reach", "test_campaign", "test_hostile", "test_upgrade"),
+    *("test_faulty_day", "test_keys", "test_recompute", "test_record", "test_line_daemon", "test_line"),
+    "test_ui_in_browser",
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_ONES = """
