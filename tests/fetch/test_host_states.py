@@ -21,8 +21,12 @@ from assets.fetch import file_states, host_state
 from assets.fetch.file_states import FileStates
 from assets.fetch.host_state import LONGEST_RETRY_AFTER, MINUTE, MOST_PATHS, Circuit, HostState
 from assets.fetch.rate_limit import LONGEST_WAIT, Change, HostStates, OwnStates, RateLimiter
+from assets.fetch.session import Reply
 from assets.fetch.shared_states import AGAIN_S, SharedStates, StatesAway
+from orchestration import resources
+from orchestration.settings import PipelineSettings
 from warehouse.errors import FeedUnavailable
+from warehouse.market import Request
 
 HOST = "api.example.org"
 _T = TypeVar("_T")
@@ -264,6 +268,24 @@ def test_threads_and_places_that_race_take_no_turn_twice(one_for_all: bool, tmp_
     turns = kept(path).turns
     assert len(turns) == 60
     assert min(later - turn for turn, later in pairwise(turns)) >= 0.25 - 1e-5
+
+
+def test_the_pace_lies_beside_the_accounts_and_only_where_publishers_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "transport_of", lambda *_: lambda request, credentials: Reply(200, {}, b"rows"))
+    for feeds in ("simulated", "live"):
+        home = tmp_path / feeds
+        pipeline = resources.open_context({"EMDS_HOME": str(home), "EMDS_FEEDS": feeds})
+        assert pipeline.session.ask(Request("neso.generation", "https://api.example.org/")).body == b"rows"
+        assert (home / "pace.sqlite").exists() == (feeds == "live")
+    (tmp_path / "none").mkdir()
+    shared = resources.host_states(PipelineSettings.from_environ({"EMDS_HOME": str(tmp_path / "none")}))
+    assert shared is not None
+    assert taken(shared) == 0.0
+    assert kept(tmp_path / "none" / "pace.sqlite").turns
+    assert resources.host_states(PipelineSettings.from_environ({"EMDS_HOME": str(tmp_path / "not yet")})) is None
+    assert not (tmp_path / "not yet").exists()
 
 
 def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -40,22 +39,33 @@ def publishers(tmp_path: Path) -> Iterator[Publishers]:
         yield publishers
 
 
+@pytest.fixture(scope="module")
+def processes() -> Iterator[list[Asker]]:
+    with ExitStack() as running:
+        askers = [Asker() for _ in range(3)]
+        for asker in askers:
+            running.callback(asker.close)
+        yield askers
+
+
 Start = Callable[..., Asker]
 
 
 @pytest.fixture
-def start(publishers: Publishers, tmp_path: Path) -> Iterator[Start]:
-    """Starts a process that asks, by default with a folder of its own."""
-    running = ExitStack()
+def start(processes: list[Asker], publishers: Publishers, tmp_path: Path) -> Start:
+    """A process that asks anew, by default with a folder of its own."""
+    idle = list(processes)
 
     def started(url: str = "", home: Path | None = None, skew: float = 0.0) -> Asker:
-        folder = home or tmp_path / f"alone-{len(os.listdir(tmp_path))}"
+        folder = home or tmp_path / f"alone-{len(idle)}"
         folder.mkdir(exist_ok=True)
-        environ = {"EMDS_DATABASE_URL": url, "EMDS_HOME": str(folder), "EMDS_LOCAL": ""}
-        return running.enter_context(Asker(publishers.port, tmp_path / "authority.pem", environ, skew))
+        asker = idle.pop()
+        asker.begin(
+            publishers.port, tmp_path / "authority.pem", {"EMDS_DATABASE_URL": url, "EMDS_HOME": str(folder)}, skew
+        )
+        return asker
 
-    with running:
-        yield started
+    return started
 
 
 @pytest.fixture(params=["postgres", "file"])
@@ -109,7 +119,7 @@ def test_two_that_ask_at_the_same_time_take_turns(postgres: Postgres, start: Sta
     postgres.empty()
     askers = [start(postgres.url) for _ in range(2)]
     for asker in askers:
-        asker.tell(f"nap ask {HALF_A_SECOND} 6")
+        asker.tell("ask", feed=HALF_A_SECOND, times=6, nap=True)
     assert [outcome for asker in askers for outcome, _ in asker.told()] == ["answered"] * 12
     taken, arrivals = turns(postgres, NEMWEB), sorted(publishers.arrivals[NEMWEB])
     assert min(later - turn for turn, later in pairwise(taken)) >= 0.5 - 1e-5
@@ -144,9 +154,10 @@ def test_a_database_that_goes_away_stops_no_work_and_is_used_again(
     time.sleep(2 * AGAIN_S)
     assert one.ask(SIXTY_A_MINUTE) == [ANSWERED]
     assert len(turns(postgres, ELEXON)) == 6, "what it asked alone is told"
-    one.close()
-    assert one.errors.count("WARNING publishers' pace is not shared for now") == 1
-    assert one.errors.count("INFO publishers' pace is shared again") == 1
+    assert [line.split(",")[0] for line in one.log()] == [
+        "WARNING publishers' pace is not shared for now",
+        "INFO publishers' pace is shared again",
+    ]
     assert len(publishers.requests[ELEXON]) == 6
     assert publishers.limited[PJM] == 0
 
@@ -154,6 +165,6 @@ def test_a_database_that_goes_away_stops_no_work_and_is_used_again(
 def test_a_database_that_never_was_there_costs_a_line_of_log(start: Start) -> None:
     one = start("postgresql://emds:s3cret-and-long@127.0.0.1:9/none")
     assert one.ask(SIXTY_A_MINUTE, 3) == [ANSWERED] * 3
-    one.close()
-    assert one.errors.count("not shared for now") == 1
-    assert "s3cret" not in one.errors
+    [line] = one.log()
+    assert "not shared for now" in line
+    assert "s3cret" not in line
