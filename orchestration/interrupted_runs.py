@@ -5,6 +5,7 @@ memory, a container that stopped) the run counts as started for a day. No `from 
 reads the annotations.
 """
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from warehouse.bookkeeping import logged
 
 SLACK_S = 30.0
 """A process that began so long after its run's start is another one with the same number."""
+_STARTED_BY = ".dagster/grpc_info"
+"""Dagster's tag with the address of the code server that started a run."""
 _ENDED = ("Z", "X")
 """States in /proc of a process that was killed and that its parent has not gathered: none but an init does."""
 
@@ -34,15 +37,17 @@ _BOOTED = _booted()
 """By the clock as it was set when this process began."""
 
 
-def end_interrupted(instance: dg.DagsterInstance) -> list[str]:
+def end_interrupted(instance: dg.DagsterInstance, own_machine: bool) -> list[str]:
     """Ends every run that counts as started and whose process of this machine is gone, as failed; their ids.
 
-    Dagster's retry policy takes a run that ended so as one that crashed. To be called where all runs are of this
-    machine.
+    Dagster's retry policy takes a run that ended so as one that crashed. `own_machine`: all runs are of this machine;
+    else only those are that a code server on a socket has started, as `emds up` has one.
     """
     ended = []
     for record in instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])):
         run = record.dagster_run
+        if not (own_machine or _by_socket(run)):
+            continue
         with logged(f"run {run.run_id}"):
             process = process_of(instance, run.run_id)
             if process is None or alive(process, (record.start_time or time.time()) + SLACK_S):
@@ -52,6 +57,14 @@ def end_interrupted(instance: dg.DagsterInstance) -> list[str]:
                 instance.report_run_failed(run, f"Its process {process} is gone: killed, or the machine stopped.")
                 ended.append(run.run_id)
     return ended
+
+
+def _by_socket(run: dg.DagsterRun) -> bool:
+    """Whether a run was started through a socket in the file system, which other machines and containers cannot use."""
+    try:
+        return bool(json.loads(run.tags.get(_STARTED_BY, "{}")).get("socket"))
+    except (ValueError, AttributeError):
+        return False
 
 
 def _started(instance: dg.DagsterInstance, run: str) -> bool:
@@ -98,16 +111,20 @@ def alive(process: int, begun_by: float) -> bool:
 
 
 def interrupted_runs_sensor(own_machine: bool) -> dg.SensorDefinition:
-    """Looks every half minute. `own_machine`: no run can be of another machine, since Dagster's storage is a folder."""
+    """Looks every half minute. `own_machine`: no run can be of another machine, since Dagster's storage is a folder.
+
+    On PostgreSQL it looks at runs of `emds up`, of which one Dagster storage has one; not at those in pods and
+    containers of their own, whose launchers know of their end.
+    """
 
     @dg.sensor(
         name="interrupted_runs",
         minimum_interval_seconds=30,
-        default_status=dg.DefaultSensorStatus.RUNNING if own_machine else dg.DefaultSensorStatus.STOPPED,
+        default_status=dg.DefaultSensorStatus.RUNNING,
         description="Ends runs whose process of this machine was killed; they are tried again once.",
     )
     def interrupted_runs(context: dg.SensorEvaluationContext) -> dg.SkipReason:
-        ended = end_interrupted(context.instance)
+        ended = end_interrupted(context.instance, own_machine)
         return dg.SkipReason(f"ended {', '.join(ended)}" if ended else "every run that has begun has its process")
 
     return interrupted_runs

@@ -32,9 +32,10 @@ def work() -> None:
     """A job without steps."""
 
 
-def started(instance: dg.DagsterInstance, process: int | None) -> str:
-    """A run that counts as started, in this process or in the one that its events name."""
-    run = instance.create_run_for_job(work, status=dg.DagsterRunStatus.STARTING)
+def started(instance: dg.DagsterInstance, process: int | None, by: str = "") -> str:
+    """A run that counts as started, in this process or in the one that its events name, by a code server or by none."""
+    tags = {".dagster/grpc_info": by} if by else {}
+    run = instance.create_run_for_job(work, status=dg.DagsterRunStatus.STARTING, tags=tags)
     if process is not None:
         metadata = {"pid": dg.MetadataValue.text(str(process))}
         instance.report_engine_event("Started process for run.", run, EngineEventData(metadata))
@@ -63,14 +64,22 @@ def gone() -> int:
 
 def test_a_run_whose_process_was_killed_is_ended_and_may_be_tried_again(instance: dg.DagsterInstance) -> None:
     killed, alive, unknown = started(instance, gone()), started(instance, os.getpid()), started(instance, None)
-    assert interrupted_runs.end_interrupted(instance) == [killed]
+    assert interrupted_runs.end_interrupted(instance, own_machine=True) == [killed]
     assert [status(instance, run) for run in (killed, alive, unknown)] == ["FAILURE", "STARTED", "STARTED"]
-    assert interrupted_runs.end_interrupted(instance) == []
+    assert interrupted_runs.end_interrupted(instance, own_machine=True) == []
     ended = instance.get_run_by_id(killed)
     assert ended is not None
     assert ended.tags["dagster/will_retry"] == "true"
     messages = [str(event.message) for event in instance.all_logs(killed)]
     assert any("is gone: killed" in message for message in messages)
+
+
+def test_with_storage_that_machines_share_only_runs_of_emds_up_are_looked_at(instance: dg.DagsterInstance) -> None:
+    """Its code server listens on a socket; one that others reach by a port may have started them anywhere."""
+    by_up = started(instance, gone(), '{"host": "localhost", "socket": "/tmp/emds-code-1/socket"}')
+    others = [started(instance, gone(), by) for by in ('{"host": "code", "port": 4000}', "", "no JSON")]
+    assert interrupted_runs.end_interrupted(instance, own_machine=False) == [by_up]
+    assert {status(instance, run) for run in others} == {"STARTED"}
 
 
 def test_a_run_that_ends_while_it_is_looked_at_is_left_as_it_ended(
@@ -83,7 +92,7 @@ def test_a_run_that_ends_while_it_is_looked_at_is_left_as_it_ended(
         return number(instance, run)
 
     monkeypatch.setattr(interrupted_runs, "process_of", ends_meanwhile)
-    assert interrupted_runs.end_interrupted(instance) == []
+    assert interrupted_runs.end_interrupted(instance, own_machine=True) == []
     assert status(instance, run) == "SUCCESS"
 
 
