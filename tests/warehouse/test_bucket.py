@@ -11,7 +11,7 @@ import pytest
 from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.bucket_cache import BodyCache
 from warehouse.errors import StorageError
-from warehouse.object_store import Conflict
+from warehouse.object_store import Conflict, open_store
 from warehouse.storage import Identity
 
 QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
@@ -93,7 +93,7 @@ def test_a_large_object_is_read_in_ranges(bucket_place, line):
 
 def test_objects_of_other_tools_have_an_identity_too(bucket_place):
     storage = bucket_place.open()
-    obstore.put(storage._store, "a", b"one")
+    obstore.put(open_store(bucket_place.address), "a", b"one")
     identity = storage.stat("a")
     assert identity.size == 3
     assert abs(identity.version - time.time_ns()) < 60e9
