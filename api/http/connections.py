@@ -22,6 +22,7 @@ from typing import Any
 
 from gunicorn import util
 
+from api.http.busy_clients import serve_on
 from api.settings import Network
 
 MOST_OPEN = 1000
@@ -179,7 +180,7 @@ def share_and_shed(worker: Any, shared: OpenConnections, overload: bytes, truste
 
     def started(connection: Any) -> Any:
         waiting.leave()
-        return handle(connection)
+        return serve_on(worker, connection, handle, waiting.any)
 
     worker.accept, worker.enqueue_req, worker.handle = accept, bounded_enqueue, started
     noted()
@@ -201,6 +202,9 @@ class _Waiting:
     def leave(self) -> None:
         with self._lock:
             self._count -= 1
+
+    def any(self) -> bool:
+        return self._count > 0
 
 
 def _connection_type() -> Callable[..., Any]:

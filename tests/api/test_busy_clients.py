@@ -1,0 +1,92 @@
+"""A thread answers what a connection asks within a moment, and gives way where others wait or the worker ends."""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from api.http import busy_clients
+from api.http.busy_clients import serve_on
+
+
+def free() -> bool:
+    return False
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+def connection_of(sock: socket.socket, read_ahead: bytes = b"") -> Any:
+    unreader = SimpleNamespace(buf=io.BytesIO(read_ahead))
+    return SimpleNamespace(sock=sock, parser=SimpleNamespace(unreader=unreader))
+
+
+def reading(most: int) -> tuple[Callable[[Any], bool], list[bytes]]:
+    """A `handle` that reads one byte as a request, and keeps the connection until `most` were read."""
+    read: list[bytes] = []
+
+    def handle(connection: Any) -> bool:
+        read.append(connection.sock.recv(1))
+        return len(read) < most
+
+    return handle, read
+
+
+def test_requests_that_are_there_are_answered_by_the_same_thread(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = pair
+    theirs.sendall(b"abc")
+    handle, read = reading(3)
+    assert serve_on(SimpleNamespace(alive=True), connection_of(ours), handle, free) is False
+    assert read == [b"a", b"b", b"c"]
+
+
+def test_a_silent_connection_goes_back_to_the_poller(
+    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(busy_clients, "_MOMENT_MS", 1)
+    ours, theirs = pair
+    theirs.sendall(b"a")
+    handle, read = reading(9)
+    assert serve_on(SimpleNamespace(alive=True), connection_of(ours), handle, free) is True
+    assert read == [b"a"]
+
+
+@pytest.mark.parametrize(("alive", "waiting"), [(False, False), (True, True)])
+def test_others_that_wait_and_the_worker_s_end_come_first(
+    pair: tuple[socket.socket, socket.socket], alive: bool, waiting: bool
+) -> None:
+    ours, theirs = pair
+    theirs.sendall(b"ab")
+    handle, read = reading(9)
+    assert serve_on(SimpleNamespace(alive=alive), connection_of(ours), handle, lambda: waiting) is True
+    assert read == [b"a"]
+
+
+def test_a_request_that_came_with_the_one_before_is_answered(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, _ = pair
+    connection = connection_of(ours, b"b")
+    read: list[bytes] = []
+
+    def handle(given: Any) -> bool:
+        read.append(given.parser.unreader.buf.getvalue())
+        return len(read) < 2
+
+    assert serve_on(SimpleNamespace(alive=True), connection, handle, free) is False
+    assert read == [b"b", b"b"]
+
+
+def test_what_gunicorn_puts_off_is_not_asked_again(pair: tuple[socket.socket, socket.socket]) -> None:
+    """A new connection that sends nothing yet: gunicorn's mark for it is true, and no answer."""
+    ours, theirs = pair
+    theirs.sendall(b"a")
+    mark = object()
+    assert serve_on(SimpleNamespace(alive=True), connection_of(ours), lambda _: mark, free) is mark
