@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
@@ -63,13 +63,13 @@ class RowColumns:
 
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
         """Some of the rows, under the same labels."""
-        return replace(
-            self,
-            label=self.label[chosen],
-            ts=self.ts[chosen],
-            value=self.value[chosen],
-            samples=None if self.samples is None else self.samples[chosen],
-            coverage=None if self.coverage is None else self.coverage[chosen],
+        return RowColumns(
+            self.labels,
+            self.label[chosen],
+            self.ts[chosen],
+            self.value[chosen],
+            None if self.samples is None else self.samples[chosen],
+            None if self.coverage is None else self.coverage[chosen],
         )
 
     def between(self, window: Window) -> tuple[int, int]:

@@ -6,6 +6,7 @@ such that at least a tenth of the covered time is at or below it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+_TENTHS = (1, 5, 9)
 FIRST_SPANS = 10
 """How many of the spans beyond a threshold are named."""
 
@@ -67,19 +69,21 @@ def statistics(
     """
     begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
     inside = until > begin
-    ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
+    if not inside.all():
+        ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
     if not len(ts):
         return None
     weights = until - begin
+    shares = weights.astype(np.float64)
     covered = int(weights.sum())
-    mean = float(np.dot(values, weights) / covered)
+    mean = float(np.dot(values, shares) / covered)
     deviation = values - mean
     low, high = int(values.argmin()), int(values.argmax())
     return Statistics(
         len(ts),
         covered / (end - start),
         mean,
-        float(np.sqrt(np.dot(deviation * deviation, weights) / covered)),
+        float(np.sqrt(np.dot(deviation * deviation, shares) / covered)),
         float(values[low]),
         int(ts[low]),
         float(values[high]),
@@ -92,11 +96,26 @@ def statistics(
 
 def _quantiles(values: Floats, weights: Ints) -> tuple[float, float, float]:
     """p10, p50, p90 of time."""
-    order = values.argsort()
-    passed = weights[order].cumsum()
-    total = int(passed[-1])
-    # The least value with at least that share of the time at or below it, in whole numbers: 10 * passed >= q * total.
-    p10, p50, p90 = (float(values[order[int(np.searchsorted(passed * 10, q * total))]]) for q in (1, 5, 9))
+    # Nearly all rows count for the same length of time, so that a quantile's rank is known but for the few others: only
+    # the rows of those ranks are put in order.
+    usual, total = int(weights[len(weights) // 2]), int(weights.sum())
+    others = weights != usual
+    slack = int(np.abs(weights[others] - usual).sum()) // usual + 2
+    ranks = [q * total // (10 * usual) for q in _TENTHS]
+    spans = [(max(0, rank - slack), min(rank + slack, len(values) - 1)) for rank in ranks]
+    parted = np.partition(values, [edge for span in spans for edge in span])
+
+    def passed(value: float) -> int:
+        """How long the series is at or below a value."""
+        more = (weights[others] - usual)[values[others] <= value]
+        return int(np.count_nonzero(values <= value)) * usual + int(more.sum())
+
+    def least(q: int, first: int, last: int) -> float:
+        near = np.sort(parted[first : last + 1])
+        # At least that share of the time at or below it, in whole numbers: 10 * passed >= q * total.
+        return float(near[bisect_left(near, q * total, key=lambda value: 10 * passed(value))])
+
+    p10, p50, p90 = (least(q, *span) for q, span in zip(_TENTHS, spans, strict=True))
     return p10, p50, p90
 
 

@@ -98,7 +98,7 @@ def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Windo
         return _around(Window(since, window.end), due, _Grid(due.step))
     days_of = tz if rows.samples is not None and rows.labels[rows.label[0]].resolution == "1d" else ""
     ends = _ends(rows, days_of)
-    reached = np.maximum.accumulate(ends)
+    reached = ends if len(rows.labels) == 1 else np.maximum.accumulate(ends)
     places = np.flatnonzero(rows.ts[1:] > reached[:-1])
     first, last = int(rows.ts[0]), int(reached[-1])
     head = Window(min(since, first), first)
@@ -121,5 +121,5 @@ def _ends(rows: RowColumns, days_of: str) -> Ints:
     if any(label.resolution == "1y" for label in rows.labels):
         pairs = zip(rows.ts.tolist(), rows.label.tolist(), strict=True)
         return np.array([interval_end(ts, rows.labels[code].resolution) for ts, code in pairs], np.int64)
-    steps = np.array([RESOLUTIONS[label.resolution] for label in rows.labels], np.int64)
-    return rows.ts + steps[rows.label]
+    steps = [RESOLUTIONS[label.resolution] for label in rows.labels]
+    return rows.ts + (steps[0] if len(steps) == 1 else np.array(steps, np.int64)[rows.label])

@@ -200,7 +200,7 @@ def _ascending(made: Cut, order: Order) -> tuple[RowColumns, Cursor | None]:
 
 def sources_of(reader: Reader, plan: Plan, window: Window) -> tuple[str, ...]:
     """Codes of the sources of all rows of a window, whatever page of it is given."""
-    whole = replace(plan, query=replace(plan.query, sample=False))
+    whole = replace(plan, query=replace(plan.query, sample=False)) if plan.query.sample else plan
     return _sources(reader, whole, Cut((), None), window)
 
 

@@ -88,7 +88,8 @@ def json_rows_of_zones(rows: RowColumns, place: Ints, zones: Sequence[str], shap
     pairs, codes = np.unique(place * len(rows.labels) + rows.label, return_inverse=True)
     names = [divmod(pair, len(rows.labels)) for pair in pairs.tolist()]
     frames = [_frame(rows.labels[label], shape, query, zones[zone]) for zone, label in names]
-    return _filled(frames, codes.tolist(), _texts(rows, query, [ZONES[zones[at]].tz for at in place.tolist()]))
+    tz = [ZONES[zone].tz for zone in zones]
+    return _filled(frames, codes.tolist(), _texts(rows, query, [tz[at] for at in place.tolist()]))
 
 
 class _Frame(NamedTuple):

@@ -252,8 +252,10 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
     """The holes of each zone in the page's window."""
     window = Window(page.start, max(page.start, page.end))
     found = []
-    for place, (zone, plan) in enumerate(zip(page.query.zones, page.plans, strict=True)):
-        rows = page.rows.take(page.zone == place)
+    rows_by_zone = page.rows.take(np.argsort(page.zone, kind="stable"))
+    ends = np.cumsum(np.bincount(page.zone, minlength=len(page.plans))).tolist()
+    for first, last, zone, plan in zip([0, *ends], ends, page.query.zones, page.plans, strict=False):
+        rows = rows_by_zone.take(slice(first, last))
         rows = rows.take(slice(None, None, -1)) if page.query.of.order == "desc" else rows
         missing = holes(rows, window, plan.due, ZONES[zone].tz)
         found += [{"zone": zone, "start": hole.start, "end": hole.end} for hole in missing]

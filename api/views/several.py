@@ -48,9 +48,9 @@ def view(service: Service, name: str) -> Callable[[], Response]:
 def query_of(catalogue: Catalogue, metric: Metric, values: dict[str, Any], now: int) -> ZonesQuery:
     """The query that checked parameters state. Raises Problem, MetricNotAvailable, Withheld."""
     day_ahead = values.get("market") is not None
-    zones = values["zones"] or _open(catalogue, metric, day_ahead)
-    for zone in zones:
+    for zone in values["zones"] or ():
         stored_metric(catalogue, zone, metric, day_ahead)
+    zones = values["zones"] or _open(catalogue, metric, day_ahead)
     start, end, as_of = (_instant(name, values[name], zones) for name in ("start", "end", "as_of"))
     try:
         start, end = reads.window_of(start, end, now)
