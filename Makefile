@@ -8,7 +8,7 @@ TEST_OPTIONS ?=
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test check lint coverage bench faults audit chain setup lock hooks clean
+.PHONY: up test check lint coverage bench faults fleet audit chain setup lock hooks clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -32,6 +32,10 @@ coverage: setup
 # Random faults on copies of a small warehouse, for an hour.
 faults: $(STAMP)
 	$(BIN)/python -m tests.faults $(or $(SECONDS),3600) $(or $(SEED),1)
+
+# PostgreSQL, an object store, nginx, three replicas and Dagster on this machine, killed in turn under traffic.
+fleet: setup
+	$(BIN)/python -m tests.fleet $(or $(SECONDS),600) $(or $(DAYS),365)
 
 # What runs is what is locked, by hash, without the network; then what is known of it, from PyPI's advisories.
 audit: $(STAMP)

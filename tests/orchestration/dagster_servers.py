@@ -131,7 +131,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
     )
     try:
         server.until(lambda: _reachable(f"{server.url}/server_info"), bool)
-        _stop_schedules(server)
+        stop_schedules(server)
         server.start_daemon()
         yield server
     finally:
@@ -151,7 +151,8 @@ def _reachable(url: str) -> bool:
         return False
 
 
-def _stop_schedules(ui: Ui) -> None:
+def stop_schedules(ui: Ui) -> None:
+    """Stops every schedule."""
     query = """query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) {
         ... on Schedules { results { id name } } } }"""
     schedules = ui.ask(query, s=SELECTOR)["schedulesOrError"]["results"]
@@ -159,3 +160,11 @@ def _stop_schedules(ui: Ui) -> None:
     for schedule in schedules:
         stopped = ui.ask("mutation($i: String!) { stopRunningSchedule(id: $i) { __typename } }", i=schedule["id"])
         assert stopped["stopRunningSchedule"]["__typename"] == "ScheduleStateResult"
+
+
+def stop_sensor(ui: Ui, name: str) -> None:
+    """Stops a sensor that runs by default."""
+    query = "query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor { id } } }"
+    sensor = ui.ask(query, s={**SELECTOR, "sensorName": name})["sensorOrError"]
+    stopped = ui.ask("mutation($i: String!) { stopSensor(id: $i) { __typename } }", i=sensor["id"])
+    assert stopped["stopSensor"]["__typename"] == "StopSensorMutationResult", stopped

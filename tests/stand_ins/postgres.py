@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -49,7 +52,16 @@ class Postgres:
             "--no-sync",
         )
         self.start()
-        self.url = f"postgresql+psycopg://emds@127.0.0.1:{self.port}/postgres"
+        self.url = self.address("postgres")
+
+    def address(self, database: str) -> str:
+        """Of one of its databases, for SQLAlchemy."""
+        return f"postgresql+psycopg://emds@127.0.0.1:{self.port}/{database}"
+
+    def create(self, database: str) -> None:
+        """Makes an empty database."""
+        with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {database}")
 
     def start(self) -> None:
         options = f"-p {self.port} -k {self._root} -c listen_addresses=127.0.0.1 -c max_connections=200"
@@ -57,6 +69,17 @@ class Postgres:
 
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self._root / "pg"), "-m", "immediate", "-w", "stop")
+
+    def kill(self) -> None:
+        """SIGKILL to the server and everything that it started, as where the machine is lost; `start` recovers it."""
+        main = int((self._root / "pg" / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        for process in (main, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while any(_runs(process) for process in (main, *map(int, children))):
+            time.sleep(0.02)
+        (self._root / "pg" / "postmaster.pid").unlink()
 
     def empty(self) -> None:
         """Removes all tables."""
@@ -73,3 +96,11 @@ class Postgres:
         if os.getuid() == 0:
             command = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--", *command]
         subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=60)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is there, and no ended one that waits for its parent."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

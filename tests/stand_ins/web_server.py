@@ -37,8 +37,11 @@ def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "
 
 
 @contextmanager
-def web_server(api: str, public: Path, scratch: Path, data: str = "") -> Iterator[str]:
-    """Its address. Raises RuntimeError where it does not start."""
+def web_server(api: str, public: Path, scratch: Path, data: str = "", log: str = "") -> Iterator[str]:
+    """Its address. `log`: nginx's variables of which `scratch/calls.log` gets a line a call.
+
+    Raises RuntimeError where it does not start.
+    """
     found = program()
     if found is None:
         raise RuntimeError("nginx is not installed")
@@ -47,7 +50,10 @@ def web_server(api: str, public: Path, scratch: Path, data: str = "") -> Iterato
         port = int(probe.getsockname()[1])
     scratch.mkdir(parents=True, exist_ok=True)
     conf = scratch / "nginx.conf"
-    conf.write_text(configured(f"127.0.0.1:{port}", api, public, scratch, data))
+    text = configured(f"127.0.0.1:{port}", api, public, scratch, data)
+    if log:
+        text = text.replace("access_log off;", f"log_format calls '{log}';\n    access_log {scratch}/calls.log calls;")
+    conf.write_text(text)
     # Root's workers become `nobody`, who may not read a test's folder.
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     process = subprocess.Popen(

@@ -51,7 +51,7 @@ class PostgresUsageCounter:
         return self._counted.ask(CountedCall(digest, day, limit))
 
     def take_back(self, key: int, day: int) -> int:
-        rows = self._all(TAKE_BACK.format("%s") + " RETURNING calls", (key, day))
+        rows = self._all(TAKE_BACK.format("%s") + " RETURNING calls", (key, day), again=False)
         return int(rows[0][0]) if rows else 0
 
     def look(self, digest: bytes, day: int) -> UsageRow | None:
@@ -81,14 +81,17 @@ class PostgresUsageCounter:
         rows = self._all(_COUNT_ALL, (limit, list(wanted), list(wanted.values()), day, limit))
         return numbered(digests, {digest: (key, before, most) for digest, key, before, most in rows})
 
-    def _all(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
+    def _all(self, statement: str, values: Sequence[object], again: bool = True) -> list[UsageRow]:
+        """The rows of a statement; `again`: it may be sent twice where its connection is lost."""
         if self._pid != os.getpid():  # forked: the parent's connections are the parent's
             self._begin()
         with self._free:
             try:
                 return self._run(statement, values)
-            except self._lost:
+            except self._lost as fault:
                 self.close()  # the server was restarted since the last call: every connection is gone
+                if not again:  # taken back twice it would be a call too many for the key
+                    raise AccountsUnavailable(type(fault).__name__) from fault
             try:
                 # A statement whose commit was lost with its connection now counts twice, which takes one call from the
                 # key and never gives one too many.
