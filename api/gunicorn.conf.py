@@ -70,6 +70,7 @@ def post_worker_init(worker: Any) -> None:
     overload = gunicorn_setup.raw_problem(_settings.base_url, "overloaded", (("Retry-After", "1"),))
     connections.share_and_shed(worker, _shared, overload, _settings.trusted_proxies)
     ACCESS_LOG.start()
+    gunicorn_setup.collect_rarely()
 
 
 def worker_exit(server: Any, worker: Any) -> None:
