@@ -23,6 +23,7 @@ from api.settings import Settings  # noqa: E402
 _settings = Settings.from_environ(os.environ)
 gunicorn_setup.one_arrow_thread()
 gunicorn_setup.answer_errors_as_problems(_settings.base_url)
+gunicorn_setup.send_short_answers_whole()
 connections.close_aside()
 
 # Threads, so that a slow client or a facilitator that takes its time holds up one thread and not a worker; they are

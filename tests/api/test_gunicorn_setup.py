@@ -1,11 +1,16 @@
-"""What gunicorn's start-up changes in a worker, in a process of its own."""
+"""What is changed in a worker and in gunicorn: how often cycles are looked for, how answers are sent."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from gunicorn.http.wsgi import Response
+
+from api.http import gunicorn_setup
 
 _PROGRAM = """
 import gc, sys
@@ -26,3 +31,48 @@ print(kept > 5_000, len(few), len(seen) >= 1)
 def test_what_stands_at_start_is_not_collected_and_what_comes_is_seldom() -> None:
     ran = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.split() == ["True", "0", "True"]
+
+
+class Wire:
+    """Stands for a socket and keeps each piece that is sent."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def sendall(self, piece: bytes) -> None:
+        self.pieces.append(piece)
+
+
+def sent(method: str, headers: list[tuple[str, str]], *bodies: bytes) -> list[bytes]:
+    """What gunicorn sends of an answer, piece by piece, without its date."""
+    wire, request = Wire(), SimpleNamespace(version=(1, 1), method=method, should_close=lambda: False)
+    response: Any = Response(request, wire, SimpleNamespace())
+    response.start_response("200 OK", headers)
+    for body in bodies:
+        response.write(body)
+    response.close()
+    assert response.sock is wire
+    return [b"\r\n".join(line for line in piece.split(b"\r\n") if b"Date: " not in line) for piece in wire.pieces]
+
+
+LONG = b"x" * 70_000
+ANSWERS = [
+    ("GET", [("Content-Length", "5")], (b"hello",), 1),
+    ("GET", [("Content-Length", "5")], (b"he", b"llo"), 2),
+    ("GET", [("Content-Length", "0")], (), 1),
+    ("HEAD", [("Content-Length", "5")], (b"hello",), 1),
+    ("GET", [], (b"hello",), 2),
+    ("GET", [("Content-Length", "70000")], (LONG,), 2),
+]
+
+
+@pytest.mark.parametrize(("method", "headers", "bodies", "pieces"), ANSWERS)
+def test_a_short_answer_is_sent_in_one_piece_with_the_same_bytes(
+    method: str, headers: list[tuple[str, str]], bodies: tuple[bytes, ...], pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = sent(method, headers, *bodies)
+    monkeypatch.setattr(Response, "write", Response.write)  # put back at the end
+    gunicorn_setup.send_short_answers_whole()
+    whole = sent(method, headers, *bodies)
+    assert b"".join(whole) == b"".join(plain)
+    assert len(whole) == pieces
