@@ -9,8 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import verdicts
-from assets.event_tables import report_evaluation
+from assets import runless_events, verdicts
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, days_of, key_of
 from assets.verdicts import AGREES, BELIEVED, COMPLETE, STEADY, Verdict
@@ -53,6 +52,7 @@ def _by_day(sources: Mapping[str, Source], feed: Feed, partitions: dg.Partitions
     ) -> Iterator[dg.AssetCheckResult]:
         keys = context.op_execution_context.partition_keys
         chosen = {check.name for check in context.selected_asset_check_keys}
+        of_range: list[dg.AssetCheckEvaluation] = []
         for verdict in examine(pipeline, feed, days_of(feed, keys), chosen):
             judged = evaluation(feed, verdict)
             if len(keys) == 1:
@@ -65,7 +65,8 @@ def _by_day(sources: Mapping[str, Source], feed: Feed, partitions: dg.Partitions
                 )
             else:
                 # The result of a run over a range would carry no partition.
-                report_evaluation(context.instance, judged)
+                of_range.append(judged)
+        runless_events.report(context.instance, of_range)
 
     return check_days
 
@@ -147,8 +148,7 @@ def report_freshness(instance: dg.DagsterInstance, pipeline: PipelineContext, fe
     keys = [evaluation.asset_check_key for evaluation in evaluations]
     last = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
     changed = [e for e in evaluations if _outcome(last.get(e.asset_check_key)) != (e.passed, e.severity)]
-    for evaluation in changed:
-        report_evaluation(instance, evaluation)
+    runless_events.report(instance, changed)
     return len(changed)
 
 

@@ -45,21 +45,3 @@ def delete_events(connection: Any, gone: Any) -> int:
         connection.execute(delete(EVENTS).where(EVENTS.c.id.in_(ids)))
         removed += len(ids)
     return removed
-
-
-def report_evaluation(instance: dg.DagsterInstance, evaluation: dg.AssetCheckEvaluation) -> None:
-    """Reports an evaluation without a run in place of the last one of its check and partition.
-
-    Dagster's table holds one evaluation a run, check and partition, and takes "no run" for a run: a second one fails
-    there with an IntegrityError.
-    """
-    last = CHECKS.c
-    gone = (
-        (last.run_id == RUNLESS)
-        & (last.asset_key == evaluation.asset_key.to_string())
-        & (last.check_name == evaluation.check_name)
-        & (last.partition == evaluation.partition)
-    )
-    with tables(instance) as connection:
-        connection.execute(delete(CHECKS).where(gone))
-    instance.report_runless_asset_event(evaluation)

@@ -98,16 +98,12 @@ def _without_fringe(
 
 def _data_versions(instance: dg.DagsterInstance, feed: Feed, days: Iterable[MarketDay]) -> dict[str, str]:
     """The data version of each partition's newest materialisation; only of partitions that have one."""
-    key = asset_key(feed)
-    marked = instance.get_materialized_partitions(key)
-    versions = {}
-    for name in (key_of(feed, str(day)) for day in days):
-        if name in marked:
-            newest = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[name])
-            for record in instance.fetch_materializations(newest, limit=1).records:
-                made = record.asset_materialization
-                versions[name] = (made.tags or {}).get(DATA_VERSION, "") if made else ""
-    return versions
+    key, names = asset_key(feed), [key_of(feed, str(day)) for day in days]
+    marked = instance.get_materialized_partitions(key).intersection(names)
+    tags = instance.event_log_storage.get_latest_tags_by_partition(
+        key, dg.DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION], names
+    )
+    return {name: tags.get(name, {}).get(DATA_VERSION, "") for name in marked}
 
 
 def materialisation(

@@ -14,8 +14,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, document_events, events, first_days
-from assets.event_tables import report_evaluation
+from assets import checks, document_events, events, first_days, runless_events
 from assets.events import forget_partitions
 from assets.giving_way import GivingWay, Slot
 from assets.ingest.context import PipelineContext
@@ -133,8 +132,7 @@ def _record(
         run_events = events.of_run(context.instance, pipeline, feed, report, begun)
         for event in run_events.days:
             context.log_event(event)
-        for evaluation in run_events.evaluations:
-            report_evaluation(context.instance, evaluation)
+        runless_events.report(context.instance, run_events.evaluations)
         forget_partitions(context.instance, feed, run_events.emptied)
         first_days.note(pipeline.storage, feed, run_events.known)
     unfinished = [day for day in report.days if day.status not in ("done", "out of reach") and day.reason]
@@ -150,8 +148,8 @@ def _record_documents(context: dg.AssetExecutionContext, pipeline: PipelineConte
     """What a run kept and published, as events of the assets before and after it."""
     with logged("events of documents"):
         source = pipeline.sources[report.feed.split(".")[0]]
-        for event in (*raw_events(source, report), *document_events.events(pipeline, report.zones)):
-            context.instance.report_runless_asset_event(event)
+        made = [*raw_events(source, report), *document_events.events(pipeline, report.zones)]
+        runless_events.report(context.instance, made)
 
 
 def raw_asset(source: Source) -> dg.AssetSpec:

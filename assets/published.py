@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
+from assets import runless_events
 from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, SNAPSHOT, events, figures
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
@@ -52,10 +53,10 @@ def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.MaterializeResult[None]]:
         failures = refresh_all(pipeline)
-        for event in events(pipeline, context.partition_keys):
-            if event.partition is None:
-                context.instance.report_runless_asset_event(event)
-            else:
+        made = list(events(pipeline, context.partition_keys))
+        runless_events.report(context.instance, [event for event in made if event.partition is None])
+        for event in made:
+            if event.partition is not None:
                 context.log_event(event)
         if failures:
             raise dg.Failure(f"{FAILED}: {'; '.join(failures[:5])}", allow_retries=False)

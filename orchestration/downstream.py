@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 import dagster as dg
 
-from assets import analyst, document_events, payments
+from assets import analyst, document_events, payments, runless_events
 from assets.documents import geo_layers, publishers
 from assets.feeds import raw_events
 from assets.geo import GROUP, LAYERS
@@ -26,25 +26,25 @@ def record(instance: dg.DagsterInstance | None, pipeline: PipelineContext, repor
     zones = {zone for report in reports for zone in report.zones}
     with logged("events of documents"):
         for report in reports:
-            _report(instance, raw_events(pipeline.sources[report.feed.split(".")[0]], report))
-        _report(instance, document_events.events(pipeline, zones))
+            runless_events.report(instance, raw_events(pipeline.sources[report.feed.split(".")[0]], report))
+        runless_events.report(instance, document_events.events(pipeline, zones))
     with logged("events of geo layers"):
-        _report(instance, _layers(instance, pipeline))
+        runless_events.report(instance, _layers(instance, pipeline))
     if isinstance(pipeline.storage, Folder):
         with logged(analyst.NAME):
             root = pipeline.storage.root
             if _never(instance, analyst.KEY) or not (root / analyst.NAME).exists():
-                _report(instance, [analyst.materialisation(root)])
+                runless_events.report(instance, [analyst.materialisation(root)])
     with logged("publishers"):
         key = dg.AssetKey(["measured_publishers"])
         if _never(instance, key):
             known, mode = pipeline.sources, pipeline.mode
             publishers.publish(pipeline.storage, known, pipeline.rights, mode, clock.now())
-            _report(instance, [dg.AssetMaterialization(key)])
+            runless_events.report(instance, [dg.AssetMaterialization(key)])
     with logged("payments"):
         # Where none are taken, no schedule compares them.
         if not os.environ.get("EMDS_PAY_TO") and _never(instance, payments.KEY):
-            _report(instance, [dg.AssetMaterialization(payments.KEY, metadata={"taken": False})])
+            runless_events.report(instance, [dg.AssetMaterialization(payments.KEY, metadata={"taken": False})])
 
 
 def _layers(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterable[dg.AssetMaterialization]:
@@ -60,8 +60,3 @@ def _layers(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterable
 
 def _never(instance: dg.DagsterInstance, key: dg.AssetKey) -> bool:
     return instance.get_latest_materialization_event(key) is None
-
-
-def _report(instance: dg.DagsterInstance, events: Iterable[dg.AssetMaterialization]) -> None:
-    for event in events:
-        instance.report_runless_asset_event(event)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets import checks, events, first_days
-from assets.event_tables import report_evaluation
+from assets import checks, events, first_days, runless_events
 from assets.events import forget_partitions
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
@@ -42,10 +41,7 @@ def record(
         return keys
     with logged(f"events of {feed.id}"):
         run_events = events.of_run(instance, pipeline, feed, report, begun)
-        for event in run_events.days:
-            instance.report_runless_asset_event(event)
-        for evaluation in run_events.evaluations:
-            report_evaluation(instance, evaluation)
+        runless_events.report(instance, [*run_events.days, *run_events.evaluations])
         forget_partitions(instance, feed, run_events.emptied)
         first_days.note(pipeline.storage, feed, run_events.known)
         return [str(event.partition) for event in run_events.days]

@@ -13,7 +13,7 @@ from statistics import median
 
 import dagster as dg
 
-from assets import events, first_days, held
+from assets import events, first_days, held, runless_events
 from assets.events import forget_partitions
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
@@ -96,9 +96,9 @@ def _mark(instance: dg.DagsterInstance, pipeline: PipelineContext, feed: Feed, k
     for _, group in groupby(sorted(keys), key=lambda key: key[:7]):
         days = days_of(feed, group)
         rows = held.read(pipeline.storage, feed, {month for day in days for month in months(window_of(feed, day))})
-        for day in days:
-            of_day = held.of_day(rows, feed, day)
-            instance.report_runless_asset_event(events.materialisation(feed, of_day, rows, None, HELD))
+        of_days = [held.of_day(rows, feed, day) for day in days]
+        made = [events.materialisation(feed, of_day, rows, None, HELD) for of_day in of_days]
+        runless_events.report(instance, made)
 
 
 def _of_feed(

@@ -14,8 +14,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import checks
-from assets.event_tables import report_evaluation
+from assets import checks, runless_events
 from assets.partitions import asset_key, days_of
 from assets.sources import feeds
 from orchestration import backfill, commands, dagster_home, event_log, partition_status, retention
@@ -63,7 +62,7 @@ def test_a_backfill_is_recorded_and_tidied_there(home: Path) -> None:
         assert outcomes == {(name, "2026-11-19"): True for name in ("believed", "complete", "steady")}
         for passed in (False, True):
             evaluation = dg.AssetCheckEvaluation(asset_key(FEED), "complete", passed, partition="2026-11-19")
-            report_evaluation(instance, evaluation)
+            runless_events.report(instance, [evaluation])
         assert retention.purge_runless(instance) >= 2
         assert retention.purge_checks(instance, time.time()) == 0
         assert instance.get_materialized_partitions(asset_key(FEED)) == marked
