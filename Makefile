@@ -29,9 +29,9 @@ lint: $(STAMP)
 coverage: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
-# Random faults on copies of a small warehouse, for an hour.
+# Random faults on copies of a small warehouse, for an hour; PLACE=bucket: over an S3 server on loopback.
 faults: $(STAMP)
-	$(BIN)/python -m tests.faults $(or $(SECONDS),3600) $(or $(SEED),1)
+	$(BIN)/python -m tests.faults $(or $(SECONDS),3600) $(or $(SEED),1) $(or $(PLACE),folder)
 
 # PostgreSQL, an object store, nginx, three replicas and Dagster on this machine, killed in turn under traffic.
 fleet: setup

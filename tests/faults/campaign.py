@@ -10,16 +10,27 @@ from __future__ import annotations
 import os
 import pickle
 import random
-import shutil
+import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from orchestration import repair
-from tests.faults.kinds import KINDS, quiet
-from tests.faults.warehouse import LATER, Truth, built, ingest, opened, renewed, reparse, served, with_documents
+from tests.faults import bucket_kinds, folder_kinds
+from tests.faults.kinds import Harm, quiet
+from tests.faults.places import Copy, FolderPlace, Place, bucket_place
+from tests.faults.warehouse import LATER, Truth, built, ingest, renewed, reparse, served, with_documents
+from tests.faults.writers import MOST_S
+
+KINDS: Mapping[str, Mapping[str, Callable[[Any, random.Random], Harm]]] = {
+    "folder": folder_kinds.KINDS,
+    "bucket": bucket_kinds.KINDS,
+}
+"""The faults of each place: each takes a copy there."""
 
 
 @dataclass(frozen=True)
@@ -74,33 +85,46 @@ class Result:
         )
 
 
-def run(folder: Path, seconds: float, seed: int, say: Callable[[str], object] = lambda line: None) -> Result:
-    """Every kind at least once, then in turn until the time is up. `say` gets a line per bad case and per round."""
-    with quiet():
+def run(
+    folder: Path, seconds: float, seed: int, place: str = "folder", say: Callable[[str], object] = lambda line: None
+) -> Result:
+    """Every kind at least once, then in turn until the time is up. `say` gets a line per bad case and per round.
+
+    Over a bucket in a process of its own alone: one that has ever opened a client cannot fork the cases.
+    """
+    kinds = KINDS[place]
+    with quiet(), ExitStack() as served_meanwhile:
         truth, result = built(folder), Result()
+        copies: Place = FolderPlace(truth.home)
+        if place == "bucket":
+            copies = served_meanwhile.enter_context(bucket_place(truth.home))
         ends, number = time.monotonic() + seconds, 0
-        while number < len(KINDS) or time.monotonic() < ends:
-            kind = list(KINDS)[number % len(KINDS)]
-            verdict = in_child(truth, kind, folder, seed * 1_000_003 + number)
+        while number < len(kinds) or time.monotonic() < ends:
+            kind = list(kinds)[number % len(kinds)]
+            verdict = in_child(truth, kinds[kind], copies, kind, seed * 1_000_003 + number)
             result.add(verdict)
             number += 1
             if not verdict.good:
                 say(str(verdict))
-            if number % len(KINDS) == 0:
+            if number % len(kinds) == 0:
                 say(f"{number} faults, {len(result.bad)} bad")
     return result
 
 
-def in_child(truth: Truth, kind: str, folder: Path, number: int) -> Verdict:
+def in_child(
+    truth: Truth, fault: Callable[[Any, random.Random], Harm], copies: Place, kind: str, number: int
+) -> Verdict:
     """One case in a process of its own: what it sets, patches or leaves open goes with it."""
-    answer = folder / f"{number}.verdict"
+    answer = truth.home.parent / f"{number}.verdict"
+    copy = copies.copy(str(number))
     pid = os.fork()
     if pid == 0:
+        signal.alarm(2 * MOST_S)
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         try:
-            verdict = case(truth, kind, folder / str(number), number)
+            verdict = case(truth, fault, copy, kind, number)
         except BaseException as error:  # the case's verdict, whatever it is
             verdict = Verdict(kind, number, "died", error=f"{type(error).__name__}: {error}"[:300])
         answer.write_bytes(pickle.dumps(verdict))
@@ -108,29 +132,28 @@ def in_child(truth: Truth, kind: str, folder: Path, number: int) -> Verdict:
     os.waitpid(pid, 0)
     verdict = pickle.loads(answer.read_bytes()) if answer.exists() else Verdict(kind, number, "died", error="killed")
     answer.unlink(missing_ok=True)
-    shutil.rmtree(folder / str(number), ignore_errors=True)
+    copy.clear()
     return verdict  # type: ignore[no-any-return]
 
 
-def case(truth: Truth, kind: str, home: Path, number: int) -> Verdict:
+def case(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Copy, kind: str, number: int) -> Verdict:
     """Harms a copy, looks, repairs, looks again."""
-    truth.copy(home)
-    harm = KINDS[kind](home, random.Random(number))
-    pipeline = opened(home, LATER)
+    harm = fault(copy, random.Random(number))
+    pipeline = copy.opened()
     wrong = 0 if harm.reported else truth.wrong(served(pipeline)[0])
     stale = with_documents(truth) - harm.zones - set(renewed(pipeline, LATER))
-    _repaired(home)
-    rows, unreadable = served(opened(home, LATER))
+    _repaired(copy)
+    rows, unreadable = served(copy.opened())
     wrong += truth.wrong(rows)
     return Verdict(
         kind, number, harm.what, truth.lost(rows), wrong, (*sorted(stale), *unreadable), reported=harm.reported
     )
 
 
-def _repaired(home: Path) -> None:
+def _repaired(copy: Copy) -> None:
     """`emds repair`, `emds rebuild` and a clean ingest."""
-    opened(home, LATER)
+    copy.opened()  # which also names the copy in the environment
     repair.main()
-    pipeline = opened(home, LATER)
+    pipeline = copy.opened()
     reparse(pipeline, LATER)
     ingest(pipeline, LATER)

@@ -1,21 +1,36 @@
-"""The fault campaign in short: one fault of every kind. `make faults` runs it for an hour."""
+"""The fault campaign in short: a fault of every kind, over a folder and over a bucket. `make faults` runs an hour."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.faults.campaign import run
-from tests.faults.kinds import KINDS
+from tests.faults.campaign import KINDS, run
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_no_fault_loses_a_row_serves_a_wrong_one_or_stops_another_zone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("EMDS_HOME", "EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS"):
+    for name in ("EMDS_HOME", "EMDS_LOCAL", "EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS"):
         monkeypatch.setenv(name, os.environ.get(name, ""))  # put back afterwards, whatever the campaign sets
     result = run(tmp_path, seconds=0, seed=1)
-    assert set(result.cases) == set(KINDS)
+    assert set(result.cases) == set(KINDS["folder"])
     assert result.bad == [], "\n".join(result.lines())
+
+
+@pytest.mark.timeout(1200)
+def test_nor_does_one_in_a_bucket() -> None:
+    """In a process that opens no client of its own: another test may have opened one here."""
+    command = (sys.executable, "-m", "tests.faults", "0", "1", "bucket")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1150)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = {
+        line.partition(" cases,")[0].rsplit(maxsplit=1)[0] for line in done.stdout.splitlines() if " cases," in line
+    }
+    assert told == set(KINDS["bucket"])

@@ -35,11 +35,11 @@ def days_of(of: Feed, back: int, now: int) -> list[MarketDay]:
     return [MarketDay(today - timedelta(days=i), of.tz) for i in range(back, -1, -1)]
 
 
-def opened(home: Path, now: int) -> PipelineContext:
-    """The warehouse of a folder at an instant, simulated."""
-    os.environ.update(EMDS_HOME=str(home), EMDS_NOW=str(now))
-    for name in ("EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS"):
+def opened(home: Path | str, now: int, local: Path | None = None) -> PipelineContext:
+    """The warehouse of a folder, or of a bucket with a folder of this machine, at an instant, simulated."""
+    for name in ("EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS", "EMDS_LOCAL"):
         os.environ.pop(name, None)
+    os.environ.update({"EMDS_HOME": str(home), "EMDS_NOW": str(now)} | ({"EMDS_LOCAL": str(local)} if local else {}))
     return open_context()
 
 
@@ -63,11 +63,6 @@ class Truth:
     home: Path
     before: Served
     after: Served
-
-    def copy(self, target: Path) -> Path:
-        """A copy of it to harm."""
-        shutil.copytree(self.home, target)
-        return target
 
     def lost(self, rows: Served) -> int:
         """Rows that were served before and are no more."""

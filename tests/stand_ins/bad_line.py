@@ -16,11 +16,18 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
-Fault = Literal["", "unconditional", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat"]
+Fault = Literal[
+    "", "unconditional", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat", "refused", "broken"
+]
 """Conditions taken away; never forwarded; forwarded, but not answered; half an answer; 503; seconds of silence;
-forwarded twice, at once or once more after the next request."""
+forwarded twice, at once or once more after the next request; 403; 500."""
 
-_SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+_ANSWERS = {
+    "slow_down": (503, b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"),
+    "refused": (403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
+    "broken": (500, b"<Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>"),
+}
+"""What the line says instead of the server."""
 
 
 @dataclass
@@ -75,8 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "lost" or (victim and not victim[1]):
             self.close_connection = True
             return
-        if fault == "slow_down":
-            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
+        if fault in _ANSWERS:
+            status, text = _ANSWERS[fault]
+            self._answer(status, [("Content-Type", "application/xml")], text)
             return
         if fault == "unconditional":
             for name in ("If-Match", "If-None-Match"):
