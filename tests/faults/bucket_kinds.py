@@ -62,15 +62,16 @@ def unreadable(copy: BucketCopy, chance: random.Random) -> Harm:
     return Harm(f"{key}: {fault}", zones_of(key), said)
 
 
-def _bad_line(fault: Fault, copy: BucketCopy, chance: random.Random) -> Harm:
-    """The line fails in one way: at single requests, or at some in a row, more than a client bears.
+def _bad_line(faults: tuple[Fault, ...], copy: BucketCopy, chance: random.Random) -> Harm:
+    """The line fails in these ways: at single requests, or at some in a row, more than a client bears.
 
     Nothing is promised of a run that this ends, but that nothing is lost; the next one makes all good.
     """
-    failing, what = _failing(chance, 4 if fault == "stall" else 40)
+    failing, what = _failing(chance, 4 if "stall" in faults else 40)
+    plan = {number: chance.choice(faults) for number in sorted(failing)}
     with bad_line(copy.server) as line:
         line.stall_s = 3.0
-        line.plan = lambda number, _: fault if number in failing else ""
+        line.plan = lambda number, _: plan.get(number, "")
         try:
             said = reported(copy, copy.opened(endpoint=line.url))
         except MarketError:
@@ -78,7 +79,7 @@ def _bad_line(fault: Fault, copy: BucketCopy, chance: random.Random) -> Harm:
         carried = len(line.requests)
     if said:
         reported(copy)
-    return Harm(f"{fault} {what} of {carried}", reported=said)
+    return Harm(f"{' or '.join(faults)} at {what} of {carried}", reported=said)
 
 
 def _failing(chance: random.Random, most: int) -> tuple[frozenset[int], str]:
@@ -102,5 +103,6 @@ KINDS: dict[str, Callable[[BucketCopy, random.Random], Harm]] = {
     "clock": kinds.clock,
     "publisher": kinds.publisher,
     "two writers": two_writers,
-    **{f"line {fault.replace('_', ' ')}": partial(_bad_line, fault) for fault in _LINE},
+    **{f"line {fault.replace('_', ' ')}": partial(_bad_line, (fault,)) for fault in _LINE},
+    "line": partial(_bad_line, _LINE),
 }
