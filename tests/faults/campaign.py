@@ -95,9 +95,8 @@ def run(
 ) -> Result:
     """Every kind, or `only` these, at least once, then in turn until the time is up.
 
-    `say` gets a line a bad case and a round.
-
-    Over a bucket in a process of its own alone: one that has ever opened a client cannot fork the cases.
+    `say` gets a line a bad case and a round. Over a bucket in a process of its own alone: one that has ever opened
+    a client cannot fork the cases.
     """
     kinds = {kind: fault for kind, fault in KINDS[place].items() if not only or kind in only}
     with quiet(), ExitStack() as served_meanwhile:
