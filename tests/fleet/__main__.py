@@ -1,4 +1,4 @@
-"""`make fleet` (`python -m tests.fleet [SECONDS] [DAYS] [FILE]`): the fleet under traffic and kills; its figures.
+"""`make fleet` (`python -m tests.fleet [SECONDS] [DAYS] [FILE] [PART,...]`): the fleet under traffic and kills.
 
 By default ten minutes, while a year of past days is brought in; FILE (`fleet.json`) gets the same as JSON. 1: something
 was lost, doubled or wrongly charged, or failed beyond the seconds of a restart.
@@ -15,14 +15,14 @@ from pathlib import Path
 from tests.fleet.campaign import Plan, run
 from tests.stand_ins.buckets import CREDENTIALS
 
-KILLS = ("worker", "replica", "store", "database", "daemon", "replica", "worker", "pipeline")
+KILLS = "worker,replica,store,database,daemon,replica,worker,pipeline"
 
 if __name__ == "__main__":
     given = dict(enumerate(sys.argv))
     seconds, days, file = float(given.get(1, 600)), int(given.get(2, 365)), Path(given.get(3, "fleet.json"))
     os.environ.update(CREDENTIALS)
     with tempfile.TemporaryDirectory(prefix="emds-fleet-") as folder:
-        plan = Plan(seconds, days, KILLS)
+        plan = Plan(seconds, days, given.get(4, KILLS).split(","))
         report = run(Path(folder), plan, lambda line: print(line, file=sys.stderr, flush=True))
     file.write_text(json.dumps(report.as_json(), indent=1))
     print(*report.lines(), f"figures: {file}", sep="\n")
