@@ -75,7 +75,7 @@ class Result:
         """A line a kind, each bad case, and the sum."""
         for kind, count in self.cases.items():
             bad = sum(verdict.kind == kind for verdict in self.bad)
-            yield f"{kind:12} {count:6} cases, {self.reported[kind]:6} reported by the run, {bad:4} bad"
+            yield f"{kind:16} {count:6} cases, {self.reported[kind]:6} reported by the run, {bad:4} bad"
         yield from map(str, self.bad)
         lost, wrong = sum(v.lost for v in self.bad), sum(v.wrong for v in self.bad)
         stale, errors = sum(len(v.stale) for v in self.bad), sum(bool(v.error) for v in self.bad)
