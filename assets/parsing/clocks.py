@@ -83,6 +83,8 @@ def _shift(number: int, tz: str) -> int | None:
 def repeated(walls: Sequence[int], tz: str) -> set[int]:
     """The positions of the wall seconds that lie in an hour which autumn repeats."""
     changing = {number for number in {wall // DAY for wall in walls} if _shift(number, tz) is None}
+    if not changing:
+        return set()
     return {
         i
         for i, wall in enumerate(walls)

@@ -121,9 +121,9 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
     """The series without the instants at which one of them is 0; those are counted."""
-    dark = {ts for part in parts for ts, value in zip(part.ts, part.values, strict=True) if value == 0.0}
-    if not dark:
+    if not any(0.0 in part.values for part in parts):
         return list(parts)
+    dark = {ts for part in parts for ts, value in zip(part.ts, part.values, strict=True) if value == 0.0}
     drop(rows, "a zone at 0 MW: meter outage", len(dark))
     rows.refuse(ZONE, Metric.DEMAND, dark)
     lit = [[(ts, value) for ts, value in zip(*part, strict=True) if ts not in dark] for part in parts]

@@ -92,6 +92,8 @@ def _by_clock(walls: Sequence[int], stated: Sequence[int]) -> list[int | None]:
         placed = instants(walls, TZ)
     except FeedChanged:  # a stamp in the hour that spring skips: only the column can mean something by it
         return list(stated)
+    if not doubtful:
+        return placed
     passes = {stated[i] - walls[i] for i in doubtful}
     if len(passes) > 1 or all(placed[i] == stated[i] for i in range(len(walls)) if i not in doubtful):
         return [stated[i] if i in doubtful else placed[i] for i in range(len(walls))]
@@ -104,6 +106,9 @@ def placed(rows: Rows, walls: Series) -> Series:
 
 
 def _kept(rows: Rows, placed: Sequence[int | None], values: Sequence[float]) -> Series:
+    whole = [ts for ts in placed if ts is not None]
+    if len(whole) == len(values):
+        return Series(whole, list(values))
     pairs = [(ts, value) for ts, value in zip(placed, values, strict=True) if ts is not None]
     drop(rows, "ambiguous stamp", len(values) - len(pairs))
     return Series([ts for ts, _ in pairs], [value for _, value in pairs])
