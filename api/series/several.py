@@ -21,7 +21,7 @@ from api.series.gaps import MOST as MOST_GAPS
 from api.series.gaps import holes
 from api.series.paging import Cursor, Order, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
-from api.series.rows import Shape, arrow_columns, json_rows_of_zones
+from api.series.rows import Shape, arrow_columns, json_rows_of_zones, plain_columns
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
@@ -269,9 +269,20 @@ def json_rows(page: ZonesPage) -> bytes:
 
 def columns(page: ZonesPage) -> dict[str, Any]:
     """The rows as Arrow columns, named as JSON names them; `zone` first."""
-    zones = page.query.zones
-    named = arrow_columns(page.rows, _shape(page), page.query.of, [ZONES[zones[at]].tz for at in page.zone.tolist()])
-    return {"zone": pa.array(zones, pa.string()).take(pa.array(page.zone)), **named}
+    named = arrow_columns(page.rows, _shape(page), page.query.of, _zones_of_time(page))
+    return {"zone": pa.array(page.query.zones, pa.string()).take(pa.array(page.zone)), **named}
+
+
+def plain(page: ZonesPage) -> dict[str, list[Any]]:
+    """The rows as columns of plain values, named as JSON names them; `zone` first."""
+    named = plain_columns(page.rows, _shape(page), page.query.of, _zones_of_time(page))
+    return {"zone": [page.query.zones[at] for at in page.zone.tolist()], **named}
+
+
+def _zones_of_time(page: ZonesPage) -> list[str]:
+    """The time zone of each row."""
+    each = [ZONES[zone].tz for zone in page.query.zones]
+    return [each[at] for at in page.zone.tolist()]
 
 
 def _shape(page: ZonesPage) -> Shape:

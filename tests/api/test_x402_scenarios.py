@@ -113,7 +113,7 @@ SCENARIOS: tuple[tuple[int, str, str, str], ...] = (
         "one_that_settled_and_hangs_and_one_that_fails_leave_a_doubt_until_the_chain_is_seen",
     ),
     (45, "both are down", "facilitators", "facilitators_that_are_both_down_are_503_and_cost_nothing"),
-    (46, "workers killed while settling", "chain", "workers_killed_while_settling_lose_and_double_nothing"),
+    (46, "workers killed while settling", "doubts", "workers_killed_while_settling_lose_and_double_nothing"),
     (47, "the official requests client", "chain", "official_clients_pay_to_the_unit[own-node-python-requests]"),
     (48, "the official httpx client", "chain", "official_clients_pay_to_the_unit[own-node-python-httpx]"),
     (49, "the official fetch client, version 2", "chain", "official_clients_pay_to_the_unit[own-node-x402-fetch-v2]"),
@@ -205,7 +205,8 @@ def collected(request: pytest.FixtureRequest) -> dict[str, set[str]]:
     here = Path(__file__).parent
     found = {}
     for name in {file for _, _, file, _ in SCENARIOS}:
-        module = pytest.Module.from_parent(request.session, path=here / f"test_x402_{name}.py")
+        (path,) = here.rglob(f"test_x402_{name}.py")
+        module = pytest.Module.from_parent(request.session, path=path)
         found[name] = {item.name for item in module.collect()}
     return found
 
