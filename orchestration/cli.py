@@ -62,6 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
     serve = verb("serve", _serve, "run the API alone")
     serve.add_argument("--port", type=int, default=8000)
+    _add_dagster(
+        verb("dagster", _dagster, "become Dagster's code server, web server or daemon, each in a container of its own")
+    )
+    fill = verb("fill", _fill, "fill an empty warehouse as `up` does before its servers, and end")
+    fill.add_argument("--days", type=_count, default=35, help="days of history (35)")
+    verb("bucket", _bucket, "make the bucket of EMDS_HOME where its S3 server has none")
     verb("doctor", _doctor, "tell what is configured, what is missing and what is stale")
     verb("repair", _repair, "set damaged files aside and make them again from the kept bytes")
     _add_keys(verb("keys", _keys, "who holds keys and how much they are used; ends one, or sets its quota"))
@@ -87,6 +93,22 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--home", help="the warehouse: a folder or a bucket's address (EMDS_HOME, else ./data)")
     up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
     up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
+
+
+def _add_dagster(dagster: argparse.ArgumentParser) -> None:
+    servers = dagster.add_subparsers(dest="server", required=True, metavar="SERVER")
+    for name, port, text in (
+        ("code", 3030, "serves what Dagster loads; whoever reaches it can start runs"),
+        ("webserver", 3000, "Dagster's UI, which knows no users"),
+        ("daemon", 0, "schedules, sensors and the queue; starts runs"),
+    ):
+        server = servers.add_parser(name, help=text, description=text)
+        server.set_defaults(host="", port=port, code="")
+        if port:
+            server.add_argument("--port", type=int, help=f"where it listens ({port})")
+            server.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
+        if name != "code":
+            server.add_argument("--code", required=True, metavar="HOST:PORT", help="the code server")
 
 
 def _add_keys(keys: argparse.ArgumentParser) -> None:
@@ -285,6 +307,25 @@ def _serve(args: argparse.Namespace) -> int:
     from orchestration import serve
 
     return serve.serve(args.port)
+
+
+def _dagster(args: argparse.Namespace) -> int:
+    from orchestration import one_server
+
+    return one_server.become(args.server, args.host, args.port, args.code)
+
+
+def _fill(args: argparse.Namespace) -> int:
+    from orchestration import fill
+
+    fill.run(args.days, None)
+    return 0
+
+
+def _bucket(_: argparse.Namespace) -> int:
+    from orchestration import make_bucket
+
+    return make_bucket.main()
 
 
 def _doctor(_: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
-"""Dagster's servers under `emds up`: one code server that the web server and the daemon share, and these two.
+"""Dagster's servers: one code server that the web server and the daemon share, and these two.
 
-Each would otherwise start a code server of its own, and the daemon a new one every minute. The code server listens on a
-socket in a folder that only its owner may enter: whoever reaches it can start runs.
+Each would otherwise start a code server of its own, and the daemon a new one every minute. Under `emds up` the code
+server listens on a socket in a folder that only its owner may enter, by `emds dagster` on a port of a network of its
+own: whoever reaches it can start runs.
 """
 
 from __future__ import annotations
@@ -10,29 +11,47 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+_BIN = Path(sys.executable).parent
+_QUIET = ("--log-level", "warning")
 
 
 def commands(root: Path, ui_port: int, ui_host: str) -> dict[str, list[str]]:
     """The command lines by name, the code server first. DAGSTER_HOME must be set; `root`: the project's folder."""
     socket = Path(tempfile.mkdtemp(prefix="emds-code-")) / "socket"
-    workspace = Path(os.environ["DAGSTER_HOME"]) / "code_server.yaml"
-    server = {"grpc_server": {"socket": str(socket), "location_name": "emds"}}
-    workspace.write_text(json.dumps({"load_from": [server]}))  # JSON is YAML
-    here, quiet = Path(sys.executable).parent, ("--log-level", "warning")
-    code = ["--module-name", "orchestration.definitions", "--working-directory", str(root)]
+    known = workspace({"socket": str(socket)})
     return {
-        "code": [f"{here}/dagster", "api", "grpc", *code, "--socket", str(socket), "--location-name", "emds", *quiet],
-        "webserver": [
-            f"{here}/dagster-webserver",
-            *("--workspace", str(workspace)),
-            *("--host", ui_host),
-            *("--port", str(ui_port)),
-            *quiet,
-        ],
-        "daemon": [f"{here}/dagster-daemon", "run", "--workspace", str(workspace), *quiet],
+        "code": code(root, "--socket", str(socket)),
+        "webserver": webserver(known, ui_host, ui_port),
+        "daemon": daemon(known),
     }
+
+
+def code(root: Path, *where: str) -> list[str]:
+    """The code server's command line. `where`: the options by which it listens."""
+    loads = ("--module-name", "orchestration.definitions", "--working-directory", str(root))
+    return [f"{_BIN}/dagster", "api", "grpc", *loads, *where, "--location-name", "emds", *_QUIET]
+
+
+def webserver(known: Path, host: str, port: int) -> list[str]:
+    """The web server's command line. `known`: the workspace file."""
+    where = ("--host", host, "--port", str(port))
+    return [f"{_BIN}/dagster-webserver", "--workspace", str(known), *where, *_QUIET]
+
+
+def daemon(known: Path) -> list[str]:
+    """The daemon's command line. `known`: the workspace file."""
+    return [f"{_BIN}/dagster-daemon", "run", "--workspace", str(known), *_QUIET]
+
+
+def workspace(server: Mapping[str, str | int]) -> Path:
+    """A workspace file in DAGSTER_HOME with one code server, by its socket or its host and port."""
+    file = Path(os.environ["DAGSTER_HOME"]) / "code_server.yaml"
+    named = {"grpc_server": {**server, "location_name": "emds"}}
+    file.write_text(json.dumps({"load_from": [named]}))  # JSON is YAML
+    return file
 
 
 def listens(argv: Sequence[str]) -> bool:

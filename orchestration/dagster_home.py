@@ -27,12 +27,15 @@ def dagster_home(home: Path) -> Path:
     """EMDS_HOME/dagster with a dagster.yaml in it: this release's, or the owner's own, which is left alone.
 
     Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is
-    set and the owner's own dagster.yaml does not read it.
+    set and the owner's own dagster.yaml does not read it, or EMDS_RUN_IMAGE is set without it.
     """
     folder = home / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
-    address = PipelineSettings.from_environ(os.environ).dagster_postgres_url
-    wanted, file = _configuration(bool(address)), folder / "dagster.yaml"
+    settings = PipelineSettings.from_environ(os.environ)
+    address = settings.dagster_postgres_url
+    if settings.run_image and not address:
+        raise StorageError(f"EMDS_RUN_IMAGE needs {POSTGRES}: containers have no SQLite file in common")
+    wanted, file = _configuration(bool(address), bool(settings.run_image)), folder / "dagster.yaml"
     kept = file.read_text() if file.exists() else None
     if kept is None or _ours(kept):
         if kept != wanted:
@@ -46,10 +49,16 @@ def dagster_home(home: Path) -> Path:
     return folder
 
 
-def _configuration(postgres: bool) -> str:
-    """The project's dagster.yaml under a mark; with storage on PostgreSQL, whose address stays in the environment."""
-    base = (ROOT / "dagster.yaml").read_text()
-    body = f"{base}{_STORAGE}" if postgres else base
+def _configuration(postgres: bool, containers: bool) -> str:
+    """The project's dagster.yaml under a mark, everywhere the same but for storage and launcher.
+
+    On PostgreSQL its address stays in the environment, and so does the image of runs in `containers`.
+    """
+    body = (ROOT / "dagster.yaml").read_text()
+    if postgres:
+        body += _STORAGE
+    if containers:
+        body += (ROOT / "orchestration" / "deploy" / "run_containers.yaml").read_text()
     return f"{_MARK}{_digest(body)}\n{body}"
 
 

@@ -36,6 +36,8 @@ class PipelineSettings:
     """EMDS_DATABASE_URL for psycopg; empty where accounts lie in SQLite."""
     dagster_postgres_url: str = field(repr=False)
     """EMDS_DAGSTER_POSTGRES_URL, for psycopg2; empty for SQLite."""
+    run_image: str
+    """EMDS_RUN_IMAGE: the image of runs in containers of their own; empty where runs are processes."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> PipelineSettings:
@@ -50,6 +52,7 @@ class PipelineSettings:
             alert_webhook=_webhook(settings.text(environ, "EMDS_ALERT_WEBHOOK")),
             database_url=_database(settings.text(environ, "EMDS_DATABASE_URL")),
             dagster_postgres_url=_postgres(settings.text(environ, "EMDS_DAGSTER_POSTGRES_URL")),
+            run_image=settings.text(environ, "EMDS_RUN_IMAGE"),
         )
 
 

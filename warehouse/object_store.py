@@ -164,7 +164,7 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
     try:
         return call()
     except FileNotFoundError as error:
-        if _lacks_bucket(str(error)) or doing == "written":
+        if lacks_bucket(str(error)) or doing == "written":
             raise StorageError(f"{key} cannot be {doing}: the object store has no such bucket") from None
         return absent
     except NotModifiedError:
@@ -172,21 +172,21 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
     except (AlreadyExistsError, PreconditionError):
         raise Conflict(f"{key} cannot be {doing}: another writer was first") from None
     except Exception as error:
-        raise StorageError(f"{key} cannot be {doing}: {_reason(error)}") from None
+        raise StorageError(f"{key} cannot be {doing}: {reason(error)}") from None
 
 
-def _lacks_bucket(answered: str) -> bool:
+def lacks_bucket(answered: str) -> bool:
     """Whether a store said, in S3's and Google's word or in Azure's, that the bucket itself is missing."""
     return "NoSuchBucket" in answered or "ContainerNotFound" in answered
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """The kind of a failure in words, without what the store answered."""
     name, text = type(error).__name__, str(error)
     status = re.search(r"status code: (\d{3})", text)
     if name in ("PermissionDeniedError", "UnauthenticatedError"):
         return "the object store refuses these credentials"
-    if _lacks_bucket(text):
+    if lacks_bucket(text):
         return "the object store has no such bucket"
     if status:
         return f"the object store answered {status.group(1)}" + (" again and again" if status[1][0] == "5" else "")

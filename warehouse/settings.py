@@ -68,6 +68,13 @@ SETTINGS: tuple[Setting, ...] = (
         secret=True,
         default_in_words="SQLite in `EMDS_HOME/dagster`, beside a bucket in `EMDS_LOCAL/dagster`",
     ),
+    Setting(
+        "EMDS_RUN_IMAGE",
+        "",
+        "each of Dagster's runs in a container of this image, by its Docker launcher "
+        "(`orchestration/deploy/run_containers.yaml`)",
+        default_in_words="processes of the code server",
+    ),
     Setting("EMDS_RIGHTS", "", "sources that the owner may pass on: `pjm,miso,spp`"),
     Setting("EMDS_PAY_TO", "", "x402: the address that payments go to; nothing is sold without it"),
     Setting("EMDS_FACILITATOR_URLS", "", "x402: facilitators in order of preference, comma-separated"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.fleet.campaign import Plan, run
 from tests.stand_ins.buckets import CREDENTIALS
 
-KILLS = "worker,replica,store,database,daemon,replica,worker,pipeline"
+KILLS = "worker,replica,store,database,daemon,replica,worker,code,webserver"
 
 if __name__ == "__main__":
     given = dict(enumerate(sys.argv))

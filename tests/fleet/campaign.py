@@ -20,7 +20,7 @@ from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
 from assets.sources import sources
 from tests.fleet.kills import Kill, Kills, answers
-from tests.fleet.parts import Parts
+from tests.fleet.parts import SERVICES, Parts
 from tests.fleet.pipeline import Away, Dagster, days_between
 from tests.fleet.report import Report, charges
 from tests.fleet.rows import difference
@@ -96,14 +96,14 @@ def running(folder: Path, plan: Plan, say: Say) -> Iterator[Fleet]:
         span = ("--start", str(today - timedelta(days=5)), "--end", str(today - timedelta(days=3)))
         brought_in = [("backfill", "--source", source, *span) for source, _ in LIVE]
         files = [("publish", "--to", str(parts.public))] if plan.documents else []
-        parts.emds(*brought_in, *files)
+        parts.emds(SERVICES["bucket"]["command"][1:], *brought_in, *files)
         say("a warehouse with three days")
         parts.start_replicas()
-        parts.start_pipeline()
+        parts.start_dagster()
         upstream = "; server ".join(f"127.0.0.1:{port}" for port in parts.replica_ports)
         logged = "$http_x_caller $status $upstream_addr"
         with web_server(upstream, parts.public, folder / "nginx", "simulated", logged) as url:
-            fleet = Fleet(parts, url, Dagster(parts.ui_port), today)
+            fleet = Fleet(parts, url, Dagster(parts.ports["webserver"]), today)
             for port in parts.replica_ports:
                 fleet.dagster.wait(lambda port=port: answers(f"http://127.0.0.1:{port}/readyz"), 120)
             fleet.dagster.ready(plan.documents)
@@ -255,7 +255,8 @@ def _assets(source: str) -> list[list[str]]:
 def _undisturbed(fleet: Fleet, days: int) -> Path:
     """A folder with what one command brings in of the same days."""
     home = fleet.parts.folder / "truth"
-    alone = dict.fromkeys(("EMDS_LOCAL", "EMDS_DATABASE_URL", "EMDS_PUBLISH_TO", "EMDS_DAGSTER_POSTGRES_URL"), "")
+    alone = dict.fromkeys(("EMDS_LOCAL", "EMDS_DATABASE_URL", "EMDS_PUBLISH_TO"), "")
+    alone |= dict.fromkeys(("EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE"), "")
     verbs = []
     for source, _ in LIVE:
         first = days + 5 if source == OLD else 5

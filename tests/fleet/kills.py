@@ -84,22 +84,18 @@ class Kills:
             return True
         return False
 
-    def _daemon(self, kill: Kill) -> Callable[[], bool] | None:
-        """`emds up` starts it again."""
-        process = self.parts.daemon()
-        if process is None:
-            return None
-        kill.at = time.time()
-        os.kill(process, signal.SIGKILL)
+    def _daemon(self, kill: Kill) -> Callable[[], bool]:
+        self._again(self.parts.dagster["daemon"], kill)
         return lambda: self.dagster.heartbeat() > kill.at
 
-    def _pipeline(self, kill: Kill) -> Callable[[], bool]:
-        """`emds up` with all that it started, the run under way among them."""
-        assert self.parts.pipeline is not None
-        with suppress(Away, TimeoutError):
-            self.dagster.wait(self._under_way, 20)
-        self._again(self.parts.pipeline, kill)
-        return lambda: self.dagster.heartbeat() > kill.at and answers(f"http://127.0.0.1:{self.parts.api_port}/readyz")
+    def _webserver(self, kill: Kill) -> Callable[[], bool]:
+        self._again(self.parts.dagster["webserver"], kill)
+        return lambda: self.dagster.heartbeat() > 0
+
+    def _code(self, kill: Kill) -> Callable[[], bool]:
+        """The runs under way go on: each has its own process."""
+        self._again(self.parts.dagster["code"], kill)
+        return lambda: self.parts.code_serves() and self.dagster.heartbeat() > kill.at
 
     def _worker(self, kill: Kill) -> Callable[[], bool] | None:
         """The process of a run under way; back with the run that Dagster starts in its place."""

@@ -1,7 +1,7 @@
-"""The parts of the fleet as processes of this machine, with the environment of compose's: started, killed, again.
+"""compose's fleet as processes of this machine, by its command lines and environment: started, killed, again.
 
-A part that ends is started again by what would do so in compose: the store, the database and replicas by `restart:
-unless-stopped`, which is this module; the daemon by `emds up`; a run by Dagster's retries.
+A part that ends is started again by this module, as by `restart: unless-stopped`; a run by Dagster's retries.
+Runs are containers of a stand-in of the engine, which Dagster's Docker launcher asks.
 """
 
 from __future__ import annotations
@@ -9,25 +9,32 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from dagster._grpc.client import DagsterGrpcClient
 
 from tests.bench.servers import ROOT, free_port
 from tests.stand_ins.buckets import CREDENTIALS
+from tests.stand_ins.compose import FLEET, model
+from tests.stand_ins.container_engine import Engine
 from tests.stand_ins.postgres import Postgres
 
 EMDS = (sys.executable, "-m", "orchestration.cli")
-REPLICAS = 3
+SERVICES: dict[str, Any] = model(FLEET)["services"]
+REPLICAS = int(SERVICES["replica"]["deploy"]["replicas"])
 _VERBS = """
 import json, sys
 from orchestration.cli import main
 sys.exit(max(main(verb) for verb in json.loads(sys.argv[1])))
 """
-_FLEET = ROOT / "orchestration" / "deploy" / "fleet.env"
 
 
 @dataclass
@@ -78,17 +85,8 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def named(process: int, words: str) -> int | None:
-    """The first process below one whose command line holds these words."""
-    for child in descendants(process):
-        with suppress(OSError):
-            if words in Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode():
-                return child
-    return None
-
-
 class Parts:
-    """Database, store, pipeline and replicas, in the order in which each finds what it needs."""
+    """Database, store, Dagster's servers and replicas, in the order in which each finds what it needs."""
 
     def __init__(self, folder: Path, now: str, since: str) -> None:
         """`now`: the instant at which the publishers stand still; `since`: the first market day of partitions."""
@@ -96,45 +94,51 @@ class Parts:
         self.postgres = Postgres()
         self.postgres.create("accounts")
         self.postgres.create("dagster")
-        self.store_port, self.api_port, self.ui_port = free_port(), free_port(), free_port()
+        self.store_port = free_port()
+        self.ports = {"code": free_port(), "webserver": free_port(), "daemon": 0}
         self.replica_ports = [free_port() for _ in range(REPLICAS)]
         self.address = f"s3://emds/fleet?endpoint=http://127.0.0.1:{self.store_port}"
         self.public = folder / "public"
-        self._common = self._environ(now, since)
+        besides = {"EMDS_NOW": now, "EMDS_SINCE": since, "AWS_REGION": CREDENTIALS["AWS_REGION"]}
+        self.engine = Engine(folder, folder / "daemon", besides)
+        self._common = self._environ(besides)
         store = (sys.executable, "-m", "tests.stand_ins.object_store", str(folder / "objects"), str(self.store_port))
         self.store = Server("store", store, dict(os.environ), folder / "store.log")
         self.replicas: list[Server] = []
-        self.pipeline: Server | None = None
+        self.dagster: dict[str, Server] = {}
+        """Its servers by compose's names, the code server first."""
 
     @property
     def accounts_url(self) -> str:
         return self.postgres.address("accounts")
 
-    def _environ(self, now: str, since: str) -> dict[str, str]:
-        """What compose hands on (fleet.env), with this machine's addresses; each name of that file is here."""
+    def _environ(self, besides: Mapping[str, str]) -> dict[str, str]:
+        """What compose gives its services, with this machine's addresses."""
         here = {
+            "EMDS_HOME": self.address,
             "EMDS_DATABASE_URL": self.postgres.address("accounts"),
             "EMDS_DAGSTER_POSTGRES_URL": self.postgres.address("dagster").replace("+psycopg", ""),
             "EMDS_PUBLISH_TO": str(self.public),
             "EMDS_BASE_URL": "http://localhost",
             "EMDS_TRUSTED_PROXIES": "127.0.0.0/8",
         }
-        wanted = [line.split("=")[0] for line in _FLEET.read_text().splitlines() if line and line[0] != "#"]
-        given = {name: here[name] for name in wanted if name != "EMDS_POSTGRES_PASSWORD"}
+        given = SERVICES["daemon"]["environment"]
+        assert set(here) | {"EMDS_LOCAL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= set(given)
         own = {name: value for name, value in os.environ.items() if not name.startswith(("EMDS_", "DAGSTER_"))}
-        place = {"EMDS_HOME": self.address, "EMDS_NOW": now, "EMDS_SINCE": since, "WEB_CONCURRENCY": "1"}
-        return own | CREDENTIALS | given | place | {"DAGSTER_HOME": "", "DAGSTER_DISABLE_TELEMETRY": "1"}
+        away = {"DOCKER_HOST": "tcp://127.0.0.1:1", "DAGSTER_HOME": "", "DAGSTER_DISABLE_TELEMETRY": "1"}
+        return own | given | CREDENTIALS | here | besides | away | {"WEB_CONCURRENCY": "1"}
 
     def environ(self, name: str, **more: str) -> dict[str, str]:
-        """Of one part, whose disk is its own."""
-        return self._common | {"EMDS_LOCAL": str(self.folder / name)} | more
+        """Of one part, whose disk is its own; the engine is there for the daemon alone."""
+        engine = {"DOCKER_HOST": self.engine.address} if name == "daemon" else {}
+        return self._common | {"EMDS_LOCAL": str(self.folder / name)} | engine | more
 
     def emds(self, *verbs: Sequence[str], **more: str) -> None:
         """Verbs one after the other in one process, to their end. Raises RuntimeError where one fails."""
         done = subprocess.run(
             [sys.executable, "-c", _VERBS, json.dumps(verbs)],
             cwd=ROOT,
-            env=self.environ("pipeline", **more),
+            env=self.environ("fill", **more),
             capture_output=True,
             text=True,
             check=False,
@@ -143,9 +147,42 @@ class Parts:
         if done.returncode:
             raise RuntimeError(f"{verbs}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
 
-    def start_pipeline(self) -> None:
-        argv = (*EMDS, "up", "--port", str(self.api_port), "--ui-port", str(self.ui_port))
-        self.pipeline = Server("pipeline", argv, self.environ("pipeline"), self.folder / "pipeline.log")
+    def start_dagster(self) -> None:
+        """Code server, web server and daemon; returns once the first has loaded."""
+        for name in ("code", "webserver", "daemon"):
+            argv = (*EMDS, *self.here(SERVICES[name]["command"][1:]))
+            self.dagster[name] = Server(name, argv, self.environ(name), self.folder / f"{name}.log")
+            if name == "code":
+                self._await_code()
+
+    def _await_code(self) -> None:
+        ends = time.monotonic() + 180
+        while not self.code_serves():
+            if time.monotonic() > ends or self.dagster["code"].process.poll() is not None:
+                raise RuntimeError(f"code server: {self.dagster['code'].log.read_text()[-3000:]}")
+            time.sleep(0.3)
+
+    def code_serves(self) -> bool:
+        """Whether compose's health check of the code server passes; in this process, which has Dagster loaded."""
+        with socket.socket() as probe:  # Dagster's client tells each refusal at length
+            if probe.connect_ex(("127.0.0.1", self.ports["code"])):
+                return False
+        client = DagsterGrpcClient(port=self.ports["code"], host="127.0.0.1")
+        return bool(client.health_check_query() == "SERVING")
+
+    def health(self, service: str) -> subprocess.CompletedProcess[str]:
+        """compose's health check of one of Dagster's servers, as a process."""
+        words = self.here(SERVICES[service]["healthcheck"]["test"][1:])
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        environ = self.environ(service) | {"PATH": path}
+        return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120)
+
+    def here(self, words: Sequence[str]) -> list[str]:
+        """Words of a command line of compose's with this machine's ports and folders."""
+        code, ui = str(self.ports["code"]), str(self.ports["webserver"])
+        known = {"3030": code, "code:3030": f"127.0.0.1:{code}", "3000": ui, "0.0.0.0": "127.0.0.1"}
+        local = str(self.folder / "daemon")
+        return [known.get(word, word).replace("/data/", f"{local}/").replace(":3000/", f":{ui}/") for word in words]
 
     def start_replicas(self) -> None:
         for number, port in enumerate(self.replica_ports, 1):
@@ -153,14 +190,10 @@ class Parts:
             argv = (*EMDS, "serve", "--port", str(port))
             self.replicas.append(Server(name, argv, self.environ(name), self.folder / f"{name}.log"))
 
-    def daemon(self) -> int | None:
-        """The process of Dagster's daemon."""
-        assert self.pipeline is not None
-        return named(self.pipeline.process.pid, "dagster-daemon run")
-
     def close(self) -> None:
         """Ends everything that was started."""
-        for server in (self.pipeline, *self.replicas, self.store):
-            if server is not None:
-                server.stop()
+        for server in (*reversed(self.dagster.values()), *self.replicas):
+            server.stop()
+        self.engine.close()
+        self.store.stop()
         self.postgres.close()

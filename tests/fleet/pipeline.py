@@ -32,7 +32,7 @@ class Dagster:
     """The runs of one fleet."""
 
     def __init__(self, port: int) -> None:
-        nothing: Callable[[], Any] = lambda: None  # noqa: E731  `emds up` starts the daemon
+        nothing: Callable[[], Any] = lambda: None  # noqa: E731  compose starts the daemon
         self.ui = Ui(f"http://127.0.0.1:{port}", Path(), nothing, [])
         self.launched: list[str] = []
         self.backfills: list[str] = []

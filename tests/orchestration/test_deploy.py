@@ -1,4 +1,4 @@
-"""What stands in `orchestration/deploy` and the profile `fleet`: names agree, probes exist, no rights too many."""
+"""What stands in `orchestration/deploy` for Kubernetes and Helm: names agree, probes exist, no rights too many."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ import yaml
 
 from api.endpoints import ENDPOINTS
 from api.settings import Settings
-from orchestration.settings import PipelineSettings
-from tests.stand_ins.web_server import configured
 from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "orchestration" / "deploy"
-COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 KINDS: dict[str, dict[str, Any]] = {
     part["kind"]: part for part in yaml.safe_load_all((DEPLOY / "kubernetes" / "api.yaml").read_text())
 }
 VALUES: dict[str, Any] = yaml.safe_load((DEPLOY / "helm" / "dagster-values.yaml").read_text())
-FLEET = dict(line.split("=", 1) for line in (DEPLOY / "fleet.env").read_text().splitlines() if line and line[0] != "#")
 APIS = {
     "Deployment": "apps/v1",
     "Service": "v1",
@@ -88,37 +84,3 @@ def test_the_helm_values_name_the_module_and_the_same_volume() -> None:
     locked = re.search(r"^dagster==([\d.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert locked is not None
     assert f"--version {locked[1]}" in (DEPLOY / "helm" / "dagster-values.yaml").read_text()
-
-
-def test_the_fleets_settings_are_read_and_lead_to_its_services() -> None:
-    services = COMPOSE["services"]
-    fleet = {name for name, service in services.items() if "fleet" in service.get("profiles", ())}
-    assert fleet == {"replica", "postgres", "web"}
-    assert services["replica"]["deploy"]["replicas"] == 3
-    assert Settings.from_environ(FLEET).trusted_proxies
-    assert PipelineSettings.from_environ(FLEET).dagster_postgres_url
-    handed_on = set(services["pipeline"]["environment"])
-    assert {name for name in FLEET if name != "EMDS_POSTGRES_PASSWORD"} <= handed_on
-    for name in ("EMDS_DATABASE_URL", "EMDS_DAGSTER_POSTGRES_URL"):
-        assert "@postgres:5432/" in FLEET[name]
-        assert f":{FLEET['EMDS_POSTGRES_PASSWORD']}@" in FLEET[name]
-    made = {services["postgres"]["environment"]["POSTGRES_DB"], "dagster"}
-    assert {FLEET[name].rpartition("/")[2] for name in ("EMDS_DATABASE_URL", "EMDS_DAGSTER_POSTGRES_URL")} == made
-    assert "CREATE DATABASE dagster;" in (DEPLOY / "databases.sql").read_text()
-
-
-def test_every_volume_file_and_name_of_the_compose_file_is_there() -> None:
-    services = COMPOSE["services"]
-    for service in services.values():
-        for volume in service["volumes"]:
-            source = volume.split(":")[0]
-            assert source in COMPOSE["volumes"] or (ROOT / source).exists(), source
-        assert set(service.get("depends_on", ())) <= set(services)
-    web = services["web"]
-    given = {name: value for name, value in web["environment"].items() if name.startswith("EMDS_")}
-    assert set(given) == set(re.findall(r"\$\{(EMDS_\w+)\}", (DEPLOY / "nginx.conf.template").read_text()))
-    host, port = given["EMDS_API"].split(":")
-    assert services[host]["command"][-1] == port
-    assert FLEET["EMDS_PUBLISH_TO"] == given["EMDS_PUBLIC_FOLDER"]
-    assert web["ports"][0].endswith(f":{given['EMDS_LISTEN']}")
-    assert configured("8080", given["EMDS_API"], Path("/public"), Path("/tmp"))

@@ -1,0 +1,160 @@
+"""compose.yaml: as the Compose specification publishes; one machine stays as it is; the fleet's parts fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from api.endpoints import ENDPOINTS
+from api.settings import Settings
+from orchestration import cli
+from orchestration.settings import PipelineSettings
+from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
+from tests.stand_ins.web_server import configured
+from warehouse import settings
+
+SERVICES: dict[str, Any] = model(FLEET)["services"]
+OURS = {name for name, service in SERVICES.items() if "build" in service and "profiles" in service}
+LAUNCHER: dict[str, Any] = yaml.safe_load((DEPLOY / "run_containers.yaml").read_text())["run_launcher"]["config"]
+SCHEMA = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+SOCKET = "/var/run/docker.sock:/var/run/docker.sock"
+
+
+@pytest.mark.parametrize("environ", [{}, FLEET], ids=["one machine", "fleet"])
+def test_the_file_is_as_the_compose_specification_publishes(environ: dict[str, str]) -> None:
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.validate(model(environ), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"services": {"api": {"comand": []}}}, schema)
+
+
+def test_one_machine_starts_what_it_did_and_the_fleet_nothing_of_it() -> None:
+    alone = started({})
+    assert set(alone) == {"pipeline", "api"}
+    for service in alone.values():
+        assert service["volumes"] == ["warehouse:/data", "public:/public"]
+        assert "image" not in service
+        assert "networks" not in service
+        assert "EMDS_HOME" not in service["environment"], "the image's: /data"
+    fleet = started(FLEET, "fleet")
+    assert set(fleet) == set(SERVICES) - {"pipeline", "api"}
+    servers = {"postgres", "store", "code", "webserver", "daemon", "replica", "web"}
+    assert set(fleet) == servers | {"bucket", "fill"}
+    assert fleet["replica"]["deploy"]["replicas"] == 3
+    assert {name for name, service in fleet.items() if service["restart"] == "no"} == {"bucket", "fill"}
+
+
+def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None:
+    assert set(FLEET) <= variables()
+    environ = SERVICES["replica"]["environment"]
+    assert {name for name in environ if name.startswith("EMDS_")} <= set(settings.BY_NAME)
+    told = Settings.from_environ(environ)
+    assert told.trusted_proxies
+    pipeline = PipelineSettings.from_environ(environ)
+    assert pipeline.dagster_postgres_url
+    assert pipeline.run_image == SERVICES["code"]["image"] == FLEET["EMDS_RUN_IMAGE"]
+    store = SERVICES["store"]
+    assert environ["EMDS_HOME"].startswith("s3://")
+    assert environ["EMDS_HOME"].endswith("?endpoint=http://store:8333")
+    assert {name: environ[name] for name in store["environment"]} == store["environment"], "the same credentials"
+    for name in ("EMDS_DATABASE_URL", "EMDS_DAGSTER_POSTGRES_URL"):
+        assert "@postgres:5432/" in FLEET[name]
+        assert f":{FLEET['EMDS_POSTGRES_PASSWORD']}@" in FLEET[name]
+    made = {SERVICES["postgres"]["environment"]["POSTGRES_DB"], "dagster"}
+    assert {FLEET[name].rpartition("/")[2] for name in ("EMDS_DATABASE_URL", "EMDS_DAGSTER_POSTGRES_URL")} == made
+    assert "CREATE DATABASE dagster;" in (DEPLOY / "databases.sql").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_service_of_the_fleet_has_one_environment_and_no_disk_in_common(name: str) -> None:
+    service = SERVICES[name]
+    assert service["environment"] == SERVICES["replica"]["environment"]
+    assert service["image"] == FLEET["EMDS_RUN_IMAGE"]
+    wanted = {"fill": ["site:/public"], "daemon": [SOCKET]}
+    assert service["volumes"] == ["/data", *wanted.get(name, ())]
+    assert PipelineSettings.from_environ(service["environment"]).home.local == Path("/data")
+    assert ("group_add" in service) == (name == "daemon"), "the engine's socket is the daemon's alone"
+    assert "data" in service["networks"]
+
+
+def test_the_web_server_reaches_replicas_alone() -> None:
+    edge = {name for name, service in SERVICES.items() if "edge" in service.get("networks", ())}
+    assert edge == {"replica", "web"}
+    assert SERVICES["web"]["networks"] == ["edge"]
+    published = {name: service["ports"] for name, service in started(FLEET, "fleet").items() if "ports" in service}
+    assert published == {"webserver": ["127.0.0.1:3000:3000"], "web": ["80:8080"]}
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_command_is_a_verb_with_its_options(name: str) -> None:
+    command = SERVICES[name]["command"]
+    assert command[0] == "emds"
+    args = cli._parser().parse_args(command[1:])
+    if name in ("webserver", "daemon"):
+        host, port = args.code.split(":")
+        listens = SERVICES[host]["command"]
+        assert listens[listens.index("--port") + 1] == port == SERVICES["code"]["healthcheck"]["test"][-1]
+    if name in ("code", "webserver"):
+        assert args.host == "0.0.0.0"
+        assert args.port
+
+
+def test_nothing_starts_before_what_it_needs() -> None:
+    after = {name: service.get("depends_on", {}) for name, service in SERVICES.items()}
+    for name, needed in after.items():
+        assert set(needed) <= set(SERVICES), name
+        for other, said in needed.items() if isinstance(needed, dict) else ():
+            if said["condition"] == "service_healthy":
+                assert SERVICES[other]["healthcheck"]["test"]
+            if said["condition"] == "service_completed_successfully":
+                assert SERVICES[other]["restart"] == "no"
+    assert after["fill"].keys() == {"bucket", "postgres"}
+    assert after["code"].keys() == {"fill"}, "Dagster's tables are made by one process, alone"
+
+
+def test_a_run_gets_what_a_service_has() -> None:
+    service, kwargs = SERVICES["fill"], LAUNCHER["container_kwargs"]
+    assert set(LAUNCHER["env_vars"]) == set(SERVICES["daemon"]["environment"])
+    whole = model(FLEET)
+    assert LAUNCHER["network"] == whole["networks"]["data"]["name"]
+    assert service["networks"] == ["data"]
+    assert kwargs["volumes"] == [f"{whole['volumes']['site']['name']}:/public"]
+    assert "site:/public" in service["volumes"]
+    for name in ("read_only", "cap_drop", "security_opt", "init"):
+        assert kwargs[name] == service[name], name
+    assert list(kwargs["tmpfs"]) == service["tmpfs"]
+    assert f"{kwargs['stop_timeout']}s" == service["stop_grace_period"]
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert 'VOLUME ["/data", "/public"]' in dockerfile, "a run writes to a disk of its own there"
+
+
+def test_every_volume_file_and_network_is_there() -> None:
+    whole = model(FLEET)
+    for name, service in whole["services"].items():
+        for volume in service["volumes"]:
+            source = volume.split(":")[0]
+            assert source in whole["volumes"] or source == "/data" or volume == SOCKET or (ROOT / source).exists(), name
+        assert set(service.get("networks", ())) <= set(whole["networks"])
+    web = whole["services"]["web"]
+    given = {name: value for name, value in web["environment"].items() if name.startswith("EMDS_")}
+    assert set(given) == set(re.findall(r"\$\{(EMDS_\w+)\}", (DEPLOY / "nginx.conf.template").read_text()))
+    host, port = given["EMDS_API"].split(":")
+    assert whole["services"][host]["command"][-1] == port
+    assert FLEET["EMDS_PUBLISH_TO"] == given["EMDS_PUBLIC_FOLDER"]
+    assert web["ports"][0].endswith(f":{given['EMDS_LISTEN']}")
+    assert configured("8080", given["EMDS_API"], Path("/public"), Path("/tmp"))
+
+
+def test_health_is_asked_by_paths_that_exist() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    asked = re.findall(r"http://127\.0\.0\.1:8000(/\w+)", dockerfile)
+    assert set(asked) <= {endpoint.path for endpoint in ENDPOINTS.values()}
+    assert "healthcheck" not in SERVICES["replica"], "the image's"
+    assert "DAGSTER_HOME=/data/dagster" in SERVICES["daemon"]["healthcheck"]["test"]

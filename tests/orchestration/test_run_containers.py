@@ -1,0 +1,212 @@
+"""Dagster in the fleet: the settings of one machine but for launcher and storage; its servers by compose's lines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import yaml
+from dagster._core.instance.ref import InstanceRef
+from dagster_docker import DockerRunLauncher
+
+from assets.sources import feeds
+from orchestration import backfill, cli, dagster_home, make_bucket, one_server
+from tests.fleet.parts import Parts
+from tests.fleet.pipeline import Dagster
+from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.compose import FLEET, model
+from tests.stand_ins.container_engine import Container, Engine
+from tests.stand_ins.postgres import programs
+from warehouse.bucket import Bucket
+from warehouse.errors import StorageError
+from warehouse.object_store import address
+from warehouse.storage import Folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+SERVICES: dict[str, Any] = model(FLEET)["services"]
+JOB = "neso_every_15m"
+TODAY = time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def configured(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: str) -> Path:
+    """A Dagster home under these settings of emds."""
+    for name in ("EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE"):
+        monkeypatch.setenv(name, settings.get(name, ""))
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    return dagster_home.dagster_home(folder)
+
+
+def test_the_fleet_differs_from_one_machine_by_launcher_and_storage_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = {name: FLEET[name] for name in ("EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE")}
+    places = configured(tmp_path / "one", monkeypatch), configured(tmp_path / "fleet", monkeypatch, **fleet)
+    one, many = (yaml.safe_load((place / "dagster.yaml").read_text()) for place in places)
+    assert {name for name in many if many[name] != one.get(name)} == {"run_launcher", "storage"}
+    assert set(one) <= set(many)
+    assert FLEET["EMDS_POSTGRES_PASSWORD"] not in (places[1] / "dagster.yaml").read_text()
+    refs = [InstanceRef.from_dir(str(place)) for place in places]
+    assert refs[0].settings == refs[1].settings, "pools, retries, monitoring and queue, as Dagster reads them"
+    assert refs[0].run_coordinator_data == refs[1].run_coordinator_data
+    launcher = refs[1].run_launcher
+    assert isinstance(launcher, DockerRunLauncher)
+    assert launcher.image == FLEET["EMDS_RUN_IMAGE"]
+    assert not isinstance(refs[0].run_launcher, DockerRunLauncher)
+
+
+def test_runs_in_containers_need_a_storage_in_common(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StorageError, match="EMDS_RUN_IMAGE needs EMDS_DAGSTER_POSTGRES_URL"):
+        configured(tmp_path, monkeypatch, EMDS_RUN_IMAGE="emds")
+
+
+def test_a_code_server_is_named_by_host_and_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    argv = one_server.command("webserver", "0.0.0.0", 3000, "code:3030")
+    known = yaml.safe_load(Path(argv[argv.index("--workspace") + 1]).read_text())
+    assert known == {"load_from": [{"grpc_server": {"host": "code", "port": 3030, "location_name": "emds"}}]}
+    with pytest.raises(StorageError, match="HOST:PORT"):
+        one_server.command("daemon", "", 0, "code")
+
+
+def test_a_bucket_is_made_once_and_a_refusal_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    with s3_server("another") as url:
+        monkeypatch.setenv("EMDS_HOME", f"s3://emds/warehouse?endpoint={url}")
+        place = address(os.environ["EMDS_HOME"])
+        assert not make_bucket.exists(place)
+        assert cli.main(["bucket"]) == 0
+        assert make_bucket.exists(place)
+        assert make_bucket.make(place) is False
+        Bucket(place, tmp_path, fresh_s=0.0).require_conditions()
+    with refusing() as url, pytest.raises(StorageError, match="cannot be made: the object store answered 403"):
+        make_bucket.make(address(f"s3://emds?endpoint={url}"))
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    assert cli.main(["bucket"]) == 1
+
+
+@pytest.mark.slow
+def test_fill_brings_in_an_empty_warehouse_once_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"EMDS_HOME": str(tmp_path), "EMDS_NOW": "2026-11-20T12:00:00Z", "DAGSTER_HOME": ""}.items():
+        monkeypatch.setenv(name, value)
+    feed = feeds()["neso.generation"]
+    monkeypatch.setattr(backfill, "chosen", lambda source, name: [feed])
+    assert cli.main(["fill", "--days", "1"]) == 0
+    assert "first start: 1 days of history, simulated feeds" in capsys.readouterr().out
+    held = Folder(tmp_path).keys("series/")
+    assert held
+    assert cli.main(["fill", "--days", "1"]) == 0
+    assert "first start" not in capsys.readouterr().out
+    assert Folder(tmp_path).keys("series/") == held
+
+
+@contextmanager
+def refusing() -> Iterator[str]:
+    """An S3 server that has no bucket and lets nobody make one; its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._say(404, b"<Error><Code>NoSuchBucket</Code></Error>")
+
+        def do_PUT(self) -> None:
+            self._say(403, b"<Error><Code>AccessDenied</Code></Error>")
+
+        def _say(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    parts = Parts(tmp_path, f"{TODAY}T12:00:00Z", str(date.fromisoformat(TODAY) - timedelta(days=5)))
+    try:
+        yield parts
+    finally:
+        parts.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(programs() is None, reason="PostgreSQL: run `make setup`")
+def test_a_run_goes_through_composes_servers_into_a_container_of_its_own(parts: Parts) -> None:
+    span = ("--start", TODAY, "--end", TODAY)
+    parts.emds(SERVICES["bucket"]["command"][1:], ("backfill", "--feed", "neso.generation", *span))
+    parts.start_dagster()
+    checked = parts.health("code")
+    assert checked.returncode == 0, f"{checked.stdout}{checked.stderr}"
+    dagster = Dagster(parts.ports["webserver"])
+    dagster.ready(documents=False)
+    run = dagster.refresh(JOB, TODAY, TODAY)
+    dagster.wait(lambda: status(dagster, run) in ("SUCCESS", "FAILURE"), 300)
+    (container,) = [each for each in parts.engine.containers.values() if run in each.wanted["Labels"].values()]
+    assert status(dagster, run) == "SUCCESS", (container.disk / "output.log").read_text()[-4000:]
+    is_as_composed(container, parts)
+    for service in ("webserver", "daemon"):
+        checked = parts.health(service)
+        assert checked.returncode == 0, f"{checked.stdout}{checked.stderr}"
+
+
+def status(dagster: Dagster, run: str) -> str:
+    """What became of a run."""
+    return next((str(each["status"]) for each in dagster.runs() if each["id"] == run), "")
+
+
+def is_as_composed(container: Container, parts: Parts) -> None:
+    """Image, environment, network, volumes and rights of a run's container are those of compose's services."""
+    service, host = SERVICES["fill"], container.wanted["HostConfig"]
+    assert container.wanted["Image"] == service["image"]
+    told = {name: value for name, value in container.environ.items() if name != "DAGSTER_RUN_JOB_NAME"}
+    told["EMDS_DAGSTER_POSTGRES_URL"] = told["EMDS_DAGSTER_POSTGRES_URL"].replace("+psycopg2", "")
+    assert told == {name: parts.environ("daemon")[name] for name in SERVICES["daemon"]["environment"]}
+    assert host["NetworkMode"] == "emds-data"
+    assert host["Binds"] == ["emds-site:/public"]
+    assert host["ReadonlyRootfs"] is True
+    assert host["CapDrop"] == ["ALL"]
+    assert host["SecurityOpt"] == ["no-new-privileges:true"]
+    assert host["AutoRemove"] is True
+    assert host["Tmpfs"] == {"/tmp": ""}
+    assert "Privileged" not in host or not host["Privileged"]
+    assert (container.disk / "dagster").exists(), "what a run writes lies on a disk of its own"
+    for secret in (parts.postgres.address("dagster").partition("@")[2], CREDENTIALS["AWS_SECRET_ACCESS_KEY"]):
+        assert secret in str(container.wanted["Env"])
+        assert secret not in str(container.wanted["Cmd"])
+
+
+def test_the_stand_in_is_asked_by_dockers_own_client(tmp_path: Path) -> None:
+    import docker
+
+    engine = Engine(tmp_path, tmp_path / "own")
+    try:
+        client = docker.DockerClient(engine.address)
+        made = client.containers.create("emds", ["pwd"], environment={"A": "b"})
+        made.start()
+        (container,) = engine.containers.values()
+        assert container.process is not None
+        assert container.process.wait(30) == 0
+        assert container.environ == {"A": "b"}
+        assert client.containers.get(made.id).status == "exited"
+        client.close()
+    finally:
+        engine.close()
