@@ -24,6 +24,7 @@ SERVICES: dict[str, Any] = model(FLEET)["services"]
 OURS = {name for name, service in SERVICES.items() if "build" in service and "profiles" in service}
 LAUNCHER: dict[str, Any] = yaml.safe_load((DEPLOY / "run_containers.yaml").read_text())["run_launcher"]["config"]
 SCHEMA = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+TESTS_OWN = {"EMDS_NOW", "EMDS_FAULTS", "EMDS_WEBHOOK_PRIVATE"}
 SOCKET = "/var/run/docker.sock:/var/run/docker.sock"
 
 
@@ -51,10 +52,20 @@ def test_one_machine_starts_what_it_did_and_the_fleet_nothing_of_it() -> None:
     assert {name for name, service in fleet.items() if service["restart"] == "no"} == {"bucket", "fill"}
 
 
+@pytest.mark.parametrize("name", ["pipeline", "api"])
+def test_one_machine_is_handed_every_setting_and_none_is_set_by_it(name: str) -> None:
+    environ = {key: value for key, value in started({})[name]["environment"].items() if key in settings.BY_NAME}
+    assert set(environ) == set(settings.BY_NAME) - TESTS_OWN - {"EMDS_HOME", "EMDS_LOCAL", "EMDS_RUN_IMAGE"}
+    assert {key: value for key, value in environ.items() if value} == {"EMDS_FEEDS": "simulated"}
+    said = {"EMDS_FEEDS": "simulated"}
+    assert Settings.from_environ(environ) == Settings.from_environ(said)
+    assert PipelineSettings.from_environ(environ) == PipelineSettings.from_environ(said)
+
+
 def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None:
     assert set(FLEET) <= variables()
     environ = SERVICES["replica"]["environment"]
-    assert {name for name in environ if name.startswith("EMDS_")} <= set(settings.BY_NAME)
+    assert {name for name in environ if name.startswith("EMDS_")} == set(settings.BY_NAME) - TESTS_OWN
     told = Settings.from_environ(environ)
     assert told.trusted_proxies
     pipeline = PipelineSettings.from_environ(environ)

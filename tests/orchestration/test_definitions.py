@@ -221,6 +221,7 @@ def test_a_killed_run_does_not_keep_its_publishers_pool(tmp_path: Path, monkeypa
     assert instance is not None
     with instance:
         assert 0 < instance.run_monitoring_settings["free_slots_after_run_end_seconds"] <= 60
+        assert instance.run_monitoring_poll_interval_seconds <= 30, "a killed worker is noticed within half a minute"
 
 
 def test_a_backfill_leaves_room_for_live_data_and_for_the_documents_that_follow(loaded: dg.Definitions) -> None:
