@@ -151,6 +151,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(programs() is None, reason="PostgreSQL: run `make setup`")
 def test_a_run_goes_through_composes_servers_into_a_container_of_its_own(parts: Parts) -> None:
+    parts.engine.keep = True
     span = ("--start", TODAY, "--end", TODAY)
     parts.emds(SERVICES["bucket"]["command"][1:], ("backfill", "--feed", "neso.generation", *span))
     parts.start_dagster()
@@ -207,6 +208,10 @@ def test_the_stand_in_is_asked_by_dockers_own_client(tmp_path: Path) -> None:
         assert container.process.wait(30) == 0
         assert container.environ == {"A": "b"}
         assert client.containers.get(made.id).status == "exited"
+        ends = time.monotonic() + 30
+        while container.disk.exists():
+            assert time.monotonic() < ends
+            time.sleep(0.02)
         client.close()
     finally:
         engine.close()
