@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from tests.stand_ins.bad_line import BadLine, bad_line
 from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.layers import made_once
 from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 
 # A shared machine may stand still for a second in any example.
@@ -113,6 +114,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = "failed", f"skipped under CI: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _layers_made_once() -> Iterator[None]:
+    """Warehouses are filled in hundreds of tests, and each publishes the same geo layers: four seconds of CPU."""
+    with made_once():
+        yield
 
 
 @pytest.fixture
