@@ -17,7 +17,8 @@ from tests.fleet.pipeline import Away, Dagster
 
 DOWN_S = 2.0
 """So long a part is away before it is started again."""
-BACK_WITHIN_S = 240.0
+BACK_WITHIN_S = 600.0
+"""A killed run's retry waits for its publisher, whom another run may be asking for a year of days."""
 
 
 @dataclass
