@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster_duckdb import DuckDBResource
 
 from assets.analyst_views import quoted, statements
 from assets.feeds import OWNER
@@ -25,6 +24,8 @@ KEY = dg.AssetKey(["analyst", "warehouse_duckdb"])
 
 def build(home: Path) -> int:
     """Builds the file under a scratch name and renames it into place; returns the number of views."""
+    from dagster_duckdb import DuckDBResource  # here: every run and server of Dagster loads this module
+
     scratch = home / "scratch" / f"{os.getpid()}-{NAME}"
     scratch.parent.mkdir(parents=True, exist_ok=True)
     scratch.unlink(missing_ok=True)

@@ -49,10 +49,10 @@ def main() -> int:
 
 def mend_partitions(pipeline: PipelineContext) -> int:
     """Brings Dagster's partitions in line with what is held, where Dagster ran here before; how many were not."""
-    from orchestration import event_log, partition_status
-
     if not (pipeline.storage.local / "dagster").is_dir():
         return 0
+    from orchestration import event_log, partition_status  # here: Dagster takes seconds to import
+
     instance = event_log.instance(pipeline.storage.local)
     if instance is None:
         return 0
