@@ -1,4 +1,4 @@
-"""Dagster's web server and daemon over a warehouse, for the tests that drive them by GraphQL or in a browser."""
+"""Dagster's servers over a warehouse, as `emds up` starts them, for tests that drive them by GraphQL or a browser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from orchestration import dagster_home, event_log
+from orchestration import code_server, dagster_home, event_log
 
 SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
 ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
@@ -28,14 +27,23 @@ ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCEL
 
 @dataclass(frozen=True)
 class Ui:
-    """A running web server with its daemon, over one warehouse."""
+    """A running web server with its code server and daemon, over one warehouse."""
 
     url: str
     home: Path
     start_daemon: Callable[[], subprocess.Popen[bytes]]
-    """In a process group of its own, with its code server and the runs that it starts; killed groups are fine."""
+    """Starts the code server, where it does not run, and the daemon in its process group, which the runs are in too."""
     started: list[subprocess.Popen[bytes]]
     """Its processes, the newest last."""
+
+    def kill_daemon(self) -> None:
+        """SIGKILL to the daemon, the code server and every run."""
+        daemon = self.started[-1]
+        group = os.getpgid(daemon.pid)
+        os.killpg(group, signal.SIGKILL)
+        for child in self.started:
+            if child.pid in (group, daemon.pid):
+                child.wait(30)
 
     def ask(self, query: str, **variables: Any) -> Any:
         body = json.dumps({"query": query, "variables": variables}).encode()
@@ -46,11 +54,7 @@ class Ui:
         return answered["data"]
 
     def until(self, query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
-        deadline = time.monotonic() + seconds
-        while not wanted(value := query()):
-            assert time.monotonic() < deadline, value
-            time.sleep(0.2)
-        return value
+        return until(query, wanted, seconds)
 
     def backfill(self, assets: list[list[str]], days: list[str]) -> str:
         """Launches a backfill as the UI does; its id."""
@@ -86,11 +90,22 @@ class Ui:
         return by_status
 
 
+def until(query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
+    """What `query` answers once it is what is wanted; asked ever less often, since GraphQL takes 50 ms of CPU."""
+    deadline, pause = time.monotonic() + seconds, 0.1
+    while not wanted(value := query()):
+        assert time.monotonic() < deadline, value
+        time.sleep(pause)
+        pause = min(1.0, 1.2 * pause)
+    return value
+
+
 @contextmanager
 def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str, str] | None = None) -> Iterator[Ui]:
-    """Both servers; `configuration` replaces lines of dagster.yaml by their first word.
+    """All three servers; `configuration` replaces lines of dagster.yaml by their first word.
 
-    Schedules are stopped first, so that only what a test asks for is run.
+    Schedules and what follows by condition are stopped before the daemon starts, so that only what a test asks for is
+    run: each run takes five seconds of CPU to start.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -108,36 +123,44 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         instance = event_log.instance(home)
         assert instance is not None
         instance.dispose()
+        commands = code_server.commands(dagster_home.ROOT, port, "127.0.0.1")
     file = home / "dagster" / "dagster.yaml"
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join((configuration or {}).get(line.partition(":")[0], line) for line in lines))
     environ["DAGSTER_HOME"] = str(home / "dagster")
-    bin_ = Path(sys.executable).parent
-    workspace = str(dagster_home.ROOT / "workspace.yaml")
+    listens_at = Path(commands["code"][commands["code"].index("--socket") + 1])
     log = (home / "servers.log").open("wb")
 
     children: list[subprocess.Popen[bytes]] = []
+    code: list[subprocess.Popen[bytes]] = []
 
-    def start(*argv: str) -> subprocess.Popen[bytes]:
+    def start(name: str, group: int = 0) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
-            argv, cwd=dagster_home.ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
+            commands[name], cwd=dagster_home.ROOT, env=environ, stdout=log, stderr=log, process_group=group
         )
         children.append(child)
         return child
 
-    start(f"{bin_}/dagster-webserver", "-w", workspace, "-p", str(port))
-    server = Ui(
-        f"http://127.0.0.1:{port}", home, lambda: start(f"{bin_}/dagster-daemon", "run", "-w", workspace), children
-    )
+    def start_code_server() -> int:
+        if not code or code[-1].poll() is not None:
+            listens_at.unlink(missing_ok=True)
+            code.append(start("code"))
+            until(listens_at.exists, bool)
+        return code[-1].pid
+
+    server = Ui(f"http://127.0.0.1:{port}", home, lambda: start("daemon", start_code_server()), children)
     try:
-        server.until(lambda: _reachable(f"{server.url}/server_info"), bool)
+        start_code_server()
+        start("webserver")
+        until(lambda: _reachable(f"{server.url}/server_info"), bool)
         stop_schedules(server)
+        stop_sensor(server, "automation")
         server.start_daemon()
         yield server
     finally:
-        for child in children:
+        for child in reversed(children):
             with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGTERM)
+                os.killpg(os.getpgid(child.pid), signal.SIGTERM)
         for child in children:
             child.wait(30)
         log.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from datetime import date, timedelta
 from pathlib import Path
@@ -65,8 +63,7 @@ def test_followers_hold_the_rows_served_after_the_daemon_was_killed(
             run = launch(ui, DAY)
             status = "query($r: ID!) { runOrError(runId: $r) { ... on Run { status } } }"
             ui.until(lambda: ui.ask(status, r=run)["runOrError"]["status"], lambda s: s in ("STARTED", "SUCCESS"))
-            os.killpg(ui.started[-1].pid, signal.SIGKILL)
-            ui.started[-1].wait(30)
+            ui.kill_daemon()
             ui.start_daemon()
             ends = time.monotonic() + 400
             rows = served(home, ["GB"], span)
