@@ -15,11 +15,16 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-o
 
 _PROGRAM = """
 import logging, os, sys, threading
+from datetime import datetime
+from moto.core import serialize
 from moto.moto_server.werkzeug_app import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 logging.disable(logging.CRITICAL)
 WSGIRequestHandler.protocol_version = "HTTP/1.1"
 WSGIRequestHandler.wbufsize = -1  # an answer leaves in one piece
+def parsed(stamp, any_stamp=serialize.parse_to_aware_datetime):  # dateutil takes half the time of a listing
+    return datetime.fromisoformat(stamp) if isinstance(stamp, str) and stamp[10:11] == "T" else any_stamp(stamp)
+serialize.parse_to_aware_datetime = parsed
 # Not moto's dispatcher by host: it lists all of moto's services from the disk in each request.
 server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True)
 print(server.port, flush=True)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from assets.documents import geo_layers
-from warehouse.storage import Folder
 
 made_anew = geo_layers.documents
 """The documents of a layer, made when called."""
@@ -27,8 +25,3 @@ def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(geo_layers, "documents", lambda layer: dict(_made_once(layer)))
         yield
-
-
-def lie_in(home: Path) -> None:
-    """Publishes the layers to a folder, before processes that would each make them start there."""
-    geo_layers.ensure(Folder(home))
