@@ -3,68 +3,43 @@
 Until April 2026 the table began in the first column; since then blank rows and columns of merged cells lie between. So
 nothing is looked up by its place: the header is the row that names the columns, and a column is as wide as its merge.
 
-Read with xlrd, which takes some 6 ms a workbook. calamine takes 0.5 ms, but makes a full table as large as the highest
-row and column numbers that it meets: two flipped ones ask for 128 GB at once, which ends the process.
+Not read with calamine: it makes a full table as large as the highest row and column numbers that it meets; two flipped
+ones ask for 128 GB at once, which ends the process.
 """
 
 from __future__ import annotations
 
-import io
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
 
 import xlrd
 
 from assets.parsing.body import no_html, number
 from assets.parsing.stamps import american_date
+from assets.sources.miso import cells
+from assets.sources.miso.cells import MOST_COLUMNS, Cell, Row
 from warehouse.errors import FeedChanged, NotPublished
 
-MOST_COLUMNS = 256
-"""Of a sheet in this format."""
 _MAGIC = b"\xd0\xcf\x11\xe0"
-Cell = tuple[int, Any]
-"""xlrd's type and value."""
-_BROKEN = (
-    xlrd.XLRDError,
-    xlrd.compdoc.CompDocError,
-    struct.error,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    IndexError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    OverflowError,
-    RecursionError,
-    TypeError,
-    UnicodeError,
-    UnboundLocalError,
-    ValueError,
-    ZeroDivisionError,
-)
-"""What xlrd raises over a broken workbook: it trusts the file's own offsets and counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """The columns that belong to each name: from its header cell to the next one."""
 
-    day: slice
-    hour: slice
-    value: slice
+    day: range
+    hour: range
+    value: range
 
 
 def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
     """Day, hour ending (1..24) and value of every filled cell of a column. Raises FeedChanged, NotPublished."""
-    sheet = _first_sheet(body)
+    _check(body)
+    sheet = cells.first_sheet(body)
     columns: _Columns | None = None
     day: date | None = None
-    for i in range(sheet.nrows):
-        row = list(zip(sheet.row_types(i), sheet.row_values(i), strict=True))
+    for row in sheet.rows:
         header = _columns(row, name)
         if header is not None:
             columns, day = header, None
@@ -73,13 +48,14 @@ def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
             if hour is None or (value is None and hour[0] == xlrd.XL_CELL_TEXT and not hour[1].strip().isdigit()):
                 continue  # A day's title, the note at the end.
             # A day that is merged over its hours stands in the first of them only.
-            day = _date(_filled(row, columns.day), sheet.book.datemode) or day
+            day = _date(_filled(row, columns.day), sheet.datemode) or day
             yield from _reading(day, _number(hour), value)
     if columns is None:
         raise FeedChanged(f"no row that names {name!r}")
 
 
-def _first_sheet(body: bytes) -> Any:
+def _check(body: bytes) -> None:
+    """Raises NotPublished and FeedChanged for what is no workbook."""
     if not body.strip():
         raise NotPublished("empty body")
     if body[:4] != _MAGIC:
@@ -87,26 +63,20 @@ def _first_sheet(body: bytes) -> Any:
         if b"BlobNotFound" in body[:500]:
             raise NotPublished("BlobNotFound")
         raise FeedChanged("no .xls workbook")
-    try:
-        # It writes its warnings to standard output, unless it is given another place; ragged: one broken row number
-        # would otherwise fill millions of blank cells.
-        return xlrd.open_workbook(file_contents=body, logfile=io.StringIO(), ragged_rows=True).sheet_by_index(0)
-    except _BROKEN as error:
-        raise FeedChanged(f"broken workbook: {type(error).__name__} {str(error)[:80]}") from None
 
 
-def _columns(row: list[Cell], name: str) -> _Columns | None:
+def _columns(row: Row, name: str) -> _Columns | None:
     """The columns, if this row is the header; it comes again above every day."""
-    named = {_plain(text): i for i, (kind, text) in enumerate(row) if kind == xlrd.XL_CELL_TEXT and text.strip()}
+    named = {_plain(text): i for i, (kind, text) in row.items() if kind == xlrd.XL_CELL_TEXT and text.strip()}
     if _plain("HourEnding") not in named:
         return None
     if missing := [column for column in ("Market Day", name) if _plain(column) not in named]:
         raise FeedChanged(f"no column {missing[0]!r} in {', '.join(named)[:200]}")
     starts = [*sorted(named.values()), MOST_COLUMNS]
 
-    def width(header: str) -> slice:
+    def width(header: str) -> range:
         first = named[_plain(header)]
-        return slice(first, starts[starts.index(first) + 1])
+        return range(first, starts[starts.index(first) + 1])
 
     return _Columns(width("Market Day"), width("HourEnding"), width(name))
 
@@ -121,10 +91,10 @@ def _reading(day: date | None, ending: float, value: Cell | None) -> Iterator[tu
         yield day, int(ending), _number(value)
 
 
-def _filled(row: list[Cell], places: slice) -> Cell | None:
-    for kind, value in row[places]:
-        if kind not in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK) and (kind != xlrd.XL_CELL_TEXT or value.strip()):
-            return kind, value
+def _filled(row: Row, columns: range) -> Cell | None:
+    for column, cell in row.items():
+        if column in columns and (cell[0] != xlrd.XL_CELL_TEXT or cell[1].strip()):
+            return cell
     return None
 
 
