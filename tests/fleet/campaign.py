@@ -60,6 +60,11 @@ class Plan:
     pause_s: float = 4.0
     """Between a part that is back and the next kill."""
 
+    @property
+    def longest_s(self) -> float:
+        """So long it should take at most, with two minutes a kill: no key is to be used up before."""
+        return max(self.seconds, len(self.kills) * (120.0 + self.pause_s))
+
 
 Say = Callable[[str], object]
 
@@ -126,7 +131,7 @@ def run(folder: Path, plan: Plan, say: Say = lambda line: None) -> Report:
             capacity = _capacity(fleet, plan)
             rate = plan.rate or SHARE * capacity
             say(f"capacity {capacity:.0f} calls a second; asked now: {rate:.0f}")
-            _sign_up(fleet, int(rate * plan.seconds * 0.7 / 400))
+            _sign_up(fleet, int(rate * plan.longest_s * 0.7 / 400))
             begun = time.monotonic()
             kills = _under_traffic(fleet, plan, rate, say)
             seconds = time.monotonic() - begun
