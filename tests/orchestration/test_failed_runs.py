@@ -1,5 +1,6 @@
 """After a failed run the partitions that it finished are not shown as failed. No late annotations."""
 
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,27 @@ def run(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, faults: s
     return done.dagster_run
 
 
+@pytest.fixture(scope="module")
+def succeeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse where the run has succeeded."""
+    home = tmp_path_factory.mktemp("succeeded") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        in_simulated(patch, home)
+        instance = event_log.instance(home)
+        assert instance is not None
+        with instance:
+            assert run(instance, patch, "").is_success
+    return home
+
+
+@pytest.fixture
+def home(succeeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it for one test."""
+    shutil.copytree(succeeded, tmp_path, dirs_exist_ok=True)
+    in_simulated(monkeypatch, tmp_path)
+    return tmp_path
+
+
 def unmade(instance: Any, feed: str) -> set[str]:
     """The partitions that Dagster shows as failed once the run that planned them has failed."""
     storage = instance.event_log_storage
@@ -40,13 +62,11 @@ def unmade(instance: Any, feed: str) -> set[str]:
 
 
 def test_days_that_a_failed_run_found_unchanged_are_not_shown_as_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_simulated(monkeypatch, tmp_path)
-    instance = event_log.instance(tmp_path)
+    instance = event_log.instance(home)
     assert instance is not None
     with instance:
-        assert run(instance, monkeypatch, "").is_success
         failed = run(instance, monkeypatch, f"nyiso.load#{DAYS[1]}:changed")
         assert failed.is_failure
         assert unmade(instance, "nyiso.flows") == set(DAYS)
@@ -59,13 +79,11 @@ def test_days_that_a_failed_run_found_unchanged_are_not_shown_as_failed(
         assert forget_done(instance, failed) == 0, "a person has wiped the asset meanwhile"
 
 
-def test_a_page_made_meanwhile_does_not_keep_them_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_simulated(monkeypatch, tmp_path)
-    instance = event_log.instance(tmp_path)
+def test_a_page_made_meanwhile_does_not_keep_them_red(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = event_log.instance(home)
     assert instance is not None
     key = asset_key(feeds()["nyiso.flows"])
     with instance:
-        assert run(instance, monkeypatch, "").is_success
         assert run(instance, monkeypatch, f"nyiso.load#{DAYS[1]}:changed").is_failure
         stale = red(instance, key)
         first = looked(instance, None)
