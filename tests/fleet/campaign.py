@@ -112,6 +112,7 @@ def running(folder: Path, plan: Plan, say: Say) -> Iterator[Fleet]:
             for port in parts.replica_ports:
                 fleet.dagster.wait(lambda port=port: answers(f"http://127.0.0.1:{port}/readyz"), 120)
             fleet.dagster.ready(plan.documents)
+            parts.start_daemon()
             say("every part answers")
             yield fleet
     finally:

@@ -148,12 +148,18 @@ class Parts:
             raise RuntimeError(f"{verbs}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
 
     def start_dagster(self) -> None:
-        """Code server, web server and daemon; returns once the first has loaded."""
-        for name in ("code", "webserver", "daemon"):
-            argv = (*EMDS, *self.here(SERVICES[name]["command"][1:]))
-            self.dagster[name] = Server(name, argv, self.environ(name), self.folder / f"{name}.log")
-            if name == "code":
-                self._await_code()
+        """Code server and web server; returns once the first has loaded."""
+        self._start("code")
+        self._await_code()
+        self._start("webserver")
+
+    def start_daemon(self) -> None:
+        """What starts runs: once no schedule is left that would start others than the campaign's."""
+        self._start("daemon")
+
+    def _start(self, name: str) -> None:
+        argv = (*EMDS, *self.here(SERVICES[name]["command"][1:]))
+        self.dagster[name] = Server(name, argv, self.environ(name), self.folder / f"{name}.log")
 
     def _await_code(self) -> None:
         ends = time.monotonic() + 180

@@ -159,6 +159,7 @@ def test_a_run_goes_through_composes_servers_into_a_container_of_its_own(parts: 
     assert checked.returncode == 0, f"{checked.stdout}{checked.stderr}"
     dagster = Dagster(parts.ports["webserver"])
     dagster.ready(documents=False)
+    parts.start_daemon()
     run = dagster.refresh(JOB, TODAY, TODAY)
     dagster.wait(lambda: status(dagster, run) in ("SUCCESS", "FAILURE"), 300)
     (container,) = [each for each in parts.engine.containers.values() if run in each.wanted["Labels"].values()]
