@@ -71,16 +71,45 @@ def test_a_pod_has_no_rights_that_it_does_not_need_and_what_it_needs() -> None:
     Settings.from_environ(given | {"EMDS_DATABASE_URL": "postgresql://emds@db/accounts"})
 
 
-def test_the_helm_values_name_the_module_and_the_same_volume() -> None:
+def test_the_helm_values_name_the_module_and_dagster_yamls_limits() -> None:
     (deployment,) = VALUES["dagster-user-deployments"]["deployments"]
     module = deployment["dagsterApiGrpcArgs"][1]
     assert (ROOT / f"{module.replace('.', '/')}.py").exists()
-    launcher = VALUES["runLauncher"]["config"]["k8sRunLauncher"]
-    assert launcher["volumes"] == deployment["volumes"] == [pod()["volumes"][0]]
-    own = yaml.safe_load((ROOT / "dagster.yaml").read_text())["concurrency"]["runs"]
-    queue = VALUES["dagsterDaemon"]["runCoordinator"]["config"]["queuedRunCoordinator"]
-    assert queue["maxConcurrentRuns"] == own["max_concurrent_runs"]
-    assert queue["tagConcurrencyLimits"] == own["tag_concurrency_limits"]
+    own = yaml.safe_load((ROOT / "dagster.yaml").read_text())
+    daemon = VALUES["dagsterDaemon"]
+    queue = daemon["runCoordinator"]["config"]["queuedRunCoordinator"]
+    assert snake(queue) == own["concurrency"]["runs"]
+    assert snake(VALUES["concurrency"]) == {"enabled": True, "pools": own["concurrency"]["pools"]}
+    assert snake(daemon["runMonitoring"]) == own["run_monitoring"]
+    assert snake(daemon["runRetries"]) == own["run_retries"]
     locked = re.search(r"^dagster==([\d.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert locked is not None
     assert f"--version {locked[1]}" in (DEPLOY / "helm" / "dagster-values.yaml").read_text()
+
+
+def test_the_pods_share_a_bucket_and_no_disk() -> None:
+    (deployment,) = VALUES["dagster-user-deployments"]["deployments"]
+    launcher = VALUES["runLauncher"]["config"]["k8sRunLauncher"]
+    (container,) = pod()["containers"]
+    for given, mounts in (
+        (deployment["env"], deployment["volumeMounts"]),
+        (container["env"], container["volumeMounts"]),
+    ):
+        named = {variable["name"]: variable["value"] for variable in given}
+        assert named["EMDS_HOME"] == "s3://emds/warehouse"
+        assert named["EMDS_LOCAL"] in {mount["mountPath"] for mount in mounts}
+        assert set(named) - {"WEB_CONCURRENCY"} <= set(settings.BY_NAME)
+    assert launcher["volumeMounts"] == deployment["volumeMounts"]
+    assert launcher["volumes"] == deployment["volumes"]
+    for volume in (*deployment["volumes"], *pod()["volumes"]):
+        assert set(volume) == {"name", "emptyDir"}, volume
+
+
+def snake(values: Any) -> Any:
+    """Helm's names as Dagster's own file has them; what a tag's value says is Dagster's already."""
+    if isinstance(values, dict):
+        return {
+            re.sub("(?<=[a-z])([A-Z])", r"_\1", name).lower(): part if name == "value" else snake(part)
+            for name, part in values.items()
+        }
+    return [snake(part) for part in values] if isinstance(values, list) else values
