@@ -68,6 +68,7 @@ lock:
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --extra test --no-header \
 	  pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --extra image --no-header \
+	  --no-strip-extras \
 	  -c requirements.lock pyproject.toml -o requirements-image.lock
 
 hooks: $(STAMP)

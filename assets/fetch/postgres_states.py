@@ -72,7 +72,8 @@ class PostgresStates:
         """The connection of this process; a new one also makes the table where there is none."""
         if (kept := self._open.get(os.getpid())) is not None:
             return kept
-        connection = connect(self._address, autocommit=True, connect_timeout=_CONNECT_S, prepare_threshold=None)
+        options = {"connect_timeout": _CONNECT_S, "client_encoding": "utf8"}  # in SQL_ASCII text would come as bytes
+        connection = connect(self._address, autocommit=True, prepare_threshold=None, **options)
         self._open[os.getpid()] = connection
         with _cut_off(connection):
             if connection.execute("SELECT to_regclass('publisher_pace')::text").fetchone() == (None,):

@@ -279,6 +279,19 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(url: str) -> None:
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
+def test_a_database_without_an_encoding_serves(server: postgres.Postgres) -> None:
+    server.create_without_encoding("plain")
+    accounts = Accounts.open(server.address("plain"))
+    digest = digest_of(sign_up(accounts, email="émile@example.org"))
+    assert accounts.reserve(digest, NOW)
+    usage = accounts.usage(digest, NOW)
+    assert usage is not None
+    assert usage.used == 1
+    accounts.close()
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
 def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None:
     server.empty()
     accounts = Accounts.open(server.url)

@@ -55,6 +55,12 @@ def test_connections_that_race_take_no_turn_twice_and_make_one_table(address: st
     assert min(later - turn for turn, later in pairwise(turns)) >= 0.1 - 1e-5
 
 
+def test_a_database_without_an_encoding_serves(server: Postgres) -> None:
+    server.create_without_encoding("plain")
+    states = PostgresStates(server.address("plain").replace("+psycopg", ""))
+    assert states.update(HOST, one_turn) < states.update(HOST, one_turn)
+
+
 def test_threads_of_one_process_share_one_connection(address: str) -> None:
     states = SharedStates(PostgresStates(address))
     with ThreadPoolExecutor(6) as pool:

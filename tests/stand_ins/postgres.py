@@ -12,8 +12,10 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 
 def programs() -> Path | None:
@@ -58,10 +60,14 @@ class Postgres:
         """Of one of its databases, for SQLAlchemy."""
         return f"postgresql+psycopg://emds@127.0.0.1:{self.port}/{database}"
 
-    def create(self, database: str) -> None:
+    def create(self, database: str, options: LiteralString = "") -> None:
         """Makes an empty database."""
         with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {database}")
+            connection.execute(SQL("CREATE DATABASE {} " + options).format(Identifier(database)))
+
+    def create_without_encoding(self, database: str) -> None:
+        """As in a cluster made without a locale: to PostgreSQL its text is bytes, which clients are given as such."""
+        self.create(database, "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
 
     def start(self) -> None:
         options = f"-p {self.port} -k {self._root} -c listen_addresses=127.0.0.1 -c max_connections=200"

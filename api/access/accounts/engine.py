@@ -40,9 +40,9 @@ def open_engine(url: str) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin)
     else:
-        engine = create_engine(
-            url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args={"connect_timeout": 5}
-        )
+        # A cluster made without a locale is in SQL_ASCII, from which psycopg gives text as bytes unless told.
+        options = {"connect_timeout": 5, "client_encoding": "utf8"}
+        engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=options)
     event.listen(engine, "handle_error", _as_unavailable)
     return engine
 

@@ -115,4 +115,6 @@ class PostgresUsageCounter:
 
     def _cursor(self) -> Any:
         """A connection's one cursor: to make one for every statement costs a third more."""
-        return self._connect(self._address, autocommit=True, connect_timeout=5, prepare_threshold=0).cursor()
+        return self._connect(
+            self._address, autocommit=True, connect_timeout=5, prepare_threshold=0, client_encoding="utf8"
+        ).cursor()
