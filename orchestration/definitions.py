@@ -31,6 +31,7 @@ from orchestration.failed_runs import done_in_failed_runs
 from orchestration.gap_sensor import gap_sensor
 from orchestration.history import history_job_and_sensor
 from orchestration.interrupted_runs import interrupted_runs_sensor
+from orchestration.missed_retries import missed_retries_sensor
 from orchestration.resources import kept_mode, open_context
 from orchestration.retention import retention
 from orchestration.schedules import schedules_and_jobs
@@ -80,6 +81,7 @@ def build() -> dg.Definitions:
             webhook_sensor(round_of_webhooks),
             start_history,
             interrupted_runs_sensor(own_machine=not settings.dagster_postgres_url),
+            missed_retries_sensor(known, jobs),
             automation(),
         ],
         resources={
