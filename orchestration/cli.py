@@ -108,7 +108,8 @@ def _add_dagster(dagster: argparse.ArgumentParser) -> None:
             server.add_argument("--port", type=int, help=f"where it listens ({port})")
             server.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
         if name != "code":
-            server.add_argument("--code", required=True, metavar="HOST:PORT", help="the code server")
+            text = "the code server; of several, by IPv4 addresses and with commas, the first that is there"
+            server.add_argument("--code", required=True, metavar="HOST:PORT", help=text)
 
 
 def _add_keys(keys: argparse.ArgumentParser) -> None:

@@ -29,6 +29,8 @@ from tests.stand_ins.postgres import Postgres
 
 EMDS = (sys.executable, "-m", "orchestration.cli")
 SERVICES: dict[str, Any] = model(FLEET)["services"]
+CODE = ("code", "code2")
+"""Two by compose's service `code`: web server and daemon ask the first that is there."""
 REPLICAS = int(SERVICES["replica"]["deploy"]["replicas"])
 _VERBS = """
 import json, sys
@@ -49,6 +51,9 @@ class Server:
 
     def __post_init__(self) -> None:
         self.start()
+
+    def runs(self) -> bool:
+        return self.process.poll() is None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -95,7 +100,7 @@ class Parts:
         self.postgres.create("accounts")
         self.postgres.create("dagster")
         self.store_port = free_port()
-        self.ports = {"code": free_port(), "webserver": free_port(), "daemon": 0}
+        self.ports = {name: free_port() for name in (*CODE, "webserver")} | {"daemon": 0}
         self.replica_ports = [free_port() for _ in range(REPLICAS)]
         self.address = f"s3://emds/fleet?endpoint=http://127.0.0.1:{self.store_port}"
         self.public = folder / "public"
@@ -106,7 +111,7 @@ class Parts:
         self.store = Server("store", store, dict(os.environ), folder / "store.log")
         self.replicas: list[Server] = []
         self.dagster: dict[str, Server] = {}
-        """Its servers by compose's names, the code server first."""
+        """Its servers by compose's names, code servers first."""
 
     @property
     def accounts_url(self) -> str:
@@ -148,9 +153,11 @@ class Parts:
             raise RuntimeError(f"{verbs}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
 
     def start_dagster(self) -> None:
-        """Code server and web server; returns once the first has loaded."""
-        self._start("code")
-        self._await_code()
+        """Code servers and web server; returns once the former have loaded."""
+        for name in CODE:
+            self._start(name)
+        for name in CODE:
+            self._await_code(name)
         self._start("webserver")
 
     def start_daemon(self) -> None:
@@ -158,22 +165,24 @@ class Parts:
         self._start("daemon")
 
     def _start(self, name: str) -> None:
-        argv = (*EMDS, *self.here(SERVICES[name]["command"][1:]))
+        code = name if name in CODE else CODE[0]
+        service = CODE[0] if name in CODE else name
+        argv = (*EMDS, *self.here(SERVICES[service]["command"][1:], code))
         self.dagster[name] = Server(name, argv, self.environ(name), self.folder / f"{name}.log")
 
-    def _await_code(self) -> None:
+    def _await_code(self, name: str) -> None:
         ends = time.monotonic() + 180
-        while not self.code_serves():
-            if time.monotonic() > ends or self.dagster["code"].process.poll() is not None:
-                raise RuntimeError(f"code server: {self.dagster['code'].log.read_text()[-3000:]}")
+        while not self._code_serves(name):
+            if time.monotonic() > ends or not self.dagster[name].runs():
+                raise RuntimeError(f"code server: {self.dagster[name].log.read_text()[-3000:]}")
             time.sleep(0.3)
 
-    def code_serves(self) -> bool:
-        """Whether compose's health check of the code server passes; in this process, which has Dagster loaded."""
+    def _code_serves(self, name: str) -> bool:
+        """Whether compose's health check of a code server passes; in this process, which has Dagster loaded."""
         with socket.socket() as probe:  # Dagster's client tells each refusal at length
-            if probe.connect_ex(("127.0.0.1", self.ports["code"])):
+            if probe.connect_ex(("127.0.0.1", self.ports[name])):
                 return False
-        client = DagsterGrpcClient(port=self.ports["code"], host="127.0.0.1")
+        client = DagsterGrpcClient(port=self.ports[name], host="127.0.0.1")
         return bool(client.health_check_query() == "SERVING")
 
     def health(self, service: str) -> subprocess.CompletedProcess[str]:
@@ -183,10 +192,11 @@ class Parts:
         environ = self.environ(service) | {"PATH": path}
         return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120)
 
-    def here(self, words: Sequence[str]) -> list[str]:
-        """Words of a command line of compose's with this machine's ports and folders."""
-        code, ui = str(self.ports["code"]), str(self.ports["webserver"])
-        known = {"3030": code, "code:3030": f"127.0.0.1:{code}", "3000": ui, "0.0.0.0": "127.0.0.1"}
+    def here(self, words: Sequence[str], code: str = CODE[0]) -> list[str]:
+        """Words of a command line of compose's with this machine's ports and folders. `code`: a code server's own."""
+        port, ui = str(self.ports[code]), str(self.ports["webserver"])
+        both = ",".join(f"127.0.0.1:{self.ports[name]}" for name in CODE)
+        known = {"3030": port, "code:3030": both, "3000": ui, "0.0.0.0": "127.0.0.1"}
         local = str(self.folder / "daemon")
         return [known.get(word, word).replace("/data/", f"{local}/").replace(":3000/", f":{ui}/") for word in words]
 

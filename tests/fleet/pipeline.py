@@ -20,6 +20,7 @@ _RUNS = """query($f: RunsFilter!) { runsOrError(filter: $f, limit: 500) { ... on
 _EVENTS = """query($r: ID!) { runOrError(runId: $r) { ... on Run { eventConnection { events { __typename
     ... on EngineEvent { metadataEntries { label ... on TextMetadataEntry { text } } } } } } } }"""
 _HEALTH = """{ instance { daemonHealth { allDaemonStatuses { daemonType required lastHeartbeatTime } } } }"""
+_PLAN = """query($s: PipelineSelector!) { executionPlanOrError(pipeline: $s, mode: "default") { __typename } }"""
 _LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename
     ... on LaunchRunSuccess { run { id } } ... on PythonError { message } } }"""
 
@@ -80,6 +81,11 @@ class Dagster:
             d["lastHeartbeatTime"] or 0.0 for d in told if d["daemonType"] in ("QUEUED_RUN_COORDINATOR", "BACKFILL")
         ]
         return min(wanted, default=0.0)
+
+    def plans(self, job: str) -> bool:
+        """Whether a code server answers the web server what a run of the job would do. Raises Away."""
+        selector = {"pipelineName": job, **SELECTOR}
+        return bool(self.ask(_PLAN, s=selector)["executionPlanOrError"]["__typename"] == "ExecutionPlan")
 
     def refresh(self, job: str, first: str, last: str) -> str:
         """Asks for what a schedule of the job asks for; the run's id. Raises Away."""
