@@ -140,4 +140,5 @@ def _without_the_api(front: Front) -> None:
     away = front.get("/v1/latest/GB")
     assert (away.status_code, away.headers["Content-Type"]) == (503, "application/problem+json")
     assert away.headers["Retry-After"] == "5"
+    assert "may have been counted" in away.json()["detail"], "a call may be cut off after it was"
     assert away.json()["status"] == 503
