@@ -70,10 +70,11 @@ def _compare(path: str, front: str, api: str, bare_url: str, bare: Path, seconds
 
     with requests.get(front + path, headers={"Accept-Encoding": "gzip"}, stream=True, timeout=30) as answer:
         body = answer.raw.read(decode_content=False)
-    (bare / "same").write_bytes(body)
+    same = f"{PATHS.index(path)}"  # a name of its own: nginx keeps a file's size for a minute
+    (bare / same).write_bytes(body)
     rounds = [
         (
-            wrk.run(f"{bare_url}/same", (), seconds=seconds),
+            wrk.run(f"{bare_url}/{same}", (), seconds=seconds),
             wrk.run(front + path, GZIP, seconds=seconds),
             wrk.run(api + path, GZIP, seconds=seconds),
         )
