@@ -65,7 +65,7 @@ def requests(run: dg.DagsterRun, job_of: Mapping[dg.AssetKey, str], jobs: Sequen
             asset_check_keys=[] if keys else None,
             run_config=run.run_config,
             partition_key=run.tags.get(PARTITION),
-            tags={**tags, PARENT: run.run_id, ROOT: run.run_id, NUMBER: "1"},
+            tags={**tags, PARENT: run.run_id, ROOT: run.root_run_id or run.run_id, NUMBER: "1"},
         )
 
 

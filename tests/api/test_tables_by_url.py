@@ -31,7 +31,7 @@ assert rows == duckdb.sql(f"select ts, value from read_csv('{url}&format=csv')")
 import pandas
 frame = pandas.read_csv(f"{url}&format=csv", parse_dates=["time"], storage_options={"X-API-Key": key})
 assert str(frame["time"].dtype).startswith("datetime64") and (frame["time"].astype("int64") > 0).all()
-alone = {"use_threads": False, "pre_buffer": False}  # or Arrow aborts one program in 15 as it ends (apache/arrow#34314)
+alone = {"use_threads": False, "pre_buffer": False}  # or Arrow may abort the program as it ends (apache/arrow#34314)
 table = pandas.read_parquet(f"{url}&format=parquet", storage_options={"X-API-Key": key}, **alone)
 assert table["ts"].tolist() == frame["ts"].tolist()
 rows = list(zip(frame["ts"].tolist(), frame["value"].tolist()))

@@ -31,6 +31,8 @@ class Kill:
     back_at: float = 0.0
     """When the part was seen to work again, or was given up."""
     back: bool = True
+    taken_over: Server | None = None
+    """What another stands in for, and is started again once that one was seen to."""
 
     @property
     def seconds(self) -> float:
@@ -61,8 +63,8 @@ class Kills:
         except TimeoutError:
             kill.back = False
         kill.back_at = time.time()
-        if part == "code":
-            self.parts.dagster[CODE[0]].start()
+        if kill.taken_over is not None:
+            kill.taken_over.start()
 
     def _replica(self, kill: Kill) -> Callable[[], bool]:
         number = self.replica % len(self.parts.replicas)
@@ -99,7 +101,8 @@ class Kills:
     def _code(self, kill: Kill) -> Callable[[], bool]:
         """The first of the two; back once the other answers. Runs under way go on: each has its own process."""
         kill.at = time.time()
-        self.parts.dagster[CODE[0]].kill()
+        kill.taken_over = self.parts.dagster[CODE[0]]
+        kill.taken_over.kill()
         return lambda: self.dagster.plans(JOB)
 
     def _worker(self, kill: Kill) -> Callable[[], bool] | None:

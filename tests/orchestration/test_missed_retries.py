@@ -8,9 +8,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.events import RunFailureReason  # not exported, as Dagster's names of tags are not
+from dagster._core.storage import tags as dagster_tags
 
-from orchestration import definitions, event_log
-from orchestration.missed_retries import BACK_S, NUMBER, PARENT, PARTITION, WAIT_S, missed
+from orchestration import definitions, event_log, missed_retries
+from orchestration.missed_retries import BACK_S, NUMBER, PARENT, PARTITION, ROOT, WAIT_S, missed
 from orchestration.schedules import RANGE
 from tests.orchestration.conftest import in_simulated
 
@@ -53,6 +55,16 @@ def ids(instance: dg.DagsterInstance, now: float) -> list[str]:
     return [run.run_id for run in missed(instance, now)]
 
 
+def test_its_words_are_dagsters() -> None:
+    assert (PARENT, ROOT, NUMBER, PARTITION, missed_retries._REASON) == (
+        dagster_tags.PARENT_RUN_ID_TAG,
+        dagster_tags.ROOT_RUN_ID_TAG,
+        dagster_tags.RETRY_NUMBER_TAG,
+        dagster_tags.PARTITION_NAME_TAG,
+        dagster_tags.RUN_FAILURE_REASON_TAG,
+    )
+
+
 def test_a_run_is_missed_once_dagster_has_had_its_time_and_for_a_day(instance: dg.DagsterInstance) -> None:
     crashed = failed(instance)
     assert ids(instance, later(WAIT_S - 5)) == []
@@ -61,7 +73,7 @@ def test_a_run_is_missed_once_dagster_has_had_its_time_and_for_a_day(instance: d
 
 
 def test_only_a_crashed_run_that_nobody_has_started_again_is_missed(instance: dg.DagsterInstance) -> None:
-    failed(instance, tags={"dagster/failure_reason": "STEP_FAILURE"})
+    failed(instance, tags={dagster_tags.RUN_FAILURE_REASON_TAG: RunFailureReason.STEP_FAILURE.value})
     again = failed(instance)
     failed(instance, tags={PARENT: again, NUMBER: "1"})  # a retry that crashed too: not a second one
     by_hand = failed(instance)
@@ -104,6 +116,15 @@ def test_a_whole_job_is_asked_for_whole(
     failed(instance, tags=DAYS)
     (request,) = asked(instance, loaded, monkeypatch)
     assert (request.job_name, request.asset_selection) == (JOB, None)
+
+
+def test_a_run_that_a_person_started_again_keeps_its_root(
+    instance: dg.DagsterInstance, loaded: dg.Definitions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = failed(instance, tags=DAYS)
+    again = failed(instance, tags={**DAYS, PARENT: first, ROOT: first}, parent_run_id=first, root_run_id=first)
+    (request,) = asked(instance, loaded, monkeypatch)
+    assert (request.tags[PARENT], request.tags[ROOT]) == (again, first)
 
 
 def test_feeds_that_a_person_chose_are_asked_for_by_their_jobs(
