@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
+from assets.simulated.miso.reports import report
 from warehouse.clock import instant, iso
 
 NYISO_DAY = "2026-03-03"
@@ -66,6 +67,14 @@ def bodies() -> list[Body]:
         Body("nyiso.load", None, NYISO_DAY, "nyiso_load", _nyiso_load(), 288),
         Body("nyiso.lbmp_da", None, NYISO_DAY, "nyiso_price", _nyiso_price(), 24),
         Body("caiso.fuelsource", None, NYISO_DAY, "caiso_fuel", _caiso_fuel(), 288),
+        Body(
+            "miso.load_daily",
+            None,
+            NYISO_DAY,
+            "miso_load",
+            report(date(2026, 3, 4), "df_al.xls", _START + 9 * 86400),
+            24,
+        ),
         Body("aemo.dispatch", None, "2024-03-15", "aemo_price", _aemo_price(20), 20 * 288 * len(REGIONS)),
     ]
 

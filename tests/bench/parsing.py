@@ -29,6 +29,7 @@ BUDGET = {
     "entsoe": ("entsoe-py", 25.0),
     "nyiso": ("gridstatus", 3.0),
     "caiso": ("gridstatus", 3.0),
+    "miso": ("gridstatus", 3.0),
     "aemo": ("NEMOSIS", 3.0),
 }
 SECONDS, RUNS = 1.0, 5

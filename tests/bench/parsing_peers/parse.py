@@ -1,12 +1,13 @@
 """The peers' side of `tests.bench.parsing`, run by their own Python: entsoe-py, gridstatus and NEMOSIS over bodies.
 
-    .venv-bench/bin/python bench/peers.py FOLDER
+    .venv-bench/bin/python tests/bench/parsing_peers/parse.py FOLDER
 
 Prints JSON: name -> CPU seconds of the fastest run, and how many readings it gave. Knows nothing of this project.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import sys
@@ -22,6 +23,7 @@ import entsoe.parsers
 import gridstatus
 import nemosis
 import nemosis.data_fetch_methods
+import pandas
 import requests
 
 DAY = "2026-03-03"
@@ -51,6 +53,17 @@ def served(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
     return run
 
 
+def opened(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
+    """A gridstatus call that reads this workbook; counts the hours with an actual load of all of MISO."""
+    read = pandas.read_excel
+
+    def run() -> int:
+        with mock.patch.object(pandas, "read_excel", lambda _, **how: read(io.BytesIO(content), **how)):
+            return int(ask()["MISO"].notna().sum())
+
+    return run
+
+
 def compiled(body: bytes, folder: str) -> Callable[[], int]:
     """A NEMOSIS call over its cache folder, with only the columns that are wanted."""
     (Path(folder) / "PUBLIC_DVD_DISPATCHPRICE_202403010000.CSV").write_bytes(body)
@@ -75,8 +88,8 @@ def compiled(body: bytes, folder: str) -> Callable[[], int]:
 def cases(folder: Path, cache: str) -> dict[str, Callable[[], int]]:
     """Each peer's own call for each body."""
     read = {path.name: path.read_bytes() for path in folder.iterdir()}
-    text = {name: content.decode() for name, content in read.items()}
-    york, california = gridstatus.NYISO(), gridstatus.CAISO()
+    text = {name: content.decode() for name, content in read.items() if name != "miso_load"}
+    york, california, midcontinent = gridstatus.NYISO(), gridstatus.CAISO(), gridstatus.MISO()
     return {
         "entsoe_load": lambda: len(entsoe.parsers.parse_loads(text["entsoe_load"], process_type="A16")),
         "entsoe_price": lambda: sum(map(len, entsoe.parsers.parse_prices(text["entsoe_price"]).values())),
@@ -87,12 +100,15 @@ def cases(folder: Path, cache: str) -> dict[str, Callable[[], int]]:
             lambda: york.get_lmp(DAY, market="DAY_AHEAD_HOURLY", location_type="zone").query("Location == 'N.Y.C.'"),
         ),
         "caiso_fuel": served(read["caiso_fuel"], lambda: california.get_fuel_mix(DAY)),
+        "miso_load": opened(
+            read["miso_load"], lambda: midcontinent.get_zonal_load_hourly(pandas.Timestamp(DAY, tz="EST"))
+        ),
         "aemo_price": compiled(read["aemo_price"], cache),
     }
 
 
 def fastest(run: Callable[[], int]) -> tuple[float, int]:
-    """CPU CPU seconds of the fastest run, and what it counted."""
+    """CPU seconds of the fastest run, and what it counted."""
     times: list[float] = []
     count = 0
     while len(times) < RUNS or sum(times) < SECONDS:
