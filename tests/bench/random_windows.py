@@ -4,9 +4,10 @@
 
 One worker, 16 connections, each request with the next of a thousand keys, so that every answer is counted. `warm
 series`: random windows over one series whose months are in memory. `all series`: random windows over all; each question
-is asked once. `asked again`: the same list a second time. The yardstick is a bare Flask route under the same gunicorn
-that returns as many bytes. Peers hold one year of all series (more rows take them minutes to load) and are asked the
-same as our worker over the same year; each server keeps to one core and wrk to the other.
+is asked once. `asked again`: the same list a second time. `all zones`: a day of all 25 in one call, against a day of
+one. The yardstick is a bare Flask route under the same gunicorn that returns as many bytes. Peers hold one year of all
+series (more rows take them minutes to load) and are asked the same as our worker over the same year; each server keeps
+to one core and wrk to the other.
 
 Exit 1 where a budget is missed. `--table` writes the figures as Markdown with versions, machine and commit.
 """
@@ -45,6 +46,7 @@ SECONDS = 8
 PEER_SECONDS = 8
 WARM = ("AU-NSW", METRICS[0])
 LEAST_OF_WARM, LEAST_OF_BARE, LEAST_OF_BARE_LONG, LEAST_TO_PEERS = 0.70, 0.45, 0.40, 10.0
+LEAST_OF_ALL_ZONES = 0.25
 MOST_TAIL, MOST_RESIDENT_MB = 8.0, 200
 
 
@@ -77,6 +79,14 @@ def questions(seed: int, days: int, years: int, series: Sequence[tuple[str, str]
         yield path if form == "json" else f"{path}&format={form}"
 
 
+def of_all_zones(seed: int, years: int, count: int = COUNT) -> Iterator[str]:
+    """Paths of a day of all zones at random instants, as JSON: some 4,700 rows each."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        start = rng.randrange(NOW - years * 365 * DAY + DAY, NOW - DAY)
+        yield f"/v1/{rng.choice(METRICS)}?zones=all&start={start}&end={start + DAY}&limit=5000"
+
+
 def _series() -> list[tuple[str, str]]:
     return [(zone, metric.value) for zone in ZONES for metric in METRICS]
 
@@ -105,6 +115,7 @@ def over_ten_years(folder: Path) -> list[Figure]:
             once = wrk.run(base, headers, seconds=SECONDS, paths=cold)
             again = wrk.run(base, headers, seconds=SECONDS, paths=cold)
             rows = wrk.run(base, headers, seconds=SECONDS, paths=long)
+            whole = wrk.run(base, headers, seconds=SECONDS, paths=list(of_all_zones(5, YEARS)))
         figures += [
             Figure("bare route, a day's bytes", day),
             Figure("24 h, one series, first time", first, first.rate / day.rate, "bare"),
@@ -112,6 +123,7 @@ def over_ten_years(folder: Path) -> list[Figure]:
             Figure("24 h, all series, asked once", once, once.rate / kept.rate, "warm", LEAST_OF_WARM),
             Figure("24 h, all series, asked again", again, again.rate / kept.rate, "warm"),
             Figure("5,000 rows, asked once", rows, rows.rate / bulky.rate, "bare", LEAST_OF_BARE_LONG),
+            Figure("24 h, all zones in one call", whole, whole.rate / once.rate, "one zone", LEAST_OF_ALL_ZONES),
         ]
         print(f"worker: {resident(process) / 1000:.0f} MB (at most {MOST_RESIDENT_MB})", flush=True)
     return figures
