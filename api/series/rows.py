@@ -17,6 +17,10 @@ from warehouse.versions import Ints, RowLabels
 from warehouse.zones import ZONES
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
+_MANY = 200
+"""From so many rows on it pays to set the text of every `ts` at once."""
+_DIGITS, _FIRST, _LAST = 10, 10**9, 10**10 - 1
+"""Instants from 2001 to 2286 have ten digits."""
 
 
 class Shape(NamedTuple):
@@ -102,7 +106,8 @@ class _Frame(NamedTuple):
 def _objects(rows: RowColumns, shape: Shape, query: Query, tz: str) -> bytes:
     frames = [_frame(label, shape, query) for label in rows.labels]
     if len(frames) == 1 and query.time is None and query.interval is None:
-        return _alike(frames[0], rows)
+        many = len(rows) >= _MANY and all(_FIRST <= rows.ts[end] <= _LAST for end in (0, -1))
+        return _many_alike(frames[0], rows) if many else _alike(frames[0], rows)
     return _filled(frames, rows.label.tolist(), _texts(rows, query, tz))
 
 
@@ -111,6 +116,24 @@ def _alike(frame: _Frame, rows: RowColumns) -> bytes:
     before, behind = frame
     template = before + _numbers(rows.ts).replace(b",", behind + b"," + before) + behind
     return template % tuple(_numbers(rows.value).split(b","))
+
+
+def _many_alike(frame: _Frame, rows: RowColumns) -> bytes:
+    """As `_alike`, where every `ts` has ten digits: frames take the place of the commas between the values.
+
+    Where the frames lie follows from where the commas lay, so all `ts` are copied into them at once: no object a row.
+    """
+    stamps, values = _numbers(rows.ts), _numbers(rows.value)
+    lead, _, tail = (part.replace(b"%%", b"%") for part in frame.behind.partition(b"%b"))
+    before = frame.before.replace(b"%%", b"%")
+    between = b"".join((tail, b",", before, b"0" * _DIGITS, lead))
+    text = bytearray(values).replace(b",", between)
+    places = np.flatnonzero(np.frombuffer(values, np.uint8) == ord(","))
+    places += np.arange(len(places)) * (len(between) - 1) + (len(tail) + 1 + len(before))
+    item = f"V{_DIGITS}"
+    slots: Any = np.ndarray((len(text) - _DIGITS + 1,), item, text, strides=(1,))
+    slots[places] = np.ndarray((len(places),), item, stamps, _DIGITS + 1, (_DIGITS + 1,))
+    return b"".join((before, stamps[:_DIGITS], lead, text, tail))
 
 
 def _filled(frames: Sequence[_Frame], codes: Sequence[int], texts: Sequence[Sequence[bytes]]) -> bytes:

@@ -85,6 +85,19 @@ def test_rows_in_json_are_those_of_the_plain_way(query: Query, made: RowColumns,
     assert b"[%b]" % rows.json_rows(page) == orjson.dumps(dicts(page))
 
 
+@settings(deadline=None, max_examples=30)
+@given(st.integers(199, 201) | st.integers(2, 700), st.sampled_from(["asc", "desc"]), st.integers(0, 2**32), st.data())
+def test_many_rows_in_json_are_those_of_the_plain_way(count: int, order: Any, seed: int, data: Any) -> None:
+    """Also across the instants at which `ts` gets a digit more."""
+    first = data.draw(st.sampled_from([0, 10**9 - 300, 10**9 - 1, 10**9, AUTUMN_2026, 10**10 - 90_000, 10**10]))
+    rng = np.random.default_rng(seed)
+    value = rng.choice([*ODD, *rng.normal(0, 1000, 40), *rng.integers(-999, 999, 40).astype(float)], count)
+    label = RowLabels("%b" if seed % 2 else "a,b", None, None, "100 %b/%%,", "5m", "s", "f")
+    made = RowColumns((label,), np.zeros(count, np.int32), first + np.arange(count) * 300, value)
+    page = page_of(Query("GB", data.draw(st.sampled_from([*Metric])), 0, DAY, 5000, order), made, ("s",))
+    assert b"[%b]" % rows.json_rows(page) == orjson.dumps(dicts(page))
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(["asc", "desc"]), st.sampled_from([None, "utc"]), columns(means=True))
 def test_means_in_json_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumns) -> None:
