@@ -10,25 +10,74 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from warehouse.clock import RESOLUTIONS
+from warehouse.clock import RESOLUTIONS, Window
 from warehouse.versions import Floats, Ints, RowLabels, Versions
 
 MOST_RUNS = 200
 """A month with more gaps or changes of feed is read as Parquet."""
 
 
+class Run(NamedTuple):
+    """`length` rows of one label, the first at `start`, each `step` seconds after the one before."""
+
+    label: int
+    start: int
+    length: int
+    step: int
+
+    def within(self, window: Window | None) -> tuple[int, int]:
+        """The first row whose `ts` lies in a window, and the first behind it; None is all of time."""
+        if window is None:
+            return 0, self.length
+        first = min(max(0, -((self.start - window.start) // self.step)), self.length)
+        return first, min(max(first, -((self.start - window.end) // self.step)), self.length)
+
+
 @dataclass(frozen=True, slots=True)
 class NetRows:
-    """Rows ascending by `ts` as parallel columns; `label` indexes `labels`."""
+    """Values of rows ascending by `ts`; what else is to say of them stands in the runs. `Run.label` indexes `labels`.
+
+    Eight bytes a row; the columns of a window are made when it is asked for.
+    """
 
     labels: tuple[RowLabels, ...]
-    label: Ints
-    ts: Ints
+    runs: tuple[Run, ...]
     value: Floats
+
+    def columns(self, window: Window | None = None) -> tuple[NDArray[np.int32], Ints, Floats]:
+        """Label, `ts` and value of the rows in a window; None is all of time. The values are not copied."""
+        label, ts, value = [], [], []
+        at = 0
+        for run in self.runs:
+            first, last = run.within(window)
+            if first < last:
+                ts.append(
+                    np.arange(run.start + first * run.step, run.start + last * run.step, run.step, dtype=np.int64)
+                )
+                value.append(self.value[at + first : at + last])
+                label.append(np.full(last - first, run.label, np.int32))
+            at += run.length
+        if len(ts) == 1:
+            return label[0], ts[0], value[0]
+        return (
+            np.concatenate([np.empty(0, np.int32), *label]),
+            np.concatenate([np.empty(0, np.int64), *ts]),
+            np.concatenate([np.empty(0, np.float64), *value]),
+        )
+
+    def labels_in(self, window: Window) -> set[RowLabels]:
+        """The labels of the rows in a window."""
+        spans = ((run, run.within(window)) for run in self.runs)
+        return {self.labels[run.label] for run, (first, last) in spans if first < last}
+
+    @property
+    def nbytes(self) -> int:
+        return self.value.nbytes + 400 * len(self.labels) + 150 * len(self.runs) + 500
 
 
 def described(net: Versions, body: bytes) -> dict[str, Any] | None:
@@ -54,10 +103,7 @@ def _breaks(net: Versions) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def read(body: bytes, stated: Mapping[str, Any]) -> NetRows:
     """The rows that `described` describes, out of checked bytes. The values are a copy: they keep no file in memory."""
     labels = tuple(RowLabels(*label) for label in stated["labels"])
-    runs = stated["runs"]
-    total = sum(count for _, _, count in runs)
-    value = np.frombuffer(body, "<f8", total, stated["offset"]).astype(np.float64)
     steps = [RESOLUTIONS[label.resolution] for label in labels]
-    ts = [np.arange(count, dtype=np.int64) * steps[code] + start for code, start, count in runs]
-    label = np.repeat([code for code, _, _ in runs], [count for _, _, count in runs])
-    return NetRows(labels, label, ts[0] if len(ts) == 1 else np.concatenate(ts), value)
+    runs = tuple(Run(code, start, count, steps[code]) for code, start, count in stated["runs"])
+    value = np.frombuffer(body, "<f8", sum(run.length for run in runs), stated["offset"]).astype(np.float64)
+    return NetRows(labels, runs, value)

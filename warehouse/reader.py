@@ -19,6 +19,7 @@ from warehouse import layout, monthfile, resolve, series, vintages
 from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
+from warehouse.net_rows import NetRows
 from warehouse.storage import Identity, Storage
 from warehouse.versions import Floats, Ints, RowLabels, Versions
 from warehouse.vintages import Month
@@ -78,6 +79,13 @@ class RowColumns:
         first = bisect_left(self.ts, window.start)
         return first, bisect_left(self.ts, window.end, first)
 
+    def labels_in(self, window: Window) -> set[RowLabels]:
+        """The labels of the rows in a window."""
+        first, last = self.between(window)
+        if first < last and len(self.labels) == 1:
+            return {*self.labels}
+        return {self.labels[code] for code in np.unique(self.label[first:last])}
+
     @property
     def nbytes(self) -> int:
         return self.label.nbytes + self.ts.nbytes + self.value.nbytes + 400 * len(self.labels) + 500
@@ -110,20 +118,30 @@ class Reader:
         keys = (layout.of_series(file.key) for file in files)
         return tuple(self.storage.stat(layout.history(metric, zone, month)) for metric, zone, month, _ in keys)
 
-    def rows(self, file: MonthFile, side: MonthFileSide) -> RowColumns:
-        """The rows of one side of a month file. Raises FileReplaced, and as `monthfile.read` does."""
+    def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
+        """The rows of one side of a month file: those of a window, or more.
+
+        Raises FileReplaced, and as `monthfile.read` does.
+        """
+        kept = self._kept(file, side)
+        return kept if isinstance(kept, RowColumns) else RowColumns(kept.labels, *kept.columns(window))
+
+    def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
+        """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
+        kept = self._kept(file, side)
+        return kept.labels_in(window)
+
+    def _kept(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
         return self._memory.get((file, side), partial(self._decode, file, side))
 
-    def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns, int]:
-        net = monthfile.net(self.storage, file.key) if side == "net" else None
-        if net is not None:
-            columns = RowColumns(net.labels, net.label.astype(np.int32), net.ts, net.value)
-        else:
-            columns = _sides(monthfile.versions(self.storage, file.key))[side]
+    def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns | NetRows, int]:
+        kept: RowColumns | NetRows | None = monthfile.net(self.storage, file.key) if side == "net" else None
+        if kept is None:
+            kept = _sides(monthfile.versions(self.storage, file.key))[side]
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
-        return columns, columns.nbytes
+        return kept, kept.nbytes
 
     def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
         """The sources of the rows on each side of a month file; decodes only the columns that say so."""

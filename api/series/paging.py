@@ -47,7 +47,7 @@ class Cursor(NamedTuple):
 
 
 class RowSlice(NamedTuple):
-    """Rows `first` up to `last` of a columns, which itself stays whole so that its encoding can be kept."""
+    """Rows `first` up to `last` of a columns, not yet copied out of it."""
 
     columns: RowColumns
     first: int

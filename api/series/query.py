@@ -165,13 +165,13 @@ def page(reader: Reader, plan: Plan) -> Page:
     start, end = query.start, query.end
     narrowed = None
     if query.sample:
-        narrowed = cut(_parts(reader, plan, "desc"), window, "desc", SAMPLE_ROWS)
+        narrowed = cut(_parts(reader, plan, "desc", window), window, "desc", SAMPLE_ROWS)
         kept = joined(piece.columns.take(slice(piece.first, piece.last)) for piece in reversed(narrowed.pieces))
         made = cut([kept], window, query.order, query.limit, query.cursor)
         if narrowed.following is not None:
             start = int(kept.ts[0])
     else:
-        made = cut(_parts(reader, plan, query.order), window, query.order, query.limit, query.cursor)
+        made = cut(_parts(reader, plan, query.order, window), window, query.order, query.limit, query.cursor)
     start, end = _effective(query, made, start, end)
     sources = _sources(reader, plan, made, window)
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
@@ -183,7 +183,7 @@ def first_rows(
     reader: Reader, plan: Plan, window: Window, order: Order, limit: int, cursor: Cursor | None
 ) -> tuple[RowColumns, Cursor | None]:
     """The first rows of a plan's series in a window from a cursor on, ascending, and the first row left out."""
-    return _ascending(cut(_parts(reader, plan, order), window, order, limit, cursor), order)
+    return _ascending(cut(_parts(reader, plan, order, window), window, order, limit, cursor), order)
 
 
 def first_of(
@@ -225,7 +225,7 @@ def columns(reader: Reader, catalogue: Catalogue, query: Query) -> tuple[RowColu
 def _columns(reader: Reader, plan: Plan) -> tuple[RowColumns, LicenceTerms, tuple[str, ...]]:
     window = Window(plan.query.start, plan.query.end)
     parts = []
-    for rows in _plain(reader, plan, "asc"):
+    for rows in _plain(reader, plan, "asc", window):
         first, last = rows.between(window)
         parts.append(rows.take(slice(first, last)))
     every = joined(parts)
@@ -248,19 +248,22 @@ def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]
     return first if made.following else start, end
 
 
-def _parts(reader: Reader, plan: Plan, order: Order) -> Iterator[RowColumns]:
-    """The rows of each file, one after the other in the direction of `order`, as the question wants them."""
+def _parts(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator[RowColumns]:
+    """The rows of each file, one after the other in the direction of `order`, as the question wants them.
+
+    Those in the window, or more.
+    """
     query = plan.query
     if query.interval is not None:
         yield from _means(reader, plan, query.interval, order)
         return
-    yield from _plain(reader, plan, order)
+    yield from _plain(reader, plan, order, window)
 
 
-def _plain(reader: Reader, plan: Plan, order: Order) -> Iterator[RowColumns]:
+def _plain(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator[RowColumns]:
     query = plan.query
     for file in _directed(plan.files, order):
-        rows = _allowed(_read(reader, plan, file), plan.catalogue)
+        rows = _allowed(_read(reader, plan, file, window), plan.catalogue)
         yield _of_years(rows, query.start) if query.metric is Metric.CAPACITY else rows
 
 
@@ -272,10 +275,10 @@ def _side(query: Query) -> MonthFileSide:
     return "borders" if query.borders else "net"
 
 
-def _read(reader: Reader, plan: Plan, file: MonthFile) -> RowColumns:
+def _read(reader: Reader, plan: Plan, file: MonthFile, window: Window | None = None) -> RowColumns:
     query = plan.query
     if query.as_of is None:
-        return reader.rows(file, _side(query))
+        return reader.rows(file, _side(query), window)
     return reader.known(file, query.as_of, plan.catalogue.ranks)[_side(query)]
 
 
@@ -322,15 +325,16 @@ def _sources(reader: Reader, plan: Plan, made: Cut, window: Window) -> tuple[str
         for piece in made.pieces:
             codes |= _named(piece.columns, piece.first, piece.last)
     elif query.as_of is not None or query.metric is Metric.CAPACITY:
-        for rows in _plain(reader, plan, "asc"):
+        for rows in _plain(reader, plan, "asc", window):
             codes |= _named(rows, *rows.between(window))
     else:
         for place, file in enumerate(plan.files):
             if 0 < place < len(plan.files) - 1:
                 codes |= reader.sources(file)[_side(query)]
             else:
-                rows = _allowed(reader.rows(file, _side(query)), plan.catalogue)
-                codes |= _named(rows, *rows.between(window))
+                labels = reader.labels(file, _side(query), window)
+                served = [label for label in labels if label.feed not in plan.catalogue.withheld]
+                codes |= {word for label in served for word in label.source.split(", ")}
     return tuple(code for code, source in plan.catalogue.sources.items() if code in codes and not source["withheld"])
 
 

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from warehouse import layout, monthfile
+from warehouse.clock import Window
 from warehouse.errors import DamagedFile
-from warehouse.net_rows import MOST_RUNS
+from warehouse.net_rows import MOST_RUNS, NetRows
 from warehouse.storage import Folder
 from warehouse.versions import LIVE, RowLabels, Versions
 
@@ -48,7 +49,12 @@ def net(folder: Folder, rows: Versions) -> list[tuple[int, float, RowLabels]] | 
     kept = monthfile.net(folder, KEY)
     if kept is None:
         return None
-    columns = zip(kept.ts.tolist(), kept.value.tolist(), kept.label.tolist(), strict=True)
+    return listed(kept, None)
+
+
+def listed(kept: NetRows, window: Window | None) -> list[tuple[int, float, RowLabels]]:
+    label, ts, value = kept.columns(window)
+    columns = zip(ts.tolist(), value.tolist(), label.tolist(), strict=True)
     return [(ts, value, kept.labels[code]) for ts, value, code in columns]
 
 
@@ -67,6 +73,27 @@ def test_the_footer_says_what_parquet_holds(folder: Folder, rows: list[tuple[Row
     unique = {(label.border, step): (label, step * 5, value) for label, step, value in rows}
     stated = net(folder, versions(*unique.values()))
     assert (stated or []) == by_parquet(folder)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from([FINE, FINE, COARSE]), st.integers(0, 60)), min_size=1, max_size=40),
+    st.integers(-400, 4000),
+    st.integers(-400, 4000),
+)
+def test_the_rows_of_a_window_are_those_of_all_that_lie_in_it(
+    folder: Folder, rows: list[tuple[RowLabels, int]], start: int, end: int
+) -> None:
+    unique = {step: (label, step * 5, float(step)) for label, step in rows}
+    every = net(folder, versions(*unique.values()))
+    kept = monthfile.net(folder, KEY)
+    assert every is not None
+    assert kept is not None
+    window = Window(START + 6 * min(start, end), START + 6 * max(start, end))
+    inside = [row for row in every if window.start <= row[0] < window.end]
+    assert listed(kept, window) == inside
+    assert kept.labels_in(window) == {label for _, _, label in inside}
+    assert [column.dtype for column in kept.columns(window)] == [np.int32, np.int64, np.float64]
 
 
 def test_a_month_without_gaps_is_one_run(folder: Folder) -> None:

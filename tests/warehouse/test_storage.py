@@ -175,7 +175,7 @@ def test_a_file_that_the_system_refuses_to_read_is_named(folder):
 
 
 def test_what_passes_by_itself_is_no_damage(folder, monkeypatch):
-    def refuse(*_: object) -> bytes:
+    def refuse(*_: object, **__: object) -> bytes:
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("builtins.open", refuse)
