@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Protocol
 
 UsageRow = tuple[Any, ...]
 
-TAKE_BACK = "UPDATE usage SET calls = calls - 1 WHERE key_id = {0} AND day = {0} AND calls > 0"
+TAKE_BACK = "UPDATE usage SET calls = calls - 1 WHERE key_id = {0} AND day = {1} AND calls > 0"
 LOOK = """
 SELECT keys.id, keys.created, coalesce(usage.calls, 0), keys.quota FROM keys
 LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = {0}
-WHERE keys.digest = {0} AND keys.revoked IS NULL AND keys.confirmed IS NOT NULL
+WHERE keys.digest = {1} AND keys.revoked IS NULL AND keys.confirmed IS NOT NULL
 """
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import URL
 
@@ -14,22 +14,27 @@ from api.access.accounts.batcher import Batcher
 from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.usage_counter import LOOK, TAKE_BACK, CountedCall, UsageRow, numbered
 
+if TYPE_CHECKING:
+    from api.access.accounts.prepared_statements import PreparedStatements, Value
+
 # The comparison and the count are one act: no row changes where a key has not room for all its calls. Two statements
 # that count the same keys take their locks in one order.
 _COUNT_ALL = """
 WITH shown AS (
-    SELECT id, digest, calls, coalesce(quota, %s) AS most
-    FROM keys JOIN unnest(%s::bytea[], %s::bigint[]) AS calls (digest, calls) USING (digest)
+    SELECT id, digest, calls, coalesce(quota, $1) AS most
+    FROM keys JOIN unnest($2, $3) AS calls (digest, calls) USING (digest)
     WHERE revoked IS NULL AND confirmed IS NOT NULL
 ), counted AS (
-    INSERT INTO usage (key_id, day, calls) SELECT id, %s, calls FROM shown WHERE calls <= most ORDER BY id
+    INSERT INTO usage (key_id, day, calls) SELECT id, $4, calls FROM shown WHERE calls <= most ORDER BY id
     ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + excluded.calls
-    WHERE usage.calls + excluded.calls <= coalesce((SELECT quota FROM keys WHERE id = usage.key_id), %s)
+    WHERE usage.calls + excluded.calls <= coalesce((SELECT quota FROM keys WHERE id = usage.key_id), $1)
     RETURNING key_id, calls
 )
 SELECT shown.digest, counted.key_id, counted.calls - shown.calls, shown.most
 FROM counted JOIN shown ON shown.id = counted.key_id
 """
+_TAKE_BACK = TAKE_BACK.format("$1", "$2") + " RETURNING calls"
+_LOOK = LOOK.format("$1", "$2")
 
 
 class PostgresUsageCounter:
@@ -40,7 +45,9 @@ class PostgresUsageCounter:
     def __init__(self, url: URL) -> None:
         import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
 
-        self._connect = psycopg.connect
+        from api.access.accounts.prepared_statements import PreparedStatements
+
+        self._connect = PreparedStatements
         self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
         self._address = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._begin()
@@ -51,16 +58,16 @@ class PostgresUsageCounter:
         return self._counted.ask(CountedCall(digest, day, limit))
 
     def take_back(self, key: int, day: int) -> int:
-        rows = self._all(TAKE_BACK.format("%s") + " RETURNING calls", (key, day), again=False)
+        rows = self._all(_TAKE_BACK, (key, day), again=False)
         return int(rows[0][0]) if rows else 0
 
     def look(self, digest: bytes, day: int) -> UsageRow | None:
-        rows = self._all(LOOK.format("%s"), (day, digest))
+        rows = self._all(_LOOK, (day, digest))
         return rows[0] if rows else None
 
     def close(self) -> None:
         while self._idle:
-            self._idle.pop().connection.close()
+            self._idle.pop().close()
 
     def _count_all(self, calls: Sequence[CountedCall]) -> Sequence[UsageRow | None]:
         """Counts calls one by one where they cannot be counted at once: at midnight, and at a key's limit."""
@@ -78,10 +85,10 @@ class PostgresUsageCounter:
     def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None]:
         """None, and nothing counted, for each call of a key that has not room for all of its calls."""
         wanted = Counter(digests)
-        rows = self._all(_COUNT_ALL, (limit, list(wanted), list(wanted.values()), day, limit))
+        rows = self._all(_COUNT_ALL, (limit, list(wanted), list(wanted.values()), day))
         return numbered(digests, {digest: (key, before, most) for digest, key, before, most in rows})
 
-    def _all(self, statement: str, values: Sequence[object], again: bool = True) -> list[UsageRow]:
+    def _all(self, statement: str, values: Sequence[Value], again: bool = True) -> list[UsageRow]:
         """The rows of a statement; `again`: it may be sent twice where its connection is lost."""
         if self._pid != os.getpid():  # forked: the parent's connections are the parent's
             self._begin()
@@ -100,21 +107,16 @@ class PostgresUsageCounter:
                 raise AccountsUnavailable(type(fault).__name__) from fault
 
     def _begin(self) -> None:
-        self._pid, self._idle, self._free = os.getpid(), deque[Any](), threading.Semaphore(self.MOST)
+        self._pid, self._free = os.getpid(), threading.Semaphore(self.MOST)
+        self._idle: deque[PreparedStatements] = deque()
         self._counted = Batcher(self._count_all)
 
-    def _run(self, statement: str, values: Sequence[object]) -> list[UsageRow]:
-        cursor = self._idle.pop() if self._idle else self._cursor()
+    def _run(self, statement: str, values: Sequence[Value]) -> list[UsageRow]:
+        connection = self._idle.pop() if self._idle else self._connect(self._address)
         try:
-            rows: list[UsageRow] = cursor.execute(statement, values).fetchall()
-        except self._lost:
-            cursor.connection.close()
+            rows: list[UsageRow] = connection.run(statement, values)
+        except BaseException:
+            connection.close()
             raise
-        self._idle.append(cursor)
+        self._idle.append(connection)
         return rows
-
-    def _cursor(self) -> Any:
-        """A connection's one cursor: to make one for every statement costs a third more."""
-        return self._connect(
-            self._address, autocommit=True, connect_timeout=5, prepare_threshold=0, client_encoding="utf8"
-        ).cursor()

@@ -51,12 +51,12 @@ class SqliteUsageCounter:
         return self._counted.ask(CountedCall(digest, day, limit))
 
     def take_back(self, key: int, day: int) -> int:
-        self._run(TAKE_BACK.format("?"), (key, day))
+        self._run(TAKE_BACK.format("?", "?"), (key, day))
         rows = self._run(_CALLS, (key, day))
         return int(rows[0][0]) if rows else 0
 
     def look(self, digest: bytes, day: int) -> UsageRow | None:
-        rows = self._run(LOOK.format("?"), (day, digest))
+        rows = self._run(LOOK.format("?", "?"), (day, digest))
         return rows[0] if rows else None
 
     def close(self) -> None:
