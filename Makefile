@@ -8,7 +8,7 @@ TEST_OPTIONS ?=
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test check lint coverage bench faults fleet audit chain setup lock hooks clean
+.PHONY: up test thorough check lint coverage bench faults fleet audit chain setup lock hooks clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -16,6 +16,10 @@ up: $(STAMP)
 # On all cores; the tests of one file stay on one core, since many share a server.
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TEST_OPTIONS)
+
+# The same with many times the examples: 100,000 mutated bodies, schemathesis with 100 an operation. Before a release.
+thorough: setup
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --thorough $(TEST_OPTIONS)
 
 check: lint
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow" -q

@@ -22,10 +22,10 @@ settings.register_profile("emds", deadline=None)
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_schemathesis", "test_up", "test_ui", "test_x402_chain", "test_x402_doubts", "test_copy"),
-    *("test_series_kills", "test_series_folds", "test_reach", "test_campaign", "test_hostile", "test_upgrade"),
-    *("test_faulty_day", "test_keys", "test_recompute", "test_record", "test_line_daemon", "test_line"),
-    "test_ui_in_browser",
+    *("test_fleet", "test_ui_in_browser", "test_line_daemon", "test_schemathesis", "test_ui", "test_campaign"),
+    *("test_run_containers", "test_bucket_commands", "test_x402_chain", "test_copy", "test_clients", "test_fuzz"),
+    *("test_reach", "test_x402_service", "test_aemo", "test_line", "test_x402_doubts", "test_browser", "test_up"),
+    *("test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones", "test_reference"),
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_ONES = """
@@ -89,6 +89,17 @@ def _run(work: Callable[[], object], step: int) -> bool:
     return status == signal.SIGKILL
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make thorough`: the same tests with many times the examples, for which a change does not wait."""
+    parser.addoption("--thorough", action="store_true", help="many times the examples")
+
+
+@pytest.fixture(scope="session")
+def thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether tests that draw examples are to draw many."""
+    return bool(pytestconfig.getoption("--thorough"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow ones, before `-m` chooses, and puts `_LONGEST` first."""
@@ -102,9 +113,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three workers for two cores: the whole suite waits for servers a third of its time. One a core for fast tests."""
+    """Two workers a core: the whole suite waits for servers a third of its time. One a core for fast tests."""
     cores = len(os.sched_getaffinity(0))
-    return cores if config.option.markexpr == "not slow" else cores + (cores + 1) // 2
+    return cores if config.option.markexpr == "not slow" else 2 * cores
 
 
 @pytest.hookimpl(wrapper=True)

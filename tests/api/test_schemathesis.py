@@ -1,7 +1,7 @@
-"""schemathesis over the whole description, with a key and without: all phases, 100 and 25 examples an operation.
+"""schemathesis over the whole description, with a key and without: all phases, 20 examples an operation.
 
-What counts as right beyond the defaults stands in schemathesis.toml at the root, with the command for other examples:
-here they are the same in every run.
+A thorough run has 100. What counts as right beyond the defaults stands in schemathesis.toml at the root, with the
+command for other examples: here they are the same in every run.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import requests
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = 2
 """`revoke`, which would end the key that the run is made with, and one more that schemathesis does not select."""
-EXAMPLES = {"stranger": 25, "holder": 100}
-"""Most paths send a stranger away before they look at what is asked."""
-LEAST_CASES = {"stranger": 1500, "holder": 5000}
+LEAST_CASES = 5000
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("caller", list(EXAMPLES))
-def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: Any, tmp_path: Path, caller: str) -> None:
+@pytest.mark.parametrize("caller", ["stranger", "holder"])
+def test_every_answer_is_documented_and_of_its_schema(
+    everywhere: Any, serve: Any, tmp_path: Path, caller: str, thorough: bool
+) -> None:
     served = serve(everywhere)
     paths = requests.get(f"{served.url}/openapi.json", timeout=30).json()["paths"]
     operations = sum(len(methods) for methods in paths.values()) - LEFT_OUT
@@ -39,7 +39,7 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
         "run",
         f"{served.url}/openapi.json",
         "--max-examples",
-        str(EXAMPLES[caller]),
+        "100" if thorough else "20",
         "--continue-on-failure",
         "--generation-deterministic",
     ]
@@ -55,5 +55,5 @@ def test_every_answer_is_documented_and_of_its_schema(everywhere: Any, serve: An
     assert f"Tested: {operations}" in text, text
     cases = re.search(r"(\d+) generated, (\d+) passed", text)
     assert cases is not None, text
-    assert int(cases[1]) == int(cases[2]) > LEAST_CASES[caller], text
+    assert int(cases[1]) == int(cases[2]) > LEAST_CASES, text
     assert "Traceback" not in served.log.read_text()

@@ -80,7 +80,7 @@ def test_a_kill_at_any_point_leaves_the_old_or_the_new(world, killed_at):
     assert new - NOW > 15
 
 
-def test_readers_and_publishers_together(world):
+def test_readers_and_publishers_together(world, thorough):
     fill(world)
     fill(world, "GB")
     publish(world.storage, NOW)
@@ -89,7 +89,7 @@ def test_readers_and_publishers_together(world):
         pid = os.fork()
         if pid == 0:
             try:
-                for second in range(20):
+                for second in range(20 if thorough else 6):
                     publish(world.storage, NOW + second, zones)
             except BaseException:
                 os._exit(1)

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import orjson
-import pytest
 
 from assets.documents.publish import publish
 from tests.assets.published_zones import DAY, HOUR, START
@@ -100,8 +99,8 @@ def rough(random, count):
     return [None if hole else float(v) for v, hole in zip(values, holes, strict=True)]
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
-def test_many_instants_without_contradiction(world, monkeypatch, count):
+def test_many_instants_without_contradiction(world, monkeypatch, thorough):
+    count = 1000 if thorough else 150
     random = np.random.default_rng(20261120)
     hours = 24 * 75
     for zone in ("FR", "AU-SA", "GB"):

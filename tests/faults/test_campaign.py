@@ -25,12 +25,12 @@ def test_no_fault_loses_a_row_serves_a_wrong_one_or_stops_another_zone(
 
 
 @pytest.mark.timeout(1200)
-def test_nor_does_one_in_a_bucket() -> None:
+def test_nor_does_one_in_a_bucket(thorough: bool) -> None:
     """In a process that opens no client of its own: another test may have opened one here.
 
-    Only what a folder does not have, and all the line's faults in one case: a case costs 25 seconds of CPU.
+    All of the line's faults in one case, since a case costs 25 seconds of CPU; in a thorough run every kind.
     """
-    kinds = {"two writers", "line"}
+    kinds = set(KINDS["bucket"]) if thorough else {"line"}
     command = (sys.executable, "-m", "tests.faults", "0", "1", "bucket", *kinds)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1150)
     assert done.returncode == 0, done.stdout + done.stderr

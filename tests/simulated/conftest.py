@@ -53,14 +53,14 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
 
 @pytest.fixture
 def inside() -> Callable[..., list[Row]]:
-    """Rows of a zone's metric in a market day, ascending, without those of single borders."""
+    """Rows of a zone's metric in a market day, ascending: the net, or those of the borders with one counterparty."""
 
-    def rows_of(rows: Rows, day: MarketDay, metric: str, zone: str) -> list[Row]:
-        return [
-            r
-            for r in rows.sorted()
-            if (r.metric, r.zone) == (metric, zone) and r.counterparty is None and r.ts in day.window
-        ]
+    def rows_of(rows: Rows, day: MarketDay, metric: str, zone: str, counterparty: str | None = None) -> list[Row]:
+        own = Rows()
+        for key, readings in rows.readings.items():
+            if (key.metric, key.zone, key.counterparty) == (metric, zone, counterparty):
+                own.extend(key, readings.ts, readings.values)
+        return [r for r in own.sorted() if r.ts in day.window]
 
     return rows_of
 

@@ -80,10 +80,7 @@ def test_borders_and_nets_are_the_grids(day, ask, inside):
         truth = grid.interchange(zone, starts(day, 3600), 3600)
         assert [r.value for r in net] == pytest.approx(truth, abs=0.0101 * len(borders))
         for border in borders:
-            readings = sorted(
-                (r for r in rows if (r.zone, r.counterparty) == (zone, border.neighbour) and r.ts in day.window),
-                key=lambda r: r.ts,
-            )
+            readings = inside(rows, day, "interchange", zone, border.neighbour)
             step = {"15m": 900, "1h": 3600}[readings[0].resolution]
             assert [r.ts for r in readings] == starts(day, step).tolist()
             assert [r.value for r in readings] == pytest.approx(

@@ -17,8 +17,8 @@ from lxml import etree
 
 from assets.simulated.miso.workbook import workbook
 
-CUTS = 60
-"""Cuts of a body too large to be cut at every tenth byte."""
+CUTS, MOST_CUTS = 15, 60
+"""Cuts of a body too large to be cut at every tenth byte; the latter in a thorough run."""
 HEADER = {"name", "label", "dataType", "searchable", "cardinality", "sortable", "hasRange"}
 """What a column of positional JSON rows is described by."""
 Spoil = Callable[[list[Any]], list[Any]]
@@ -168,10 +168,10 @@ def _another(value: Any) -> Any:
     return f"{float(value) + 1.5:.4f}" if isinstance(value, str) else value + 1.5
 
 
-def cuts(body: bytes) -> Iterator[bytes]:
-    """The body cut at every tenth byte; a large one less often, and then at line ends too."""
-    step = 10 if len(body) <= 10 * CUTS * 10 else len(body) // CUTS
+def cuts(body: bytes, most: int) -> Iterator[bytes]:
+    """The body cut at every tenth byte; one of more than 6 kB `most` times, and as often at line ends too."""
+    step = 10 if len(body) <= 6000 else len(body) // most
     yield from (body[:end] for end in range(step, len(body), step))
     if step > 10:
         ends = [m.end() for m in re.finditer(rb"\n", body)]
-        yield from (body[:end] for end in ends[:: max(1, len(ends) // CUTS)] if end < len(body))
+        yield from (body[:end] for end in ends[:: max(1, len(ends) // most)] if end < len(body))

@@ -20,7 +20,18 @@ from assets.parsing.outside_areas import OUTSIDE_AREAS
 from assets.sources import feeds, source
 from tests.sources.believed_rows import Failures, stated_by, verdict
 from tests.sources.conftest import Sample
-from tests.sources.spoilt_bodies import Spoil, backwards, backwards_by_table, cuts, doubled, halved, spoilt, twice
+from tests.sources.spoilt_bodies import (
+    CUTS,
+    MOST_CUTS,
+    Spoil,
+    backwards,
+    backwards_by_table,
+    cuts,
+    doubled,
+    halved,
+    spoilt,
+    twice,
+)
 from warehouse.clock import days_of
 from warehouse.errors import FeedError
 from warehouse.market import Request
@@ -154,9 +165,9 @@ def test_an_error_page_gives_nothing(small_samples: list[Sample], failures: Fail
 
 
 @pytest.mark.slow
-def test_a_cut_body_gives_no_wrong_row(samples: list[Sample], failures: Failures) -> None:
+def test_a_cut_body_gives_no_wrong_row(samples: list[Sample], failures: Failures, thorough: bool) -> None:
     for sample in samples:
-        for part in cuts(sample.body):
+        for part in cuts(sample.body, MOST_CUTS if thorough else CUTS):
             with failures.of(sample.name, f"cut after {len(part)} bytes"):
                 verdict(sample, part)
     failures.report()
