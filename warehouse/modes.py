@@ -49,7 +49,11 @@ def claim(storage: Storage, wanted: str | None) -> str:
 
 def check(storage: Storage, stated: object, key: str) -> None:
     """Raises WrongMode for a file whose mode is not the warehouse's."""
-    mode = of(storage)
+    compare(of(storage), stated, key)
+
+
+def compare(mode: str, stated: object, key: str) -> None:
+    """The same where the caller knows the warehouse's mode."""
     if stated != mode:
         raise WrongMode(f"{key} holds {stated} rows, but this warehouse is {mode}: neither folded in nor served")
 

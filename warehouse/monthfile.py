@@ -122,16 +122,16 @@ def versions(storage: Storage, key: str) -> Versions:
     return empty() if table is None else of_table(table)
 
 
-def net(storage: Storage, key: str) -> NetRows | None:
+def net(storage: Storage, key: str, mode: str) -> NetRows | None:
     """The net rows of a kept month file without decoding Parquet; None where there is no file, or it does not say them.
 
-    Raises as `read` does.
+    `mode` is the warehouse's. Raises as `read` does.
     """
     body = storage.get(key)
     if body is None:
         return None
     stated = _checked(body, key)
-    modes.check(storage, stated.get("mode"), key)
+    modes.compare(mode, stated.get("mode"), key)
     return net_rows.read(body, stated["net"]) if stated.get("net") else None
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from warehouse import layout, monthfile, resolve, series, vintages
+from warehouse import layout, modes, monthfile, resolve, series, vintages
 from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
@@ -135,13 +135,17 @@ class Reader:
         return self._memory.get((file, side), partial(self._decode, file, side))
 
     def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns | NetRows, int]:
-        kept: RowColumns | NetRows | None = monthfile.net(self.storage, file.key) if side == "net" else None
+        kept: RowColumns | NetRows | None = self._net(file.key) if side == "net" else None
         if kept is None:
             kept = _sides(monthfile.versions(self.storage, file.key))[side]
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
         return kept, kept.nbytes
+
+    def _net(self, key: str) -> NetRows | None:
+        mode = self._seen.get(layout.MODE, partial(modes.of, self.storage))
+        return monthfile.net(self.storage, key, mode)
 
     def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
         """The sources of the rows on each side of a month file; decodes only the columns that say so."""

@@ -17,6 +17,7 @@ from warehouse.storage import Folder
 from warehouse.versions import LIVE, RowLabels, Versions
 
 KEY = layout.series("interchange", "GB", "2026-11")
+MODE = "live"
 START = 1_793_491_200
 FINE = RowLabels(None, None, None, "MW", "5m", "one", "one.fast")
 COARSE = FINE._replace(resolution="30m", feed="one.slow")
@@ -40,13 +41,13 @@ def versions(*rows: tuple[RowLabels, int, float]) -> Versions:
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     storage = Folder(tmp_path)
-    storage.put(layout.MODE, b"live")
+    storage.put(layout.MODE, MODE.encode())
     return storage
 
 
 def net(folder: Folder, rows: Versions) -> list[tuple[int, float, RowLabels]] | None:
-    folder.put(KEY, monthfile.encode(rows, KEY, "live"))
-    kept = monthfile.net(folder, KEY)
+    folder.put(KEY, monthfile.encode(rows, KEY, MODE))
+    kept = monthfile.net(folder, KEY, MODE)
     if kept is None:
         return None
     return listed(kept, None)
@@ -86,7 +87,7 @@ def test_the_rows_of_a_window_are_those_of_all_that_lie_in_it(
 ) -> None:
     unique = {step: (label, step * 5, float(step)) for label, step in rows}
     every = net(folder, versions(*unique.values()))
-    kept = monthfile.net(folder, KEY)
+    kept = monthfile.net(folder, KEY, MODE)
     assert every is not None
     assert kept is not None
     window = Window(START + 6 * min(start, end), START + 6 * max(start, end))
@@ -119,7 +120,7 @@ def test_what_is_no_plain_series_is_not_described(folder: Folder) -> None:
     assert net(folder, versions((BORDER, 0, 1.0))) is None
     assert net(folder, versions(*[(FINE, 10 * n, float(n)) for n in range(MOST_RUNS + 1)])) is None
     assert net(folder, versions(*[(FINE, 10 * n, float(n)) for n in range(MOST_RUNS)])) is not None
-    assert monthfile.net(folder, layout.series("price", "GB", "2026-11")) is None
+    assert monthfile.net(folder, layout.series("price", "GB", "2026-11"), MODE) is None
 
 
 def test_a_flipped_bit_is_noticed(folder: Folder) -> None:
@@ -128,4 +129,4 @@ def test_a_flipped_bit_is_noticed(folder: Folder) -> None:
     for at in range(0, len(body), 97):
         folder.put(KEY, body[:at] + bytes([body[at] ^ 4]) + body[at + 1 :])
         with pytest.raises(DamagedFile):
-            monthfile.net(folder, KEY)
+            monthfile.net(folder, KEY, MODE)

@@ -12,6 +12,7 @@ import pytest
 from warehouse import layout, series
 from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, Window, instant
+from warehouse.errors import WrongMode
 from warehouse.reader import FileReplaced, MonthFile, Reader, joined
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
@@ -27,9 +28,11 @@ class Counting(Folder):
         super().__init__(root)
         self.got: list[str] = []
         self.tried: list[str] = []
+        self.modes = 0
 
     def get(self, key: str) -> bytes | None:
         self.got += [] if key == layout.MODE else [key]
+        self.modes += key == layout.MODE
         return super().get(key)
 
     def stat(self, key: str):  # type: ignore[no-untyped-def]
@@ -205,3 +208,20 @@ def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_tw
         reader.rows(before, "net")
     [after] = reader.files("GB", "demand", window)
     assert 777.0 in reader.rows(after, "net").value
+
+
+def test_the_warehouses_mode_is_read_once_a_moment_not_once_a_file(
+    storage: Counting,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [50.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    reader = Reader(storage, 10_000_000, ttl_s=0.2)
+    files = reader.files("GB", "demand", Window(MAY - 300 * DAY, MAY))
+    for file in files[:5]:
+        reader.rows(file, "net")
+    assert storage.modes == 1
+    storage.put(layout.MODE, b"simulated")
+    now[0] += 0.21
+    with pytest.raises(WrongMode):
+        reader.rows(files[5], "net")
