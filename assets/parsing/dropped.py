@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 
 from warehouse.schema import Rows
 
@@ -21,7 +22,7 @@ def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callabl
 
 def on_grid(rows: Rows, ts: Sequence[int], values: Sequence[float]) -> Columns:
     """The readings of whole five-minute stamps; 00:07:34 is dropped, never moved."""
-    if len(ts) == len(values) and not any(at % FIVE_MINUTES for at in ts):
+    if len(ts) == len(values) and gcd(FIVE_MINUTES, *ts) == FIVE_MINUTES:
         return list(ts), list(values)
     return keep(rows, ts, values, lambda at: at % FIVE_MINUTES == 0, "off the five-minute grid")
 

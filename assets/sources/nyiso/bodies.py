@@ -77,7 +77,13 @@ def loads(rows: Rows, text: str, zones: Collection[str]) -> dict[str, Series]:
     unknown = by_zone.keys() - set(zones)
     if unknown:
         raise FeedChanged(f"unknown load zone {min(unknown)[:40]!r}")
-    placed = {name: _kept(rows, _by_clock(own.ts, stated), own.values) for name, (own, stated) in by_zone.items()}
+    instants_of: dict[tuple[tuple[int, ...], ...], list[int | None]] = {}  # the zones have the same stamps on most days
+    placed = {}
+    for name, (own, stated) in by_zone.items():
+        stamps = (tuple(own.ts), tuple(stated))
+        if stamps not in instants_of:
+            instants_of[stamps] = _by_clock(own.ts, stated)
+        placed[name] = _kept(rows, instants_of[stamps], own.values)
     return placed or _nothing(text)
 
 
@@ -156,11 +162,12 @@ def _clocked(
     walls = _mapped(read, stamp, american_stamp)
     stated = walls + _mapped(read, clock, _behind) if clock else np.zeros(0, np.int64)
     names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()
-    codes, by_name = names.indices.to_numpy(), {}
-    for own_name in dict.fromkeys(text.strip() for text in names.dictionary.to_pylist()):
-        own = np.isin(
-            codes, [code for code, text in enumerate(names.dictionary.to_pylist()) if text.strip() == own_name]
-        )
+    texts_of = [text.strip() for text in names.dictionary.to_pylist()]
+    own_names = {text: number for number, text in enumerate(dict.fromkeys(texts_of))}
+    numbers = np.array([own_names[text] for text in texts_of], np.int64)[names.indices.to_numpy()]
+    by_name = {}
+    for own_name, number in own_names.items():
+        own = numbers == number
         if own.any():
             series = Series(walls[own].tolist(), values[own].tolist())
             by_name[own_name] = series, stated[own].tolist() if clock else []
