@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flask import Response, request
+from flask import Response
+from flask.globals import request_ctx
 
 from api.access.gate import Gate
 from api.access.values import Grant, Refusal
@@ -64,7 +65,7 @@ class Service:
         self, price: str, make: Callable[[Grant], tuple[Response, int]], answer_format: str = "json"
     ) -> Response:
         """The answer of `make` if the gate lets the request at hand in; `price` "" is a free path."""
-        return guard(self.gate, request, price, make, self._refuse, answer_format)
+        return guard(self.gate, request_ctx.request, price, make, self._refuse, answer_format)
 
     def _refuse(self, refusal: Refusal) -> Response:
         return problem_responses.refused(self.settings.base_url, refusal)

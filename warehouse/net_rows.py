@@ -60,7 +60,9 @@ class NetRows:
                     np.arange(run.start + first * run.step, run.start + last * run.step, run.step, dtype=np.int64)
                 )
                 value.append(self.value[at + first : at + last])
-                label.append(np.full(last - first, run.label, np.int32))
+                label.append(codes := np.zeros(last - first, np.int32))
+                if run.label:
+                    codes += run.label
             at += run.length
         if len(ts) == 1:
             return label[0], ts[0], value[0]

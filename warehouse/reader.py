@@ -109,7 +109,8 @@ class Reader:
 
     def _months(self, zone: str, metric: str, window: Window) -> list[str]:
         if window.seconds <= _FEW_SECONDS:
-            return list(_named_months(window.start // DAY, (window.end - 1) // DAY))
+            first, last = _month_of_day(window.start // DAY), _month_of_day((window.end - 1) // DAY)
+            return [first] if first == last else months(window)
         first, last = month_of(window.start), month_of(window.end - 1)
         return [month for _, _, month in series.held(self.storage, metric, zone) if first <= month <= last]
 
@@ -188,10 +189,10 @@ class Reader:
         return sides, sum(columns.nbytes for columns in sides.values())
 
 
-@lru_cache(maxsize=256)
-def _named_months(first: int, last: int) -> tuple[str, ...]:
-    """The months of these days since 1970, both included; most questions ask for the same few months."""
-    return tuple(months(Window(first * DAY, (last + 1) * DAY)))
+@lru_cache(maxsize=4096)
+def _month_of_day(day: int) -> str:
+    """The month of a day since 1970."""
+    return month_of(day * DAY)
 
 
 def _sides(versions: Versions) -> dict[MonthFileSide, RowColumns]:

@@ -73,7 +73,8 @@ def guard(
         return refuse(outcome)
     if entry.method == "payment":
         response.headers.remove("Cache-Control")  # the gate brings its own
-    response.headers.extend(outcome.headers)
+    for name, value in outcome.headers:
+        response.headers.add(name, value)
     return response
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Literal
 
+import werkzeug.datastructures
 from flask import Request, Response
 
 from api.documents.cache import Document
@@ -109,7 +110,12 @@ def _unchanged(tag: str, headers: Headers) -> Response:
 
 
 def _response(sent: bytes, tag: str, coding: str, media: str, headers: Headers) -> Response:
-    marked = (
-        [("ETag", tag), *headers] if coding == "identity" else [("ETag", tag), ("Content-Encoding", coding), *headers]
-    )
-    return Response(sent, 200, marked, content_type=media)
+    made = werkzeug.datastructures.Headers()
+    made.add("ETag", tag)
+    if coding != "identity":
+        made.add("Content-Encoding", coding)
+    for name, value in headers:
+        made.add(name, value)
+    made.add("Content-Type", media)
+    made.add("Content-Length", str(len(sent)))
+    return Response([sent], 200, made)

@@ -56,6 +56,11 @@ class RowSlice(NamedTuple):
     def __len__(self) -> int:
         return self.last - self.first
 
+    @property
+    def rows(self) -> RowColumns:
+        """These rows alone."""
+        return self.columns if len(self) == len(self.columns) else self.columns.take(slice(self.first, self.last))
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:

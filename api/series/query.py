@@ -112,7 +112,7 @@ class Page:
     @property
     def parts(self) -> list[RowColumns]:
         """The rows of each file that the page touches, in the query's order."""
-        parts = [piece.columns.take(slice(piece.first, piece.last)) for piece in self.pieces]
+        parts = [piece.rows for piece in self.pieces]
         return [part.take(slice(None, None, -1)) for part in parts] if self.query.order == "desc" else parts
 
     @property
@@ -166,7 +166,7 @@ def page(reader: Reader, plan: Plan) -> Page:
     narrowed = None
     if query.sample:
         narrowed = cut(_parts(reader, plan, "desc", window), window, "desc", SAMPLE_ROWS)
-        kept = joined(piece.columns.take(slice(piece.first, piece.last)) for piece in reversed(narrowed.pieces))
+        kept = joined(piece.rows for piece in reversed(narrowed.pieces))
         made = cut([kept], window, query.order, query.limit, query.cursor)
         if narrowed.following is not None:
             start = int(kept.ts[0])
@@ -195,7 +195,7 @@ def first_of(
 
 def _ascending(made: Cut, order: Order) -> tuple[RowColumns, Cursor | None]:
     pieces = made.pieces if order == "asc" else made.pieces[::-1]
-    return joined(piece.columns.take(slice(piece.first, piece.last)) for piece in pieces), made.following
+    return joined(piece.rows for piece in pieces), made.following
 
 
 def sources_of(reader: Reader, plan: Plan, window: Window) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ def _many_alike(frame: _Frame, rows: RowColumns) -> bytes:
     before = frame.before.replace(b"%%", b"%")
     between = b"".join((tail, b",", before, b"0" * _DIGITS, lead))
     text = bytearray(values).replace(b",", between)
-    places = np.flatnonzero(np.frombuffer(values, np.uint8) == ord(","))
+    (places,) = (np.frombuffer(values, np.uint8) == ord(",")).nonzero()
     places += np.arange(len(places)) * (len(between) - 1) + (len(tail) + 1 + len(before))
     item = f"V{_DIGITS}"
     slots: Any = np.ndarray((len(text) - _DIGITS + 1,), item, text, strides=(1,))

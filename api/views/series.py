@@ -7,14 +7,15 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from flask import Response, request
+from flask import Request, Response
+from flask.globals import request_ctx
 from werkzeug.datastructures import MultiDict
 
 from api.access.values import Grant
 from api.documents.catalogue import SERIES, stored_metric
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
-from api.http.guard import is_probe, stated
+from api.http.guard import stated
 from api.http.problems import ParameterFault
 from api.http.ranges import ranged
 from api.series import formats
@@ -78,8 +79,10 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
     """The view of one series path."""
 
     def series(zone: str) -> Response:
-        if "stats" in stated(request):
-            return _statistics(service, name, zone)
+        request = request_ctx.request  # once: each look through Flask's stand-in for it finds it anew
+        given = stated(request)
+        if "stats" in given:
+            return _statistics(service, name, zone, given)
         shown = request.environ.get
         request_key = (
             name,
@@ -88,19 +91,20 @@ def view(service: Service, name: str) -> Callable[[str], Response]:
             shown("HTTP_ACCEPT", ""),
             shown("HTTP_ACCEPT_ENCODING", ""),
         )
-        find = partial(_understood, service, name, zone)
-        keeps = sum(map(len, request_key)) < _SHORT and not is_probe(request)
+        find = partial(_understood, service, request, name, zone, given)
+        # A probe's query is not read as it stands, so that it is no key.
+        keeps = sum(map(len, request_key)) < _SHORT and given is request.args
         question = service.questions.get(request_key, find) if keeps else find()
-        return service.guarded(name, partial(_answer, service, request_key, question), question.format)
+        return service.guarded(name, partial(_answer, service, request, request_key, question), question.format)
 
     return series
 
 
-def _statistics(service: Service, name: str, zone: str) -> Response:
+def _statistics(service: Service, name: str, zone: str, given: MultiDict[str, str]) -> Response:
     """Statistics in place of rows."""
     stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
-    query, _ = query_of(zone, name, stated(request), clock.now())
-    limits = parameters.values(ENDPOINTS[name].parameters, stated(request))
+    query, _ = query_of(zone, name, given, clock.now())
+    limits = parameters.values(ENDPOINTS[name].parameters, given)
     stored_metric(service.catalogue, zone, query.metric, query.day_ahead)
     return statistics.view(service, name, query, limits["above"], limits["below"])
 
@@ -113,23 +117,25 @@ class _Question(NamedTuple):
     validator: responses.Validator
 
 
-def _understood(service: Service, name: str, zone: str) -> _Question:
-    stored_metric(
-        service.catalogue, zone, SERIES[name], day_ahead=False
-    )  # a path that leads nowhere comes before its parameters
-    query, wanted = query_of(zone, name, stated(request), clock.now())
+def _understood(service: Service, request: Request, name: str, zone: str, given: MultiDict[str, str]) -> _Question:
+    catalogue = service.catalogue
+    # A path that leads nowhere comes before its parameters.
+    stored_metric(catalogue, zone, SERIES[name], day_ahead=False)
+    query, wanted = query_of(zone, name, given, clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
-    return _question(service, reads.find(service.reader, service.catalogue, query), format_)
+    return _question(service, request, reads.find(service.reader, catalogue, query), format_)
 
 
-def _question(service: Service, plan: Plan, format_: str) -> _Question:
+def _question(service: Service, request: Request, plan: Plan, format_: str) -> _Question:
     histories = service.reader.histories(plan.files) if plan.query.as_of is not None else ()
     read = (plan.catalogue.document.identity, plan.identities, histories, plan.due_until)
     parts = (VERSION, plan.query.stated, format_, *read)
     return _Question(plan, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
 
 
-def _answer(service: Service, request_key: Hashable, question: _Question, entry: Grant) -> tuple[Response, int]:
+def _answer(
+    service: Service, request: Request, request_key: Hashable, question: _Question, entry: Grant
+) -> tuple[Response, int]:
     headers = [*responses.caching(entry.method), *responses.marks(question.plan.catalogue.simulated)]
     while True:
         plan, format_, validator = question
@@ -140,8 +146,8 @@ def _answer(service: Service, request_key: Hashable, question: _Question, entry:
             break
         except FileReplaced:
             service.questions.forget(request_key)
-            question = _question(service, reads.find(service.reader, service.catalogue, plan.query), format_)
-    link = _link(service, plan.query, made.following)
+            question = _question(service, request, reads.find(service.reader, service.catalogue, plan.query), format_)
+    link = _link(service, request, plan.query, made.following)
     response = validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link])
     # A part of what is paid for would be charged as a whole, so a payment buys the whole.
     if format_ != "json" and entry.method != "payment":
@@ -165,7 +171,7 @@ def _made(service: Service, question: _Question) -> tuple[_Made, int]:
     return _Made(sent, encoded.headers, page.count, page.following), len(sent) + 1000
 
 
-def _link(service: Service, query: Query, following: Cursor | None) -> responses.Headers:
+def _link(service: Service, request: Request, query: Query, following: Cursor | None) -> responses.Headers:
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
     if following is None:
         return []

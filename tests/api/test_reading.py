@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from api.series.gaps import DueSpan, holes
 from api.settings import Settings
@@ -83,6 +85,26 @@ def test_holes_are_said(market: Any, ask: Any) -> None:
     assert ask(f"{window}&end={start + 6 * HOUR}&format=csv").headers["X-EMDS-Gaps"] == f"{hole['start']}/{hole['end']}"
     stated = pq.read_table(io.BytesIO(ask(f"{window}&end={start + 6 * HOUR}&format=parquet").data)).schema.metadata
     assert orjson.loads(stated[b"gaps"]) == [hole]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=20, unique=True),
+    st.sampled_from([300, 150, 900]),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
+def test_rows_that_all_last_alike_have_the_holes_of_any_others(
+    places: list[int], apart: int, before: int, behind: int
+) -> None:
+    """A second label, though no row has it, leads the other way."""
+    ts = np.array(sorted(places), np.int64) * apart + 10**9
+    label = RowLabels(None, None, None, "MW", "5m", "north", "north.grid")
+    one = RowColumns((label,), np.zeros(len(ts), np.int32), ts, np.ones(len(ts)))
+    any_ = RowColumns((label, label._replace(unit="kW")), one.label, ts, one.value)
+    window = Window(int(ts[0]) - before * 300, int(ts[-1]) + behind * 300)
+    due = DueSpan(0, int(ts[-1]) + 20 * 300, 300)
+    assert holes(one, window, due, "UTC") == holes(any_, window, due, "UTC")
 
 
 def test_a_page_says_the_holes_of_its_own_window(market: Any, ask: Any) -> None:

@@ -30,6 +30,7 @@ INSERT INTO usage (key_id, day, calls) VALUES {}
 ON CONFLICT (key_id, day) DO UPDATE SET calls = CASE WHEN usage.calls + excluded.calls
 <= coalesce((SELECT quota FROM keys WHERE id = usage.key_id), ?) THEN usage.calls + excluded.calls END
 """
+_LOOK_AT_ONE, _COUNT_ONE = _LOOK_AT_ALL.format("?"), _COUNT_ALL.format("(?,?,1)")
 _CALLS = "SELECT calls FROM usage WHERE key_id = ? AND day = ?"
 
 
@@ -65,13 +66,24 @@ class SqliteUsageCounter:
 
     def _count_all(self, calls: Sequence[CountedCall]) -> Sequence[UsageRow | None]:
         """Counts calls one by one where they cannot be counted at once: at midnight, and at a key's limit."""
+        if len(calls) == 1:
+            return [self._count_alone(calls[0])]
         days = {(call.day, call.limit) for call in calls}
         rows = self._count_at_once([call.digest for call in calls], *days.pop()) if len(days) == 1 else None
         return [self._count_alone(call) for call in calls] if rows is None else rows
 
     def _count_alone(self, call: CountedCall) -> UsageRow | None:
-        rows = self._count_at_once([call.digest], call.day, call.limit)
-        return rows[0] if rows else None
+        rows = self._run(_LOOK_AT_ONE, (call.limit, call.day, call.digest))
+        if not rows:
+            return None
+        _, key, used, most = rows[0]
+        if used >= most:
+            return None
+        try:
+            self._run(_COUNT_ONE, (key, call.day, call.limit))
+        except sqlite3.IntegrityError:  # another worker took the room meanwhile
+            return None
+        return key, used + 1, most
 
     def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None] | None:
         """None, and nothing counted, where a key has not room for its calls."""
