@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -63,6 +64,46 @@ def test_a_fault_reaches_all_of_its_batch_and_none_of_another() -> None:
     results = ask_all(doubler, 7, [1, 13, 2])
     assert results[0] == 14
     assert [str(each) for each in results[1:]] == ["thirteen"] * 3
+
+
+def test_after_a_fault_the_next_is_answered_alone_and_among_others() -> None:
+    doubler = GatedDoubler()
+    batcher = Batcher(doubler.answer)
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(batcher.ask, 13)
+        assert doubler.started.wait(10)
+        others = [threads.submit(batcher.ask, number) for number in (1, 2)]
+        while len(batcher._waiting) < len(others):
+            pass
+        doubler.release.set()
+        with pytest.raises(ValueError, match="thirteen"):
+            first.result(10)
+        assert [each.result(10) for each in others] == [2, 4]
+    with pytest.raises(ValueError, match="thirteen"):
+        batcher.ask(13)
+    assert batcher.ask(4) == 8
+    assert doubler.batch_sizes == [1, 2, 1, 1]
+
+
+def test_threads_that_ask_on_and_on_each_get_their_own_and_none_is_left_waiting() -> None:
+    at_work = threading.Lock()
+
+    def answer(numbers: Sequence[int]) -> Sequence[int]:
+        assert at_work.acquire(blocking=False), "two batches at once"
+        doubled = [2 * each for each in numbers]
+        time.sleep(0)  # others come meanwhile
+        at_work.release()
+        return doubled
+
+    batcher = Batcher(answer)
+
+    def ask(first: int) -> bool:
+        return all(batcher.ask(number) == 2 * number for number in range(first, first + 300))
+
+    with ThreadPoolExecutor(12) as threads:
+        assert all(each.result(60) for each in [threads.submit(ask, 1000 * n) for n in range(12)])
+    assert not batcher._at_work
+    assert not batcher._waiting
 
 
 def test_an_answer_too_few_is_a_fault() -> None:

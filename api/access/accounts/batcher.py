@@ -20,35 +20,52 @@ class _Turn:
     result: Any = None
     fault: BaseException | None = None
     over: bool = False
+    asleep: threading.Lock | None = None
+    """Held until its thread is to go on: where another thread was at work when it came."""
 
 
 class Batcher(Generic[Question, Result]):
     """Combines the questions of threads that wait at the same moment into one call of `answer`.
 
-    The first thread to find nobody at work answers everything that waits by then, its own question included. A thread
-    that asks alone waits for nobody. `answer` gets at least one question and returns one result for each, in order;
-    what it raises reaches every thread of that call.
+    The first thread to find nobody at work answers everything that waits by then, its own question included. It then
+    wakes the first of those that came meanwhile, which answers them in turn, and each of its own: one lock that all of
+    them wait for would pass from thread to thread, and the next answer wait for threads that have theirs. A thread that
+    asks alone waits for nobody. `answer` gets at least one question and returns one result for each, in order; what it
+    raises reaches every thread of that call.
     """
 
     def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Result]]) -> None:
         self._answer = answer
         self._waiting: deque[_Turn] = deque()
-        self._at_work = threading.Lock()
+        self._at_work = False
+        self._changing = threading.Lock()
 
     def ask(self, question: Question) -> Result:
         """The result of one question."""
         turn = _Turn(question)
-        self._waiting.append(turn)
-        with self._at_work:
-            if not turn.over:
-                self._answer_all()
+        if asleep := self._join(turn):
+            asleep.acquire()
+        if not turn.over:
+            self._answer_all()
         if turn.fault is not None:
             raise turn.fault
         result: Result = turn.result
         return result
 
+    def _join(self, turn: _Turn) -> threading.Lock | None:
+        """What a turn waits for; None where nobody is at work."""
+        with self._changing:
+            self._waiting.append(turn)
+            if self._at_work:
+                turn.asleep = threading.Lock()
+                turn.asleep.acquire()
+            self._at_work = True
+        return turn.asleep
+
     def _answer_all(self) -> None:
-        turns = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        with self._changing:
+            turns = list(self._waiting)
+            self._waiting.clear()
         try:
             for turn, result in zip(turns, self._answer([turn.question for turn in turns]), strict=True):
                 turn.result = result
@@ -59,3 +76,14 @@ class Batcher(Generic[Question, Result]):
         finally:
             for turn in turns:
                 turn.over = True
+            self._pass_on()
+            for turn in turns[1:]:  # the first is this thread's own
+                assert turn.asleep is not None
+                turn.asleep.release()
+
+    def _pass_on(self) -> None:
+        with self._changing:
+            self._at_work = bool(self._waiting)
+            following = self._waiting[0].asleep if self._waiting else None
+        if following:
+            following.release()
