@@ -18,9 +18,11 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
 
     `peer` is the socket's other end, empty on a Unix socket, which only a local proxy can reach.
     """
+    if not forwarded_for or not trusted:
+        return peer
     address = peer
     for hop in reversed(forwarded_for.split(",")):
-        if not trusted or not _is_trusted(address, trusted):
+        if not _is_trusted(address, trusted):
             break
         name = _without_port(hop.strip())
         if not _is_address(name):

@@ -79,7 +79,7 @@ def moment(name: str, description: str, example: int | None = None) -> Parameter
     def read(text: str) -> Moment:
         # In a query `+` means a blank: 2026-01-01T00:00:00+01:00 typed by hand arrives as ...00 01:00.
         try:
-            return moment_of(text[:11] + text[11:].replace(" ", "+"))
+            return moment_of(text[:11] + text[11:].replace(" ", "+") if " " in text else text)
         except (BadWindow, OverflowError):
             raise ValueError("takes a date, Unix seconds, or RFC 3339 with an offset, from 1970 to 9999") from None
 

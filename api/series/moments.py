@@ -12,10 +12,12 @@ from warehouse.zones import ZONES
 Moment = int | date
 """An instant as callers give it: Unix seconds, or a date that stands for its first instant in a zone's civil time."""
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
 
 def moment_of(text: str) -> Moment:
     """A date (`2026-11-21`), Unix seconds, or RFC 3339 with an offset. Raises BadWindow."""
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
+    if _DATE.fullmatch(text):
         try:
             day = date.fromisoformat(text)
         except ValueError:

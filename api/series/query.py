@@ -135,8 +135,17 @@ def find(reader: Reader, catalogue: Catalogue, query: Query) -> Plan:
     """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
     stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
     known = clock.now() if query.as_of is None else min(query.as_of, clock.now())
-    due = due_span(_calendars(catalogue, query.zone, stored), known)
+    due = _due(catalogue, query.zone, stored, known)
     return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue, due)
+
+
+def _due(catalogue: Catalogue, zone: str, stored: str, known: int) -> DueSpan:
+    """What is due at an instant; the answer for the last one is kept, since a second sees many questions."""
+    key = ("due", zone, stored)
+    last: tuple[int, DueSpan] | None = catalogue.derived.get(key)
+    if last is None or last[0] != known:
+        last = catalogue.derived[key] = known, due_span(_calendars(catalogue, zone, stored), known)
+    return last[1]
 
 
 def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from warehouse.versions import Ints, RowLabels
 from warehouse.zones import ZONES
 
 _WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
-_MANY = 200
+_MANY = 500
 """From so many rows on it pays to set the text of every `ts` at once."""
 _DIGITS, _FIRST, _LAST = 10, 10**9, 10**10 - 1
 """Instants from 2001 to 2286 have ten digits."""
@@ -91,7 +92,8 @@ def json_rows_of_zones(rows: RowColumns, place: Ints, zones: Sequence[str], shap
     """Rows of several zones as JSON objects with commas between them; row i is of `zones[place[i]]`."""
     pairs, codes = np.unique(place * len(rows.labels) + rows.label, return_inverse=True)
     names = [divmod(pair, len(rows.labels)) for pair in pairs.tolist()]
-    frames = [_frame(rows.labels[label], shape, query, zones[zone]) for zone, label in names]
+    timed, means = query.time is not None, query.interval is not None
+    frames = [_frame(rows.labels[label], shape, timed, means, zones[zone]) for zone, label in names]
     tz = [ZONES[zone].tz for zone in zones]
     return _filled(frames, codes.tolist(), _texts(rows, query, [tz[at] for at in place.tolist()]))
 
@@ -104,8 +106,9 @@ class _Frame(NamedTuple):
 
 
 def _objects(rows: RowColumns, shape: Shape, query: Query, tz: str) -> bytes:
-    frames = [_frame(label, shape, query) for label in rows.labels]
-    if len(frames) == 1 and query.time is None and query.interval is None:
+    timed, means = query.time is not None, query.interval is not None
+    frames = [_frame(label, shape, timed, means) for label in rows.labels]
+    if len(frames) == 1 and not timed and not means:
         many = len(rows) >= _MANY and all(_FIRST <= rows.ts[end] <= _LAST for end in (0, -1))
         return _many_alike(frames[0], rows) if many else _alike(frames[0], rows)
     return _filled(frames, rows.label.tolist(), _texts(rows, query, tz))
@@ -164,7 +167,8 @@ def _numbers(column: Any) -> bytes:
     return orjson.dumps(np.ascontiguousarray(column), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
 
 
-def _frame(label: RowLabels, shape: Shape, query: Query, zone: str | None = None) -> _Frame:
+@lru_cache(maxsize=1024)
+def _frame(label: RowLabels, shape: Shape, timed: bool, means: bool, zone: str | None = None) -> _Frame:
     before: dict[str, Any] = {"zone": zone} if zone is not None else {}
     if shape.fuel:
         before["fuel"] = label.fuel
@@ -173,10 +177,10 @@ def _frame(label: RowLabels, shape: Shape, query: Query, zone: str | None = None
         after |= {"counterparty": label.counterparty, "link": label.link}
     if shape.source:
         after["source"] = label.source
-    stamp = b',"time":"%b"' if query.time is not None else b""
-    means = b',"samples":%b,"coverage":%b' if query.interval is not None else b""
+    stamp = b',"time":"%b"' if timed else b""
+    counted = b',"samples":%b,"coverage":%b' if means else b""
     head = b"{" + _constant(before) + b"," if before else b"{"
-    return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _constant(after) + means + b"}")
+    return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _constant(after) + counted + b"}")
 
 
 def _constant(members: Mapping[str, Any]) -> bytes:

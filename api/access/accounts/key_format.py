@@ -15,7 +15,8 @@ KEY_PREFIX = "emds_"
 KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _KEY = re.compile(KEY_PATTERN[1:-1])
-_DIGITS, _CHECK_DIGITS = 43, 6  # 62 ** 43 > 2 ** 256, 62 ** 6 > 2 ** 32
+_PAIRS = [high + low for high in _BASE62 for low in _BASE62]
+_DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
 _PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
 
 
@@ -39,7 +40,10 @@ def digest_of(key: str) -> bytes:
 
 
 def _check(plain: str) -> str:
-    return _base62(zlib.crc32(plain.encode()), _CHECK_DIGITS)
+    """By pairs of digits: this runs for every keyed call."""
+    rest, low = divmod(zlib.crc32(plain.encode()), 62 * 62)
+    high, middle = divmod(rest, 62 * 62)
+    return _PAIRS[high] + _PAIRS[middle] + _PAIRS[low]
 
 
 def _base62(number: int, length: int) -> str:
