@@ -49,8 +49,11 @@ class NetRows:
     runs: tuple[Run, ...]
     value: Floats
 
-    def columns(self, window: Window | None = None) -> tuple[NDArray[np.int32], Ints, Floats]:
-        """Label, `ts` and value of the rows in a window; None is all of time. The values are not copied."""
+    def columns(self, window: Window | None = None) -> tuple[NDArray[np.int32], Ints, Floats, bool]:
+        """Label, `ts` and value of the rows in a window, and whether those are of one run; None is all of time.
+
+        The values of one run are not copied.
+        """
         label, ts, value = [], [], []
         at = 0
         for run in self.runs:
@@ -65,11 +68,12 @@ class NetRows:
                     codes += run.label
             at += run.length
         if len(ts) == 1:
-            return label[0], ts[0], value[0]
+            return label[0], ts[0], value[0], True
         return (
             np.concatenate([np.empty(0, np.int32), *label]),
             np.concatenate([np.empty(0, np.int64), *ts]),
             np.concatenate([np.empty(0, np.float64), *value]),
+            False,
         )
 
     def labels_in(self, window: Window) -> set[RowLabels]:

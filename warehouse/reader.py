@@ -58,6 +58,8 @@ class RowColumns:
     """How many rows a mean was taken of; only where the rows are means over intervals."""
     coverage: Floats | None = None
     """The part of the interval that those rows cover, 0..1."""
+    run: bool = False
+    """Known to be rows of one label that ascend, each one interval of its resolution after the one before."""
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -71,10 +73,13 @@ class RowColumns:
             self.value[chosen],
             None if self.samples is None else self.samples[chosen],
             None if self.coverage is None else self.coverage[chosen],
+            self.run and isinstance(chosen, slice) and chosen.step is None,
         )
 
     def between(self, window: Window) -> tuple[int, int]:
         """The first row inside a window of `ts`, and the first after it."""
+        if self.run and len(self) and window.start <= self.ts[0] and self.ts[-1] < window.end:
+            return 0, len(self)
         # Not np.searchsorted, which gives up Python's global lock: under load it waits longer for it than it searches.
         first = bisect_left(self.ts, window.start)
         return first, bisect_left(self.ts, window.end, first)
@@ -125,7 +130,10 @@ class Reader:
         Raises FileReplaced, and as `monthfile.read` does.
         """
         kept = self._kept(file, side)
-        return kept if isinstance(kept, RowColumns) else RowColumns(kept.labels, *kept.columns(window))
+        if isinstance(kept, RowColumns):
+            return kept
+        label, ts, value, run = kept.columns(window)
+        return RowColumns(kept.labels, label, ts, value, run=run)
 
     def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
         """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""

@@ -99,7 +99,7 @@ def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Windo
     resolution = rows.labels[rows.label[0]].resolution
     days_of = tz if rows.samples is not None and resolution == "1d" else ""
     fixed = len(rows.labels) == 1 and not days_of and resolution != "1y"
-    covered = _covered_alike(rows.ts, RESOLUTIONS[resolution]) if fixed else _covered(rows, days_of)
+    covered = _covered_alike(rows, RESOLUTIONS[resolution]) if fixed else _covered(rows, days_of)
     first, final = int(rows.ts[0]), int(rows.ts[-1])
     head = Window(min(since, first), first)
     tail = Window(min(covered.until, window.end), window.end)
@@ -116,10 +116,12 @@ class _Covered(NamedTuple):
     until: int
 
 
-def _covered_alike(ts: Ints, step: int) -> _Covered:
+def _covered_alike(rows: RowColumns, step: int) -> _Covered:
     """Of rows that all last `step` seconds: as `_covered`, in half its time."""
-    (places,) = (ts[1:] - ts[:-1] > step).nonzero()
-    within = [Window(int(ts[at]) + step, int(ts[at + 1])) for at in places.tolist()]
+    ts, within = rows.ts, []
+    if not rows.run:
+        (places,) = (ts[1:] - ts[:-1] > step).nonzero()
+        within = [Window(int(ts[at]) + step, int(ts[at + 1])) for at in places.tolist()]
     return _Covered(int(ts[0]) + step, within, int(ts[-1]) + step)
 
 

@@ -293,7 +293,7 @@ def _read(reader: Reader, plan: Plan, file: MonthFile, window: Window | None = N
 
 def _allowed(rows: RowColumns, catalogue: Catalogue) -> RowColumns:
     """Drops rows of withheld feeds, which an older month file may still hold until it is rebuilt."""
-    if catalogue.withheld.isdisjoint(label.feed for label in rows.labels):
+    if not catalogue.withheld or catalogue.withheld.isdisjoint(label.feed for label in rows.labels):
         return rows
     allowed = np.array([label.feed not in catalogue.withheld for label in rows.labels])
     return rows.take(allowed[rows.label])

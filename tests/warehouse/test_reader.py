@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,19 @@ def test_a_file_is_decoded_once(storage: Counting) -> None:
     once, again = reader.rows(file, "net"), reader.rows(file, "net")
     assert once.value.tolist() == again.value.tolist()
     assert len(storage.got) == 1
+
+
+def test_the_place_of_a_window_in_a_run_is_that_in_any_rows(storage: Counting) -> None:
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
+    run = reader.rows(file, "net")
+    assert run.run
+    assert not run.take(slice(None, None, -1)).run
+    assert not run.take(np.arange(3)).run
+    windows = [Window(MAY + at, MAY + at + long) for at in range(-600, 9000, 750) for long in (0, 1, 300, 3000, DAY)]
+    for part in (run, run.take(slice(10, 20)), run.take(slice(5, 5))):
+        any_ = replace(part, run=False)
+        assert [part.between(window) for window in windows] == [any_.between(window) for window in windows]
 
 
 def test_a_window_of_millennia_tries_only_files_that_are_there(storage: Counting) -> None:
