@@ -6,7 +6,7 @@ One worker, 16 connections, each request with the next of a thousand keys, so th
 series`: random windows over one series whose months are in memory. `all series`: random windows over all; each question
 is asked once. `asked again`: the same list a second time. `all zones`: a day of all 25 in one call, against a day of
 one. The yardstick is a bare Flask route under the same gunicorn that returns as many bytes. Peers hold one year of all
-series (more rows take them minutes to load) and are asked the same as our worker over the same year; each server keeps
+series (more rows take them minutes to load) and are asked the same as our worker over the same year. Each server keeps
 to one core and wrk to the other.
 
 Exit 1 where a budget is missed. `--table` writes the figures as Markdown with versions, machine and commit.
@@ -26,6 +26,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.bench import wrk
@@ -100,7 +101,7 @@ def over_ten_years(folder: Path) -> list[Figure]:
     cold = list(questions(2, 1, YEARS, _series()))
     long = list(questions(3, 18, YEARS, [pair for pair in _series() if pair[0][:2] in ("US", "AU")]))
     figures: list[Figure] = []
-    with running(command, environ, f"{base}/readyz") as process:
+    with running([*on_core(0), *command], environ, f"{base}/readyz") as process:
         headers = keys(home, f"random{os.getpid()}")
         bodies = folder / "bodies"
         bodies.mkdir()
@@ -108,14 +109,12 @@ def over_ten_years(folder: Path) -> list[Figure]:
         for name, path in (("day", cold[0]), ("long", long[0])):
             (bodies / name).write_bytes(fetch(base + path.partition("&format")[0], headers[0])[0])
         yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "tests" / "bench" / "http_peers"))
-        with running(yardstick, {"BENCH_BODIES": str(bodies), "WEB_CONCURRENCY": "1"}, f"{bare}/ready"):
-            day, bulky = wrk.run(f"{bare}/day"), wrk.run(f"{bare}/long")
-            first = wrk.run(base, headers, seconds=SECONDS, paths=warm)
-            kept = wrk.run(base, headers, seconds=SECONDS, paths=warm)
-            once = wrk.run(base, headers, seconds=SECONDS, paths=cold)
-            again = wrk.run(base, headers, seconds=SECONDS, paths=cold)
-            rows = wrk.run(base, headers, seconds=SECONDS, paths=long)
-            whole = wrk.run(base, headers, seconds=SECONDS, paths=list(of_all_zones(5, YEARS)))
+        with running([*on_core(0), *yardstick], {"BENCH_BODIES": str(bodies), "WEB_CONCURRENCY": "1"}, f"{bare}/ready"):
+            ask = partial(wrk.run, base, headers, seconds=SECONDS, before=on_core(1))
+            day, bulky = wrk.run(f"{bare}/day", before=on_core(1)), wrk.run(f"{bare}/long", before=on_core(1))
+            first, kept = ask(paths=warm), ask(paths=warm)
+            once, again = ask(paths=cold), ask(paths=cold)
+            rows, whole = ask(paths=long), ask(paths=list(of_all_zones(5, YEARS)))
         figures += [
             Figure("bare route, a day's bytes", day),
             Figure("24 h, one series, first time", first, first.rate / day.rate, "bare"),
