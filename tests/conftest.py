@@ -100,6 +100,12 @@ def thorough(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--thorough"))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """For the fast tests, files of slow ones alone are not imported."""
+    file = f"{collection_path.parent.name}/{collection_path.stem}"
+    return True if config.option.markexpr == "not slow" and file in _SLOW else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow ones, before `-m` chooses, and puts `_LONGEST` first."""
