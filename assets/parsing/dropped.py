@@ -22,6 +22,7 @@ def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callabl
 
 def on_grid(rows: Rows, ts: Sequence[int], values: Sequence[float]) -> Columns:
     """The readings of whole five-minute stamps; 00:07:34 is dropped, never moved."""
+    # One call for all: a remainder each was a sixth of parsing New York's load.
     if len(ts) == len(values) and gcd(FIVE_MINUTES, *ts) == FIVE_MINUTES:
         return list(ts), list(values)
     return keep(rows, ts, values, lambda at: at % FIVE_MINUTES == 0, "off the five-minute grid")

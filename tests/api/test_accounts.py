@@ -22,10 +22,10 @@ from api.access.accounts.store import CALLS_PER_DAY, Accounts
 from api.access.accounts.usage_counter import UsageRow
 from api.access.accounts.usage_counter_postgres import PostgresUsageCounter
 from tests.stand_ins import postgres
+from tests.stand_ins.postgres import NEEDS_POSTGRES
 from warehouse.clock import DAY
 
 NOW = 20_000 * DAY + 3600
-NEEDS_POSTGRES = pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
 
 
 @pytest.fixture(scope="module")

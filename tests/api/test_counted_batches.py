@@ -18,12 +18,12 @@ from api.access.accounts.usage_counter import CountedCall, UsageRow
 from api.access.accounts.usage_counter_postgres import PostgresUsageCounter
 from api.access.accounts.usage_counter_sqlite import SqliteUsageCounter
 from tests.stand_ins import postgres
+from tests.stand_ins.postgres import NEEDS_POSTGRES
 from warehouse.clock import DAY
 
 TODAY = 20_000
 NOW = TODAY * DAY + 3600
 UNKNOWN = digest_of("emds_unknown")
-NEEDS_POSTGRES = pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
 ON_POSTGRES = (pytest.mark.slow, NEEDS_POSTGRES)
 
 

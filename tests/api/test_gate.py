@@ -406,7 +406,7 @@ def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
+@postgres.NEEDS_POSTGRES
 def test_postgres_that_is_away_for_a_while_is_503_for_that_while(tmp_path: Path) -> None:
     server = postgres.Postgres()
     client = gate_client(tmp_path, database_url=server.url, home=str(tmp_path))

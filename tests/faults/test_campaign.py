@@ -1,4 +1,4 @@
-"""The fault campaign in short: every kind over a folder, what only a bucket has over one. `make faults`: an hour."""
+"""The fault campaign in short: every kind over a folder, the line's over a bucket. `make faults`: an hour."""
 
 from __future__ import annotations
 

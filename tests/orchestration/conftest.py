@@ -13,8 +13,9 @@ from assets.sources import sources
 from orchestration import probe
 from orchestration.cli import main
 from orchestration.trial import Trials
-from tests.orchestration.webhook_receivers import NEEDS_POSTGRES, Post
+from tests.orchestration.webhook_receivers import Post
 from tests.stand_ins import postgres
+from tests.stand_ins.postgres import NEEDS_POSTGRES
 from tests.stand_ins.publishers import KEYS, NOW, Clock, Clocks, Publishers
 from warehouse.market import Source
 from warehouse.storage import Folder

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 from api.access.accounts import webhooks
@@ -14,14 +13,12 @@ from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Webhook, Wish
 from orchestration import webhook_delivery
-from tests.stand_ins import postgres
 from tests.stand_ins.receiver import Receiver
 from warehouse import change_log
 from warehouse.changes import Change
 from warehouse.storage import Folder
 
 NOW = 1_800_000_000
-NEEDS_POSTGRES = pytest.mark.skipif(postgres.programs() is None, reason="PostgreSQL is not installed: make setup")
 
 
 @dataclass

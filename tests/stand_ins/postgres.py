@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import LiteralString
 
 import psycopg
+import pytest
 from psycopg.sql import SQL, Identifier
 
 
@@ -23,6 +24,9 @@ def programs() -> Path | None:
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[4]))
     beside = shutil.which("pg_ctl")
     return installed[-1].parent if installed else Path(beside).parent if beside else None
+
+
+NEEDS_POSTGRES = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed: make setup")
 
 
 class Postgres:

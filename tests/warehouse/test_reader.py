@@ -67,6 +67,14 @@ def storage(_filled: Path, tmp_path: Path) -> Counting:
     return Counting(tmp_path)
 
 
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of the monotonic clock, which stands still but for a test."""
+    seconds = [50.0]
+    monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
 def test_a_day_opens_one_file_however_long_the_history_is(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     files = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY - DAY))
@@ -189,9 +197,8 @@ def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
     assert len(joined([])) == 0
 
 
-def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, values = [50.0], iter("abcdef")
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+def test_what_was_found_is_trusted_for_a_moment(now: list[float]) -> None:
+    values = iter("abcdef")
     recent = TtlCache(0.2)
     assert recent.get("key", lambda: next(values)) == "a"
     now[0] += 0.19
@@ -206,11 +213,8 @@ def test_what_was_found_is_trusted_for_a_moment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_two(
-    storage: Counting,
-    monkeypatch: pytest.MonkeyPatch,
+    storage: Counting, now: list[float]
 ) -> None:
-    now = [50.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     reader = Reader(storage, 10_000_000, ttl_s=0.2)
     window = Window(MAY - 2 * DAY, MAY)
     [before] = reader.files("GB", "demand", window)
@@ -224,12 +228,7 @@ def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_tw
     assert 777.0 in reader.rows(after, "net").value
 
 
-def test_the_warehouses_mode_is_read_once_a_moment_not_once_a_file(
-    storage: Counting,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [50.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+def test_the_warehouses_mode_is_read_once_a_moment_not_once_a_file(storage: Counting, now: list[float]) -> None:
     reader = Reader(storage, 10_000_000, ttl_s=0.2)
     files = reader.files("GB", "demand", Window(MAY - 300 * DAY, MAY))
     for file in files[:5]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -36,7 +35,7 @@ class Batcher(Generic[Question, Result]):
 
     def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Result]]) -> None:
         self._answer = answer
-        self._waiting: deque[_Turn] = deque()
+        self._waiting: list[_Turn] = []
         self._at_work = False
         self._changing = threading.Lock()
 
@@ -64,8 +63,7 @@ class Batcher(Generic[Question, Result]):
 
     def _answer_all(self) -> None:
         with self._changing:
-            turns = list(self._waiting)
-            self._waiting.clear()
+            turns, self._waiting = self._waiting, []
         try:
             for turn, result in zip(turns, self._answer([turn.question for turn in turns]), strict=True):
                 turn.result = result
