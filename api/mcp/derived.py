@@ -13,7 +13,7 @@ from api.mcp import derived_text
 from api.mcp.answers import INSTANTS, ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
 from api.series import horizon, statistics
-from api.series import query as reads
+from api.series import query as queries
 from api.series.horizon import WindowQuestion
 from api.series.moments import instant_in
 from api.series.query import Query
@@ -64,13 +64,13 @@ def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         words = derived_text.statistics(body)
         return ToolAnswer(words, orjson.dumps(with_times(dict(body), INSTANTS)), answer.rows)
 
-    kept = f"statistics of the newest {reads.SAMPLE_ROWS} rows of the window"
+    kept = f"statistics of the newest {queries.SAMPLE_ROWS} rows of the window"
     return ToolQuery(name, f"/v1/{name}/{zone}", work, kept)
 
 
 def window(given: Mapping[str, Any], zone: str) -> tuple[int, int]:
     """The window that a call's `start` and `end` state, with the defaults of REST. Raises BadArguments."""
     try:
-        return reads.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
+        return queries.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
     except BadWindow as fault:
         raise BadArguments(f"start: {fault}") from None

@@ -18,9 +18,10 @@ from api.mcp.answers import ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
 from api.mcp.tools import COLUMNAR_FROM
 from api.series import formats
-from api.series import query as reads
+from api.series import page as pages
 from api.series.moments import instant_in
-from api.series.query import Page, Query
+from api.series.page import Page
+from api.series.query import SAMPLE_ROWS, Query
 from api.series.rows import json_rows
 from api.service import Service
 from warehouse import clock, layout
@@ -134,7 +135,7 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         as_of=instant_in(given["as_of"], zone),
     )
     stored_metric(service.catalogue, zone, metric, query.day_ahead)
-    kept = f"the newest {reads.SAMPLE_ROWS} rows of the window"
+    kept = f"the newest {SAMPLE_ROWS} rows of the window"
     return ToolQuery(name, f"/v1/{name}/{zone}", partial(_rows, service, query), kept)
 
 
@@ -148,7 +149,7 @@ def _check_conflicts(metric: Metric, given: Mapping[str, Any]) -> None:
 
 
 def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
-    page = reads.answer(service.reader, service.catalogue, replace(query, sample=sampled))
+    page = pages.answer(service.reader, service.catalogue, replace(query, sample=sampled))
     stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     held = _held(service, query)
     answer = text.history(page, held)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.series import formats
-from api.series.query import Page
+from api.series.page import Page
 from warehouse.clock import HOUR, RESOLUTIONS, iso
 from warehouse.market import Metric
 

@@ -12,7 +12,7 @@ from typing import Any
 from api.mcp import tables
 from api.mcp.tables import number
 from api.openapi.schemas import STATE
-from api.series.query import Page
+from api.series.page import Page
 from warehouse.clock import iso
 from warehouse.market import Metric
 from warehouse.zones import ZONES

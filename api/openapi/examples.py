@@ -20,8 +20,9 @@ from api.endpoints import ENDPOINTS
 from api.endpoints.listing import listing
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.series import formats
-from api.series import query as reads
-from api.series.query import Page, Query
+from api.series import page as pages
+from api.series.page import Page
+from api.series.query import Query
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.change_log import UnknownCursor
@@ -158,7 +159,7 @@ def _page(service: Service, name: str) -> Page | None:
     for zone in ENDPOINTS[name].zones:
         query = Query(zone, SERIES[name], now - _DAYS * DAY, now, _ROWS, "desc")
         try:
-            page = reads.answer(service.reader, service.catalogue, query)
+            page = pages.answer(service.reader, service.catalogue, query)
         except CallerError:
             continue
         if page.count:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from api.http.problems import Problem
 from api.series.gaps import MOST as MOST_GAPS
-from api.series.query import Page
+from api.series.page import Page
 from api.series.rows import Shape, arrow_columns, json_rows, plain_columns
 from warehouse.zones import ZONES
 

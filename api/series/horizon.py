@@ -11,8 +11,9 @@ from typing import Any
 
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
-from api.series import query as reads
-from api.series.query import MOST_ROWS, Page, Query
+from api.series import page as pages
+from api.series.page import Page
+from api.series.query import MOST_ROWS, Query
 from warehouse import health, horizon, horizon_document, layout
 from warehouse.clock import HOUR
 from warehouse.errors import StorageError
@@ -80,7 +81,7 @@ def answer(
     if found is None:
         window = horizon.window(now)
         query = Query(question.zone, Metric.PRICE, window.start, window.end, MOST_ROWS, day_ahead=True)
-        page = reads.answer(reader, catalogue, query)
+        page = pages.answer(reader, catalogue, query)
         known = horizon.ahead(page.rows, now)
         if known is None:
             return WindowAnswer(

@@ -11,7 +11,8 @@ import orjson
 import pyarrow as pa
 
 from api.series import times
-from api.series.query import Page, Query
+from api.series.page import Page
+from api.series.query import Query
 from warehouse.market import Metric
 from warehouse.reader import RowColumns
 from warehouse.versions import Ints, RowLabels

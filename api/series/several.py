@@ -16,7 +16,9 @@ import orjson
 import pyarrow as pa
 
 from api.documents.catalogue import Catalogue
-from api.series import query as reads
+from api.series import page as pages
+from api.series import query as queries
+from api.series import row_sources
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.gaps import holes
 from api.series.paging import Cursor, Order, identity_of
@@ -87,7 +89,7 @@ class ZonesPage:
 
 def find(reader: Reader, catalogue: Catalogue, query: ZonesQuery) -> tuple[Plan, ...]:
     """Where the rows of each zone lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
-    return tuple(reads.find(reader, catalogue, query.about(zone)) for zone in query.zones)
+    return tuple(queries.find(reader, catalogue, query.about(zone)) for zone in query.zones)
 
 
 def answer(reader: Reader, catalogue: Catalogue, query: ZonesQuery) -> ZonesPage:
@@ -119,7 +121,7 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
     start, end = _effective(query, made, sampled)
     truncated = made.following is not None or (sampled is not None and sampled.following is not None)
     window = Window(0 if of.metric is Metric.CAPACITY else of.start, of.end)
-    codes = {code for plan in plans for code in reads.sources_of(reader, plan, window)}
+    codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}
     sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
     return ZonesPage(query, plans, made.rows, made.zone, start, end, made.following, truncated, sources)
 
@@ -145,10 +147,10 @@ def _of_zones(
         window = Window(0 if query.of.metric is Metric.CAPACITY else query.of.start, query.of.end)
         window, own = _resumed(window, zone, order, cursor)
         if sampled is None:
-            rows, following = reads.first_rows(reader, plan, window, order, limit, own)
+            rows, following = pages.first_rows(reader, plan, window, order, limit, own)
         else:
             kept = sampled.rows.take(sampled.zone == place).take(slice(None, None, -1))
-            rows, following = reads.first_of(kept, window, order, limit, own)
+            rows, following = pages.first_of(kept, window, order, limit, own)
         made.append((rows, following))
     return made
 

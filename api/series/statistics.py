@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from api.documents.catalogue import Catalogue
-from api.series import query as reads
+from api.series import page as pages
 from api.series.query import SAMPLE_ROWS, Query
 from warehouse.clock import DAY, RESOLUTIONS
 from warehouse.reader import Reader, RowColumns
@@ -31,8 +31,8 @@ class StatisticsAnswer:
 def answer(
     reader: Reader, catalogue: Catalogue, query: Query, above: float | None, below: float | None
 ) -> StatisticsAnswer:
-    """The statistics of a query's window, of a sample's newest rows. Raises what `api.series.query.find` raises."""
-    rows, terms, sources = reads.columns(reader, catalogue, query)
+    """The statistics of a query's window, of a sample's newest rows. Raises what `api.series.page.columns` raises."""
+    rows, terms, sources = pages.columns(reader, catalogue, query)
     start = query.start
     if query.sample and len(rows) > SAMPLE_ROWS:
         rows = rows.take(slice(-SAMPLE_ROWS, None))

@@ -19,7 +19,8 @@ from api.http.guard import stated
 from api.http.problems import ParameterFault
 from api.http.ranges import ranged
 from api.series import formats
-from api.series import query as reads
+from api.series import page as pages
+from api.series import query as queries
 from api.series.moments import instant_in
 from api.series.paging import Cursor
 from api.series.query import Plan, Query
@@ -40,7 +41,7 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     """The query that a request states, and the format it names. Raises Problem."""
     values = parameters.values(ENDPOINTS[name].parameters, given)
     try:
-        start, end = reads.window_of(instant_in(values["start"], zone), instant_in(values["end"], zone), now)
+        start, end = queries.window_of(instant_in(values["start"], zone), instant_in(values["end"], zone), now)
     except BadWindow as fault:
         raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
     cursor = values["cursor"]
@@ -123,7 +124,7 @@ def _understood(service: Service, request: Request, name: str, zone: str, given:
     stored_metric(catalogue, zone, SERIES[name], day_ahead=False)
     query, wanted = query_of(zone, name, given, clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
-    return _question(service, request, reads.find(service.reader, catalogue, query), format_)
+    return _question(service, request, queries.find(service.reader, catalogue, query), format_)
 
 
 def _question(service: Service, request: Request, plan: Plan, format_: str) -> _Question:
@@ -146,7 +147,7 @@ def _answer(
             break
         except FileReplaced:
             service.questions.forget(request_key)
-            question = _question(service, request, reads.find(service.reader, service.catalogue, plan.query), format_)
+            question = _question(service, request, queries.find(service.reader, service.catalogue, plan.query), format_)
     link = _link(service, request, plan.query, made.following)
     response = validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link])
     # A part of what is paid for would be charged as a whole, so a payment buys the whole.
@@ -165,7 +166,7 @@ class _Made(NamedTuple):
 
 
 def _made(service: Service, question: _Question) -> tuple[_Made, int]:
-    page = reads.page(service.reader, question.plan)
+    page = pages.page(service.reader, question.plan)
     encoded = formats.encode(question.format, page)
     sent = question.validator.coded(encoded.body)
     return _Made(sent, encoded.headers, page.count, page.following), len(sent) + 1000

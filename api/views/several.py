@@ -19,7 +19,7 @@ from api.http.guard import stated
 from api.http.problems import ParameterFault
 from api.http.ranges import ranged
 from api.series import formats, several
-from api.series import query as reads
+from api.series import query as queries
 from api.series.formats import Tabled
 from api.series.moments import Moment, instant_in
 from api.series.query import Query
@@ -53,7 +53,7 @@ def query_of(catalogue: Catalogue, metric: Metric, values: dict[str, Any], now: 
     zones = values["zones"] or _open(catalogue, metric, day_ahead)
     start, end, as_of = (_instant(name, values[name], zones) for name in ("start", "end", "as_of"))
     try:
-        start, end = reads.window_of(start, end, now)
+        start, end = queries.window_of(start, end, now)
     except BadWindow as fault:
         raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
     cursor = values["cursor"]

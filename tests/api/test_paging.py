@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.documents.catalogue import Catalogue
-from api.series import query
+from api.series.page import Page, answer
 from api.series.paging import Cursor, cut
 from api.series.query import Query
 from warehouse.clock import HOUR, Window, instant
@@ -90,7 +90,7 @@ queries = st.builds(
 )
 
 
-def rows(page: query.Page) -> list[Any]:
+def rows(page: Page) -> list[Any]:
     columns = page.rows
     return [
         (int(ts), float(value), columns.labels[code])
@@ -103,11 +103,11 @@ def rows(page: query.Page) -> list[Any]:
 def test_pages_by_cursor_are_the_unpaged_window(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
-    whole = query.answer(*warehouse, Query(**options, limit=5000))
+    whole = answer(*warehouse, Query(**options, limit=5000))
     assert not whole.truncated
     pages, cursor = [], None
     while True:
-        page = query.answer(*warehouse, Query(**options, limit=limit, cursor=cursor))
+        page = answer(*warehouse, Query(**options, limit=limit, cursor=cursor))
         pages += rows(page)
         assert page.count <= limit
         assert page.sources == whole.sources
@@ -129,11 +129,11 @@ def test_going_on_by_the_effective_window_gives_every_row_once(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
     """Up with `start=<end>`, down with `end=<start>`: three fuels or ties fit each page."""
-    whole = rows(query.answer(*warehouse, Query(**options, limit=5000)))
+    whole = rows(answer(*warehouse, Query(**options, limit=5000)))
     walked: list[Any] = []
     window = {"start": options["start"], "end": options["end"]}
     while True:
-        page = query.answer(*warehouse, Query(**{**options, **window}, limit=limit))
+        page = answer(*warehouse, Query(**{**options, **window}, limit=limit))
         walked += rows(page)
         if page.following is None:
             break
@@ -144,8 +144,8 @@ def test_going_on_by_the_effective_window_gives_every_row_once(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(options=queries)
 def test_descending_is_ascending_turned_round(warehouse: tuple[Reader, Catalogue], options: dict[str, Any]) -> None:
-    up = query.answer(*warehouse, Query(**{**options, "order": "asc"}, limit=5000))
-    down = query.answer(*warehouse, Query(**{**options, "order": "desc"}, limit=5000))
+    up = answer(*warehouse, Query(**{**options, "order": "asc"}, limit=5000))
+    down = answer(*warehouse, Query(**{**options, "order": "desc"}, limit=5000))
     assert rows(down) == rows(up)[::-1]
 
 
@@ -156,8 +156,8 @@ def test_a_window_is_its_two_halves(warehouse: tuple[Reader, Catalogue], options
     middle = (options["start"] + options["end"]) // 2
     parts = [Query(**{**options, "end": middle}, limit=5000)] if middle > options["start"] else []
     parts.append(Query(**{**options, "start": middle}, limit=5000))
-    assert [row for part in parts for row in rows(query.answer(*warehouse, part))] == rows(
-        query.answer(*warehouse, Query(**options, limit=5000))
+    assert [row for part in parts for row in rows(answer(*warehouse, part))] == rows(
+        answer(*warehouse, Query(**options, limit=5000))
     )
 
 

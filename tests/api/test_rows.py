@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from api.documents.catalogue import LicenceTerms
 from api.series import formats, rows
 from api.series.gaps import DueSpan
+from api.series.page import Page
 from api.series.paging import RowSlice
-from api.series.query import Page, Query
+from api.series.query import Query
 from api.series.rows import Shape
 from warehouse.clock import DAY, LAST_INSTANT
 from warehouse.market import Metric

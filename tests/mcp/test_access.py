@@ -67,7 +67,7 @@ def test_windows_and_statistics_count_once_each_and_refused_ones_not(mcp: Any, k
 
 
 def test_work_that_fails_gives_its_call_back(mcp: Any, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.series.query.answer", lambda *_: 1 / 0)
+    monkeypatch.setattr("api.series.page.answer", lambda *_: 1 / 0)
     answer = mcp.ask(
         MODERN, "tools/call", name="get_history", arguments={"zone": "GB", "metric": "price", "api_key": key}
     )

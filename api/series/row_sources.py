@@ -1,0 +1,54 @@
+"""Whose rows an answer gives: the codes of their sources, in the order of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from api.documents.catalogue import Catalogue
+from api.series import stored_rows
+from api.series.paging import RowSlice
+from api.series.query import Plan
+from warehouse.clock import Window
+from warehouse.market import Metric
+from warehouse.reader import Reader, RowColumns
+
+
+def of_window(reader: Reader, plan: Plan, window: Window) -> tuple[str, ...]:
+    """Those of all rows of a window, whatever page of it is given. Raises StorageError, FileReplaced."""
+    query = plan.query
+    codes: set[str] = set()
+    if query.as_of is not None or query.metric is Metric.CAPACITY:
+        for rows in stored_rows.stored(reader, plan, "asc", window):
+            codes |= _named(rows, *rows.between(window))
+        return _served(codes, plan.catalogue)
+    for place, file in enumerate(plan.files):
+        if 0 < place < len(plan.files) - 1:
+            codes |= reader.sources(file)[stored_rows.side(query)]
+        else:
+            labels = reader.labels(file, stored_rows.side(query), window)
+            served = [label for label in labels if label.feed not in plan.catalogue.withheld]
+            codes |= {word for label in served for word in label.source.split(", ")}
+    return _served(codes, plan.catalogue)
+
+
+def of_slices(catalogue: Catalogue, slices: Iterable[RowSlice]) -> tuple[str, ...]:
+    """Those of these rows alone."""
+    codes: set[str] = set()
+    for piece in slices:
+        codes |= _named(piece.columns, piece.first, piece.last)
+    return _served(codes, catalogue)
+
+
+def _served(codes: set[str], catalogue: Catalogue) -> tuple[str, ...]:
+    return tuple(code for code, source in catalogue.sources.items() if code in codes and not source["withheld"])
+
+
+def _named(rows: RowColumns, first: int, last: int) -> set[str]:
+    if first >= last:
+        return set()
+    every = {word for label in rows.labels for word in label.source.split(", ")}
+    if len(every) == 1:
+        return every
+    return {word for code in np.unique(rows.label[first:last]) for word in rows.labels[code].source.split(", ")}
