@@ -221,6 +221,7 @@ def test_a_report_cut_anywhere_is_refused(cut):
         report(PRICE, "D,DISPATCH,PRICE,5,2026/11/20"),
         report("I,DISPATCH", price("NSW1", 81.5)),
         report(PRICE, "X,1,2,3"),
+        WHOLE.replace(b"NEMP.WORLD,DISPATCHIS,", b"N" * 300, 1),
         b"<html><body>403 Forbidden</body></html>",
         b"PK\x03\x04 and no more",
         zipped(),

@@ -104,10 +104,11 @@ def _whole(report: bytes) -> bytes:
         raise NotPublished("empty body")
     no_html(body[:300].decode("latin-1"))
     end = _END.fullmatch(body[body.rstrip().rfind(b"\n") + 1 :].strip()) if body.startswith(b"C,") else None
-    if end is None:
+    named = body[:200].split(b",", 3)
+    if end is None or len(named) < 3:
         raise FeedChanged("no report of AEMO, or one that is cut short: its first or last line is missing")
     # Monthly archives are passed on with rows filtered out and their footer unchanged.
-    monthly = body[:200].split(b",", 3)[2].startswith(MONTHLY_ARCHIVE)
+    monthly = named[2].startswith(MONTHLY_ARCHIVE)
     if not monthly and int(end[1]) != _count(body):
         raise FeedChanged(f"a report of {_count(body)} lines that says it has {int(end[1])}")
     return body
