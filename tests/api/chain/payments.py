@@ -6,6 +6,7 @@ import base64
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,26 @@ import pytest
 import requests
 
 from tests.stand_ins import buyer
-from tests.stand_ins.chain import anvil
+from tests.stand_ins.chain import Chain, anvil
 from tests.stand_ins.served import Served
 
 NEEDS_ANVIL = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 PATHS = ("/v1/latest/GB", "/v1/price/FR")
 Serve = Callable[..., Served]
 """Starts the shop, with more settings by name."""
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A running shop that tests share, and what its payee has got."""
+
+    served: Served
+    payee: str
+    chain: Chain
+
+    def earned(self) -> tuple[int, list[str]]:
+        """All units, and the transfers' hashes, oldest first."""
+        return self.chain.balance(self.payee), self.chain.transfers(self.payee)
 
 
 def offer(served: Served, path: str = PATHS[0]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import requests
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from tests.api.chain.payments import NEEDS_ANVIL, PATHS, Serve, get, offer, payment, states
+from tests.api.chain.payments import NEEDS_ANVIL, PATHS, Serve, Shop, get, offer, payment, states
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER, KEYS, Chain
 from tests.stand_ins.facilitator import Core, Facilitator
@@ -43,43 +43,45 @@ UNITS = 1000 + 10_000
 )
 def test_official_clients_pay_to_the_unit(
     chain: Chain,
-    serve: Serve,
-    payee: str,
+    open_shop: Callable[[bool], Shop],
     with_node: bool,
     client: Callable[[list[str]], list[dict[str, Any]]],
 ) -> None:
-    served = serve(**({"EMDS_RPC_URL": chain.url} if with_node else {}))
-    before = chain.balance(BUYER)
-    reports = client([served.url + path for path in PATHS])
+    shop = open_shop(with_node)
+    before, (units, transfers) = chain.balance(BUYER), shop.earned()
+    reports = client([shop.served.url + path for path in PATHS])
     assert [(each["status"], each["body"]["method"]) for each in reports] == [(200, "payment")] * 2
     assert all(each["receipt"]["success"] for each in reports)
-    assert (chain.balance(payee), before - chain.balance(BUYER)) == (UNITS, UNITS)
-    assert chain.transfers(payee) == [each["receipt"]["transaction"] for each in reports]
+    assert before - chain.balance(BUYER) == UNITS
+    assert shop.earned() == (units + UNITS, transfers + [each["receipt"]["transaction"] for each in reports])
 
 
-def test_twelve_buyers_at_once_are_charged_once_each(chain: Chain, serve: Serve, payee: str) -> None:
-    served = serve(EMDS_RPC_URL=chain.url)
-    signed = [payment(served) for _ in range(12)]
+def test_twelve_buyers_at_once_are_charged_once_each(open_shop: Callable[[bool], Shop]) -> None:
+    shop = open_shop(True)
+    units, transfers = shop.earned()
+    signed = [payment(shop.served) for _ in range(12)]
     statuses: list[int] = []
     threads = [
-        threading.Thread(target=lambda each=each: statuses.append(get(served, each).status_code)) for each in signed
+        threading.Thread(target=lambda each=each: statuses.append(get(shop.served, each).status_code))
+        for each in signed
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert statuses == [200] * 12
-    assert chain.balance(payee) == 12_000
-    assert len(chain.transfers(payee)) == 12
+    assert shop.earned()[0] - units == 12_000
+    assert len(shop.earned()[1]) - len(transfers) == 12
 
 
-def test_fifty_copies_over_workers_are_charged_once(chain: Chain, serve: Serve, payee: str) -> None:
-    served = serve()
-    signed = payment(served)
+def test_fifty_copies_over_workers_are_charged_once(open_shop: Callable[[bool], Shop]) -> None:
+    shop = open_shop(False)
+    units, _ = shop.earned()
+    signed = payment(shop.served)
     statuses: list[int] = []
     path = PATHS[0] + "?sleep=0.3"
     threads = [
-        threading.Thread(target=lambda: statuses.append(get(served, signed, path).status_code)) for _ in range(50)
+        threading.Thread(target=lambda: statuses.append(get(shop.served, signed, path).status_code)) for _ in range(50)
     ]
     for thread in threads:
         thread.start()
@@ -87,7 +89,7 @@ def test_fifty_copies_over_workers_are_charged_once(chain: Chain, serve: Serve, 
         thread.join()
     assert set(statuses) <= {200, 402, 409}
     assert 1 <= statuses.count(200) <= 4
-    assert chain.balance(payee) == 1000
+    assert shop.earned()[0] - units == 1000
 
 
 @dataclass
@@ -154,21 +156,22 @@ def test_a_payer_who_empties_the_wallet_meanwhile_gets_nothing(
     assert chain.balance(payee) == 0
 
 
-def test_large_payment_headers_are_read_and_larger_ones_refused(serve: Serve, chain: Chain, payee: str) -> None:
-    served = serve()
-    document = json.loads(base64.b64decode(payment(served)))
+def test_large_payment_headers_are_read_and_larger_ones_refused(open_shop: Callable[[bool], Shop]) -> None:
+    shop = open_shop(False)
+    units, _ = shop.earned()
+    document = json.loads(base64.b64decode(payment(shop.served)))
     statuses = {}
     for size in (6_000, 20_000):
         signed = buyer.header(document | {"extensions": {"echo": "x" * size}})
-        statuses[size] = get(served, signed).status_code
+        statuses[size] = get(shop.served, signed).status_code
     assert statuses == {6_000: 200, 20_000: 431}
-    assert chain.balance(payee) == 1000
+    assert shop.earned()[0] - units == 1000
 
 
 @NEEDS_NODE
 def test_the_tokens_code_is_its_sources() -> None:
     ended = subprocess.run(
-        ["node", "compile.mjs", "../stand_ins/usdc.sol"],
+        ["node", "--liftoff-only", "compile.mjs", "../stand_ins/usdc.sol"],
         cwd=NODE,
         capture_output=True,
         text=True,
