@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from orchestration import verbs
+from orchestration import collector, verbs
 from warehouse.errors import MarketError
 
 
@@ -27,6 +27,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("\nemds: stopped\n")
         return 1
     return code
+
+
+def process() -> int:
+    """`main` as all that a process does."""
+    collector.seldom()
+    try:
+        return main()
+    finally:
+        collector.leave_all()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -194,4 +203,4 @@ def _requests(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process())

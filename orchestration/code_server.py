@@ -14,7 +14,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_BIN = Path(sys.executable).parent
+_START = (sys.executable, "-m", "orchestration.dagster_process")
+"""Before the name of a program of Dagster's."""
 _QUIET = ("--log-level", "warning")
 
 
@@ -32,18 +33,18 @@ def commands(root: Path, ui_port: int, ui_host: str) -> dict[str, list[str]]:
 def code(root: Path, *where: str) -> list[str]:
     """The code server's command line. `where`: the options by which it listens."""
     loads = ("--module-name", "orchestration.definitions", "--working-directory", str(root))
-    return [f"{_BIN}/dagster", "api", "grpc", *loads, *where, "--location-name", "emds", *_QUIET]
+    return [*_START, "dagster", "api", "grpc", *loads, *where, "--location-name", "emds", *_QUIET]
 
 
 def webserver(known: Path, host: str, port: int) -> list[str]:
     """The web server's command line. `known`: the workspace file."""
     where = ("--host", host, "--port", str(port))
-    return [f"{_BIN}/dagster-webserver", "--workspace", str(known), *where, *_QUIET]
+    return [*_START, "dagster-webserver", "--workspace", str(known), *where, *_QUIET]
 
 
 def daemon(known: Path) -> list[str]:
     """The daemon's command line. `known`: the workspace file."""
-    return [f"{_BIN}/dagster-daemon", "run", "--workspace", str(known), *_QUIET]
+    return [*_START, "dagster-daemon", "run", "--workspace", str(known), *_QUIET]
 
 
 def workspace(server: Mapping[str, str | int]) -> Path:

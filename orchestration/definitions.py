@@ -27,6 +27,7 @@ from assets.publishers import publishers_asset
 from assets.sources import sources
 from assets.static_side import PublishFiles, static_side_asset
 from assets.webhooks import Deliver, webhooks_asset
+from orchestration import collector
 from orchestration.failed_runs import done_in_failed_runs
 from orchestration.gap_sensor import gap_sensor
 from orchestration.history import history_job_and_sensor
@@ -146,5 +147,7 @@ def _deliver(_: dg.InitResourceContext) -> Deliver:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What the code server serves."""
-    return build()
+    """What the code server serves, and what a run's process loads."""
+    made = build()
+    collector.let_go()
+    return made

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from orchestration import collector
 from tests.stand_ins.bad_line import BadLine, bad_line
 from tests.stand_ins.buckets import CREDENTIALS, s3_server
 from tests.stand_ins.layers import made_once
@@ -104,6 +105,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """For the fast tests, files of slow ones alone are not imported."""
     file = f"{collection_path.parent.name}/{collection_path.stem}"
     return True if config.option.markexpr == "not slow" and file in _SLOW else None
+
+
+def pytest_configure() -> None:
+    """Importing all tests takes half as long while nothing looks for cycles."""
+    collector.hold_back()
+
+
+def pytest_collection_finish() -> None:
+    """What was imported is never looked through again."""
+    collector.let_go()
+    collector.seldom()
 
 
 @pytest.hookimpl(tryfirst=True)

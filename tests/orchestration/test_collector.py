@@ -1,0 +1,55 @@
+"""The collector of cycles is held back while a process loads, works afterwards, and leaves alone what was loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestration import code_server, collector
+
+_AS_A_RUN = """
+import gc
+from orchestration import dagster_process
+held = not gc.isenabled()
+from orchestration import definitions
+definitions.defs()
+print(held, gc.isenabled(), gc.get_freeze_count() > 100_000)
+"""
+"""What a process for a run does: its main module is that of the code server which started it."""
+
+
+def _output(*argv: str, home: Path) -> str:
+    environ = {"EMDS_HOME": str(home), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_a_process_for_a_run_collects_once_it_has_loaded(tmp_path: Path) -> None:
+    assert _output(sys.executable, "-c", _AS_A_RUN, home=tmp_path).split() == ["True"] * 3
+
+
+@pytest.mark.parametrize("name", ["code", "webserver", "daemon"])
+def test_every_server_of_dagsters_is_started_that_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    argv = code_server.commands(tmp_path, 3000, "127.0.0.1")[name]
+    assert argv[:3] == [sys.executable, "-m", "orchestration.dagster_process"]
+    assert "version" in _output(*argv[:4], "--version", home=tmp_path)
+
+
+def test_a_program_begins_with_the_collector_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gc
+
+    from orchestration import dagster_process
+
+    seen: list[tuple[bool, list[str]]] = []
+    program = type("Program", (), {"load": lambda _: lambda: seen.append((gc.isenabled(), sys.argv))})()
+    monkeypatch.setattr(dagster_process, "entry_points", lambda **_: [program])
+    monkeypatch.setattr(sys, "argv", ["-m"])
+    collector.hold_back()
+    dagster_process.main(["dagster", "api", "grpc", "--module-name", "no.such.module"])
+    assert seen == [(True, ["dagster", "api", "grpc", "--module-name", "no.such.module"])]
