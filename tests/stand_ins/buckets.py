@@ -14,7 +14,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-o
 """To be put into the environment of whoever asks it; any are taken."""
 
 _PROGRAM = """
-import logging, os, sys, threading
+import gc, logging, os, sys, threading
 from datetime import datetime
 from moto.core import serialize
 from moto.moto_server.werkzeug_app import create_backend_app
@@ -26,6 +26,9 @@ def parsed(stamp, any_stamp=serialize.parse_to_aware_datetime):  # dateutil take
     return datetime.fromisoformat(stamp) if isinstance(stamp, str) and stamp[10:11] == "T" else any_stamp(stamp)
 serialize.parse_to_aware_datetime = parsed
 # Not moto's dispatcher by host: it lists all of moto's services from the disk in each request.
+gc.collect()
+gc.freeze()  # half a million objects that stay
+gc.set_threshold(10_000, 20, 50)
 server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True)
 print(server.port, flush=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
