@@ -12,6 +12,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -257,13 +258,13 @@ class Served:
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
-    """Starts gunicorn over a rig's warehouse on a free port, and stops it after the test."""
+@contextmanager
+def serving(folder: Path) -> Iterator[Callable[..., Served]]:
+    """Starts gunicorn over a rig's warehouse on a free port, and stops it in the end. `folder`: for its logs."""
     running: list[Served] = []
 
     def start(rig: Rig, **environ: str) -> Served:
-        log = tmp_path / f"gunicorn{len(running)}.log"
+        log = folder / f"gunicorn{len(running)}.log"
         given = {
             "EMDS_HOME": str(rig.home),
             "EMDS_NOW": "2026-03-30T12:10:00Z",
@@ -284,7 +285,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
             "127.0.0.1:0",
             "api.wsgi:app",
         ]
-        with log.open("wb") as lines, (tmp_path / "access.log").open("ab") as answers:
+        with log.open("wb") as lines, (folder / "access.log").open("ab") as answers:
             process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=answers, stderr=lines)
         running.append(Served(process, _address(process, log), log))
         return running[-1]
@@ -293,6 +294,13 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     for served in running:
         served.process.terminate()
         served.process.wait(60)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    """Starts gunicorn over a rig's warehouse on a free port, and stops it after the test."""
+    with serving(tmp_path) as start:
+        yield start
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:

@@ -10,15 +10,14 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import openapi_generator_cli
 import pytest
 import requests
 
-from assets.documents import geo_layers
-from assets.documents.publish import publish
+from tests.api.conftest import Rig, Served, copy_everywhere, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 NODE = Path(__file__).resolve().parents[1] / "node"
@@ -86,17 +85,29 @@ main();
 """
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service with every document and layer, which no client changes."""
+    folder = tmp_path_factory.mktemp("served")
+    copy_everywhere(tmp_path_factory, folder / "home")
+    with serving(folder) as start:
+        yield start(Rig(folder / "home"))
+
+
+@pytest.fixture(scope="module")
+def described(served: Served) -> str:
+    """The description, as it is downloaded."""
+    return requests.get(f"{served.url}/openapi.json", timeout=30).text
+
+
 @pytest.fixture
-def served(market: Any, serve: Any, tmp_path: Path) -> Any:
-    publish(market.storage, market.now)
-    market.publish()
-    running = serve(market)
-    description = requests.get(f"{running.url}/openapi.json", timeout=30).json()
-    (tmp_path / "openapi.json").write_text(json.dumps(description))
-    return running
+def folder(tmp_path: Path, described: str) -> Path:
+    """Where a client is made: the description lies there."""
+    (tmp_path / "openapi.json").write_text(described)
+    return tmp_path
 
 
-def check(served: Any, printed: str) -> None:
+def check(served: Served, printed: str) -> None:
     """What a generated client read is what the service answers."""
     answer = json.loads(printed)
     rows = requests.get(f"{served.url}/v1/price/GB?sample=true&limit=3", timeout=30).json()["data"]
@@ -106,58 +117,66 @@ def check(served: Any, printed: str) -> None:
     assert answer["summary"].startswith("Great Britain")
 
 
-def test_a_generated_python_client_compiles_and_calls(served: Any, tmp_path: Path) -> None:
-    (tmp_path / "config.yml").write_text(
+def test_a_generated_python_client_compiles_and_calls(served: Served, folder: Path) -> None:
+    (folder / "config.yml").write_text(
         "package_name_override: client\nproject_name_override: generated\npost_hooks: []\n"
     )
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
-    paths = ["--path", str(tmp_path / "openapi.json"), "--config", str(tmp_path / "config.yml")]
+    paths = ["--path", str(folder / "openapi.json"), "--config", str(folder / "config.yml")]
     run = subprocess.run(
-        [*command, *paths, "--output-path", str(tmp_path / "client")], capture_output=True, text=True, check=False
+        [*command, *paths, "--output-path", str(folder / "client")], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "will not be generated" not in run.stdout, run.stdout
-    assert compileall.compile_dir(tmp_path / "client", quiet=1)
+    assert compileall.compile_dir(folder / "client", quiet=1)
     called = subprocess.run(
-        [sys.executable, "-c", CALLS, served.url], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", CALLS, served.url], cwd=folder, capture_output=True, text=True, check=False
     )
     assert called.returncode == 0, called.stderr
     check(served, called.stdout)
 
 
-def generate(folder: Path, language: str, *more: str) -> None:
-    """What openapi-generator makes of the description, in `made`."""
+@pytest.fixture(scope="module")
+def generated(described: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what openapi-generator makes of the description, by language; Java starts once for all."""
+    if shutil.which("java") is None:
+        pytest.skip("no Java")
+    folder = tmp_path_factory.mktemp("generated")
+    (folder / "openapi.json").write_text(described)
+    quiet = dict.fromkeys(("apiTests", "modelTests", "apiDocs", "modelDocs"), "false")
+    for language, more in {"python": {"packageName": "client"}, "typescript-fetch": {}}.items():
+        wanted = {"inputSpec": "openapi.json", "generatorName": language, "outputDir": language, **more}
+        (folder / f"{language}.json").write_text(json.dumps(wanted | {"globalProperties": quiet}))
     jar = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
-    options = ["-i", "openapi.json", "-g", language, "-o", "made", *more]
-    quiet = ["--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"]
-    command = ["java", "-XX:TieredStopAtLevel=1", "-jar", str(jar), "generate", *options, *quiet]
-    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
+    command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", str(jar), "batch", "--threads", "1"]
+    made = subprocess.run(
+        [*command, "python.json", "typescript-fetch.json"],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=240,
+    )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
+    return folder
 
 
-@pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
 @pytest.mark.skipif(not COMPILER.exists(), reason="npm packages of tests/node are not installed")
-def test_the_typescript_of_openapi_generator_compiles_and_calls(served: Any, tmp_path: Path) -> None:
-    generate(tmp_path, "typescript-fetch")
-    (tmp_path / "call.ts").write_text("declare const process: { argv: string[] };" + FETCHED)
+def test_the_typescript_of_openapi_generator_compiles_and_calls(served: Served, generated: Path, folder: Path) -> None:
+    shutil.copytree(generated / "typescript-fetch", folder / "made")
+    (folder / "call.ts").write_text("declare const process: { argv: string[] };" + FETCHED)
     options = {"strict": True, "target": "es2022", "module": "commonjs", "lib": ["es2023", "dom"], "types": []}
-    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["call.ts"]}))
-    compiled = subprocess.run([COMPILER], cwd=tmp_path, capture_output=True, text=True, check=False)
+    options["skipDefaultLibCheck"] = True  # TypeScript's own libraries
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["call.ts"]}))
+    compiled = subprocess.run([COMPILER], cwd=folder, capture_output=True, text=True, check=False)
     assert compiled.returncode == 0, compiled.stdout
-    called = subprocess.run(["node", "call.js", served.url], cwd=tmp_path, capture_output=True, text=True, check=False)
+    called = subprocess.run(["node", "call.js", served.url], cwd=folder, capture_output=True, text=True, check=False)
     assert called.returncode == 0, called.stderr
     check(served, called.stdout)
 
 
-@pytest.mark.skipif(shutil.which("java") is None, reason="no Java")
-def test_the_client_of_openapi_generator_reads_every_answer(market: Any, served: Any, tmp_path: Path) -> None:
+def test_the_client_of_openapi_generator_reads_every_answer(served: Served, generated: Path) -> None:
     """Its models check what they read: types, words of enumerations, members that must be there."""
-    geo_layers.publish(market.storage, ("interconnectors", "plants"))
-    generate(tmp_path, "python", "--package-name", "client")
-    assert compileall.compile_dir(tmp_path / "made" / "client", quiet=1)
+    assert compileall.compile_dir(generated / "python" / "client", quiet=1)
     called = subprocess.run(
         [sys.executable, "-c", GENERATED, served.url],
-        cwd=tmp_path / "made", capture_output=True, text=True, check=False, timeout=240,
+        cwd=generated / "python", capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
     check(served, called.stdout)
@@ -165,11 +184,11 @@ def test_the_client_of_openapi_generator_reads_every_answer(market: Any, served:
 
 
 @pytest.mark.skipif(not (TYPES.exists() and COMPILER.exists()), reason="npm packages of tests/node are not installed")
-def test_generated_typescript_types_fit_a_program_that_calls(served: Any, tmp_path: Path) -> None:
-    shutil.copy(NODE / "typed_client.ts", tmp_path)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "node_modules").symlink_to((NODE / "node_modules").resolve())
-    subprocess.run([TYPES, "openapi.json", "-o", "schema.d.ts"], cwd=tmp_path, check=True, capture_output=True)
+def test_generated_typescript_types_fit_a_program_that_calls(served: Served, folder: Path) -> None:
+    shutil.copy(NODE / "typed_client.ts", folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "node_modules").symlink_to((NODE / "node_modules").resolve())
+    subprocess.run([TYPES, "openapi.json", "-o", "schema.d.ts"], cwd=folder, check=True, capture_output=True)
     options = {
         "strict": True,
         "target": "es2022",
@@ -178,11 +197,11 @@ def test_generated_typescript_types_fit_a_program_that_calls(served: Any, tmp_pa
         "lib": ["es2023", "dom"],
         "types": [],
     }
-    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["typed_client.ts"]}))
-    compiled = subprocess.run([COMPILER], cwd=tmp_path, capture_output=True, text=True, check=False)
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["typed_client.ts"]}))
+    compiled = subprocess.run([COMPILER], cwd=folder, capture_output=True, text=True, check=False)
     assert compiled.returncode == 0, compiled.stdout
     called = subprocess.run(
-        ["node", "typed_client.js", served.url], cwd=tmp_path, capture_output=True, text=True, check=False
+        ["node", "typed_client.js", served.url], cwd=folder, capture_output=True, text=True, check=False
     )
     assert called.returncode == 0, called.stderr
     check(served, called.stdout)
