@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import signal
@@ -116,6 +117,11 @@ def pytest_collection_finish() -> None:
     """What was imported is never looked through again."""
     collector.let_go()
     collector.seldom()
+
+
+def pytest_unconfigure() -> None:
+    """DuckDB's binding lists what of its own is left at the end of a process."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)

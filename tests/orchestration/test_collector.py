@@ -21,10 +21,23 @@ print(held, gc.isenabled(), gc.get_freeze_count() > 100_000)
 """What a process for a run does: its main module is that of the code server which started it."""
 
 
+_WITH_DUCKDB = """
+import duckdb
+from orchestration import collector
+duckdb.connect().execute("SELECT 1").fetchall()
+collector.leave_all()
+"""
+
+
 def _output(*argv: str, home: Path) -> str:
     environ = {"EMDS_HOME": str(home), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
     done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=True)
+    assert not done.stderr
     return done.stdout
+
+
+def test_a_command_that_used_duckdb_ends_without_a_word(tmp_path: Path) -> None:
+    assert not _output(sys.executable, "-c", _WITH_DUCKDB, home=tmp_path)
 
 
 def test_a_process_for_a_run_collects_once_it_has_loaded(tmp_path: Path) -> None:
