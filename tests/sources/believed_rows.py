@@ -53,13 +53,12 @@ def verdict(sample: Sample, body: bytes) -> set[Row]:
 
     None for a typed failure. Fails where one is not in the whole body too.
     """
-    whole = stated_by(sample)
     try:
         stated = sample.parse(body)
     except FeedError as failure:
         reason = str(failure)
     else:
-        return believed(sample, whole, stated)
+        return believed(sample, stated)
     assert reason.strip()
     assert "\n" not in reason
     return set()
@@ -71,15 +70,27 @@ def stated_by(sample: Sample) -> Rows:
     return sample.parse()
 
 
-def believed(sample: Sample, whole: Rows, stated: Rows) -> set[Row]:
+@cache
+def rows_of(sample: Sample) -> frozenset[Row]:
+    """The same as a set."""
+    return frozenset(stated_by(sample))
+
+
+@cache
+def _spans(sample: Sample) -> list[Window]:
+    return spans_of(stated_by(sample), sample.feed)
+
+
+def believed(sample: Sample, stated: Rows) -> set[Row]:
     """The rows that `quality` keeps: all of them in the whole body, no span called whole that misses one."""
-    spans = spans_of(whole, sample.feed)
+    spans = _spans(sample)
     judged = judge(stated, sample.feed, spans, max((s.end for s in spans), default=0) + 40 * DAY)
-    kept, good = set(judged.kept), set(whole)
+    kept, good = set(judged.kept), rows_of(sample)
     wrong = kept - good
     assert not wrong, f"{len(wrong)} wrong rows, first {min(wrong, key=lambda r: r.ts)}"
+    lacking = good - kept
     for (zone, metric), parts in judged.whole.items():
         for part in parts:
-            missing = {r for r in good - kept if (r.zone, r.metric) == (zone, metric) and r.ts in part}
+            missing = {r for r in lacking if (r.zone, r.metric) == (zone, metric) and r.ts in part}
             assert not missing, f"taken for whole without {missing}"
     return kept

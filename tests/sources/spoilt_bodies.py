@@ -9,6 +9,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -99,11 +100,11 @@ def _spoil_xml(node: etree._Element, records: Spoil) -> None:
 def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
     """The longest run of lines of one width, its first line (the header) in its place."""
     end = "\r\n" if b"\r\n" in body else "\n"
-    lines = [next(csv.reader([line]), []) for line in body.decode("utf-8-sig").splitlines()]
+    lines = _lines(body)
     width = Counter(len(line) for line in lines).most_common(1)[0][0]
     table = [i for i, line in enumerate(lines) if len(line) == width]
     first, rest = table[0], [lines[i] for i in table[1:]]
-    changed = iter([cells(line) for line in records(rest)])
+    changed = records(rest) if cells is list else [cells(line) for line in records(rest)]
     before = [*lines[:first], cells(lines[first])]
     places = set(table)
     kept = [line for i, line in enumerate(lines[first + 1 :], first + 1) if i not in places]
@@ -113,6 +114,12 @@ def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
         whole[-1] = [*whole[-1][:2], str(len(whole))]
     csv.writer(out, lineterminator=end).writerows(whole)
     return out.getvalue().encode()
+
+
+@lru_cache(maxsize=16)
+def _lines(body: bytes) -> list[list[str]]:
+    """The cells of each line, for all ways to spoil a body: nobody changes them."""
+    return [next(csv.reader([line]), []) for line in body.decode("utf-8-sig").splitlines()]
 
 
 def backwards(items: list[Any]) -> list[Any]:

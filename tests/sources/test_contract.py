@@ -18,7 +18,7 @@ import pytest
 
 from assets.parsing.outside_areas import OUTSIDE_AREAS
 from assets.sources import feeds, source
-from tests.sources.believed_rows import Failures, stated_by, verdict
+from tests.sources.believed_rows import Failures, rows_of, stated_by, verdict
 from tests.sources.conftest import Sample
 from tests.sources.spoilt_bodies import (
     CUTS,
@@ -90,7 +90,7 @@ def expected_rows(own: Sample) -> list[tuple[object, ...]]:
 def test_rows_are_the_feeds_own(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         with failures.of(sample.name):
-            for row in sample.parse():
+            for row in stated_by(sample):
                 assert row.zone in sample.feed.zones
                 assert sample.feed.carries(row.metric)
                 assert row.resolution in (sample.feed.resolution, *sample.feed.other_resolutions)
@@ -103,7 +103,7 @@ def test_rows_are_the_feeds_own(samples: list[Sample], failures: Failures) -> No
 def test_a_border_leads_to_a_zone_or_to_an_area_by_its_one_name(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         with failures.of(sample.name):
-            beyond = {row.counterparty for row in sample.parse() if row.counterparty is not None}
+            beyond = {row.counterparty for row in stated_by(sample) if row.counterparty is not None}
             assert beyond <= set(ZONES) | OUTSIDE_AREAS
     failures.report()
 
@@ -111,7 +111,7 @@ def test_a_border_leads_to_a_zone_or_to_an_area_by_its_one_name(samples: list[Sa
 def test_nothing_believed_is_set_aside(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         with failures.of(sample.name):
-            judged = judge(sample.parse(), sample.feed, (), 0)
+            judged = judge(stated_by(sample), sample.feed, (), 0)
             assert not len(judged.quarantined), judged.findings
     failures.report()
 
@@ -209,14 +209,14 @@ def test_rows_in_any_order_are_the_same_rows(samples: list[Sample], failures: Fa
     for sample in samples:
         with failures.of(sample.name):
             body = spoilt(sample.body, backwards_by_table)
-            assert verdict(sample, body) == set(stated_by(sample))
+            assert verdict(sample, body) == rows_of(sample)
     failures.report()
 
 
 def test_another_feeds_body_gives_no_wrong_row(small_samples: list[Sample], failures: Failures) -> None:
     """Nothing, or the same rows: a source's live and daily files of one series may be read by either's parser."""
     for own in small_samples:
-        right = set(stated_by(own))
+        right = rows_of(own)
         for other in feeds().values():
             if other.id == own.feed.id:
                 continue
