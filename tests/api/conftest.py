@@ -184,13 +184,20 @@ class Rig:
             app.extensions["emds"].gate.close()
 
 
+@contextmanager
+def _rig_at(home: Path) -> Iterator[Rig]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+        made = Rig(home)
+        yield made
+        made.close()
+
+
 @pytest.fixture
-def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+def rig(tmp_path: Path) -> Iterator[Rig]:
     """An empty warehouse without a catalogue, at NOW."""
-    monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
-    made = Rig(tmp_path / "home")
-    yield made
-    made.close()
+    with _rig_at(tmp_path / "home") as made:
+        yield made
 
 
 def fill(rig: Rig) -> None:
@@ -332,6 +339,14 @@ def market(rig: Rig, _filled: Path) -> Rig:
     return rig
 
 
+@pytest.fixture(scope="module")
+def shared_market(tmp_path_factory: pytest.TempPathFactory, _filled: Path) -> Iterator[Rig]:
+    """The same, one for all tests of a file that fold and publish nothing."""
+    with _rig_at(tmp_path_factory.mktemp("shared") / "home") as made:
+        shutil.copytree(_filled, made.home)
+        yield made
+
+
 def copy_everywhere(tmp_path_factory: pytest.TempPathFactory, home: Path) -> None:
     """What `fill_everywhere` makes, copied to `home`: the first of all processes of the run fills it, under a lock."""
     run = tmp_path_factory.getbasetemp()
@@ -354,6 +369,14 @@ def everywhere(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Rig:
     """A warehouse with every document and layer, and figures for every zone; a copy of one that all tests share."""
     copy_everywhere(tmp_path_factory, rig.home)
     return rig
+
+
+@pytest.fixture(scope="module")
+def shared_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    """The same, one for all tests of a file that fold and publish nothing."""
+    with _rig_at(tmp_path_factory.mktemp("shared") / "home") as made:
+        copy_everywhere(tmp_path_factory, made.home)
+        yield made
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ CODINGS = {
 }
 
 
-@pytest.fixture
-def client(market: Any) -> Any:
+def _service(market: Any) -> Any:
     market.put_document(
         "latest/GB.json",
         {
@@ -36,6 +35,24 @@ def client(market: Any) -> Any:
         },
     )
     return market.client()
+
+
+@pytest.fixture(scope="module")
+def client(shared_market: Any) -> Any:
+    """Over a warehouse that stays as it is."""
+    return _service(shared_market)
+
+
+@pytest.fixture
+def own(market: Any) -> Any:
+    """Over a warehouse of the test's own."""
+    return _service(market)
+
+
+@pytest.fixture(scope="module")
+def full(shared_everywhere: Any) -> Any:
+    """Over every document and layer, which stay as they are."""
+    return shared_everywhere.client()
 
 
 @pytest.mark.parametrize(
@@ -120,32 +137,32 @@ def test_codings_decode(coding: str, size: int) -> None:
     assert CODINGS[coding](pack(body, coding)) == CODINGS[coding](pack_well(body, coding)) == body
 
 
-def test_a_series_tag_changes_with_its_rows_and_only_then(market: Any, client: Any) -> None:
+def test_a_series_tag_changes_with_its_rows_and_only_then(market: Any, own: Any) -> None:
     path = "/v1/price/GB?start=1774800000&end=1774860000&sample=true"
-    tag = client.get(path).headers["ETag"]
+    tag = own.get(path).headers["ETag"]
     market.put("north.grid", "GB", "demand", [(market.now, 5.0)], "MW", "5m", known_at=9)
-    assert client.get(path).headers["ETag"] == tag
+    assert own.get(path).headers["ETag"] == tag
     market.put("north.price", "GB", "price", [(1774801800, 5.0)], "GBP/MWh", "30m", known_at=9)
-    assert client.get(path).headers["ETag"] != tag
+    assert own.get(path).headers["ETag"] != tag
 
 
-def test_free_and_sample_answers_are_public_and_keyed_ones_private(market: Any, client: Any) -> None:
-    headers = market.key(client)
-    assert client.get("/v1/zones").headers["Cache-Control"].startswith("public")
-    assert client.get("/v1/price/GB?sample=true").headers["Cache-Control"].startswith("public")
-    keyed = client.get("/v1/price/GB", headers=headers)
+def test_free_and_sample_answers_are_public_and_keyed_ones_private(market: Any, own: Any) -> None:
+    headers = market.key(own)
+    assert own.get("/v1/zones").headers["Cache-Control"].startswith("public")
+    assert own.get("/v1/price/GB?sample=true").headers["Cache-Control"].startswith("public")
+    keyed = own.get("/v1/price/GB", headers=headers)
     assert keyed.headers["Cache-Control"].startswith("private")
     assert {"Authorization", "PAYMENT-SIGNATURE", "Accept", "Accept-Encoding"} <= set(keyed.headers["Vary"].split(", "))
-    unpaid = client.get("/v1/price/GB")
+    unpaid = own.get("/v1/price/GB")
     assert (unpaid.status_code, unpaid.headers["Cache-Control"]) == (402, "no-store")
-    assert client.get("/healthz").headers["Cache-Control"] == "no-store"
+    assert own.get("/healthz").headers["Cache-Control"] == "no-store"
 
 
-def test_a_304_does_not_count(market: Any, client: Any) -> None:
-    headers = market.key(client)
-    tag = client.get("/v1/latest/GB", headers=headers).headers["ETag"]
-    assert client.get("/v1/latest/GB", headers={**headers, "If-None-Match": tag}).status_code == 304
-    assert client.get("/v1/usage", headers=headers).get_json()["quota"]["used"] == 1
+def test_a_304_does_not_count(market: Any, own: Any) -> None:
+    headers = market.key(own)
+    tag = own.get("/v1/latest/GB", headers=headers).headers["ETag"]
+    assert own.get("/v1/latest/GB", headers={**headers, "If-None-Match": tag}).status_code == 304
+    assert own.get("/v1/usage", headers=headers).get_json()["quota"]["used"] == 1
 
 
 @pytest.mark.parametrize("path", ["/v1/zones", "/v1/price/GB", "/v1/price/XX", "/v1/price/GB?limit=0", "/nope"])
@@ -258,19 +275,17 @@ def test_counts_need_the_token(market: Any) -> None:
         "/v1/status",
     ],
 )
-def test_every_path_refuses_parameters_that_it_does_not_know(everywhere: Any, path: str) -> None:
-    client = everywhere.client()
-    refused = client.get(f"{path}?bogus=1")
+def test_every_path_refuses_parameters_that_it_does_not_know(full: Any, path: str) -> None:
+    refused = full.get(f"{path}?bogus=1")
     assert refused.status_code == 400
     assert refused.get_json()["errors"][0]["parameter"] == "bogus"
-    assert client.get(f"{path}?sample=maybe").status_code == 400
-    assert client.get(f"{path}?sample=true").status_code in (200, 401), "every path takes sample"
+    assert full.get(f"{path}?sample=maybe").status_code == 400
+    assert full.get(f"{path}?sample=true").status_code in (200, 401), "every path takes sample"
 
 
 @pytest.mark.parametrize("path", ["/v1/zones", "/v1/status", "/catalog"])
-def test_a_sample_says_so_in_its_body_and_its_head(everywhere: Any, path: str) -> None:
-    client = everywhere.client()
-    plain, sample = client.get(path), client.get(f"{path}?sample=true")
+def test_a_sample_says_so_in_its_body_and_its_head(full: Any, path: str) -> None:
+    plain, sample = full.get(path), full.get(f"{path}?sample=true")
     assert sample.headers["X-Sample"] == "true"
     assert sample.get_json() == {**plain.get_json(), "sample": True}
     assert "X-Sample" not in plain.headers

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import re
+import secrets
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -25,15 +26,27 @@ PATHS = {
 }
 
 
-@pytest.fixture
-def ask(market: Any) -> Any:
-    client = market.client()
-    headers = market.key(client)
-    # Rows of one fuel and of three, and rows that share instants across zones.
+@pytest.fixture(scope="module")
+def market(shared_market: Any) -> Any:
+    """One for all tests, which change nothing."""
+    return shared_market
+
+
+@pytest.fixture(scope="module")
+def client(market: Any) -> Any:
+    """With rows of one fuel and of three, and rows that share instants across zones."""
     for fuel in ("gas", "solar"):
         rows = market.every(market.now - market.now % HOUR - 30 * HOUR, HOUR // 2, 60, lambda i: 10.0 + i)
         market.put("north.mix", "US-CAISO", "generation", rows, "MW", "30m", fuel=fuel)
     market.publish()
+    return market.client()
+
+
+@pytest.fixture
+def ask(client: Any) -> Any:
+    """Asks with a key of the test's own: a key's calls of a day are counted."""
+    signup = client.post("/v1/keys/signup", json={"email": f"{secrets.token_hex(6)}@example.org"})
+    headers = {"Authorization": f"Bearer {signup.get_json()['api_key']}"}
 
     def get(path: str, status: int = 200, **more: str) -> Any:
         answer = client.get(path, headers={**headers, **more})

@@ -32,7 +32,7 @@ FAULTS = {
 }
 """Source -> kind, what its reason says, from and until which hour of the day."""
 EVERY = 2
-"""Hours between two runs of every feed: the hours in `FAULTS` are among them, so that each beginning and end is seen."""
+"""Hours between two runs of every feed; those in `FAULTS` are among them, so that each beginning and end is seen."""
 
 
 def settings_of(begin: int) -> str:
