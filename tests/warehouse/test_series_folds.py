@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, Model, feed_rows, fold, spans, tuples, values
@@ -24,10 +24,20 @@ rights = st.fixed_dictionaries({}, optional={f: st.just(RANKS[f]) for f in FEEDS
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.one_of(folds, folds, folds, rights), min_size=1, max_size=9))
-def test_folds_agree_with_the_model(tmp_path_factory, steps):
-    folder, model, ranks, now = Folder(tmp_path_factory.mktemp("w")), Model(), dict(RANKS), 1_000
+def test_folds_agree_with_the_model(tmp_path_factory, thorough):
+    """Other folds in every run: 40 chains of them, thorough: 120."""
+
+    @settings(max_examples=120 if thorough else 40)
+    @given(st.lists(st.one_of(folds, folds, folds, rights), min_size=1, max_size=9))
+    def agree(steps):
+        check(Folder(tmp_path_factory.mktemp("w")), steps)
+
+    agree()
+
+
+def check(folder, steps):
+    """Takes the steps in the folder and in the model, and compares what is served after each and as of each."""
+    model, ranks, now = Model(), dict(RANKS), 1_000
     instants = []
     for step in steps:
         if isinstance(step, dict):
