@@ -21,6 +21,7 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.access.prices import PRICES
 from api.documents.catalogue import SERIES
+from tests.api.conftest import Rig, Served, copy_everywhere, serving
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
@@ -65,15 +66,16 @@ COSTS_NOTHING = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def chain() -> Iterator[Chain]:
+    """One a file, where the buyer has ten dollars."""
     running = Chain()
     running.mint(BUYER, 10_000_000)
     yield running
     running.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def facilitator(chain: Chain) -> Iterator[Facilitator]:
     running = Facilitator(Official(chain.url, KEYS[0]))
     yield running
@@ -126,19 +128,29 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
     assert [each["tx"] for each in entries if each["payment"] == "settled"] == chain.transfers(payee)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_every_official_client_buys_every_path(
-    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, client: Client
-) -> None:
-    payee = str(Account.create().address)
-    snapshot = artefact.load(everywhere.storage, "snapshot.json")
+@pytest.fixture(scope="module")
+def sold(
+    tmp_path_factory: pytest.TempPathFactory, chain: Chain, facilitator: Facilitator
+) -> Iterator[tuple[Served, str]]:
+    """A service that sells to every client, and its payee."""
+    payee, folder = str(Account.create().address), tmp_path_factory.mktemp("sold")
+    copy_everywhere(tmp_path_factory, folder / "home")
+    rig = Rig(folder / "home")
+    snapshot = artefact.load(rig.storage, "snapshot.json")
     fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}
     payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
-    served = serve(everywhere, **payments, **fresh)
+    with serving(folder) as start:
+        yield start(rig, **payments, **fresh), payee
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_official_client_buys_every_path(sold: tuple[Served, str], chain: Chain, client: Client) -> None:
+    served, payee = sold
+    units, transfers = chain.balance(payee), chain.transfers(payee)
     reports = client([served.url + path for path in PAID.values()])
     assert [report["status"] for report in reports] == [200] * len(PAID)
-    assert [report["receipt"]["transaction"] for report in reports] == chain.transfers(payee)
-    assert chain.balance(payee) == sum(price.units for price in PRICES.values())
+    assert transfers + [report["receipt"]["transaction"] for report in reports] == chain.transfers(payee)
+    assert chain.balance(payee) - units == sum(price.units for price in PRICES.values())
 
 
 class OverHttp:
