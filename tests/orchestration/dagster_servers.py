@@ -158,9 +158,9 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         server.start_daemon()
         yield server
     finally:
-        for child in reversed(children):
+        for child in reversed(children):  # how they end by themselves is looked at where `emds up` is stopped
             with suppress(ProcessLookupError):
-                os.killpg(os.getpgid(child.pid), signal.SIGTERM)
+                os.killpg(os.getpgid(child.pid), signal.SIGKILL)
         for child in children:
             child.wait(30)
         log.close()
@@ -175,14 +175,17 @@ def _reachable(url: str) -> bool:
 
 
 def stop_schedules(ui: Ui) -> None:
-    """Stops every schedule."""
+    """Stops every schedule, in one request."""
     query = """query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) {
         ... on Schedules { results { id name } } } }"""
     schedules = ui.ask(query, s=SELECTOR)["schedulesOrError"]["results"]
     assert len(schedules) > 20
-    for schedule in schedules:
-        stopped = ui.ask("mutation($i: String!) { stopRunningSchedule(id: $i) { __typename } }", i=schedule["id"])
-        assert stopped["stopRunningSchedule"]["__typename"] == "ScheduleStateResult"
+    stops = " ".join(
+        f"s{number}: stopRunningSchedule(id: {json.dumps(schedule['id'])}) {{ __typename }}"
+        for number, schedule in enumerate(schedules)
+    )
+    stopped = ui.ask(f"mutation {{ {stops} }}")
+    assert {each["__typename"] for each in stopped.values()} == {"ScheduleStateResult"}
 
 
 def stop_sensor(ui: Ui, name: str) -> None:
