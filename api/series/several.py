@@ -76,6 +76,8 @@ class ZonesPage:
     plans: tuple[Plan, ...]
     rows: RowColumns
     zone: Any
+    of_zone: tuple[RowColumns, ...]
+    """The same rows of each zone of `query.zones`, ascending."""
     start: int
     end: int
     following: ZonesCursor | None
@@ -123,7 +125,14 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
     window = Window(0 if of.metric is Metric.CAPACITY else of.start, of.end)
     codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}
     sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
-    return ZonesPage(query, plans, made.rows, made.zone, start, end, made.following, truncated, sources)
+    counts = np.bincount(made.zone, minlength=len(plans)).tolist()
+    of_zone = tuple(_given(rows, count, of.order) for (rows, _), count in zip(parts, counts, strict=True))
+    return ZonesPage(query, plans, made.rows, made.zone, of_zone, start, end, made.following, truncated, sources)
+
+
+def _given(rows: RowColumns, count: int, order: Order) -> RowColumns:
+    """The first `count` of a zone's ascending rows in the direction of `order`."""
+    return rows.take(slice(count) if order == "asc" else slice(len(rows) - count, None))
 
 
 def _sample(reader: Reader, query: ZonesQuery, plans: Sequence[Plan]) -> _Merged:
@@ -172,7 +181,7 @@ def _cut(zones: Sequence[str], parts: Sequence[tuple[RowColumns, Cursor | None]]
     """The first `limit` rows of all zones in `order`, whole instants where at least one fits."""
     every = joined(rows for rows, _ in parts)
     zone = np.concatenate([np.full(len(rows), place, np.int64) for place, (rows, _) in enumerate(parts)])
-    places = np.lexsort((np.arange(len(every)), zone, every.ts))
+    places = np.argsort(every.ts, kind="stable")
     places = places if order == "asc" else places[::-1]
     every, zone = every.take(places), zone[places]
     followings = {place: following for place, (_, following) in enumerate(parts) if following is not None}
@@ -254,11 +263,7 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
     """The holes of each zone in the page's window."""
     window = Window(page.start, max(page.start, page.end))
     found = []
-    rows_by_zone = page.rows.take(np.argsort(page.zone, kind="stable"))
-    ends = np.cumsum(np.bincount(page.zone, minlength=len(page.plans))).tolist()
-    for first, last, zone, plan in zip([0, *ends], ends, page.query.zones, page.plans, strict=False):
-        rows = rows_by_zone.take(slice(first, last))
-        rows = rows.take(slice(None, None, -1)) if page.query.of.order == "desc" else rows
+    for rows, zone, plan in zip(page.of_zone, page.query.zones, page.plans, strict=True):
         missing = holes(rows, window, plan.due, ZONES[zone].tz)
         found += [{"zone": zone, "start": hole.start, "end": hole.end} for hole in missing]
     return found
