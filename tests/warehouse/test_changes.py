@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
+from copy import deepcopy
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -50,14 +52,15 @@ def test_an_entry_counts_what_readers_see(tmp_path):
 )
 def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at, case, heals, first):
     """At every second operation, the odd ones and the even ones of the cases in turn."""
+    made, followed = Folder(tmp_path / "made"), Follower()
+    fold(made, "three.back", BASE, [11, 12])
+    fold(made, "one.fast", BASE, [1, 2, 3])
+    followed.follow(made)
+    before, told = rows_of(made), number(made)
     step, killed = first - 2, True
     while killed:
         step += 2
-        folder, follower = Folder(tmp_path / str(step)), Follower()
-        fold(folder, "three.back", BASE, [11, 12])
-        fold(folder, "one.fast", BASE, [1, 2, 3])
-        follower.follow(folder)
-        before, told = rows_of(folder), number(folder)
+        folder, follower = Folder(shutil.copytree(made.root, tmp_path / str(step))), deepcopy(followed)
         killed = killed_at(lambda folder=folder: CASES[case](folder), step)
         # Never an entry ahead of its rows.
         assert number(folder) == told or rows_of(folder) != before
@@ -75,14 +78,14 @@ def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at
 
 
 def test_a_kill_while_a_damaged_month_is_set_aside_is_told(tmp_path, killed_at):
+    made, followed = Folder(tmp_path / "made"), Follower()
+    fold(made, "one.fast", BASE, [1, 2, 3])
+    followed.follow(made)
+    made.put(layout.series("demand", "GB", "2026-10"), b"spoilt")
     step, killed = 0, True
     while killed:
         step += 1
-        folder, follower = Folder(tmp_path / str(step)), Follower()
-        fold(folder, "one.fast", BASE, [1, 2, 3])
-        follower.follow(folder)
-        key = layout.series("demand", "GB", "2026-10")
-        folder.put(key, b"spoilt")
+        folder, follower = Folder(shutil.copytree(made.root, tmp_path / str(step))), deepcopy(followed)
         killed = killed_at(lambda folder=folder: fold(folder, "one.fast", BASE + HOUR, [8], known_at=5), step)
         fold(folder, "one.fast", BASE + HOUR, [8], known_at=6)
         follower.follow(folder)
