@@ -24,7 +24,7 @@ from assets.sources import sources
 from orchestration.resources import open_context
 from warehouse import clock
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay
+from warehouse.clock import DAY, RESOLUTIONS, MarketDay
 from warehouse.market import Feed
 
 WORKERS = 2
@@ -128,6 +128,12 @@ def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
     return dict(estimates)
 
 
+def expected_rows(task: Task) -> int:
+    """About how many rows a task brings in: the source with the most begins first, or it would end alone."""
+    feed = feed_of(task.feed)
+    return len(task.days) * max(1, DAY // RESOLUTIONS[feed.resolution]) * len(feed.zones) * len(feed.metrics)
+
+
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
     """Runs the tasks, source by source in `workers` processes; yields each report as it comes.
 
@@ -141,7 +147,7 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
         for task in tasks:
             yield task, _run(pipeline, task, again)
         return
-    waiting = sorted(queues.values(), key=lambda q: -sum(len(t.days) for t in q))
+    waiting = sorted(queues.values(), key=lambda queue: -sum(map(expected_rows, queue)))
     with ExitStack() as pools:
         # A source stays in one process: in two each would only wait for the other's turns.
         free = [pools.enter_context(_worker()) for _ in range(workers)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from datetime import date
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -146,6 +148,33 @@ def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeyp
         "neso.generation": [("failed", "StorageError: another writer has held it for 120 s")],
         "neso.carbon_intensity": [("done", "")],
     }
+
+
+class _AtOnce:
+    """Stands for a worker process: does what it is given before it returns."""
+
+    begun: ClassVar[list[str]] = []
+
+    def __enter__(self) -> _AtOnce:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, _: object, task: Task, __: bool) -> Future[RunReport]:
+        self.begun.append(task.feed.partition(".")[0])
+        done: Future[RunReport] = Future()
+        done.set_result(RunReport(task.feed, ()))
+        return done
+
+
+def test_the_source_with_the_most_rows_begins_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backfill, "_worker", _AtOnce)
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00Z")
+    tasks = backfill.plan(backfill.chosen(None, None), None, None, 35)
+    assert len(list(backfill.run(tasks, workers=2))) == len(tasks)
+    assert _AtOnce.begun[0] == "aemo", "five regions every five minutes, in four feeds"
+    assert {*_AtOnce.begun} == {*sources()}
 
 
 def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
