@@ -36,14 +36,17 @@ def _output(*argv: str, home: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_command_that_used_duckdb_ends_without_a_word(tmp_path: Path) -> None:
     assert not _output(sys.executable, "-c", _WITH_DUCKDB, home=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_process_for_a_run_collects_once_it_has_loaded(tmp_path: Path) -> None:
     assert _output(sys.executable, "-c", _AS_A_RUN, home=tmp_path).split() == ["True"] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["code", "webserver", "daemon"])
 def test_every_server_of_dagsters_is_started_that_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
