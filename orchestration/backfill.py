@@ -128,7 +128,7 @@ def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
     return dict(estimates)
 
 
-def expected_rows(task: Task) -> int:
+def _expected_rows(task: Task) -> int:
     """About how many rows a task brings in: the source with the most begins first, or it would end alone."""
     feed = feed_of(task.feed)
     return len(task.days) * max(1, DAY // RESOLUTIONS[feed.resolution]) * len(feed.zones) * len(feed.metrics)
@@ -147,7 +147,7 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
         for task in tasks:
             yield task, _run(pipeline, task, again)
         return
-    waiting = sorted(queues.values(), key=lambda queue: -sum(map(expected_rows, queue)))
+    waiting = sorted(queues.values(), key=lambda queue: -sum(map(_expected_rows, queue)))
     with ExitStack() as pools:
         # A source stays in one process: in two each would only wait for the other's turns.
         free = [pools.enter_context(_worker()) for _ in range(workers)]

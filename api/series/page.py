@@ -62,13 +62,11 @@ def page(reader: Reader, plan: Plan) -> Page:
         made = cut([kept], window, query.order, query.limit, query.cursor)
         if narrowed.following is not None:
             start = int(kept.ts[0])
-    else:
-        made = cut(wanted(reader, plan, query.order, window), window, query.order, query.limit, query.cursor)
-    start, end = _effective(query, made, start, end)
-    if query.sample:
         sources = row_sources.of_slices(plan.catalogue, made.pieces)
     else:
+        made = cut(wanted(reader, plan, query.order, window), window, query.order, query.limit, query.cursor)
         sources = row_sources.of_window(reader, plan, window)
+    start, end = _effective(query, made, start, end)
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
     return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms, plan.due)

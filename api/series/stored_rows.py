@@ -23,7 +23,7 @@ Part = TypeVar("Part")
 def wanted(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator[RowColumns]:
     """The rows of each file, one after the other in the direction of `order`, as the question wants them.
 
-    Those in the window, or more.
+    Those in the window, or more. Raises StorageError, FileReplaced.
     """
     query = plan.query
     if query.interval is not None:
@@ -33,6 +33,7 @@ def wanted(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator
 
 
 def stored(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator[RowColumns]:
+    """As `wanted`, never as means. Raises StorageError, FileReplaced."""
     query = plan.query
     for file in _directed(plan.files, order):
         rows = _allowed(_read(reader, plan, file, window), plan.catalogue)
@@ -44,6 +45,7 @@ def _directed(parts: tuple[Part, ...], order: Order) -> tuple[Part, ...]:
 
 
 def side(query: Query) -> MonthFileSide:
+    """Which rows of a month file the question is about."""
     return "borders" if query.borders else "net"
 
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +21,7 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import bulk, geo_layers, publishers
 from assets.documents.publish import publish
+from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.trade import Trade, open_trade
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import HOUR, instant
@@ -189,8 +185,10 @@ def _rig_at(home: Path) -> Iterator[Rig]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
         made = Rig(home)
-        yield made
-        made.close()
+        try:
+            yield made
+        finally:
+            made.close()
 
 
 @pytest.fixture
@@ -244,85 +242,11 @@ def fill_everywhere(rig: Rig) -> None:
     geo_layers.publish(rig.storage)
 
 
-@dataclass
-class Served:
-    """gunicorn over a warehouse, as `emds serve` starts it."""
-
-    process: subprocess.Popen[bytes]
-    url: str
-    log: Path
-
-    @property
-    def port(self) -> int:
-        return int(self.url.rsplit(":", 1)[1])
-
-    def workers(self) -> list[int]:
-        """Process ids of the workers."""
-        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        return [int(pid) for pid in text.split()]
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[Callable[..., Served]]:
-    """Starts gunicorn over a rig's warehouse on a free port, and stops it in the end. `folder`: for its logs."""
-    running: list[Served] = []
-
-    def start(rig: Rig, **environ: str) -> Served:
-        log = folder / f"gunicorn{len(running)}.log"
-        given = {
-            "EMDS_HOME": str(rig.home),
-            "EMDS_NOW": "2026-03-30T12:10:00Z",
-            "EMDS_FREE_CALLS_PER_MINUTE": "0",
-            "EMDS_SAMPLE_CALLS_PER_DAY": "0",
-            "EMDS_SIGNUPS_PER_HOUR": "0",
-            "EMDS_KEY_CALLS_PER_SECOND": "0",
-            "WEB_CONCURRENCY": "1",
-            **environ,
-        }
-        command = [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "--config",
-            "api/gunicorn.conf.py",
-            "--bind",
-            "127.0.0.1:0",
-            "api.wsgi:app",
-        ]
-        with log.open("wb") as lines, (folder / "access.log").open("ab") as answers:
-            process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=answers, stderr=lines)
-        running.append(Served(process, _address(process, log), log))
-        return running[-1]
-
-    yield start
-    for served in running:
-        served.process.terminate()
-        served.process.wait(60)
-
-
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     """Starts gunicorn over a rig's warehouse on a free port, and stops it after the test."""
     with serving(tmp_path) as start:
         yield start
-
-
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """The address that gunicorn logs, once it answers."""
-    for _ in range(600):
-        match = re.search(r"Listening at: (http://\S+)", log.read_text())
-        if match:
-            try:
-                urllib.request.urlopen(f"{match[1]}/healthz", timeout=10).close()
-                return match[1]
-            except OSError:
-                pass
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.05)
-    raise AssertionError(log.read_text())
 
 
 @pytest.fixture(scope="session")

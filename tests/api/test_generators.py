@@ -17,7 +17,8 @@ import openapi_generator_cli
 import pytest
 import requests
 
-from tests.api.conftest import Rig, Served, copy_everywhere, serving
+from tests.api.conftest import Rig, copy_everywhere
+from tests.api.gunicorn_server import Served, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 NODE = Path(__file__).resolve().parents[1] / "node"

@@ -19,7 +19,8 @@ import requests
 from api.endpoints import ENDPOINTS
 from api.openapi import code_samples
 from api.openapi.example_paths import example_path
-from tests.api.conftest import Rig, copy_everywhere, serving
+from tests.api.conftest import Rig, copy_everywhere
+from tests.api.gunicorn_server import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 ROOT = Path(__file__).resolve().parents[2]

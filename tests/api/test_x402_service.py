@@ -21,7 +21,8 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.access.prices import PRICES
 from api.documents.catalogue import SERIES
-from tests.api.conftest import Rig, Served, copy_everywhere, serving
+from tests.api.conftest import Rig, copy_everywhere
+from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +20,6 @@ definitions.defs()
 print(held, gc.isenabled(), gc.get_freeze_count() > 100_000)
 """
 """What a process for a run does: its main module is that of the code server which started it."""
-
-
 _WITH_DUCKDB = """
 import duckdb
 from orchestration import collector
@@ -58,14 +57,12 @@ def test_every_server_of_dagsters_is_started_that_way(
 
 
 def test_a_program_begins_with_the_collector_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gc
-
-    from orchestration import dagster_process
+    from orchestration import dagster_process  # which holds the collector back as it is imported
 
     seen: list[tuple[bool, list[str]]] = []
     program = type("Program", (), {"load": lambda _: lambda: seen.append((gc.isenabled(), sys.argv))})()
     monkeypatch.setattr(dagster_process, "entry_points", lambda **_: [program])
     monkeypatch.setattr(sys, "argv", ["-m"])
-    collector.hold_back()
+    collector.hold_back()  # where it was imported before
     dagster_process.main(["dagster", "api", "grpc", "--module-name", "no.such.module"])
     assert seen == [(True, ["dagster", "api", "grpc", "--module-name", "no.such.module"])]

@@ -1,7 +1,7 @@
 """Dagster's web server and daemon over a simulated warehouse, driven as the UI drives them and by the UI itself.
 
 By GraphQL: a partition, a backfill, history. In Chromium: pages of an asset, and a backfill of three feeds cancelled,
-killed, and gone on with. One file, since its servers take 30 seconds of CPU to start.
+killed, and gone on with. One file, so that its servers start once.
 """
 
 from __future__ import annotations

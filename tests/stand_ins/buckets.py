@@ -26,10 +26,11 @@ def parsed(stamp, any_stamp=serialize.parse_to_aware_datetime):  # dateutil take
     return datetime.fromisoformat(stamp) if isinstance(stamp, str) and stamp[10:11] == "T" else any_stamp(stamp)
 serialize.parse_to_aware_datetime = parsed
 # Not moto's dispatcher by host: it lists all of moto's services from the disk in each request.
+app = create_backend_app("s3")
 gc.collect()
-gc.freeze()  # half a million objects that stay
+gc.freeze()  # what was loaded stays
 gc.set_threshold(10_000, 20, 50)
-server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True)
+server = make_server("127.0.0.1", 0, app, threaded=True)
 print(server.port, flush=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 sys.stdin.read()

@@ -29,9 +29,11 @@ def chain() -> Iterator[Chain]:
 def two(chain: Chain) -> Iterator[list[Facilitator]]:
     """Two facilitators, as a shop asks them in turn."""
     running = [Facilitator(Official(chain.url, key)) for key in KEYS[:2]]
-    yield running
-    for each in running:
-        each.close()
+    try:
+        yield running
+    finally:
+        for each in running:
+            each.close()
 
 
 @pytest.fixture

@@ -1,0 +1,94 @@
+"""gunicorn over the warehouse of a rig, as `emds serve` starts it: started, waited for, stopped."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.api.conftest import Rig
+
+
+@dataclass
+class Served:
+    """gunicorn over a warehouse, as `emds serve` starts it."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rsplit(":", 1)[1])
+
+    def workers(self) -> list[int]:
+        """Process ids of the workers."""
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in text.split()]
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Callable[..., Served]]:
+    """Starts gunicorn over a rig's warehouse on a free port, and stops it in the end. `folder`: for its logs."""
+    running: list[Served] = []
+
+    def start(rig: Rig, **environ: str) -> Served:
+        log = folder / f"gunicorn{len(running)}.log"
+        given = {
+            "EMDS_HOME": str(rig.home),
+            "EMDS_NOW": "2026-03-30T12:10:00Z",
+            "EMDS_FREE_CALLS_PER_MINUTE": "0",
+            "EMDS_SAMPLE_CALLS_PER_DAY": "0",
+            "EMDS_SIGNUPS_PER_HOUR": "0",
+            "EMDS_KEY_CALLS_PER_SECOND": "0",
+            "WEB_CONCURRENCY": "1",
+            **environ,
+        }
+        command = [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--config",
+            "api/gunicorn.conf.py",
+            "--bind",
+            "127.0.0.1:0",
+            "api.wsgi:app",
+        ]
+        with log.open("wb") as lines, (folder / "access.log").open("ab") as answers:
+            process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=answers, stderr=lines)
+        running.append(Served(process, _address(process, log), log))
+        return running[-1]
+
+    try:
+        yield start
+    finally:
+        for served in running:
+            served.process.terminate()
+            served.process.wait(60)
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """The address that gunicorn logs, once it answers."""
+    for _ in range(600):
+        match = re.search(r"Listening at: (http://\S+)", log.read_text())
+        if match:
+            try:
+                urllib.request.urlopen(f"{match[1]}/healthz", timeout=10).close()
+                return match[1]
+            except OSError:
+                pass
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
