@@ -2,8 +2,7 @@
 
     python -m orchestration.dagster_process dagster-daemon run ...
 
-The processes that a code server starts for runs import this module as theirs (multiprocessing's `spawn`), and so are
-held back too, until `orchestration.definitions` are loaded.
+A code server's runs are forked from a process that has loaded (`orchestration.run_processes`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from orchestration import collector
+from orchestration import collector, run_processes
 
 collector.hold_back()
 
@@ -23,6 +22,8 @@ def main(argv: Sequence[str]) -> None:
     """Becomes the program `argv[0]`, one of Dagster's console scripts, with what follows as its arguments."""
     (program,) = entry_points(group="console_scripts", name=argv[0])
     begin = program.load()
+    if argv[1:3] == ["api", "grpc"]:
+        run_processes.fork_from_one()
     if "--module-name" in argv:
         with suppress(Exception):  # Dagster loads it once more, and tells what is wrong
             import_module(argv[argv.index("--module-name") + 1])

@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 import dagster as dg
@@ -146,8 +147,9 @@ def _deliver(_: dg.InitResourceContext) -> Deliver:
 
 
 @dg.definitions
+@cache
 def defs() -> dg.Definitions:
-    """What the code server serves, and what a run's process loads."""
+    """What the code server serves, and what a run's process loads. Dagster asks for them twice in each run."""
     made = build()
     collector.let_go()
     return made

@@ -92,11 +92,11 @@ class Ui:
 
 def until(query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
     """What `query` answers once it is what is wanted; asked ever less often, since GraphQL takes 50 ms of CPU."""
-    deadline, pause = time.monotonic() + seconds, 0.1
+    deadline, pause = time.monotonic() + seconds, 0.2
     while not wanted(value := query()):
         assert time.monotonic() < deadline, value
         time.sleep(pause)
-        pause = min(1.0, 1.2 * pause)
+        pause = min(2.0, 1.3 * pause)
     return value
 
 
@@ -105,7 +105,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
     """All three servers; `configuration` replaces lines of dagster.yaml by their first word.
 
     Schedules and what follows by condition are stopped before the daemon starts, so that only what a test asks for is
-    run: each run takes five seconds of CPU to start.
+    run.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -9,17 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import code_server, collector
+from orchestration import code_server, collector, run_processes
 
-_AS_A_RUN = """
-import gc
-from orchestration import dagster_process
-held = not gc.isenabled()
-from orchestration import definitions
-definitions.defs()
-print(held, gc.isenabled(), gc.get_freeze_count() > 100_000)
-"""
-"""What a process for a run does: its main module is that of the code server which started it."""
 _WITH_DUCKDB = """
 import duckdb
 from orchestration import collector
@@ -41,11 +32,6 @@ def test_a_command_that_used_duckdb_ends_without_a_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_for_a_run_collects_once_it_has_loaded(tmp_path: Path) -> None:
-    assert _output(sys.executable, "-c", _AS_A_RUN, home=tmp_path).split() == ["True"] * 3
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["code", "webserver", "daemon"])
 def test_every_server_of_dagsters_is_started_that_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -59,6 +45,7 @@ def test_every_server_of_dagsters_is_started_that_way(
 def test_a_program_begins_with_the_collector_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     from orchestration import dagster_process  # which holds the collector back as it is imported
 
+    monkeypatch.setattr(run_processes, "fork_from_one", lambda: None)  # it is for the whole of a process
     seen: list[tuple[bool, list[str]]] = []
     program = type("Program", (), {"load": lambda _: lambda: seen.append((gc.isenabled(), sys.argv))})()
     monkeypatch.setattr(dagster_process, "entry_points", lambda **_: [program])

@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -230,6 +231,7 @@ def stopped_amid(ui: Ui, backfill: str, feed: str) -> tuple[str, int]:
         assert time.monotonic() < deadline
         time.sleep(0.002)
     os.kill(pid, signal.SIGSTOP)
+    assert "orchestration.fork_server" in Path(f"/proc/{pid}/cmdline").read_text(), "forked, and not begun anew"
     assert len(kept_days(ui, feed)) < len(OF_A_MONTH), "it was over too soon"
     return run, pid
 

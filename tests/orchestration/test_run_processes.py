@@ -1,0 +1,62 @@
+"""A run's process is forked from one that has loaded, with its own definitions, and its end is told."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+_AS_A_CODE_SERVER = """
+import json, os, signal
+from orchestration import run_processes
+from tests.orchestration.test_run_processes import as_a_run
+run_processes.fork_from_one()
+from dagster._grpc import server
+context, told = server.multiprocessing.get_context("spawn"), []
+for _ in range(2):
+    here, there = context.Pipe()
+    run = context.Process(target=as_a_run, args=[there])
+    run.start()
+    told.append(here.recv() | {"pid": run.pid})
+    os.kill(told[-1]["parent"], signal.SIGTERM)
+    os.kill(run.pid, signal.SIGTERM)
+    run.join(60)
+    told[-1]["ended"] = run.exitcode
+print(json.dumps(told))
+"""
+
+
+def as_a_run(told: Connection) -> None:
+    """What a run's process does, and what it finds there."""
+    held, loaded = not gc.isenabled(), {"orchestration.definitions", "pandas"} <= sys.modules.keys()
+    from orchestration import definitions
+
+    begun = time.process_time()
+    made = definitions.defs()
+    built = time.process_time() - begun > 0.01  # not those of another process
+    again = definitions.defs() is made
+    collects = gc.isenabled() and gc.get_freeze_count() > 100_000
+    told.send({"parent": os.getppid(), "is": [held, loaded, built, again, collects]})
+    signal.pause()
+
+
+@pytest.mark.slow
+def test_a_run_is_forked_with_all_loaded_and_builds_its_own_definitions(tmp_path: Path) -> None:
+    environ = {"EMDS_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _AS_A_CODE_SERVER], env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    assert first["is"] == second["is"] == [True] * 5
+    assert first["parent"] == second["parent"], "the process that runs are forked from stays when it is told to end"
+    assert first["ended"] == second["ended"] == -signal.SIGTERM, "how a run ended is known"
+    assert first["pid"] != second["pid"]
