@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from orchestration import collector
 from tests.stand_ins.bad_line import BadLine, bad_line
-from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.buckets import CREDENTIALS, moto, object_store
 from tests.stand_ins.layers import made_once
 from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 
@@ -31,38 +31,41 @@ _LONGEST = (
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_ONES = """
-    api/test_agents api/test_bulk api/test_damage api/test_geo api/test_geo_formats api/test_geo_publications
-    api/test_http api/test_ogc api/test_openapi::test_the_reference_page_renders_offline api/test_publishers
-    api/test_python_client api/test_several_zones
-    api/test_windows_document::test_precomputed_equals_computed api/test_x402_answers api/test_x402_attacks
-    api/test_x402_facilitators api/test_x402_offers api/test_x402_service
-    assets/test_giving_way assets/test_live assets/test_publish_at_once assets/test_publish_damage
-    assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn assets/test_publish_words
-    assets/test_series_asset
-    faults/test_campaign fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
+    api/test_agents api/test_artefacts api/test_bulk api/test_damage api/test_described_errors api/test_geo
+    api/test_geo_formats api/test_geo_publications api/test_http api/test_ogc
+    api/test_openapi::test_the_reference_page_renders_offline api/test_publishers api/test_python_client
+    api/test_several_zones api/test_windows_document::test_precomputed_equals_computed api/test_x402_answers
+    api/test_x402_attacks api/test_x402_facilitators api/test_x402_offers api/test_x402_payload api/test_x402_repeats
+    api/test_x402_service
+    assets/test_giving_way assets/test_level_shifts assets/test_live assets/test_publish_at_once
+    assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn
+    assets/test_publish_words assets/test_runless_events assets/test_series_asset assets/test_sql_page
+    faults/test_campaign
+    fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
+    fleet/test_object_store
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
     geo/test_tiles
     mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties
-    mcp/test_questions mcp/test_several_zones
-    orchestration/test_bookkeeping orchestration/test_command_line orchestration/test_history
-    orchestration/test_interrupted_runs orchestration/test_partition_status orchestration/test_probe
-    orchestration/test_rebuild orchestration/test_record orchestration/test_repair orchestration/test_retention
-    orchestration/test_sensors orchestration/test_static_side orchestration/test_upgrade
-    simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_entsoe simulated/test_grid
-    simulated/test_nyiso simulated/test_spp
-    sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_stray_stamps
+    mcp/test_questions mcp/test_registry mcp/test_several_zones
+    orchestration/test_access_verbs orchestration/test_bookkeeping orchestration/test_command_line
+    orchestration/test_history orchestration/test_interrupted_runs orchestration/test_partition_status
+    orchestration/test_probe orchestration/test_rebuild orchestration/test_record orchestration/test_repair
+    orchestration/test_retention orchestration/test_run_containers orchestration/test_sensors
+    orchestration/test_static_side orchestration/test_upgrade
+    simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_eia simulated/test_entsoe
+    simulated/test_ercot simulated/test_grid simulated/test_miso simulated/test_nyiso simulated/test_spp
+    sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_fuzz sources/test_stray_stamps
     warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
-    warehouse/test_damaged_files
+    warehouse/test_context_reference warehouse/test_damaged_files
     warehouse/test_resample::test_means_equal_a_plain_computation
-    warehouse/test_series_monthfile::test_a_month_file_keeps_every_version
     warehouse/test_series_at_once::test_concurrent_folds_of_one_month_lose_nothing
-    warehouse/test_series_reading::test_what_a_reader_got_before_is_what_as_of_gives
-    warehouse/test_storage
+    warehouse/test_series_monthfile::test_a_month_file_keeps_every_version
+    warehouse/test_series_reading::test_what_a_reader_got_before_is_what_as_of_gives warehouse/test_storage
 """
 """Files, and tests of others, that fill a warehouse for each test, draw many examples or talk to servers: too slow for
 `make check`. Single tests elsewhere carry the mark themselves."""
 _SLOW = frozenset(_SLOW_ONES.split())
-_SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint"})
+_SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint", "object_store_endpoint"})
 """What takes seconds to make for the first test that asks."""
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
@@ -136,6 +139,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST))
 
 
+@pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two workers a core: the whole suite waits for servers a third of its time. One a core for fast tests."""
     cores = len(os.sched_getaffinity(0))
@@ -153,7 +157,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session", autouse=True)
 def _layers_made_once() -> Iterator[None]:
-    """Warehouses are filled in hundreds of tests, and each publishes the same geo layers: four seconds of CPU."""
+    """Warehouses are filled in hundreds of tests, and each publishes the same geo layers: seconds of CPU."""
     with made_once():
         yield
 
@@ -166,14 +170,27 @@ def killed_at() -> Callable[[Callable[[], object], int], bool]:
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """The address of an S3 server on loopback with the bucket `emds`."""
-    with s3_server() as endpoint:
+    """The address of moto's S3 server with the bucket `emds`."""
+    with moto() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="session")
-def _line(s3_endpoint: str) -> Iterator[BadLine]:
-    with bad_line(s3_endpoint) as line:
+def object_store_endpoint() -> Iterator[str]:
+    """The address of the stand-in of an S3 server."""
+    with object_store() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def bucket_endpoint(object_store_endpoint: str) -> str:
+    """Which server holds the buckets of a file's tests; `s3_endpoint` in its place where the requests are judged."""
+    return object_store_endpoint
+
+
+@pytest.fixture(scope="module")
+def _line(bucket_endpoint: str) -> Iterator[BadLine]:
+    with bad_line(bucket_endpoint) as line:
         yield line
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from orchestration.copy import copy
 from tests.faults.warehouse import BASE_DAYS, NOW, ingest, opened
 from tests.stand_ins.bad_line import bad_line
-from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.buckets import CREDENTIALS, moto
 from warehouse import series
 from warehouse.bucket import Bucket
 from warehouse.clock import DAY, Window
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=200)
     count = parser.parse_args().windows
     os.environ.update(CREDENTIALS)
-    with tempfile.TemporaryDirectory() as scratch, s3_server() as endpoint, bad_line(endpoint) as line:
+    with tempfile.TemporaryDirectory() as scratch, moto() as endpoint, bad_line(endpoint) as line:
         home = Path(scratch) / "home"
         ingest(opened(home, NOW), NOW, BASE_DAYS)
         folder = Folder(home)

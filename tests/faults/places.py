@@ -16,7 +16,7 @@ from assets.ingest.context import PipelineContext
 from orchestration import copy as copying
 from tests.faults.objects import Objects
 from tests.faults.warehouse import LATER, opened
-from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.buckets import CREDENTIALS, object_store
 from warehouse.bucket import Bucket
 from warehouse.storage import Folder
 
@@ -165,7 +165,7 @@ class BucketPlace:
 def bucket_place(base: Path) -> Iterator[BucketPlace]:
     """A bucket of a server on loopback that holds the base warehouse, copied there as `emds copy` does."""
     os.environ.update(CREDENTIALS)
-    with s3_server() as endpoint:
+    with object_store() as endpoint:
         place = BucketPlace(Objects(int(endpoint.rsplit(":", 1)[1]), "base"), base.parent)
         pid = os.fork()  # a client belongs to the process that opened it, and cases are forked from this one
         if pid == 0:

@@ -38,6 +38,8 @@ QUOTA = 40
 """Of the keys that are used up."""
 SPENT = 2
 SHARE = 0.8
+_REST_S = 2.0
+"""Between two looks whether runs are under way: a question for each backfill, and one for the runs."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ def _own_key(fleet: Fleet) -> str:
 def _settle(fleet: Fleet, assets: list[list[str]], days: Sequence[str], say: Say) -> int:
     """Waits for what is under way; asks again for days that no run has done, as an operator would; how many."""
     dagster = fleet.dagster
-    dagster.wait(dagster.at_rest, 900)
+    dagster.wait(dagster.at_rest, 900, _REST_S)
     newest = days_between(fleet.day(2), fleet.day(0))
     missing = 0
     for wanted, span in ((assets, days), *((_assets(source), newest) for source, _ in LIVE)):
@@ -249,7 +251,7 @@ def _settle(fleet: Fleet, assets: list[list[str]], days: Sequence[str], say: Say
             say(f"{len(left)} days of {wanted[0][0]} are asked for again")
             dagster.wait(lambda wanted=wanted, left=left: dagster.backfill(wanted, left), 60)
             missing += len(left)
-    dagster.wait(dagster.at_rest, 900)
+    dagster.wait(dagster.at_rest, 900, _REST_S)
     return missing
 
 

@@ -50,7 +50,7 @@ class Dagster:
         with self._answering():
             return self.ui.ask(query, **variables)
 
-    def wait(self, done: Callable[[], Any], seconds: float) -> Any:
+    def wait(self, done: Callable[[], Any], seconds: float, pause_s: float = 0.3) -> Any:
         """The first true answer of `done`, which may find Dagster away. Raises TimeoutError."""
         ends = time.monotonic() + seconds
         while True:
@@ -61,7 +61,7 @@ class Dagster:
                 pass
             if time.monotonic() > ends:
                 raise TimeoutError(f"{done} was not so within {seconds:.0f} s")
-            time.sleep(0.3)
+            time.sleep(pause_s)
 
     def ready(self, documents: bool) -> None:
         """Returns once it answers; nothing is then started by a schedule, nor documents by conditions unless said."""

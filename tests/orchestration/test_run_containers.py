@@ -21,7 +21,7 @@ from assets.sources import feeds
 from orchestration import backfill, cli, dagster_home, make_bucket, one_server
 from tests.fleet.parts import Parts
 from tests.fleet.pipeline import Dagster
-from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.buckets import CREDENTIALS, moto
 from tests.stand_ins.compose import FLEET, model
 from tests.stand_ins.container_engine import Container, Engine
 from tests.stand_ins.postgres import programs
@@ -79,7 +79,7 @@ def test_a_code_server_is_named_by_host_and_port(tmp_path: Path, monkeypatch: py
 def test_a_bucket_is_made_once_and_a_refusal_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    with s3_server("another") as url:
+    with moto("another") as url:
         monkeypatch.setenv("EMDS_HOME", f"s3://emds/warehouse?endpoint={url}")
         place = address(os.environ["EMDS_HOME"])
         assert not make_bucket.exists(place)

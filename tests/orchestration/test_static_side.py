@@ -35,7 +35,7 @@ from orchestration.static_side.publication import (
 from orchestration.static_side.publish import publish_to, send
 from orchestration.static_side.targets import open_target
 from tests.api.conftest import Rig, copy_everywhere
-from tests.stand_ins.buckets import CREDENTIALS, s3_server
+from tests.stand_ins.buckets import CREDENTIALS, object_store
 from warehouse.errors import StorageError
 from warehouse.object_store import address, open_store
 
@@ -210,7 +210,7 @@ def test_where_a_source_comes_to_be_withheld_old_objects_go_at_once(tmp_path: Pa
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    with s3_server() as endpoint:
+    with object_store() as endpoint:
         yield f"s3://emds/public?endpoint={endpoint}"
 
 

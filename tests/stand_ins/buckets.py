@@ -1,4 +1,8 @@
-"""An S3 server on loopback, in a child process: moto's, which keeps create-only and update-if-ETag puts apart."""
+"""S3 servers on loopback, each in a child process that ends with the one that started it.
+
+moto's is the judge of what the warehouse asks of a store; a request takes it three milliseconds. Tests of what is built
+upon that have the stand-in of `tests.stand_ins.object_store`, which answers them as moto's does.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,25 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-of-tests", "AWS_REGION": "us-east-1"}
 """To be put into the environment of whoever asks it; any are taken."""
 
-_PROGRAM = """
+_ROOT = Path(__file__).resolve().parents[2]
+_STAND_IN = """
+import sys, threading
+from pathlib import Path
+from tests.stand_ins.object_store import bound
+server = bound(Path(sys.argv[1]), 0)
+print(server.server_port, flush=True)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+sys.stdin.read()
+"""
+_MOTO = """
 import gc, logging, os, sys, threading
 from datetime import datetime
 from moto.core import serialize
@@ -38,23 +54,36 @@ sys.stdin.read()
 
 
 @contextmanager
-def s3_server(bucket: str = "emds") -> Iterator[str]:
-    """Its address, with one empty bucket in it. It ends with the process that started it."""
-    environ = {**os.environ, **CREDENTIALS}
+def object_store() -> Iterator[str]:
+    """The address of the stand-in; it takes any name of a bucket."""
+    with tempfile.TemporaryDirectory() as folder, _served(_STAND_IN, folder) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def moto(bucket: str = "emds") -> Iterator[str]:
+    """The address of moto's server, with one empty bucket in it."""
+    with _served(_MOTO) as port:
+        make_bucket(port, bucket)
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def _served(program: str, *arguments: str) -> Iterator[int]:
+    """The port that a program says first; it runs until nobody holds its standard input."""
     child = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM],
+        [sys.executable, "-c", program, *arguments],
+        cwd=_ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environ,
+        env={**os.environ, **CREDENTIALS},
     )
     assert child.stdin is not None
     assert child.stdout is not None
     try:
         assert select.select([child.stdout], [], [], 60)[0], "the S3 server did not start"
-        port = int(child.stdout.readline())
-        make_bucket(port, bucket)
-        yield f"http://127.0.0.1:{port}"
+        yield int(child.stdout.readline())
     finally:
         child.stdin.close()
         child.stdout.close()

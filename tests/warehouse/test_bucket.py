@@ -17,6 +17,12 @@ from warehouse.storage import Identity
 QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
 
 
+@pytest.fixture(scope="module")
+def bucket_endpoint(s3_endpoint):
+    """moto's: here the requests themselves are judged."""
+    return s3_endpoint
+
+
 @pytest.fixture
 def line(bucket_place):
     return bucket_place.line

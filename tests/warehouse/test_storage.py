@@ -18,6 +18,12 @@ from warehouse.errors import DamagedFile, StorageError
 from warehouse.storage import Folder
 
 
+@pytest.fixture(scope="module")
+def bucket_endpoint(s3_endpoint):
+    """moto's: here the requests themselves are judged."""
+    return s3_endpoint
+
+
 @pytest.fixture
 def storage(place):
     return place.open()
