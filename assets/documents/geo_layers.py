@@ -9,7 +9,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,15 @@ _REVISION = "3"
 Feature = dict[str, Any]
 
 
-def zone_features(detail: str) -> list[Feature]:
-    """The footprints at `low` or `high` detail, in the order of `ZONES`."""
+def zone_features() -> dict[str, list[Feature]]:
+    """The footprints at `low` and `high` detail, each in the order of `ZONES`."""
     facts = {record.id: record for record in records.zones()}
-    geometries = records.geometries(detail)
-    areas = _areas_km2()
-    return [_feature(_zone_properties(facts[zone], areas[zone]), geometries[zone]) for zone in ZONES]
+    geometries = {detail: records.geometries(detail) for detail in ("low", "high")}
+    areas = _areas_km2(geometries["high"])
+    return {
+        detail: [_feature(_zone_properties(facts[zone], areas[zone]), own[zone]) for zone in ZONES]
+        for detail, own in geometries.items()
+    }
 
 
 def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any]:
@@ -71,13 +74,13 @@ def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any
     }
 
 
-def _areas_km2() -> dict[str, int]:
+def _areas_km2(footprints: Mapping[str, Any]) -> dict[str, int]:
     """Geodesic areas of the finer footprints, so that both levels of detail state one number."""
     import shapely
     from pyproj import Geod
 
     earth = Geod(ellps="WGS84")
-    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries("high").items()}
+    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in footprints.items()}
     return {zone: round(abs(earth.geometry_area_perimeter(shape)[0]) / 1e6) for zone, shape in shapes.items()}
 
 
@@ -184,12 +187,12 @@ def frame(features: list[Feature]) -> Any:
     return table
 
 
-def geoparquet(features: list[Feature]) -> bytes:
+def geoparquet(rows: Any) -> bytes:
     """GeoParquet 1.1: geometry as WKB, a covering `bbox` column, licence and attribution in the file's metadata."""
     import pyarrow.parquet as pq
 
     body = io.BytesIO()
-    frame(features).to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
+    rows.to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
     table = pq.ParquetFile(body).read()
     terms = {"license": LICENCE, "attribution": ATTRIBUTION}
     out = io.BytesIO()
@@ -197,7 +200,7 @@ def geoparquet(features: list[Feature]) -> bytes:
     return out.getvalue()
 
 
-def flatgeobuf(name: str, features: list[Feature], index: bool) -> bytes:
+def flatgeobuf(name: str, rows: Any, index: bool) -> bytes:
     """FlatGeobuf with licence and attribution in its header: with its packed index, or in the order of the layer.
 
     The index sorts features along a Hilbert curve; the API cuts the file without index, feature by feature.
@@ -206,7 +209,7 @@ def flatgeobuf(name: str, features: list[Feature], index: bool) -> bytes:
 
     body = io.BytesIO()
     pyogrio.write_dataframe(
-        frame(features),
+        rows,
         body,
         layer=name,
         driver="FlatGeobuf",
@@ -230,23 +233,24 @@ def topojson(features: list[Feature]) -> bytes:
 def documents(layer: str) -> dict[str, bytes]:
     """The documents of a layer by name: `geo/zones.low.geojson`."""
     if layer == "zones":
-        both = {detail: zone_features(detail) for detail in ("low", "high")}
+        both = zone_features()
         shared = {layout.geo(layer, "topojson", detail): topojson(features) for detail, features in both.items()}
         tiles = {
-            layout.geo(layer, "pmtiles", detail): geo_tiles.pmtiles(both, detail, LICENCE, ATTRIBUTION)
-            for detail in both
+            layout.geo(layer, "pmtiles", detail): body
+            for detail, body in geo_tiles.pmtiles(both, LICENCE, ATTRIBUTION).items()
         }
         return shared | tiles | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
     return _formats(layer, "", line_features() if layer == "interconnectors" else plant_features())
 
 
 def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, bytes]:
+    rows = frame(features)
     return {
         layout.geo(layer, "geojson", detail): geojson(layer, features),
         layout.geo(layer, "csv", detail): table_csv(features),
-        layout.geo(layer, "parquet", detail): geoparquet(features),
-        layout.geo(layer, "fgb", detail): flatgeobuf(layer, features, index=True),
-        layout.geo(layer, "rows.fgb", detail): flatgeobuf(layer, features, index=False),
+        layout.geo(layer, "parquet", detail): geoparquet(rows),
+        layout.geo(layer, "fgb", detail): flatgeobuf(layer, rows, index=True),
+        layout.geo(layer, "rows.fgb", detail): flatgeobuf(layer, rows, index=False),
     }
 
 

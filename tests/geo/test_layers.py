@@ -22,7 +22,8 @@ from warehouse.zones import ZONES
 
 @pytest.fixture(scope="module")
 def documents() -> dict[str, bytes]:
-    return {name: body for layer in geo_layers.LAYERS for name, body in made_anew(layer).items()}
+    """As they are made the first time: `made_once` keeps them for whoever publishes them."""
+    return {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
 
 
 GEOJSON = ("geo/zones.low.geojson", "geo/zones.high.geojson", "geo/interconnectors.geojson", "geo/plants.geojson")
