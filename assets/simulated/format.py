@@ -19,9 +19,16 @@ def short(value: float, digits: int) -> str:
 
 
 def shorts(values: Floats, digits: int) -> list[str]:
-    """`short` for a column, four times as fast: `repr` of a rounded float is already the shortest text."""
-    texts = map(repr, (np.round(values, digits) + 0.0).tolist())  # no -0.0
-    return [text.removesuffix(".0") if "e" not in text else short(float(text), digits) for text in texts]
+    """`short` for a column, many times as fast: `repr` of a rounded float is already the shortest text."""
+    rounded = (np.round(values, digits) + 0.0).tolist()  # no -0.0
+    if not rounded:
+        return []
+    listed = repr(rounded)
+    if "e" in listed:  # of tiny or huge ones it is not
+        return [
+            text.removesuffix(".0") if "e" not in text else short(float(text), digits) for text in map(repr, rounded)
+        ]
+    return listed[1:-1].replace(".0, ", ", ").removesuffix(".0").split(", ")
 
 
 def plain(value: float, digits: int) -> float | int:

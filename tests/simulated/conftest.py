@@ -60,7 +60,8 @@ def inside() -> Callable[..., list[Row]]:
         for key, readings in rows.readings.items():
             if (key.metric, key.zone, key.counterparty) == (metric, zone, counterparty):
                 own.extend(key, readings.ts, readings.values)
-        return [r for r in own.sorted() if r.ts in day.window]
+        window = day.window
+        return [r for r in own.sorted() if r.ts in window]
 
     return rows_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -34,6 +34,15 @@ class Block:
     """From an interconnector's first region to its second, as targeted for the interval."""
     metered: Columns
     """The same as measured at its start."""
+
+    def at(self, places: Sequence[int]) -> Block:
+        """Some of the intervals, by their places."""
+        chosen = list(places)
+        price, demand, export, flow, metered = (
+            {name: values[chosen] for name, values in columns.items()}
+            for columns in (self.price, self.demand, self.export, self.flow, self.metered)
+        )
+        return Block(self.ends[chosen], self.step, price, demand, export, flow, metered)
 
     def pricing_run(self) -> Block:
         """Of a market intervention, the run that sets prices: its flows are those without the intervention."""

@@ -17,7 +17,7 @@ from itertools import chain
 
 from assets.simulated.aemo import tables
 from assets.simulated.aemo.model import block, day_block, trading_step
-from assets.simulated.aemo.reports import lines_of, market_time, render_monthly, render_report
+from assets.simulated.aemo.reports import lines_of, market_time, minute, render_monthly, render_report
 from assets.simulated.answer import Answer
 from assets.simulated.format import choice
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
@@ -55,7 +55,7 @@ class Directory:
 
     def name(self, end: int) -> str:
         """The file of the interval that ends then, without its ending."""
-        return f"PUBLIC_{self.kind}_{market_time(end):%Y%m%d%H%M}_{number(end):016d}"
+        return f"PUBLIC_{self.kind}_{minute(end)}_{number(end):016d}"
 
     def last_bundled(self, now: int) -> date:
         """The last day that lies in a bundle."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,13 +36,26 @@ def market_time(ts: int) -> datetime:
 
 def stamp(ts: int) -> str:
     """`2026/11/20 12:00:00`."""
-    return f"{market_time(ts):%Y/%m/%d %H:%M:%S}"
+    day, second = divmod(ts + AHEAD_OF_UTC, DAY)
+    return f"{_written(day, '%Y/%m/%d')} {second // HOUR:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+
+
+def minute(ts: int) -> str:
+    """`202611201200`, as file names have it."""
+    day, second = divmod(ts + AHEAD_OF_UTC, DAY)
+    return f"{_written(day, '%Y%m%d')}{second // HOUR:02d}{second // 60 % 60:02d}"
 
 
 def dispatch_interval(end: int) -> str:
     """`20260331241`: the market's day begins at 04:00, its intervals are counted from 1."""
-    start = end - FIVE_MINUTES + AHEAD_OF_UTC - 4 * HOUR
-    return f"{utc(start):%Y%m%d}{start % DAY // FIVE_MINUTES + 1:03d}"
+    day, second = divmod(end - FIVE_MINUTES + AHEAD_OF_UTC - 4 * HOUR, DAY)
+    return f"{_written(day, '%Y%m%d')}{second // FIVE_MINUTES + 1:03d}"
+
+
+@lru_cache(maxsize=1024)
+def _written(day: int, form: str) -> str:
+    """A day since 1970 as a stamp begins: a month has 9,000 stamps of 31 days."""
+    return f"{utc(day * DAY):{form}}"
 
 
 def trading_period(end: int, step: int) -> str:
@@ -55,36 +69,51 @@ def intervened(day: date) -> bool:
 
 
 def _has_two_runs(end: int, step: int) -> bool:
-    start = market_time(end - step)
-    return start.hour == INTERVENTION_HOUR and intervened(start.date())
+    start = end - step
+    hour = (start + AHEAD_OF_UTC) % DAY // HOUR
+    return hour == INTERVENTION_HOUR and intervened(market_time(start).date())
 
 
 def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[list[str]]:
     """The D lines of each interval in turn; `quote` stands around stamps, as in the five-minute reports."""
     ends = part.ends.tolist()
-    doubled = {end for end in ends if "%(INTERVENTION)s" in table.row and _has_two_runs(end, part.step)}
-    figures = _FIGURES[table.name]
-    runs = {"": figures(part)}
-    if doubled:
-        runs |= {"0": figures(part.pricing_run()), "1": figures(part.intervention_run())}
-    for i, end in enumerate(ends):
-        common = {
-            "SETTLEMENTDATE": f"{quote}{stamp(end)}{quote}",
-            "LASTCHANGED": f"{quote}{stamp(end - part.step + 4)}{quote}",
-            "DISPATCHINTERVAL": dispatch_interval(end),
-            "PERIODID": trading_period(end, part.step),
-        }
-        yield [
-            table.row
-            % {
-                **common,
-                "INTERVENTION": run or "0",
-                table.key: name,
-                **{column: texts[i] for column, texts in runs[run][name].items()},
-            }
-            for name in runs[""]
-            for run in (("0", "1") if end in doubled else ("",))
-        ]
+    has_runs = "INTERVENTION" in table.filled
+    doubled = [i for i, end in enumerate(ends) if has_runs and _has_two_runs(end, part.step)]
+    by_name = [lines for _, lines in _run_lines(table, part, "0", quote)]
+    if not doubled:
+        yield from map(list, zip(*by_name, strict=True))
+        return
+    few = part.at(doubled)
+    first, second = (
+        dict(_run_lines(table, run, flag, quote))
+        for flag, run in (("0", few.pricing_run()), ("1", few.intervention_run()))
+    )
+    places = {i: place for place, i in enumerate(doubled)}
+    for i, single in enumerate(zip(*by_name, strict=True)):
+        place = places.get(i)
+        if place is None:
+            yield list(single)
+        else:
+            yield [lines[place] for name in first for lines in (first[name], second[name])]
+
+
+def _run_lines(table: Table, part: Block, intervention: str, quote: str) -> Iterator[tuple[str, list[str]]]:
+    """The D lines of all intervals of each region or interconnector; one without a name where a table has neither."""
+    ends = part.ends.tolist()
+    makers: dict[str, Callable[[int], str]] = {
+        "SETTLEMENTDATE": lambda end: f"{quote}{stamp(end)}{quote}",
+        "LASTCHANGED": lambda end: f"{quote}{stamp(end - part.step + 4)}{quote}",
+        "DISPATCHINTERVAL": dispatch_interval,
+        "PERIODID": lambda end: trading_period(end, part.step),
+    }
+    stamps = {column: list(map(make, ends)) for column, make in makers.items() if column in table.filled}
+    for name, figures in _FIGURES[table.name](part).items():
+        columns = stamps | dict(figures)
+        fixed = {"INTERVENTION": intervention, table.key: name}
+        # What is the same in every line is filled in once.
+        form = table.row % {column: "%s" if column in columns else fixed[column] for column in table.filled}
+        varying = [columns[column] for column in table.filled if column in columns]
+        yield name, [form % cells for cells in zip(*varying, strict=True)]
 
 
 def _case(part: Block) -> _Figures:

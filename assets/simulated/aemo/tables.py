@@ -13,12 +13,14 @@ from dataclasses import dataclass
 class Table:
     """One table of C/I/D files: its name without the blank between both parts, its I line, and the form of its D lines.
 
-    `row` has `%(COLUMN)s` for each column that differs from line to line; `key` is the one that names region or line.
+    `row` has `%(COLUMN)s` for each column that differs from line to line, which `filled` names in their order; `key` is
+    the one that names region or line.
     """
 
     name: str
     header: str
     row: str
+    filled: tuple[str, ...]
     key: str
 
 
@@ -30,7 +32,8 @@ def _table(
     start = f"{first},{second},{version}"
     cells = [f"%({name})s" if name in given else fixed.get(name, other) for name in names]
     key = next((name for name in names if name in ("REGIONID", "INTERCONNECTORID")), "")
-    return Table(first + second, f"I,{start},{','.join(names)}", f"D,{start},{','.join(cells)}", key)
+    in_order = tuple(name for name in names if name in given)
+    return Table(first + second, f"I,{start},{','.join(names)}", f"D,{start},{','.join(cells)}", in_order, key)
 
 
 _RUN = {"RUNNO": "1", "INTERVENTION": "0"}

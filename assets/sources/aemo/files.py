@@ -59,7 +59,8 @@ class Report:
             raise FeedChanged(f"no listing of {self.prefix} files, or one cut short")
         chosen: dict[tuple[date, ...], dict[str, str]] = {}
         for name in sorted(names):
-            days = tuple(day for day in request.days if day in _days_in(name))
+            held = _days_in(name)
+            days = tuple(day for day in request.days if day in held)
             if days:
                 # Of two files for one interval the greater name is the newer.
                 chosen.setdefault(days, {})[name.split("_")[-2]] = name
