@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -58,7 +57,7 @@ def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     stored_metric(service.catalogue, zone, metric, query.day_ahead)
 
     def work(sampled: bool) -> ToolAnswer:
-        of = replace(query, sample=sampled)
+        of = query._replace(sample=sampled)
         answer = statistics.answer(service.reader, service.catalogue, of, given["above"], given["below"])
         body = {**answer.body, "sample": True} if sampled else answer.body
         words = derived_text.statistics(body)

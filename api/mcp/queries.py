@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -149,7 +148,7 @@ def _check_conflicts(metric: Metric, given: Mapping[str, Any]) -> None:
 
 
 def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
-    page = pages.answer(service.reader, service.catalogue, replace(query, sample=sampled))
+    page = pages.answer(service.reader, service.catalogue, query._replace(sample=sampled))
     stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     held = _held(service, query)
     answer = text.history(page, held)

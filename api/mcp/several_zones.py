@@ -55,7 +55,7 @@ def history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
 
 
 def _answer(service: Service, query: ZonesQuery, sampled: bool) -> ToolAnswer:
-    page = several.answer(service.reader, service.catalogue, replace(query, of=replace(query.of, sample=sampled)))
+    page = several.answer(service.reader, service.catalogue, replace(query, of=query.of._replace(sample=sampled)))
     named = several.plain(page)
     stated = several.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     following = _following(page)

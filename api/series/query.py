@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from api.documents.catalogue import Catalogue, stored_metric
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
@@ -22,8 +23,7 @@ _YEAR = 367 * DAY
 """A capacity row began at most so long before an instant of its year."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A series question, checked and complete but for the zone's metric: `[start, end)` in Unix seconds."""
 
     zone: str
@@ -39,25 +39,6 @@ class Query:
     cursor: Cursor | None = None
     sample: bool = False
     time: TimeStyle | None = None
-
-    @property
-    def stated(self) -> tuple[object, ...]:
-        """All of the question as plain values: what an answer's validator is made of."""
-        return (
-            self.zone,
-            self.metric.value,
-            self.start,
-            self.end,
-            self.limit,
-            self.order,
-            self.borders,
-            self.day_ahead,
-            self.interval,
-            self.as_of,
-            self.cursor,
-            self.sample,
-            self.time,
-        )
 
 
 @dataclass(frozen=True, slots=True)

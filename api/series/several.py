@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +65,7 @@ class ZonesQuery:
 
     def about(self, zone: str) -> Query:
         """The question about one of the zones."""
-        return replace(self.of, zone=zone)
+        return self.of._replace(zone=zone)
 
 
 @dataclass(frozen=True, slots=True)

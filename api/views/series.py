@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from flask import Request, Response
@@ -17,24 +17,20 @@ from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
 from api.http.guard import stated
 from api.http.problems import ParameterFault
-from api.http.ranges import ranged
 from api.series import formats
 from api.series import page as pages
 from api.series import query as queries
 from api.series.moments import instant_in
-from api.series.paging import Cursor
-from api.series.query import Plan, Query
+from api.series.query import Query
 from api.service import Service
-from api.views import statistics
+from api.views import rows_answer, statistics
+from api.views.rows_answer import Question, Written
 from warehouse import clock
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
-from warehouse.reader import FileReplaced
 
 _SHORT = 600
 """Longer questions are not kept: a few thousand of eight kilobytes would fill a worker."""
-VERSION = "2"
-"""Part of every series' ETag: raised when the same rows would be written otherwise."""
 
 
 def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tuple[Query, str | None]:
@@ -110,73 +106,44 @@ def _statistics(service: Service, name: str, zone: str, given: MultiDict[str, st
     return statistics.view(service, name, query, limits["above"], limits["below"])
 
 
-class _Question(NamedTuple):
-    """A request as it was understood: where its rows lie, the format, and the validator of its answer."""
-
-    plan: Plan
-    format: str
-    validator: responses.Validator
-
-
-def _understood(service: Service, request: Request, name: str, zone: str, given: MultiDict[str, str]) -> _Question:
+def _understood(
+    service: Service, request: Request, name: str, zone: str, given: MultiDict[str, str]
+) -> Question[Query]:
     catalogue = service.catalogue
     # A path that leads nowhere comes before its parameters.
     stored_metric(catalogue, zone, SERIES[name], day_ahead=False)
     query, wanted = query_of(zone, name, given, clock.now())
     format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
-    return _question(service, request, queries.find(service.reader, catalogue, query), format_)
+    return _question(service, request, query, format_)
 
 
-def _question(service: Service, request: Request, plan: Plan, format_: str) -> _Question:
-    histories = service.reader.histories(plan.files) if plan.query.as_of is not None else ()
-    read = (plan.catalogue.document.identity, plan.identities, histories, plan.due_until)
-    parts = (VERSION, plan.query.stated, format_, *read)
-    return _Question(plan, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
+def _question(service: Service, request: Request, query: Query, format_: str) -> Question[Query]:
+    plan = queries.find(service.reader, service.catalogue, query)
+    return rows_answer.question(service, request, query, (plan,), format_)
 
 
 def _answer(
-    service: Service, request: Request, request_key: Hashable, question: _Question, entry: Grant
+    service: Service, request: Request, request_key: Hashable, question: Question[Query], entry: Grant
 ) -> tuple[Response, int]:
-    headers = [*responses.caching(entry.method), *responses.marks(question.plan.catalogue.simulated)]
-    while True:
-        plan, format_, validator = question
-        if responses.matches(request, validator.tag):
-            return validator.unchanged(headers), 0
-        try:
-            made = service.answers.get(validator.tag, partial(_made, service, question))
-            break
-        except FileReplaced:
-            service.questions.forget(request_key)
-            question = _question(service, request, queries.find(service.reader, service.catalogue, plan.query), format_)
-    link = _link(service, request, plan.query, made.following)
-    response = validator.response(made.sent, formats.content_type(format_), [*headers, *made.headers, *link])
-    # A part of what is paid for would be charged as a whole, so a payment buys the whole.
-    if format_ != "json" and entry.method != "payment":
-        response = ranged(request, response)
-    return response, made.rows
+    query = question.query
+
+    def again() -> Question[Query]:
+        service.questions.forget(request_key)
+        return _question(service, request, query, question.format)
+
+    link = partial(_link, service, request, query)
+    return rows_answer.answer(service, request, entry, question, again, partial(_rows, service), link)
 
 
-class _Made(NamedTuple):
-    """An answer's bytes, in its coding, with the headers that belong to them. Equal validators, equal answers."""
-
-    sent: bytes
-    headers: tuple[tuple[str, str], ...]
-    rows: int
-    following: Cursor | None
+def _rows(service: Service, question: Question[Query]) -> Written:
+    page = pages.page(service.reader, question.plans[0])
+    following = None if page.following is None else page.following.to_text()
+    return Written(formats.encode(question.format, page), page.count, following)
 
 
-def _made(service: Service, question: _Question) -> tuple[_Made, int]:
-    page = pages.page(service.reader, question.plan)
-    encoded = formats.encode(question.format, page)
-    sent = question.validator.coded(encoded.body)
-    return _Made(sent, encoded.headers, page.count, page.following), len(sent) + 1000
-
-
-def _link(service: Service, request: Request, query: Query, following: Cursor | None) -> responses.Headers:
+def _link(service: Service, request: Request, query: Query, following: str) -> responses.Headers:
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
-    if following is None:
-        return []
     arguments: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
     arguments |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
-    arguments["cursor"] = following.to_text()
+    arguments["cursor"] = following
     return [("Link", f'<{service.settings.own_address}{request.path}?{urlencode(arguments)}>; rel="next"')]

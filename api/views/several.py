@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Response, request
+from flask import Request, Response
+from flask.globals import request_ctx
 
 from api.access.prices import for_zones
 from api.access.values import Grant
@@ -17,14 +18,15 @@ from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
 from api.http.guard import stated
 from api.http.problems import ParameterFault
-from api.http.ranges import ranged
 from api.series import formats, several
 from api.series import query as queries
 from api.series.formats import Tabled
 from api.series.moments import Moment, instant_in
 from api.series.query import Query
-from api.series.several import ZonesPage, ZonesQuery
+from api.series.several import ZonesQuery
 from api.service import Service
+from api.views import rows_answer
+from api.views.rows_answer import Question, Written
 from warehouse import clock
 from warehouse.errors import BadWindow, MetricNotAvailable, Withheld
 from warehouse.market import Metric
@@ -36,13 +38,20 @@ def view(service: Service, name: str) -> Callable[[], Response]:
     endpoint = ENDPOINTS[f"{name}-zones"]
 
     def of_zones() -> Response:
+        request = request_ctx.request
         values = parameters.values(endpoint.parameters, stated(request))
         format_ = formats.negotiate(values["format"], request.environ.get("HTTP_ACCEPT", ""))
         query = query_of(service.catalogue, SERIES[name], values, clock.now())
+        question = _question(service, request, query, format_)
         price = for_zones(endpoint.id, len(query.zones))
-        return service.guarded(price, partial(_answer, service, query, format_), format_)
+        return service.guarded(price, partial(_answer, service, request, question), format_)
 
     return of_zones
+
+
+def _question(service: Service, request: Request, query: ZonesQuery, format_: str) -> Question[ZonesQuery]:
+    plans = several.find(service.reader, service.catalogue, query)
+    return rows_answer.question(service, request, query, plans, format_)
 
 
 def query_of(catalogue: Catalogue, metric: Metric, values: dict[str, Any], now: int) -> ZonesQuery:
@@ -91,15 +100,16 @@ def _instant(name: str, moment: Moment | None, zones: tuple[str, ...]) -> int | 
     return instant_in(moment, zones[0])
 
 
-def _answer(service: Service, query: ZonesQuery, format_: str, entry: Grant) -> tuple[Response, int]:
-    page = several.answer(service.reader, service.catalogue, query)
-    encoded = _encoded(format_, page)
-    headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
-    headers += [*encoded.headers, *_link(service, page)]
-    response = responses.body(request, encoded.body, formats.content_type(format_), headers)
-    if format_ != "json" and entry.method != "payment":
-        response = ranged(request, response)
-    return response, 0 if response.status_code == 304 else page.count
+def _answer(service: Service, request: Request, question: Question[ZonesQuery], entry: Grant) -> tuple[Response, int]:
+    again = partial(_question, service, request, question.query, question.format)
+    link = partial(_link, service, request, question.query)
+    return rows_answer.answer(service, request, entry, question, again, partial(_rows, service), link)
+
+
+def _rows(service: Service, question: Question[ZonesQuery]) -> Written:
+    page = several.page(service.reader, question.query, question.plans)
+    following = None if page.following is None else page.following.to_text()
+    return Written(_encoded(question.format, page), page.count, following)
 
 
 def _encoded(format_: str, page: several.ZonesPage) -> formats.Encoded:
@@ -109,12 +119,10 @@ def _encoded(format_: str, page: several.ZonesPage) -> formats.Encoded:
     return formats.tabled(format_, Tabled(stated, several.columns(page), f"{of.metric.value}_{of.start}"))
 
 
-def _link(service: Service, page: ZonesPage) -> responses.Headers:
-    if page.following is None:
-        return []
-    of = page.query.of
-    arguments: dict[str, Any] = {"zones": ",".join(page.query.zones), "start": of.start, "end": of.end}
+def _link(service: Service, request: Request, query: ZonesQuery, following: str) -> responses.Headers:
+    of = query.of
+    arguments: dict[str, Any] = {"zones": ",".join(query.zones), "start": of.start, "end": of.end}
     arguments |= {"limit": of.limit}
     arguments |= {name: text for name, text in request.args.items() if name not in (*arguments, "cursor")}
-    arguments["cursor"] = page.following.to_text()
+    arguments["cursor"] = following
     return [("Link", f'<{service.settings.own_address}{request.path}?{urlencode(arguments, safe=",")}>; rel="next"')]
