@@ -222,7 +222,8 @@ def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]
 
 @pytest.mark.slow
 def test_workers_that_start_at_once_make_the_tables_once(url: str) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")  # its server imports once for all of them
+    context.set_forkserver_preload([__name__])
     with context.Manager() as shared:
         start, failed = shared.Barrier(6), shared.Queue()
         workers = [context.Process(target=_open, args=(url, start, failed)) for _ in range(6)]

@@ -48,6 +48,8 @@ class Served:
             "error",
             "--graceful-timeout",
             "10",
+            "--keep-alive",  # as the API has it; of gunicorn's own two seconds a client that signs may take more
+            "15",
             *more,
         ]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
