@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
+from tests.stand_ins.bad_line import bad_line
 from tests.warehouse.series_model import BASE, FEEDS, RANKS, WIDE, fold, tuples
 from warehouse import modes, series
 from warehouse.errors import StorageError
@@ -41,10 +44,12 @@ def test_concurrent_folds_of_one_month_lose_nothing(folder):
 
 
 @pytest.mark.slow
-def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_place):
-    """Four storages as four machines have them, over a line that drops and repeats requests."""
+def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_place, bucket_endpoint):
+    """Four storages as four machines have them, each over a line of its own that drops and repeats requests.
+
+    Over one line a machine would meet, by chance, more faults in a row than it has retries.
+    """
     faults = ("", "", "lost", "unanswered", "repeat", "slow_down", "")
-    bucket_place.line.plan = lambda number, _: faults[number % len(faults)]
     failed = []
 
     def work(storage, number, feed):
@@ -55,18 +60,19 @@ def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_pl
         except StorageError as error:
             failed.append(error)
 
-    machines = [bucket_place.open(cache_bytes=0) for _ in FEEDS]
-    modes.claim(machines[0], "live")
-    threads = [
-        threading.Thread(target=work, args=(machine, number, feed))
-        for number, (machine, feed) in enumerate(zip(machines, FEEDS, strict=True))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(200)
+    modes.claim(bucket_place.open(), "live")
+    with ExitStack() as lines:
+        threads = []
+        for number, feed in enumerate(FEEDS):
+            line = lines.enter_context(bad_line(bucket_endpoint))
+            line.plan = lambda number, _: faults[number % len(faults)]
+            machine = replace(bucket_place, line=line).open(cache_bytes=0)
+            threads.append(threading.Thread(target=work, args=(machine, number, feed)))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(200)
     assert not failed
-    bucket_place.line.reset()
     assert len(tuples(series.read(bucket_place.open(), "GB", "demand", WIDE))) == 4 * 2
 
 
