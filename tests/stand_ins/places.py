@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.stand_ins.bad_line import BadLine
+from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.bucket import Bucket
 from warehouse.storage import Folder, Storage
 
@@ -92,5 +93,6 @@ def _id_of(child: Any) -> int:
 
 
 def _in_child(address: str, local: str, work: Work) -> None:
+    os.environ.update(CREDENTIALS)  # its environment is that of whoever first forked one in this process
     work(Bucket(address, local, fresh_s=0.0, cache_bytes=0))
     os._exit(0)
