@@ -141,9 +141,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two workers a core: the whole suite waits for servers a third of its time. One a core for fast tests."""
+    """Three workers a core: the whole suite waits for servers half of its time. One a core for fast tests."""
     cores = len(os.sched_getaffinity(0))
-    return cores if config.option.markexpr == "not slow" else 2 * cores
+    return cores if config.option.markexpr == "not slow" else 3 * cores
 
 
 @pytest.hookimpl(wrapper=True)
@@ -156,9 +156,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _layers_made_once() -> Iterator[None]:
+def _layers_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Warehouses are filled in hundreds of tests, and each publishes the same geo layers: seconds of CPU."""
-    with made_once():
+    of_run = tmp_path_factory.getbasetemp()
+    with made_once((of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "layers"):
         yield
 
 

@@ -1,14 +1,17 @@
-"""The geo layers of the project's own tables, made once a process: a warehouse that is filled publishes them, and their
-making takes longer than all else of a small warehouse.
+"""The geo layers of the project's own tables, made once for all processes of a run: a warehouse that is filled
+publishes them, and their making takes longer than all else of a small warehouse.
 
 What is put is what `geo_layers` makes; its own tests make it anew.
 """
 
 from __future__ import annotations
 
+import fcntl
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -16,12 +19,23 @@ from assets.documents import geo_layers
 
 made_anew = geo_layers.documents
 """The documents of a layer, made when called."""
-_made_once = cache(made_anew)
 
 
 @contextmanager
-def made_once() -> Iterator[None]:
-    """Each layer is made when it is first published, and never again."""
+def made_once(folder: Path) -> Iterator[None]:
+    """Each layer is made when it is first published by any process that was given this folder, and kept there."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    @cache
+    def kept(layer: str) -> dict[str, bytes]:
+        path = folder / f"{layer}.pickle"
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                path.write_bytes(pickle.dumps(made_anew(layer)))
+            documents: dict[str, bytes] = pickle.loads(path.read_bytes())
+            return documents
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(geo_layers, "documents", lambda layer: dict(_made_once(layer)))
+        patch.setattr(geo_layers, "documents", lambda layer: dict(kept(layer)))
         yield
