@@ -52,8 +52,9 @@ _SLOW_ONES = """
     orchestration/test_probe orchestration/test_rebuild orchestration/test_record orchestration/test_repair
     orchestration/test_retention orchestration/test_run_containers orchestration/test_sensors
     orchestration/test_static_side orchestration/test_upgrade
-    simulated/test_aemo simulated/test_availability simulated/test_caiso simulated/test_eia simulated/test_entsoe
-    simulated/test_ercot simulated/test_grid simulated/test_miso simulated/test_nyiso simulated/test_spp
+    simulated/test_aemo simulated/test_aemo_recordings simulated/test_availability simulated/test_caiso
+    simulated/test_eia simulated/test_entsoe simulated/test_ercot simulated/test_grid simulated/test_miso
+    simulated/test_nyiso simulated/test_spp
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_fuzz sources/test_stray_stamps
     warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
     warehouse/test_context_reference warehouse/test_damaged_files
