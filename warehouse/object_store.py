@@ -29,6 +29,10 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "gs": ("endpoint",),
     "az": ("endpoint", "account"),
 }
+_WRONG_CREDENTIALS = re.compile(
+    "<Code>(InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed)</Code>"
+)
+"""What S3 and Azure call them, also with a 403; they say AccessDenied and the like where only a right is missing."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 
@@ -183,13 +187,16 @@ def lacks_bucket(answered: str) -> bool:
 def reason(error: Exception) -> str:
     """The kind of a failure in words, without what the store answered."""
     name, text = type(error).__name__, str(error)
-    status = re.search(r"status code: (\d{3})", text)
-    if name in ("PermissionDeniedError", "UnauthenticatedError"):
+    answered = re.search(r"status code: (\d{3})", text)
+    status = answered[1] if answered else ""
+    if name == "UnauthenticatedError" or status == "401" or _WRONG_CREDENTIALS.search(text):
         return "the object store refuses these credentials"
+    if name == "PermissionDeniedError" or status == "403":
+        return "the object store refuses it: these credentials lack the right"
     if lacks_bucket(text):
         return "the object store has no such bucket"
     if status:
-        return f"the object store answered {status.group(1)}" + (" again and again" if status[1][0] == "5" else "")
+        return f"the object store answered {status}" + (" again and again" if status[0] == "5" else "")
     if re.search(r"credential|metadata", text, re.IGNORECASE) and "HTTP error" not in text:
         return "the object store's credentials are not set"
     if "timed out" in text or "timeout" in text.lower().replace("retry_timeout", ""):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import obstore
@@ -89,43 +91,71 @@ def test_failures_say_their_kind_and_no_secret(endpoint):
             ask("k", doing, call)
 
 
-class _NoContainer(BaseHTTPRequestHandler):
-    """Azure's answer where there is no such container."""
+@contextmanager
+def answering(status: int, code: str) -> Iterator[str]:
+    """The address of a server that answers everything with one error."""
 
-    def _any(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        body = b'<?xml version="1.0"?><Error><Code>ContainerNotFound</Code><Message>None.</Message></Error>'
-        self.send_response(404)
-        self.send_header("Content-Type", "application/xml")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    class Handler(BaseHTTPRequestHandler):
+        def _any(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = f"<Error><Code>{code}</Code><Message>None.</Message></Error>".encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/xml")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
-    do_GET = do_PUT = _any
+        do_GET = do_PUT = do_POST = _any
 
-    def log_message(self, *_: object) -> None:
-        return
+        def log_message(self, *_: object) -> None:
+            return
 
-
-def test_a_missing_container_of_azures_is_no_empty_warehouse(monkeypatch):
-    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _NoContainer)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        none = open_store(f"az://box/p?account=shop&endpoint=http://127.0.0.1:{server.server_port}/shop", retries=0)
-        calls = {
-            "read": lambda: obstore.get(none, "k").bytes(),
-            "listed": lambda: obstore.list(none).collect(),
-            "written": lambda: obstore.put(none, "k", b""),
-        }
-        for doing, call in calls.items():
-            with pytest.raises(StorageError, match="the object store has no such bucket"):
-                ask("k", doing, call)
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def refusals(store: obstore.store.ObjectStore) -> set[str]:
+    """What is said of each kind of request."""
+    calls: dict[str, Callable[[], object]] = {
+        "read": lambda: obstore.get(store, "k").bytes(),
+        "listed": lambda: obstore.list(store).collect(),
+        "written": lambda: obstore.put(store, "k", b""),
+    }
+    said = set()
+    for doing, call in calls.items():
+        with pytest.raises(StorageError) as caught:
+            ask("k", doing, call)
+        said.add(str(caught.value).removeprefix(f"k cannot be {doing}: "))
+    return said
+
+
+def test_a_missing_container_of_azures_is_no_empty_warehouse(monkeypatch):
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
+    with answering(404, "ContainerNotFound") as url:
+        none = open_store(f"az://box/p?account=shop&endpoint={url}/shop", retries=0)
+        assert refusals(none) == {"the object store has no such bucket"}
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (403, "AccessDenied", "the object store refuses it: these credentials lack the right"),
+        (403, "SignatureDoesNotMatch", "the object store refuses these credentials"),
+        (403, "InvalidAccessKeyId", "the object store refuses these credentials"),
+        (400, "ExpiredToken", "the object store refuses these credentials"),
+        (401, "Unauthorized", "the object store refuses these credentials"),
+    ],
+)
+def test_wrong_credentials_and_a_missing_right_are_told_apart(status, code, words):
+    with answering(status, code) as url:
+        assert refusals(open_store(f"s3://emds?endpoint={url}", retries=0)) == {words}
 
 
 def test_a_forked_child_is_refused_instead_of_waiting_for_ever(endpoint):
