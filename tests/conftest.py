@@ -142,9 +142,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three workers a core: the whole suite waits for servers half of its time. One a core for fast tests."""
+    """Two workers a core: the whole suite waits for servers a third of its time. One a core for fast tests."""
     cores = len(os.sched_getaffinity(0))
-    return cores if config.option.markexpr == "not slow" else 3 * cores
+    return cores if config.option.markexpr == "not slow" else 2 * cores
 
 
 @pytest.hookimpl(wrapper=True)
