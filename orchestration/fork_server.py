@@ -1,18 +1,35 @@
-"""What the process that runs are forked from does as it starts; imported by no other. See `run_processes`."""
+"""The start of the process from which runs are forked (`orchestration.run_processes`); nothing else imports this."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 from importlib import import_module
 
 from orchestration import collector
 
+_SET_PARENT_DEATH_SIGNAL = 1
+_SELF, _LIBC = os.getpid(), ctypes.CDLL(None)
+
+
+def _begin_run() -> None:
+    """In a forked run: ends as any process by SIGTERM, and with the process it was forked from (on Linux).
+
+    The code server hears of a run's end from that process alone: it would start one that went on a second time.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(_LIBC, "prctl"):
+        _LIBC.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != _SELF:  # it ended before
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 collector.hold_back()  # a run's process lets go once it has its definitions
-# Who stops a code server tells all that it has started. It learns from this process how its runs end, so this one ends
-# after them by itself.
+# Whoever stops a code server signals its whole process group. The server learns from this process how its runs ended,
+# so this one ignores SIGTERM and ends by itself once they have.
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+os.register_at_fork(after_in_child=_begin_run)
 
 for _module in (
     "orchestration.definitions",

@@ -29,10 +29,15 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "gs": ("endpoint",),
     "az": ("endpoint", "account"),
 }
-_WRONG_CREDENTIALS = re.compile(
-    "<Code>(InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed)</Code>"
+_CODE = re.compile("<Code>([A-Za-z]+)</Code>")
+_WRONG_CREDENTIALS = frozenset(
+    {
+        *("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"),
+        "AuthenticationFailed",
+    }
 )
-"""What S3 and Azure call them, also with a 403; they say AccessDenied and the like where only a right is missing."""
+_NO_RIGHT = frozenset({"AccessDenied", "AuthorizationFailure", "AuthorizationPermissionMismatch"})
+"""What S3 and Azure call the two, each with a 403; the answer to a HEAD has no body, and so says neither."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 
@@ -189,10 +194,14 @@ def reason(error: Exception) -> str:
     name, text = type(error).__name__, str(error)
     answered = re.search(r"status code: (\d{3})", text)
     status = answered[1] if answered else ""
-    if name == "UnauthenticatedError" or status == "401" or _WRONG_CREDENTIALS.search(text):
+    code = found[1] if (found := _CODE.search(text)) else ""
+    if name == "UnauthenticatedError" or status == "401" or code in _WRONG_CREDENTIALS:
         return "the object store refuses these credentials"
     if name == "PermissionDeniedError" or status == "403":
-        return "the object store refuses it: these credentials lack the right"
+        missing = (
+            "these credentials lack the right" if code in _NO_RIGHT else "wrong credentials, or a right is missing"
+        )
+        return f"the object store refuses it: {missing}"
     if lacks_bucket(text):
         return "the object store has no such bucket"
     if status:

@@ -10,7 +10,7 @@ from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
 from api.series.times import TimeStyle
 from warehouse import clock
-from warehouse.clock import DAY, Window
+from warehouse.clock import DAY, HOUR, Window
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
 from warehouse.reader import MonthFile, Reader
@@ -53,8 +53,12 @@ class Plan:
 
     @property
     def due_until(self) -> int:
-        """Until where the window's rows must be there: with it, holes come and go though no file changes."""
-        return max(self.query.start, min(self.due.until, self.query.end))
+        """Until where the window's rows must be there: with it, holes come and go though no file changes.
+
+        The hole at the window's end is there once the whole interval that begins in it is due.
+        """
+        longest = 25 * HOUR if self.query.interval == "1d" else HOUR
+        return max(self.query.start, min(self.due.until, self.query.end + longest))
 
     @property
     def identities(self) -> tuple[Identity, ...]:

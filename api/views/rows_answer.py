@@ -99,4 +99,6 @@ def answer(
 def _made(asked: Question[Asked], make: Callable[[Question[Asked]], Written]) -> tuple[_Made, int]:
     written = make(asked)
     sent = asked.validator.coded(written.encoded.body)
-    return _Made(sent, written.encoded.headers, written.rows, written.following), len(sent) + 1000
+    headers = written.encoded.headers
+    held = len(sent) + sum(len(name) + len(value) for name, value in headers) + 1000
+    return _Made(sent, headers, written.rows, written.following), held

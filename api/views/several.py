@@ -42,9 +42,9 @@ def view(service: Service, name: str) -> Callable[[], Response]:
         values = parameters.values(endpoint.parameters, stated(request))
         format_ = formats.negotiate(values["format"], request.environ.get("HTTP_ACCEPT", ""))
         query = query_of(service.catalogue, SERIES[name], values, clock.now())
-        question = _question(service, request, query, format_)
         price = for_zones(endpoint.id, len(query.zones))
-        return service.guarded(price, partial(_answer, service, request, question), format_)
+        # Behind the gate: it looks at every month file of every zone.
+        return service.guarded(price, partial(_answer, service, request, query, format_), format_)
 
     return of_zones
 
@@ -100,10 +100,10 @@ def _instant(name: str, moment: Moment | None, zones: tuple[str, ...]) -> int | 
     return instant_in(moment, zones[0])
 
 
-def _answer(service: Service, request: Request, question: Question[ZonesQuery], entry: Grant) -> tuple[Response, int]:
-    again = partial(_question, service, request, question.query, question.format)
-    link = partial(_link, service, request, question.query)
-    return rows_answer.answer(service, request, entry, question, again, partial(_rows, service), link)
+def _answer(service: Service, request: Request, query: ZonesQuery, format_: str, entry: Grant) -> tuple[Response, int]:
+    find = partial(_question, service, request, query, format_)
+    link = partial(_link, service, request, query)
+    return rows_answer.answer(service, request, entry, find(), find, partial(_rows, service), link)
 
 
 def _rows(service: Service, question: Question[ZonesQuery]) -> Written:

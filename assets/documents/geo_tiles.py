@@ -66,7 +66,7 @@ def _tiles(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]
 
 
 def _drawn(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, bytes]]:
-    """Column, row and body of the same."""
+    """Column, row and unpacked body of each such tile."""
     import mapbox_vector_tile
     import shapely
 

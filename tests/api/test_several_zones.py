@@ -15,7 +15,6 @@ import pytest
 from api.access.prices import price_of
 from api.settings import Facilitator
 from warehouse.clock import HOUR
-from warehouse.reader import Reader
 
 PATHS = {
     "/v1/price": (["DE-LU", "GB"], ""),
@@ -187,23 +186,3 @@ def test_each_zone_costs_a_call_and_a_key_counts_one(market: Any) -> None:
     headers = market.key(client)
     answer = client.get("/v1/price?zones=GB,DE-LU", headers=headers)
     assert answer.headers["RateLimit"].startswith('"day";r=499;')
-
-
-def test_what_has_not_changed_is_told_without_reading_a_row(
-    ask: Any, market: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = f"/v1/price?zones=GB,DE-LU&start={market.now - 6 * HOUR}&end={market.now}"
-    before = ask(path)
-
-    def reads(*_: object) -> None:
-        raise AssertionError("rows were read")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Reader, "rows", reads)
-        assert ask(path).data == before.data
-        assert ask(path, 304, If_None_Match=before.headers["ETag"]).data == b""
-    at = market.now - market.now % HOUR - 2 * HOUR
-    market.put("north.price", "DE-LU", "price", [(at, 4321.0)], "EUR/MWh", "15m")
-    after = ask(path, If_None_Match=before.headers["ETag"])
-    assert after.headers["ETag"] != before.headers["ETag"]
-    assert 4321.0 in {row["value"] for row in after.get_json()["data"]}

@@ -53,8 +53,10 @@ class Ui:
         assert "errors" not in answered, answered["errors"]
         return answered["data"]
 
-    def until(self, query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
-        return until(query, wanted, seconds)
+    def until(
+        self, query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180, most_pause_s: float = 2.0
+    ) -> Any:
+        return until(query, wanted, seconds, most_pause_s)
 
     def backfill(self, assets: list[list[str]], days: list[str]) -> str:
         """Launches a backfill as the UI does; its id."""
@@ -90,13 +92,15 @@ class Ui:
         return by_status
 
 
-def until(query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180) -> Any:
+def until(
+    query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180, most_pause_s: float = 2.0
+) -> Any:
     """What `query` answers once it is what is wanted; asked ever less often, since GraphQL takes 50 ms of CPU."""
     deadline, pause = time.monotonic() + seconds, 0.2
     while not wanted(value := query()):
         assert time.monotonic() < deadline, value
         time.sleep(pause)
-        pause = min(2.0, 1.3 * pause)
+        pause = min(most_pause_s, 1.3 * pause)
     return value
 
 

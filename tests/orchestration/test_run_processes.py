@@ -1,4 +1,4 @@
-"""A run's process is forked from one that has loaded, with its own definitions, and its end is told."""
+"""A run's process is forked from one that has loaded, with its own definitions; its end is told, and that of both."""
 
 from __future__ import annotations
 
@@ -30,6 +30,17 @@ for _ in range(2):
     os.kill(run.pid, signal.SIGTERM)
     run.join(60)
     told[-1]["ended"] = run.exitcode
+here, there = context.Pipe()
+run = context.Process(target=as_a_run, args=[there])
+run.start()
+there.close()
+here.recv()
+os.kill(told[0]["parent"], signal.SIGKILL)
+run.join(60)
+try:
+    here.recv()
+except EOFError:
+    told.append("the run has ended too")
 print(json.dumps(told))
 """
 
@@ -55,8 +66,9 @@ def test_a_run_is_forked_with_all_loaded_and_builds_its_own_definitions(tmp_path
         [sys.executable, "-c", _AS_A_CODE_SERVER], env=environ, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout)
+    first, second, third = json.loads(done.stdout)
     assert first["is"] == second["is"] == [True] * 5
     assert first["parent"] == second["parent"], "the process that runs are forked from stays when it is told to end"
     assert first["ended"] == second["ended"] == -signal.SIGTERM, "how a run ended is known"
     assert first["pid"] != second["pid"]
+    assert third == "the run has ended too", "it would be taken for ended, and started again beside itself"

@@ -224,8 +224,8 @@ def backfills(ui: Ui) -> set[str]:
 
 def stopped_amid(ui: Ui, backfill: str, feed: str) -> tuple[str, int]:
     """Holds the backfill's run while it brings days of a feed; the run and its process."""
-    (run,) = ui.until(lambda: ui.runs(dagster__backfill=backfill), bool)
-    pid = ui.until(lambda: process_of(ui, run), bool)
+    (run,) = ui.until(lambda: ui.runs(dagster__backfill=backfill), bool, most_pause_s=0.2)
+    pid = ui.until(lambda: process_of(ui, run), bool, most_pause_s=0.2)
     deadline = time.monotonic() + 120
     while len(kept_days(ui, feed)) < 2:
         assert time.monotonic() < deadline

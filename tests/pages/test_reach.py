@@ -237,11 +237,11 @@ def test_embedded_it_is_the_map_alone(visit: Callable[..., Any]) -> None:
 
 
 def test_weight_and_speed(browser: Any, address: str) -> None:
-    """At most 900 kB compressed with everything shown; usable after two seconds of the page's CPU time, at its best.
+    """At most 900 kB compressed with everything shown; usable within two seconds of the page's CPU time.
 
-    Of three fresh profiles. By the clock, a busy machine would decide.
+    In the best of three fresh profiles. By the clock only far more is refused: there a busy machine would decide.
     """
-    busy_s, weights = [], []
+    ready_ms, busy_s, weights = [], [], []
     for _ in range(3):
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page = context.new_page()
@@ -254,6 +254,7 @@ def test_weight_and_speed(browser: Any, address: str) -> None:
         )
         page.goto(address)
         page.wait_for_selector("body[data-ready=true]")
+        ready_ms.append(page.evaluate("performance.getEntriesByName('ready')[0].startTime"))
         measured = session.send("Performance.getMetrics")["metrics"]
         busy_s += [metric["value"] for metric in measured if metric["name"] == "ProcessTime"]
         page.wait_for_selector("body[data-flows=drawn]")
@@ -263,6 +264,7 @@ def test_weight_and_speed(browser: Any, address: str) -> None:
         context.close()
     assert max(weights) < 900_000
     assert 0 < min(busy_s) < 2
+    assert min(ready_ms) < 10_000
 
 
 @pytest.mark.parametrize("width", [375, 1280])

@@ -1,7 +1,7 @@
 """The geo layers of the project's own tables, made once for all processes of a run: a warehouse that is filled
 publishes them, and their making takes longer than all else of a small warehouse.
 
-What is put is what `geo_layers` makes; its own tests make it anew.
+What is put is what `geo_layers` makes; its own tests look at what was made first, and make a layer anew.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def made_once(folder: Path) -> Iterator[None]:
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists():
-                path.write_bytes(pickle.dumps(made_anew(layer)))
+                scratch = path.with_suffix(".scratch")
+                scratch.write_bytes(pickle.dumps(made_anew(layer)))
+                scratch.replace(path)
             documents: dict[str, bytes] = pickle.loads(path.read_bytes())
             return documents
 

@@ -105,6 +105,10 @@ def answering(status: int, code: str) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
+        def do_HEAD(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
         do_GET = do_PUT = do_POST = _any
 
         def log_message(self, *_: object) -> None:
@@ -151,11 +155,20 @@ def test_a_missing_container_of_azures_is_no_empty_warehouse(monkeypatch):
         (403, "InvalidAccessKeyId", "the object store refuses these credentials"),
         (400, "ExpiredToken", "the object store refuses these credentials"),
         (401, "Unauthorized", "the object store refuses these credentials"),
+        (403, "RequestTimeTooSkewed", "the object store refuses it: wrong credentials, or a right is missing"),
     ],
 )
 def test_wrong_credentials_and_a_missing_right_are_told_apart(status, code, words):
     with answering(status, code) as url:
         assert refusals(open_store(f"s3://emds?endpoint={url}", retries=0)) == {words}
+
+
+def test_a_head_has_no_word_which_of_the_two_it_is():
+    words = "k cannot be read: the object store refuses it: wrong credentials, or a right is missing"
+    with answering(403, "SignatureDoesNotMatch") as url:
+        store = open_store(f"s3://emds?endpoint={url}", retries=0)
+        with pytest.raises(StorageError, match=words):
+            ask("k", "read", lambda: obstore.head(store, "k"))
 
 
 def test_a_forked_child_is_refused_instead_of_waiting_for_ever(endpoint):

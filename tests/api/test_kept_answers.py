@@ -1,0 +1,100 @@
+"""Answers of series that are kept, by which validator, and what is looked at before the gate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.views import rows_answer
+from tests.api.conftest import Rig
+from warehouse.clock import HOUR, instant
+from warehouse.reader import Reader
+from warehouse.storage import Folder
+
+
+def reads(*_: object) -> None:
+    """In the place of what reads rows."""
+    raise AssertionError("rows were read")
+
+
+@pytest.mark.parametrize("path", ["/v1/price/DE-LU?", "/v1/price?zones=GB,DE-LU&"])
+def test_what_has_not_changed_is_told_without_reading_a_row(
+    market: Rig, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = market.client()
+    key = market.key(client)
+    path += f"start={market.now - 6 * HOUR}&end={market.now}"
+    before = client.get(path, headers=key)
+    known = {**key, "If-None-Match": before.headers["ETag"]}
+    with monkeypatch.context() as patch:
+        patch.setattr(Reader, "rows", reads)
+        assert client.get(path, headers=key).data == before.data
+        unchanged = client.get(path, headers=known)
+        assert (unchanged.status_code, unchanged.data) == (304, b"")
+    at = market.now - market.now % HOUR - 2 * HOUR
+    market.put("north.price", "DE-LU", "price", [(at, 4321.0)], "EUR/MWh", "15m")
+    after = client.get(path, headers=known)
+    assert after.headers["ETag"] != before.headers["ETag"]
+    assert 4321.0 in {row["value"] for row in after.get_json()["data"]}
+
+
+@pytest.mark.parametrize("interval", ["1h", "1d"])
+@pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=AU-SA,GB&"])
+def test_a_hole_at_the_end_is_told_once_its_whole_interval_is_due(
+    rig: Rig, path: str, interval: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window ends amid an interval: the validator changes when the hole comes, behind the window's end."""
+    start = instant("2026-03-29T23:00:00Z") if interval == "1d" else instant("2026-03-30T09:00:00Z")
+    span = 24 * HOUR if interval == "1d" else HOUR
+    for zone in ("GB", "AU-SA"):
+        rig.put("north.grid", zone, "demand", rig.every(start, 300, span // 300))
+    rig.publish()
+    client = rig.client()
+    key = rig.key(client)
+    path += f"start={start}&end={start + span * 3 // 2}&interval={interval}"
+    seen = {}
+    for hours in (1.55, 2.6, 9.0):
+        at = start + int(hours * span)
+        monkeypatch.setenv("EMDS_NOW", str(at))
+        kept, fresh = client.get(path, headers=key), rig.client().get(path, headers=key)
+        assert kept.get_json()["gaps"] == fresh.get_json()["gaps"]
+        seen[hours] = kept
+    assert not [gap for gap in seen[1.55].get_json()["gaps"] if gap.get("zone", "GB") == "GB"]
+    assert [gap for gap in seen[9.0].get_json()["gaps"] if gap.get("zone", "GB") == "GB"]
+    assert seen[1.55].headers["ETag"] != seen[9.0].headers["ETag"]
+
+
+@pytest.mark.parametrize("more", ["", "&as_of=1774864800"])
+def test_a_call_of_several_zones_that_is_refused_looks_at_no_month_file(
+    market: Rig, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = market.client()
+    looked: list[str] = []
+    stat = Folder.stat
+
+    def counted(folder: Folder, key: str) -> Any:
+        looked.append(key)
+        return stat(folder, key)
+
+    monkeypatch.setattr(Folder, "stat", counted)
+    refused = client.get(f"/v1/price?zones=all&start=0&end={market.now}{more}")
+    assert refused.status_code in (401, 402)
+    assert not [key for key in looked if key.startswith(("series/", "history/"))]
+
+
+def test_a_kept_answer_counts_with_its_headers(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[Any, int]] = []
+    made = rows_answer._made
+
+    def noted(*given: Any) -> Any:
+        counted.append(made(*given))
+        return counted[-1]
+
+    monkeypatch.setattr(rows_answer, "_made", noted)
+    client = market.client()
+    path = f"/v1/price?zones=GB,DE-LU&format=csv&limit=1&start={market.now - 6 * HOUR}&end={market.now}"
+    answer = client.get(path, headers=market.key(client))
+    ((_, held),) = counted
+    headers = [value for name, value in answer.headers if name.startswith("X-EMDS-")]
+    assert held > len(answer.data) + sum(map(len, headers)) + 1000 > len(answer.data) + 1000
