@@ -5,19 +5,26 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from contextlib import suppress
 from importlib import import_module
 
 from orchestration import collector
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _SELF, _LIBC = os.getpid(), ctypes.CDLL(None)
+_RUN: list[int] = []
+"""The process of the run that this is; empty in the process from which runs are forked."""
 
 
 def _begin_run() -> None:
     """In a forked run: ends as any process by SIGTERM, and with the process it was forked from (on Linux).
 
-    The code server hears of a run's end from that process alone: it would start one that went on a second time.
+    The code server hears of a run's end from that process alone: it would start one that went on a second time. What
+    a run forks in its turn is left as it is.
     """
+    if _RUN:
+        return
+    _RUN.append(os.getpid())
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -40,4 +47,5 @@ for _module in (
     "assets.simulated.answer",
     "pandas",  # PyArrow looks for it as it makes its first array
 ):
-    import_module(_module)
+    with suppress(Exception):  # a run loads it once more, and tells what is wrong
+        import_module(_module)

@@ -31,13 +31,17 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
 _WRONG_CREDENTIALS = frozenset(
-    {
-        *("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"),
+    (
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
         "AuthenticationFailed",
-    }
+        "ExpiredToken",
+        "InvalidToken",
+        "TokenRefreshRequired",
+    )
 )
 _NO_RIGHT = frozenset({"AccessDenied", "AuthorizationFailure", "AuthorizationPermissionMismatch"})
-"""What S3 and Azure call the two, each with a 403; the answer to a HEAD has no body, and so says neither."""
+"""What S3 and Azure call the two, mostly with a 403; the answer to a HEAD has no body, and so says neither."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 

@@ -1,4 +1,4 @@
-"""A run's process is forked from one that has loaded, with its own definitions; its end is told, and that of both."""
+"""A run's process is forked from one that has loaded, builds its own definitions, tells its end, and ends with it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def as_a_run(told: Connection) -> None:
     built = time.process_time() - begun > 0.01  # not those of another process
     again = definitions.defs() is made
     collects = gc.isenabled() and gc.get_freeze_count() > 100_000
-    told.send({"parent": os.getppid(), "is": [held, loaded, built, again, collects]})
+    if not (child := os.fork()):
+        os._exit(0)
+    lets_fork = os.waitpid(child, 0)[1] == 0
+    told.send({"parent": os.getppid(), "is": [held, loaded, built, again, collects, lets_fork]})
     signal.pause()
 
 
@@ -67,7 +70,7 @@ def test_a_run_is_forked_with_all_loaded_and_builds_its_own_definitions(tmp_path
     )
     assert done.returncode == 0, done.stderr
     first, second, third = json.loads(done.stdout)
-    assert first["is"] == second["is"] == [True] * 5
+    assert first["is"] == second["is"] == [True] * 6
     assert first["parent"] == second["parent"], "the process that runs are forked from stays when it is told to end"
     assert first["ended"] == second["ended"] == -signal.SIGTERM, "how a run ended is known"
     assert first["pid"] != second["pid"]
