@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.."
 want=""
-command -v chromium >/dev/null || want="$want chromium"
+command -v chromium-headless-shell >/dev/null || want="$want chromium-headless-shell"
 command -v ogrinfo >/dev/null || want="$want gdal-bin"
 /usr/bin/python3 -c 'import qgis.core' 2>/dev/null || want="$want python3-qgis"
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || want="$want nginx-light"

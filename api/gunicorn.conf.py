@@ -9,6 +9,7 @@ from typing import Any
 
 from api.http import gunicorn_setup
 
+gunicorn_setup.hold_back_collector()
 # These three come before pyarrow and prometheus_client are imported, which look at the environment only then.
 _own_counts = gunicorn_setup.own_counts_folder()
 gunicorn_setup.return_freed_memory()
@@ -63,6 +64,12 @@ def when_ready(server: Any) -> None:
     gunicorn_setup.raise_open_files()
     connections.bound_silence(server.LISTENERS)
     logging.getLogger("gunicorn.error").addFilter(gunicorn_setup.hide_secrets)
+    gunicorn_setup.collect_rarely()
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """A worker is about to load the application."""
+    gunicorn_setup.hold_back_collector()
 
 
 def post_worker_init(worker: Any) -> None:

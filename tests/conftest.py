@@ -24,10 +24,13 @@ settings.register_profile("emds", deadline=None)
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_ui", "test_schemathesis", "test_fleet", "test_line_daemon", "test_campaign"),
+    *("test_ui", "test_fleet", "test_schemathesis", "test_line_daemon", "test_campaign"),
     *("test_run_containers", "test_bucket_commands", "test_x402_chain", "test_copy", "test_clients", "test_fuzz"),
     *("test_reach", "test_x402_service", "test_aemo", "test_line", "test_x402_doubts", "test_browser", "test_up"),
     *("test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones", "test_reference"),
+    *("test_hostile", "test_keys", "test_series_at_once", "test_x402_facilitators", "test_accounts", "test_bucket"),
+    *("test_changes_bucket", "test_generators", "test_openapi", "test_changes", "test_probe", "test_x402_attacks"),
+    *("test_qgis", "test_recompute", "test_upgrade", "test_static_side", "test_bulk_readers", "test_record"),
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_ONES = """

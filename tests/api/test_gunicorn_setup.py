@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +12,14 @@ import pytest
 from gunicorn.http.wsgi import Response
 
 from api.http import gunicorn_setup
+from tests.bench.servers import fetch, free_port, gunicorn, running
 
 _PROGRAM = """
 import gc, sys
 from api.http import gunicorn_setup
 
+gunicorn_setup.hold_back_collector()
+held_back = not gc.isenabled()
 gunicorn_setup.collect_rarely()
 kept = gc.get_freeze_count()
 seen = []
@@ -23,14 +27,31 @@ gc.callbacks.append(lambda phase, info: seen.append(info["generation"]) if phase
 held = [[] for _ in range(9_000)]
 few = list(seen)
 held = [[] for _ in range(12_000)]
-print(kept > 5_000, len(few), len(seen) >= 1)
+print(held_back, kept > 5_000, len(few), len(seen) >= 1)
+"""
+_APPLICATION = """
+import gc
+
+def app(environ, start_response):
+    start_response("200 OK", [])
+    return [f"{held_back} {gc.isenabled()} {gc.get_freeze_count() > 5_000}".encode()]
+
+held_back = not gc.isenabled()
 """
 
 
 @pytest.mark.slow
 def test_what_stands_at_start_is_not_collected_and_what_comes_is_seldom() -> None:
     ran = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=60, check=True)
-    assert ran.stdout.split() == ["True", "0", "True"]
+    assert ran.stdout.split() == ["True", "True", "0", "True"]
+
+
+@pytest.mark.slow
+def test_a_worker_loads_without_looking_for_cycles_and_serves_with_it(tmp_path: Path) -> None:
+    (tmp_path / "cycles.py").write_text(_APPLICATION)
+    port = free_port()
+    with running(gunicorn("cycles:app", port, "--pythonpath", str(tmp_path)), {}, f"http://127.0.0.1:{port}/"):
+        assert fetch(f"http://127.0.0.1:{port}/")[0] == b"True True True"
 
 
 class Wire:

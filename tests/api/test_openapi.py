@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from api.http.problem_kinds import KINDS
 from api.openapi.schemas import SCHEMAS
 from api.openapi.schemas.definitions import COMMON, OWN
 from assets.documents.publish import publish
+from tests.pages.browser import ARGUMENTS, CHROMIUM
 
 NODE = Path(__file__).resolve().parents[1] / "node"
 SPECTRAL = NODE / "node_modules/.bin/spectral"
@@ -183,16 +183,14 @@ def test_the_reference_page_tells_of_everything_and_loads_nothing(client: Any, d
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_the_reference_page_renders_offline(client: Any, tmp_path: Path) -> None:
     page = tmp_path / "docs.html"
     page.write_bytes(client.get("/docs").data)
     done = subprocess.run(
         [
-            "chromium",
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
+            str(CHROMIUM),
+            *ARGUMENTS,
             f"--user-data-dir={tmp_path / 'profile'}",
             "--proxy-server=127.0.0.1:9",
             "--dump-dom",
