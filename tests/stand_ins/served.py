@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+SHOP = "tests.stand_ins.shop:served()"
 
 
 class Served:
@@ -25,7 +26,7 @@ class Served:
         workers: int = 4,
         threads: int = 4,
         more: Sequence[str] = (),
-        app: str = "tests.stand_ins.shop:served()",
+        app: str = SHOP,
     ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -50,6 +51,7 @@ class Served:
             "10",
             "--keep-alive",  # as the API has it; of gunicorn's own two seconds a client that signs may take more
             "15",
+            *(["-c", "python:tests.stand_ins.shop_imported"] if app == SHOP else []),
             *more,
         ]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
