@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import secrets
@@ -127,8 +128,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """DuckDB's binding lists what of its own is left at the end of a process."""
-    gc.unfreeze()
+    """DuckDB's binding lists what of its own is left at the end of a process.
+
+    Only then: pytest looks for cycles five times before, for exceptions that nobody saw.
+    """
+    atexit.register(gc.unfreeze)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -145,9 +149,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two workers a core: the whole suite waits for servers a third of its time. One a core for fast tests."""
+    """Five workers on two cores: the whole suite waits for servers a third of its time. One a core for fast tests."""
     cores = len(os.sched_getaffinity(0))
-    return cores if config.option.markexpr == "not slow" else 2 * cores
+    return cores if config.option.markexpr == "not slow" else cores * 5 // 2
 
 
 @pytest.hookimpl(wrapper=True)

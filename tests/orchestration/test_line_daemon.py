@@ -19,10 +19,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.Beta
 ASSET = ["elexon", "demand"]
 DAY = date.today() - timedelta(days=4)  # noqa: DTZ011  partition keys follow the wall clock
 QUICK = {
-    "run_monitoring": "run_monitoring: {enabled: true, start_timeout_seconds: 180, poll_interval_seconds: 5, "
+    "run_monitoring": "run_monitoring: {enabled: true, start_timeout_seconds: 30, poll_interval_seconds: 5, "
     "free_slots_after_run_end_seconds: 1}\n"
 }
-"""A killed run's place is free again within seconds."""
+"""A killed run's place is free again within seconds, and one killed before it began is given up soon."""
 
 
 def launch(ui: Ui, day: date) -> str:
