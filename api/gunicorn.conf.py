@@ -26,6 +26,7 @@ gunicorn_setup.one_arrow_thread()
 gunicorn_setup.answer_errors_as_problems(_settings.base_url)
 gunicorn_setup.send_short_answers_whole()
 connections.close_aside()
+gunicorn_setup.collect_rarely()
 
 # Threads, so that a slow client or a facilitator that takes its time holds up one thread and not a worker; they are
 # started as they are needed. A second worker uses the second core and serves while the first is replaced.
@@ -64,7 +65,6 @@ def when_ready(server: Any) -> None:
     gunicorn_setup.raise_open_files()
     connections.bound_silence(server.LISTENERS)
     logging.getLogger("gunicorn.error").addFilter(gunicorn_setup.hide_secrets)
-    gunicorn_setup.collect_rarely()
 
 
 def post_fork(server: Any, worker: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from gunicorn.http.wsgi import Response
 
 from api.http import gunicorn_setup
-from tests.bench.servers import fetch, free_port, gunicorn, running
+from tests.bench.servers import ROOT, fetch, free_port, gunicorn, running
 
 _PROGRAM = """
 import gc, sys
@@ -52,6 +52,15 @@ def test_a_worker_loads_without_looking_for_cycles_and_serves_with_it(tmp_path: 
     port = free_port()
     with running(gunicorn("cycles:app", port, "--pythonpath", str(tmp_path)), {}, f"http://127.0.0.1:{port}/"):
         assert fetch(f"http://127.0.0.1:{port}/")[0] == b"True True True"
+
+
+@pytest.mark.slow
+def test_the_master_looks_for_cycles_also_after_it_has_read_its_settings_again() -> None:
+    program = "import gc, runpy; runpy.run_path('api/gunicorn.conf.py'); print(gc.isenabled(), gc.get_threshold()[0])"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+    assert ran.stdout.split() == ["True", "10000"]
 
 
 class Wire:
