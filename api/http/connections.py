@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import inspect
 import mmap
 import socket
 import struct
@@ -16,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, wraps
 from ipaddress import ip_address
 from typing import Any
 
@@ -53,9 +54,13 @@ def bound_silence(listeners: list[Any]) -> None:
 
 
 def close_aside() -> None:
-    """Closes connections on threads of their own: gunicorn would wait up to 2 s each on the one thread that accepts."""
-    closers, close = ThreadPoolExecutor(8, "closing"), util.close_graceful
+    """Closes connections on threads of their own: gunicorn would wait up to 2 s each on the one thread that accepts.
 
+    A reload, which calls this again, puts new threads in their place.
+    """
+    closers, close = ThreadPoolExecutor(8, "closing"), inspect.unwrap(util.close_graceful)
+
+    @wraps(close)
     def aside(sock: socket.socket, timeout: float = 2.0, max_drain: int = 65_536) -> None:
         closers.submit(close, sock, timeout, max_drain)
 

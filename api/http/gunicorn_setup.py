@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import inspect
 import logging
 import os
 import re
@@ -15,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -73,7 +75,7 @@ def return_freed_memory() -> None:
 
 
 def hold_back_collector() -> None:
-    """Looks for no cycles while the API loads: what is made then stays, and going through it is a tenth of a start."""
+    """Looks for no cycles while the API loads: what is made then stays, and going through it is a fifth of a start."""
     gc.disable()
 
 
@@ -156,13 +158,14 @@ def send_short_answers_whole() -> None:
     """Makes gunicorn send an answer's head together with its body, where that is short.
 
     It sends them one after the other: a system call, a packet and a wake of the client more, and Python's global lock
-    given up once more, for which under load another thread waits.
+    given up once more, for which under load another thread waits. A reload, which calls this again, changes nothing.
     """
     from gunicorn.http import wsgi
 
     plain: Any = wsgi.Response
-    write: Callable[[Any, bytes], None] = plain.write
+    write: Callable[[Any, bytes], None] = inspect.unwrap(plain.write)
 
+    @wraps(write)
     def write_whole(response: Any, body: bytes) -> None:
         if response.headers_sent or type(response) is not plain or len(body) > _SHORT_BYTES:
             write(response, body)

@@ -1,4 +1,4 @@
-"""Chromium for the tests of the map page: a browser, pages in fresh profiles, and what tests ask of them."""
+"""Chromium for the tests of pages: a browser, pages in fresh profiles, and what tests ask of them."""
 
 from __future__ import annotations
 
