@@ -56,7 +56,7 @@ ENVELOPE_FIELDS = {
 }
 """The header of a CSV answer that tells a member of the envelope."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
-"""Parquet is compressed inside."""
+"""Parquet is compressed inside, where it is long."""
 
 
 @lru_cache(maxsize=1024)
@@ -152,24 +152,34 @@ class Tabled:
 
 
 _TYPES: Mapping[str, Any] = {"ts": pa.int64(), "value": pa.float64(), "samples": pa.int64(), "coverage": pa.float64()}
+_MANY = 500
+"""From so many rows on it pays to compress a Parquet answer: one of a day is 3 to 6 kB either way."""
+
+
+@lru_cache(maxsize=256)
+def _schema(names: tuple[str, ...]) -> pa.Schema:
+    return pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in names])
+
+
+def _rows(made: Tabled) -> pa.Table:
+    """The rows as an Arrow table, without the envelope."""
+    return pa.table(dict(made.columns), schema=_schema(tuple(made.columns)))
 
 
 def table(made: Tabled) -> pa.Table:
     """The rows as an Arrow table, the envelope in its schema's metadata: each member as JSON, all of it as `emds`."""
-    schema = pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in made.columns])
     texts = {
         name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in made.stated.items()
     }
     metadata = {**texts, "emds": orjson.dumps(made.stated).decode()}
-    return pa.table(dict(made.columns), schema=schema.with_metadata(metadata))
+    return _rows(made).replace_schema_metadata(metadata)
 
 
 def _csv(made: Tabled) -> Encoded:
     out = io.BytesIO()
-    pacsv.write_csv(table(made), out, pacsv.WriteOptions(quoting_style="needed"))
+    pacsv.write_csv(_rows(made), out, pacsv.WriteOptions(quoting_style="needed"))
     texts = {name: _header_text(value) for name, value in made.stated.items()}
-    # Header fields are Latin-1 at best: other characters as in a URL.
-    headers = [(ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in texts.items()]
+    headers = [(ENVELOPE_FIELDS[name], _field_text(text)) for name, text in texts.items()]
     exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
     return Encoded(out.getvalue(), (*headers, exposed, _disposition(made.name, "csv")))
 
@@ -183,9 +193,17 @@ def _header_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+@lru_cache(maxsize=256)
+def _field_text(text: str) -> str:
+    """As a header field may hold it, Latin-1 at best: other characters as in a URL."""
+    return quote(text, safe=PLAIN)
+
+
 def _parquet(made: Tabled) -> Encoded:
     out = io.BytesIO()
-    pq.write_table(table(made), out, compression="zstd")
+    repeated = [name for name in made.columns if name not in _TYPES and name != "time"]
+    rows = table(made)
+    pq.write_table(rows, out, compression="zstd" if rows.num_rows >= _MANY else "none", use_dictionary=repeated)
     return Encoded(out.getvalue(), (_disposition(made.name, "parquet"),))
 
 

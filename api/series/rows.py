@@ -54,10 +54,12 @@ def plain_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequen
 
 def arrow_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, Any]:
     """As `plain_columns`, as Arrow arrays: no value becomes an object."""
-    codes = pa.array(rows.label)
 
     def words(name: str) -> Any:
-        return pa.array([getattr(label, name) for label in rows.labels], pa.string()).take(codes)
+        each = [getattr(label, name) for label in rows.labels]
+        if len({*each}) == 1:
+            return pa.repeat(pa.scalar(each[0], pa.string()), len(rows))
+        return pa.array(each, pa.string()).take(pa.array(rows.label))
 
     return _columns(rows, shape, query, tz, words, pa.array)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -126,3 +128,17 @@ def test_tables_are_those_of_the_plain_way(format_: str, query: Query, made: Row
     name = f"{query.zone}_{query.metric.value}_{query.start}"
     plain = formats.Tabled(formats.envelope(page), formats.columns(page), name)
     assert formats.encode(format_, page) == formats.tabled(format_, plain)
+
+
+@pytest.mark.parametrize("count", [0, 499, 500])
+def test_a_parquet_answer_is_compressed_where_it_is_long(count: int) -> None:
+    label = RowLabels(None, None, None, "MW", "5m", "s", "f")
+    made = RowColumns((label,), np.zeros(count, np.int32), np.arange(count) * 300, np.arange(count) / 7)
+    page = page_of(Query("GB", Metric.DEMAND, 0, DAY, 1000, time="utc"), made, ("s",))
+    file = pq.ParquetFile(io.BytesIO(formats.encode("parquet", page).body))
+    assert file.read().to_pydict() == formats.columns(page)
+    assert file.schema_arrow.metadata[b"emds"] == orjson.dumps(formats.envelope(page))
+    chunks = [file.metadata.row_group(0).column(at) for at in range(file.metadata.num_columns)] if count else []
+    assert {chunk.compression for chunk in chunks} <= {"ZSTD" if count >= 500 else "UNCOMPRESSED"}
+    repeated = {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page}
+    assert repeated == ({"unit", "resolution"} if count else set())
