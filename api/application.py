@@ -6,9 +6,10 @@ import logging
 
 from flask import Flask
 
-from api import routes
+from api import exact_paths, routes
 from api.access.gate import Gate
-from api.http import middleware, problem_responses
+from api.http import middleware
+from api.http.flask_views import answer_failures
 from api.mcp import endpoint
 from api.service import Service
 from api.settings import Settings
@@ -30,11 +31,13 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
-    problem_responses.register(app, settings.base_url)
-    routes.register(app, service)
+    answer_failures(app, settings.base_url)
+    views = routes.views_of(service)
+    routes.register(app, service, views)
     app.register_blueprint(endpoint.blueprint(service))
     app.extensions["emds"] = service
-    app.wsgi_app = middleware.around(app.wsgi_app, settings.base_url)  # type: ignore[assignment, method-assign]
+    served = exact_paths.before(app.wsgi_app, routes.exact(views), settings.base_url)
+    app.wsgi_app = middleware.around(served, settings.base_url)  # type: ignore[assignment, method-assign]
     return app
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from flask import Flask, Response, request
+from flask import Flask
 from werkzeug.exceptions import NotFound
 
 from api.documents.bulk import METRICS
 from api.documents.catalogue import SERIES
 from api.endpoints import ENDPOINTS, Endpoint
+from api.exact_paths import Route
 from api.http import parameters, problem_responses
+from api.http.flask_views import for_flask, request_at_hand
+from api.http.messages import Request, Response, View
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
 from api.service import Service
@@ -48,13 +51,25 @@ def _prefixes() -> dict[str, Endpoint]:
 _PREFIXES = _prefixes()
 
 
-def register(app: Flask, service: Service) -> None:
-    """Gives every path of the table its view."""
-    views: dict[str, Callable[..., Response]] = {
+def register(app: Flask, service: Service, views: Mapping[str, View]) -> None:
+    """Gives every path its view: those of `views`, and those that draw on Flask."""
+    for name, view in {**views, **discovery.views(service)}.items():
+        endpoint = ENDPOINTS[name]
+        app.add_url_rule(_rule(endpoint), name, for_flask(checked(endpoint, view)), methods=[endpoint.method])
+    app.register_blueprint(geo.blueprint(service.gate, service.documents))
+    app.register_blueprint(ogc.blueprint(service))
+    app.register_blueprint(keys.blueprint(service.gate))
+    app.register_blueprint(webhooks.blueprint(service))
+    app.register_blueprint(map_page.blueprint(service))
+    app.register_error_handler(NotFound, lambda _error: _unrouted(service.settings.base_url, request_at_hand()))
+
+
+def views_of(service: Service) -> dict[str, View]:
+    """The views of market data and of the service's own state, by operationId."""
+    return {
         **documents.views(service),
         **catalogue.views(service),
         **live.views(service),
-        **discovery.views(service),
         **health.views(service),
         **windows.views(service),
         **publishers.views(service),
@@ -63,25 +78,29 @@ def register(app: Flask, service: Service) -> None:
         **{name: series.view(service, name) for name in SERIES},
         **{f"{name}-zones": several.view(service, name) for name in SERIES},
     }
-    for name, view in views.items():
-        endpoint = ENDPOINTS[name]
-        app.add_url_rule(_rule(endpoint), name, checked(endpoint, view), methods=[endpoint.method])
-    app.register_blueprint(geo.blueprint(service.gate, service.documents))
-    app.register_blueprint(ogc.blueprint(service))
-    app.register_blueprint(keys.blueprint(service.gate))
-    app.register_blueprint(webhooks.blueprint(service))
-    app.register_blueprint(map_page.blueprint(service))
-    app.register_error_handler(NotFound, lambda _error: _unrouted(service.settings.base_url))
 
 
-def checked(endpoint: Endpoint, view: Callable[..., Response]) -> Callable[..., Response]:
+def exact(views: Mapping[str, View]) -> dict[str, Route]:
+    """The views by path, where each path can be spelled out."""
+    return {path: route for name, view in views.items() for path, route in _spelled(ENDPOINTS[name], view)}
+
+
+def _spelled(endpoint: Endpoint, view: View) -> Iterator[tuple[str, Route]]:
+    before, is_of_zones, behind = endpoint.path.partition("{zone}")
+    if "{" in before + behind or endpoint.method != "GET":
+        return
+    for named in [{"zone": zone} for zone in ZONES] if is_of_zones else [{}]:
+        yield f"{before}{named.get('zone', '')}{behind}", Route(endpoint.id, checked(endpoint, view), named)
+
+
+def checked(endpoint: Endpoint, view: View) -> View:
     """A view of a path that reads no parameters itself: those that it does not know are refused all the same."""
     if endpoint.tag not in ("Discovery", "Service"):
         return view
 
-    def answer(**named: str) -> Response:
+    def answer(request: Request, **named: str) -> Response:
         parameters.values(endpoint.parameters, request.args)
-        return view(**named)
+        return view(request, **named)
 
     return answer
 
@@ -95,14 +114,13 @@ def _rule(endpoint: Endpoint) -> str:
     return rule
 
 
-def _unrouted(base_url: str) -> Response:
+def _unrouted(base_url: str, request: Request) -> Response:
     """The answer where no path fits: the way to the zone's exact id, or why there is nothing."""
     exact = exact_path(request.path) if request.method in ("GET", "HEAD") else None
     if exact is None:
-        return problem_responses.response(base_url, not_found(request.path))
-    query = request.query_string.decode("latin-1")
-    location = f"{exact}?{query}" if query else exact  # relative: whatever host and prefix the caller came by
-    return Response(status=308, headers=[("Location", location), ("Cache-Control", "public, max-age=86400")])
+        return problem_responses.response(base_url, not_found(request.path), request)
+    location = f"{exact}?{request.query}" if request.query else exact  # relative: whatever host the caller came by
+    return Response(308, [("Location", location), ("Cache-Control", "public, max-age=86400")])
 
 
 def exact_path(path: str) -> str | None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from flask import Response
-from flask.globals import request_ctx
-
 from api.access.gate import Gate
-from api.access.values import Grant, Refusal
+from api.access.values import Refusal
 from api.documents import changes
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.http import problem_responses
-from api.http.guard import guard
+from api.http.guard import Make, guard
+from api.http.messages import Request, Response
 from api.settings import Settings
 from warehouse.caches import LruCache, TtlCache
 from warehouse.reader import Reader
@@ -61,11 +58,9 @@ class Service:
         """The newest catalogue. Raises NoCatalogue."""
         return current(self.documents)
 
-    def guarded(
-        self, price: str, make: Callable[[Grant], tuple[Response, int]], answer_format: str = "json"
-    ) -> Response:
-        """The answer of `make` if the gate lets the request at hand in; `price` "" is a free path."""
-        return guard(self.gate, request_ctx.request, price, make, self._refuse, answer_format)
+    def guarded(self, request: Request, price: str, make: Make, answer_format: str = "json") -> Response:
+        """The answer of `make` if the gate lets a request in; `price` "" is a free path."""
+        return guard(self.gate, request, price, make, self._refuse, answer_format)
 
-    def _refuse(self, refusal: Refusal) -> Response:
-        return problem_responses.refused(self.settings.base_url, refusal)
+    def _refuse(self, refusal: Refusal, request: Request) -> Response:
+        return problem_responses.refused(self.settings.base_url, refusal, request)

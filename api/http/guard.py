@@ -1,4 +1,4 @@
-"""The gate for Flask: the one call between an endpoint's checks of its parameters and the making of its answer.
+"""The gate for HTTP: the one call between an endpoint's checks of its parameters and the making of its answer.
 
 An endpoint looks at its path and parameters first (400 and 404 cost nothing), then
 
@@ -19,13 +19,13 @@ from urllib.parse import parse_qsl, urlencode
 
 import brotli
 import zstandard
-from flask import Request, Response
 from werkzeug.datastructures import MultiDict
 
 from api.access.client_address import client_address, comes_by_unknown_proxy
 from api.access.gate import Gate
 from api.access.values import Answer, Call, Grant, Refusal
 from api.http.compression import choose
+from api.http.messages import Request, Response
 from api.settings import Network
 
 TRUE = frozenset({"true", "1"})
@@ -45,7 +45,7 @@ def guard(
     request: Request,
     price: str,
     make: Make,
-    refuse: Callable[[Refusal], Response],
+    refuse: Callable[[Refusal, Request], Response],
     answer_format: str = "json",
 ) -> Response:
     """The response to give out: the answer made by `make` with the gate's headers, a stored one, or a refusal."""
@@ -58,7 +58,7 @@ def guard(
         gate.note_unknown_proxy()
     entry = gate.admit(call)
     if isinstance(entry, Refusal):
-        return refuse(entry)
+        return refuse(entry, request)
     if isinstance(entry, Answer):
         return given_again(entry, request)
     ended = False
@@ -70,16 +70,15 @@ def guard(
             entry.release()
     outcome = entry.settle(_answer(request, response, rows, entry))
     if isinstance(outcome, Refusal):
-        return refuse(outcome)
-    if entry.method == "payment":
-        response.headers.remove("Cache-Control")  # the gate brings its own
-    for name, value in outcome.headers:
-        response.headers.add(name, value)
-    return response
+        return refuse(outcome, request)
+    kept = response.headers
+    if entry.method == "payment":  # the gate brings its own caching
+        kept = [pair for pair in kept if pair[0] != "Cache-Control"]
+    return Response(response.status, [*kept, *outcome.headers], response.body)
 
 
 def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
-    """The credentials of a Flask request. Read from the environ itself: this runs for every call of every path."""
+    """The credentials of a request. Read from the environ itself: this runs for every call of every path."""
     shown = request.environ.get
     payment = shown("HTTP_PAYMENT_SIGNATURE") or shown("HTTP_X_PAYMENT", "")
     query = shown("QUERY_STRING", "")
@@ -109,7 +108,7 @@ def stated(request: Request) -> MultiDict[str, str]:
 
 def is_probe(request: Request) -> bool:
     """Whether a request without credentials, which is no sample either, has a parameter that is empty."""
-    query: str = request.environ.get("QUERY_STRING", "")
+    query = request.query
     if not (query.endswith("=") or "=&" in query) or request.method != "GET":
         return False
     return not _has_credentials(request) and request.args.get("sample") != "true"
@@ -117,29 +116,29 @@ def is_probe(request: Request) -> bool:
 
 def _has_credentials(request: Request) -> bool:
     names = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
-    return any(request.environ.get(name) for name in names)
+    return any(map(request.header, names))
 
 
 def _fingerprint(request: Request, answer_format: str) -> str:
     """Method, path, query in any order, and format, however it was asked for. A retry may come by another coding."""
-    pairs = parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)
+    pairs = parse_qsl(request.query, keep_blank_values=True)
     query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
     return hashlib.sha256("\n".join((request.method, request.path, query, answer_format)).encode()).hexdigest()
 
 
 def given_again(stored: Answer, request: Request) -> Response:
     """A stored answer, in a coding that this request takes: the retry may come by another way than the first try."""
-    response = Response(stored.body, stored.status, list(stored.headers))
-    coding = response.headers.get("Content-Encoding", "identity")
-    if coding not in ("identity", choose(request.headers.get("Accept-Encoding", ""))):
-        response.set_data(_UNPACK[coding](stored.body))
-        for name in ("Content-Encoding", "ETag"):
-            response.headers.pop(name, None)
-    return response
+    # Releases up to 0.1 kept the length too, which is told when the answer is sent.
+    headers = [pair for pair in stored.headers if pair[0] != "Content-Length"]
+    coding = Response(stored.status, headers).header("Content-Encoding") or "identity"
+    if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):
+        return Response(stored.status, headers, stored.body)
+    plain = [pair for pair in headers if pair[0] not in ("Content-Encoding", "ETag")]
+    return Response(stored.status, plain, _UNPACK[coding](stored.body))
 
 
 def _answer(request: Request, response: Response, rows: int, entry: Grant) -> Answer:
     if entry.method != "payment":
-        return Answer(response.status_code, rows)
-    empty = request.method == "HEAD" or response.status_code == 304
-    return Answer(response.status_code, 0 if empty else rows, response.get_data(), tuple(response.headers.items()))
+        return Answer(response.status, rows)
+    empty = request.method == "HEAD" or response.status == 304
+    return Answer(response.status, 0 if empty else rows, response.body, tuple(response.headers))

@@ -137,6 +137,9 @@ def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tup
 def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
     """Records status, route and zone before Flask drops the request."""
     seen["status"] = int(status[:3])
+    if "emds.endpoint" in environ:
+        seen["route"], seen["zone"] = environ["emds.endpoint"], environ["emds.zone"]
+        return
     request: Any = environ.get("werkzeug.request")
     rule = getattr(request, "url_rule", None)
     if rule is not None:

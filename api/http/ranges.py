@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from flask import Request, Response
+import werkzeug.wrappers
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
+from api.http.messages import Request, Response
 from api.http.problems import Problem
 
 
 def ranged(request: Request, response: Response) -> Response:
     """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end."""
-    response.headers["Accept-Ranges"] = "bytes"
-    if response.status_code == 200 and "HTTP_RANGE" in request.environ:
-        length = len(response.get_data())
-        try:
-            response.make_conditional(request.environ, accept_ranges=True, complete_length=length)
-        except RequestedRangeNotSatisfiable:
-            raise Problem(
-                "range-not-satisfiable",
-                f"The body has {length} bytes.",
-                headers=[("Content-Range", f"bytes */{length}")],
-            ) from None
-    return response
+    if response.status != 200 or "HTTP_RANGE" not in request.environ:
+        return response.with_headers([("Accept-Ranges", "bytes")])
+    length = len(response.body)
+    cut = werkzeug.wrappers.Response(response.body, 200, response.headers)
+    try:
+        cut.make_conditional(request.environ, accept_ranges=True, complete_length=length)
+    except RequestedRangeNotSatisfiable:
+        raise Problem(
+            "range-not-satisfiable",
+            f"The body has {length} bytes.",
+            headers=[("Content-Range", f"bytes */{length}")],
+        ) from None
+    headers = [pair for pair in cut.headers.to_wsgi_list() if pair[0] not in ("Content-Length", "Date")]
+    return Response(cut.status_code, headers, b"".join(cut.iter_encoded()))

@@ -23,6 +23,7 @@ from werkzeug.routing import Rule
 from api.access.client_address import client_address
 from api.access.values import Headers
 from api.http import request_body
+from api.http.flask_views import request_at_hand
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
 from api.mcp import arguments, calls, reading, results
@@ -274,6 +275,7 @@ def _preflight() -> Response:
 
 def _unforeseen(failure: Exception) -> Response:
     """Answers the request that met a failure of ours; the log has the reason, never a key or a payment."""
-    _LOG.exception("request %s failed", request_id(), exc_info=failure)
-    fault = RpcError(INTERNAL_ERROR, f"Internal error; request id {request_id()}. Nothing was counted or charged")
+    name = request_id(request_at_hand())
+    _LOG.exception("request %s failed", name, exc_info=failure)
+    fault = RpcError(INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
     return _sent(RpcReply(200, error(fault, request.environ.get("emds.mcp_id"))))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import orjson
-from flask import Response, request
 
 from api.access.values import Grant
 from api.documents import bulk, published
@@ -18,6 +16,7 @@ from api.documents.catalogue import Catalogue
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
 from api.http.guard import stated
+from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.series import month_files
 from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
@@ -30,22 +29,23 @@ from warehouse.zones import ZONES
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
-def views(service: Service) -> dict[str, Callable[..., Response]]:
+def views(service: Service) -> dict[str, View]:
     """The views of this file's paths, by operationId."""
 
-    def manifest() -> Response:
+    def manifest(request: Request) -> Response:
         values = parameters.values(ENDPOINTS["bulk"].parameters, request.args)
-        return service.guarded("", partial(_manifest, service, values))
+        return service.guarded(request, "", partial(_manifest, service, request, values))
 
-    def file(metric: str, zone: str, month: str) -> Response:
+    def file(request: Request, metric: str, zone: str, month: str) -> Response:
         whole = _found(service, metric, zone, month)
         parameters.values(ENDPOINTS["bulk-file"].parameters, stated(request))
-        return service.guarded("bulk-file", partial(_file, service, metric, zone, month, whole), "parquet")
+        answer = partial(_file, service, request, metric, zone, month, whole)
+        return service.guarded(request, "bulk-file", answer, "parquet")
 
     return {"bulk": manifest, "bulk-file": file}
 
 
-def _manifest(service: Service, values: dict[str, Any], entry: Grant) -> tuple[Response, int]:
+def _manifest(service: Service, request: Request, values: dict[str, Any], entry: Grant) -> tuple[Response, int]:
     document, catalogue = published.document(service.documents, layout.BULK), service.catalogue
     made = _whole_manifest(service, document, catalogue)
     mark = {"sample": True} if entry.method == "sample" else {}
@@ -89,7 +89,9 @@ def _found(service: Service, metric: str, zone: str, month: str) -> Whole:
     return whole
 
 
-def _file(service: Service, metric: str, zone: str, month: str, whole: Whole, entry: Grant) -> tuple[Response, int]:
+def _file(
+    service: Service, request: Request, metric: str, zone: str, month: str, whole: Whole, entry: Grant
+) -> tuple[Response, int]:
     catalogue = service.catalogue
     terms = catalogue.terms(zone, bulk.METRICS[metric].value, whole.sources)
     said = {"license": terms.license, "attribution": terms.attribution}

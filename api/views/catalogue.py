@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import orjson
-from flask import Response, request
 
 from api.access.values import Grant
 from api.documents.cache import Document
@@ -16,40 +15,43 @@ from api.documents.status import status
 from api.endpoints import ENDPOINTS
 from api.endpoints.listing import listing
 from api.http import parameters, responses
+from api.http.messages import Request, Response, View
 from api.service import Service
 from warehouse import clock
 
 _JSON = "application/json"
 
 
-def views(service: Service) -> dict[str, Callable[..., Response]]:
+def views(service: Service) -> dict[str, View]:
     """The views of this file's paths, by operationId."""
 
-    def zones() -> Response:
+    def zones(request: Request) -> Response:
         parameters.values(ENDPOINTS["zones"].parameters, request.args)
-        return service.guarded("", partial(_zones, service))
+        return service.guarded(request, "", partial(_zones, service, request))
 
-    def freshness() -> Response:
+    def freshness(request: Request) -> Response:
         parameters.values(ENDPOINTS["status"].parameters, request.args)
-        return service.guarded("", partial(_status, service))
+        return service.guarded(request, "", partial(_status, service, request))
 
-    def whole() -> Response:
-        return service.guarded("", partial(_catalogue, service))
+    def whole(request: Request) -> Response:
+        return service.guarded(request, "", partial(_catalogue, service, request))
 
     return {"zones": zones, "status": freshness, "catalogue": whole}
 
 
-def _catalogue(service: Service, entry: Grant) -> tuple[Response, int]:
+def _catalogue(service: Service, request: Request, entry: Grant) -> tuple[Response, int]:
     catalogue, base_url = service.catalogue, service.settings.base_url
-    return _kept(catalogue, "catalogue", lambda: listing(catalogue, base_url), entry)
+    return _kept(request, catalogue, "catalogue", lambda: listing(catalogue, base_url), entry)
 
 
-def _zones(service: Service, entry: Grant) -> tuple[Response, int]:
+def _zones(service: Service, request: Request, entry: Grant) -> tuple[Response, int]:
     catalogue = service.catalogue
-    return _kept(catalogue, "zones", lambda: zone_list(catalogue), entry)
+    return _kept(request, catalogue, "zones", lambda: zone_list(catalogue), entry)
 
 
-def _kept(catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]], entry: Grant) -> tuple[Response, int]:
+def _kept(
+    request: Request, catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]], entry: Grant
+) -> tuple[Response, int]:
     """A document made once a publication of the catalogue, in either form."""
     mark = _mark(entry)
 
@@ -66,7 +68,7 @@ def _mark(entry: Grant) -> dict[str, bool]:
     return {"sample": True} if entry.method == "sample" else {}
 
 
-def _status(service: Service, entry: Grant) -> tuple[Response, int]:
+def _status(service: Service, request: Request, entry: Grant) -> tuple[Response, int]:
     catalogue = service.catalogue
     made = orjson.dumps(status(service.documents, catalogue, clock.now()) | _mark(entry))
     headers = [("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"), *responses.marks(catalogue.simulated)]

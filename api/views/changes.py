@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import orjson
-from flask import Response, request
 
 from api.access.values import Grant
 from api.documents import changes as documents
 from api.documents.changes import Wanted
 from api.endpoints import ENDPOINTS
 from api.http import parameters, responses
+from api.http.messages import Request, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from warehouse.change_log import UnknownCursor
@@ -21,20 +20,20 @@ from warehouse.change_log import UnknownCursor
 _SAMPLE_ENTRIES = 50
 
 
-def views(service: Service) -> dict[str, Callable[..., Response]]:
+def views(service: Service) -> dict[str, View]:
     """The view of this file's path, by operationId."""
 
-    def changes() -> Response:
+    def changes(request: Request) -> Response:
         values = parameters.values(ENDPOINTS["changes"].parameters, request.args)
         known = service.catalogue.feeds
         if values["feed"] is not None and values["feed"] not in known:
             raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
-        return service.guarded("", partial(_answer, service, values))
+        return service.guarded(request, "", partial(_answer, service, request, values))
 
     return {"changes": changes}
 
 
-def _answer(service: Service, values: dict[str, Any], grant: Grant) -> tuple[Response, int]:
+def _answer(service: Service, request: Request, values: dict[str, Any], grant: Grant) -> tuple[Response, int]:
     sample = grant.method == "sample"
     limit = min(values["limit"], _SAMPLE_ENTRIES) if sample else values["limit"]
     wanted = Wanted(values["zone"], values["metric"], values["feed"])
@@ -57,4 +56,4 @@ def _answer(service: Service, values: dict[str, Any], grant: Grant) -> tuple[Res
         *responses.marks(service.catalogue.simulated),
     ]
     response = responses.body(request, orjson.dumps(body), "application/json", headers)
-    return response, 0 if response.status_code == 304 else 1
+    return response, 0 if response.status == 304 else 1

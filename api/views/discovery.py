@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from flask import Response, render_template, request
+from flask import render_template
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
@@ -22,6 +22,7 @@ from api.documents.cache import Document
 from api.endpoints import ENDPOINTS, Endpoint
 from api.endpoints.service_paths import DOC_PAGES
 from api.http import responses
+from api.http.messages import Headers, Request, Response, View
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
 from api.mcp.tools import TOOLS, Tool
@@ -55,7 +56,7 @@ _PAGE = [
 ]
 
 
-def views(service: Service) -> dict[str, Callable[..., Response]]:
+def views(service: Service) -> dict[str, View]:
     """The views of this file's paths, by operationId."""
     settings = service.settings
     texts: dict[str, tuple[Callable[[], str], str]] = {
@@ -87,13 +88,11 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
     }
 
 
-def _view(
-    service: Service, make: Callable[[], str], media: str, headers: responses.Headers | None = None
-) -> Callable[[], Response]:
-    def answer(entry: Grant) -> tuple[Response, int]:
+def _view(service: Service, make: Callable[[], str], media: str, headers: Headers | None = None) -> View:
+    def answer(request: Request, entry: Grant) -> tuple[Response, int]:
         return responses.body(request, make().encode(), media, [*responses.caching(entry.method), *(headers or [])]), 1
 
-    return lambda: service.guarded("", answer)
+    return lambda request: service.guarded(request, "", partial(answer, request))
 
 
 def _kept(
@@ -101,8 +100,8 @@ def _kept(
     name: str,
     make: Callable[[], str],
     media: str,
-    headers: responses.Headers | None = None,
-) -> Callable[[], Response]:
+    headers: Headers | None = None,
+) -> View:
     """A long text, made once for each publication of the catalogue: its examples are of that time.
 
     Where no catalogue can be read it is made once without them: a description does not depend on data.
@@ -112,7 +111,7 @@ def _kept(
     def written(document: Document) -> Document:
         return Document(name, make().encode(), document.identity)
 
-    def answer(entry: Grant) -> tuple[Response, int]:
+    def answer(request: Request, entry: Grant) -> tuple[Response, int]:
         try:
             kept = service.catalogue.document.derive(name, written)
         except StorageError:
@@ -121,7 +120,7 @@ def _kept(
             kept = without_examples[0]
         return responses.document(request, kept, media, [*responses.caching(entry.method), *(headers or [])]), 1
 
-    return lambda: service.guarded("", answer)
+    return lambda request: service.guarded(request, "", partial(answer, request))
 
 
 def _json(document: Any) -> str:
@@ -138,11 +137,13 @@ def description(service: Service) -> dict[str, Any]:
     )
 
 
-def _problem_page(service: Service, kind: str) -> Response:
+def _problem_page(service: Service, request: Request, kind: str) -> Response:
     problem = KINDS.get(kind)
     if problem is None:
         raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
-    return _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)()
+    return _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)(
+        request
+    )
 
 
 @cache

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from flask import Blueprint, Request, Response, request
+from flask import Blueprint
 from numpy import intp
 from numpy.typing import NDArray
 
@@ -22,7 +22,9 @@ from api.geo.filters import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.geo.slices import CUTS, properties_csv
 from api.http import parameters, problem_responses, responses
+from api.http.flask_views import for_flask
 from api.http.guard import guard
+from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.http.ranges import ranged
 from api.series.formats import accepted
@@ -69,20 +71,19 @@ def blueprint(gate: Gate, documents: DocumentCache) -> Blueprint:
     routes = Blueprint("geo", __name__)
     for layer in PARAMETERS:
         for suffix in (None, *FORMATS[layer]):
-            view = partial(_view, gate, documents, layer, suffix)
+            view = for_flask(_view(gate, documents, layer, suffix))
             routes.add_url_rule(f"/v1/geo/{layer}{f'.{suffix}' if suffix else ''}", f"{layer}-{suffix}", view)
     return routes
 
 
-def _view(gate: Gate, documents: DocumentCache, layer: str, suffix: str | None) -> Response:
-    selection = read(layer, suffix, request)
-    return guard(
-        gate,
-        request,
-        "",
-        lambda _entry: answer(request, documents, selection),
-        partial(problem_responses.refused, gate.settings.base_url),
-    )
+def _view(gate: Gate, documents: DocumentCache, layer: str, suffix: str | None) -> View:
+    refuse = partial(problem_responses.refused, gate.settings.base_url)
+
+    def view(request: Request) -> Response:
+        selection = read(layer, suffix, request)
+        return guard(gate, request, "", lambda _entry: answer(request, documents, selection), refuse)
+
+    return view
 
 
 def read(layer: str, suffix: str | None, request: Request) -> Selection:
@@ -112,7 +113,7 @@ def _format(layer: str, name: str | None, request: Request) -> str:
     types = {MEDIA[known]: known for known in FORMATS[layer]} | {"application/json": "geojson"}
     if name in FORMATS[layer]:
         return name
-    accept = request.headers.get("Accept", "")
+    accept = request.header("HTTP_ACCEPT")
     media = accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
     if name is not None or media is None:
         detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
@@ -138,7 +139,7 @@ def _response(
     source: Document,
     layer: GeoLayer,
     positions: NDArray[intp],
-    headers: list[tuple[str, str]],
+    headers: Headers,
 ) -> Response:
     media, compressible = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
     if selection.whole and compressible and selection.format != "csv":
@@ -214,14 +215,14 @@ def published(documents: DocumentCache, name: str) -> Document:
     return document
 
 
-def _caching(selection: Selection, layer: GeoLayer) -> list[tuple[str, str]]:
+def _caching(selection: Selection, layer: GeoLayer) -> Headers:
     if selection.layer != "live":
         return _CACHING
     head: Mapping[str, Any] = layer.head
     return [*responses.caching("free"), *responses.marks(head["simulated"], clock.now() > head["valid_until"])]
 
 
-def _disposition(selection: Selection) -> list[tuple[str, str]]:
+def _disposition(selection: Selection) -> Headers:
     if selection.format == "geojson":
         return []
     return [("Content-Disposition", f'attachment; filename="{selection.document(selection.format).replace("/", "-")}"')]

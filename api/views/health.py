@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
 
 import orjson
-from flask import Response, request
 
 from api.http import metrics
 from api.http.access_log import ACCESS_LOG
+from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.service import Service
 
-_JSON = "application/json"
-_NEVER_KEPT = [("Cache-Control", "no-store")]
+_NEVER_KEPT = ("Cache-Control", "no-store")
+_JSON = ("Content-Type", "application/json")
+_TEXT = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 
 
-def views(service: Service) -> dict[str, Callable[..., Response]]:
+def views(service: Service) -> dict[str, View]:
     """The views of this file's paths, by operationId."""
 
-    def healthz() -> Response:
-        return Response(b'{"status":"ok"}', 200, _NEVER_KEPT, content_type=_JSON)
+    def healthz(_request: Request) -> Response:
+        return Response(200, [_NEVER_KEPT, _JSON], b'{"status":"ok"}')
 
-    def readyz() -> Response:
+    def readyz(_request: Request) -> Response:
         catalogue = service.catalogue
-        return Response(
-            orjson.dumps({"status": "ready", "catalogue": catalogue.generated}), 200, _NEVER_KEPT, content_type=_JSON
-        )
+        body = orjson.dumps({"status": "ready", "catalogue": catalogue.generated})
+        return Response(200, [_NEVER_KEPT, _JSON], body)
 
-    def counts() -> Response:
+    def counts(request: Request) -> Response:
         token = service.settings.metrics_token
-        scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, shown = request.header("HTTP_AUTHORIZATION").partition(" ")
         if not token or scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token.encode()):
             raise Problem(
                 "invalid-key",
@@ -39,6 +38,6 @@ def views(service: Service) -> dict[str, Callable[..., Response]]:
                 headers=[("WWW-Authenticate", "Bearer")],
             )
         ACCESS_LOG.flush()
-        return Response(metrics.exposition(), 200, _NEVER_KEPT, content_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(200, [_NEVER_KEPT, _TEXT], metrics.exposition())
 
     return {"healthz": healthz, "readyz": readyz, "metrics": counts}

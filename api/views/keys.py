@@ -6,11 +6,12 @@ What a key opens: `api.access.api_key`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import orjson
-from flask import Blueprint, Request, Response, request
+from flask import Blueprint, Request, request
 
 from api.access import api_key
 from api.access.accounts.email_address import is_address
@@ -23,18 +24,23 @@ from api.access.gate import Gate
 from api.access.values import Call
 from api.endpoints.query_parameters import CONFIRMATION, SAMPLE
 from api.http import parameters, problem_responses, request_body
+from api.http.flask_views import request_at_hand
 from api.http.guard import guard
+from api.http.messages import Response
 from api.http.problems import ParameterFault, Problem
 
 _MOST_BYTES = 4096
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
-_NO_STORE = {"Cache-Control": "no-store"}
+_NO_STORE = ("Cache-Control", "no-store")
 
 
 def blueprint(gate: Gate) -> Blueprint:
     """`/v1/keys/signup`, `/v1/keys/confirm`, `/v1/keys/rotate`, `/v1/keys/current`, `/v1/usage`."""
     routes = Blueprint("keys", __name__)
     refuse = partial(problem_responses.refused, gate.settings.base_url)
+
+    def free(made: Callable[[], Response]) -> Response:
+        return guard(gate, request_at_hand(), "", lambda _entry: (made(), 1), refuse)
 
     @routes.before_request
     def known() -> None:
@@ -47,23 +53,23 @@ def blueprint(gate: Gate) -> Blueprint:
 
     @routes.get("/v1/keys/confirm")
     def confirm() -> Response:
-        return guard(gate, request, "", lambda _entry: (_confirmed(gate, request), 1), refuse)
+        return free(lambda: _confirmed(gate, request))
 
     @routes.post("/v1/keys/rotate")
     def rotate() -> Response:
-        return guard(gate, request, "", lambda _entry: (_rotated(gate, request), 1), refuse)
+        return free(lambda: _rotated(gate, request))
 
     @routes.get("/v1/usage")
     def usage() -> Response:
-        return guard(gate, request, "", lambda _entry: (_usage(gate, request), 1), refuse)
+        return free(lambda: _usage(gate, request))
 
     @routes.delete("/v1/keys/current")
     def revoke() -> Response:
-        return guard(gate, request, "", lambda _entry: (_revoked(gate, request), 1), refuse)
+        return free(lambda: _revoked(gate, request))
 
     @routes.errorhandler(AccountsUnavailable)
     def unavailable(_fault: AccountsUnavailable) -> Response:
-        return refuse(api_key.unavailable())
+        return refuse(api_key.unavailable(), request_at_hand())
 
     return routes
 
@@ -119,7 +125,7 @@ def _confirmed(gate: Gate, call: Request) -> Response:
         fault = ParameterFault("token", "missing", "the token of the mail's link")
         raise Problem("invalid-parameters", "token is missing.", [fault])
     if call.method == "HEAD":  # a mail scanner's look must not confirm
-        return Response(status=200, headers=_NO_STORE)
+        return Response(200, [_NO_STORE])
     try:
         email = gate.accounts.confirm(token, gate.now)
     except TooManyKeys as full:
@@ -139,9 +145,8 @@ def _usage(gate: Gate, call: Request) -> Response:
         "remaining": max(0, usage.limit - usage.used),
         "resets_at": api_key.resets_at(now),
     }
-    response = _json({"quota": quota, "created": usage.created})
-    response.headers.extend(api_key.rate_limit(usage.used, usage.limit, now))
-    return response
+    left = api_key.rate_limit(usage.used, usage.limit, now)
+    return _json({"quota": quota, "created": usage.created}).with_headers(left)
 
 
 def _rotated(gate: Gate, call: Request) -> Response:
@@ -159,7 +164,7 @@ def _revoked(gate: Gate, call: Request) -> Response:
         gate.accounts.revoke(usage.key, gate.now)
     else:
         gate.accounts.forget_previous(digest)
-    return Response(status=204, headers=_NO_STORE)
+    return Response(204, [_NO_STORE])
 
 
 def _own(gate: Gate, call: Request, now: int) -> tuple[bytes, Usage]:
@@ -212,4 +217,4 @@ def _idempotency_key(call: Request) -> str:
 
 
 def _json(document: dict[str, Any], status: int = 200) -> Response:
-    return Response(orjson.dumps(document), status, _NO_STORE, content_type="application/json")
+    return Response(status, [_NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))

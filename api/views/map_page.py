@@ -6,10 +6,12 @@ import hashlib
 from html import escape
 from pathlib import Path
 
-from flask import Blueprint, Response, request
+from flask import Blueprint
 
 from api.documents.cache import Document
 from api.http import responses
+from api.http.flask_views import request_at_hand
+from api.http.messages import Response
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.errors import StorageError
@@ -61,6 +63,7 @@ def blueprint(service: Service) -> Blueprint:
 
     @routes.get("/")
     def page() -> Response:
+        request = request_at_hand()
         headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
         shown = pages[_is_simulated(service), "embed" in request.args]
         return responses.document(request, shown, _MEDIA[".html"], headers)
@@ -73,7 +76,7 @@ def blueprint(service: Service) -> Blueprint:
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
-        return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
+        return responses.document(request_at_hand(), document, _MEDIA[Path(name).suffix], headers)
 
     return routes
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from flask import Blueprint, Response, request
+from flask import Blueprint, request
 
 from api.documents.cache import Document
 from api.geo.collections import COLLECTIONS, ROOT
@@ -21,6 +21,8 @@ from api.geo.filters import GeoLayer
 from api.geo.parameters import SAMPLE
 from api.geo.reals import with_reals
 from api.http import parameters, responses
+from api.http.flask_views import request_at_hand
+from api.http.messages import Response
 from api.http.problems import Problem
 from api.service import Service
 from api.views.geo import layer_of, published
@@ -40,7 +42,7 @@ def blueprint(service: Service) -> Blueprint:
 
     def add(path: str, name: str, make: Callable[..., tuple[dict[str, Any], str]]) -> None:
         def view(**named: str) -> Response:
-            return service.guarded("", lambda _grant: _answer(*make(service, **named)))
+            return service.guarded(request_at_hand(), "", lambda _grant: _answer(*make(service, **named)))
 
         routes.add_url_rule(f"{ROOT}{path}", name, view)
 
@@ -55,7 +57,7 @@ def blueprint(service: Service) -> Blueprint:
 
 
 def _answer(body: Mapping[str, Any], media: str) -> tuple[Response, int]:
-    return responses.body(request, orjson.dumps(body), media, _CACHING), 1
+    return responses.body(request_at_hand(), orjson.dumps(body), media, _CACHING), 1
 
 
 def _link(service: Service, path: str, relation: str, media: str, title: str) -> dict[str, str]:

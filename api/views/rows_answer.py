@@ -9,10 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from flask import Request, Response
-
 from api.access.values import Grant
 from api.http import responses
+from api.http.messages import Headers, Request, Response
 from api.http.ranges import ranged
 from api.series import formats
 from api.series.formats import Encoded
@@ -71,7 +70,7 @@ def answer(
     asked: Question[Asked],
     again: Callable[[], Question[Asked]],
     make: Callable[[Question[Asked]], Written],
-    next_page: Callable[[str], responses.Headers],
+    next_page: Callable[[str], Headers],
 ) -> tuple[Response, int]:
     """The response and how many rows it gives.
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Request, Response
-from flask.globals import request_ctx
 from werkzeug.datastructures import MultiDict
 
 from api.access.values import Grant
 from api.documents.catalogue import SERIES, stored_metric
 from api.endpoints import ENDPOINTS
-from api.http import parameters, responses
+from api.http import parameters
 from api.http.guard import stated
+from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
 from api.series import formats
 from api.series import page as pages
@@ -72,38 +71,33 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     return query, values["format"]
 
 
-def view(service: Service, name: str) -> Callable[[str], Response]:
+def view(service: Service, name: str) -> View:
     """The view of one series path."""
 
-    def series(zone: str) -> Response:
-        request = request_ctx.request  # once: each look through Flask's stand-in for it finds it anew
+    def series(request: Request, zone: str) -> Response:
         given = stated(request)
         if "stats" in given:
-            return _statistics(service, name, zone, given)
-        shown = request.environ.get
-        request_key = (
-            name,
-            zone,
-            shown("QUERY_STRING", ""),
-            shown("HTTP_ACCEPT", ""),
-            shown("HTTP_ACCEPT_ENCODING", ""),
-        )
+            return _statistics(service, request, name, zone, given)
+        shown = request.header
+        request_key = (name, zone, request.query, shown("HTTP_ACCEPT"), shown("HTTP_ACCEPT_ENCODING"))
         find = partial(_understood, service, request, name, zone, given)
         # A probe's query is not read as it stands, so that it is no key.
         keeps = sum(map(len, request_key)) < _SHORT and given is request.args
         question = service.questions.get(request_key, find) if keeps else find()
-        return service.guarded(name, partial(_answer, service, request, request_key, question), question.format)
+        return service.guarded(
+            request, name, partial(_answer, service, request, request_key, question), question.format
+        )
 
     return series
 
 
-def _statistics(service: Service, name: str, zone: str, given: MultiDict[str, str]) -> Response:
+def _statistics(service: Service, request: Request, name: str, zone: str, given: MultiDict[str, str]) -> Response:
     """Statistics in place of rows."""
     stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
     query, _ = query_of(zone, name, given, clock.now())
     limits = parameters.values(ENDPOINTS[name].parameters, given)
     stored_metric(service.catalogue, zone, query.metric, query.day_ahead)
-    return statistics.view(service, name, query, limits["above"], limits["below"])
+    return statistics.view(service, request, name, query, limits["above"], limits["below"])
 
 
 def _understood(
@@ -113,7 +107,7 @@ def _understood(
     # A path that leads nowhere comes before its parameters.
     stored_metric(catalogue, zone, SERIES[name], day_ahead=False)
     query, wanted = query_of(zone, name, given, clock.now())
-    format_ = formats.negotiate(wanted, request.environ.get("HTTP_ACCEPT", ""))
+    format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
     return _question(service, request, query, format_)
 
 
@@ -141,7 +135,7 @@ def _rows(service: Service, question: Question[Query]) -> Written:
     return Written(formats.encode(question.format, page), page.count, following)
 
 
-def _link(service: Service, request: Request, query: Query, following: str) -> responses.Headers:
+def _link(service: Service, request: Request, query: Query, following: str) -> Headers:
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
     arguments: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
     arguments |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}

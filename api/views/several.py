@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Request, Response
-from flask.globals import request_ctx
-
 from api.access.prices import for_zones
 from api.access.values import Grant
 from api.documents.catalogue import SERIES, Catalogue, stored_metric
 from api.endpoints import ENDPOINTS
-from api.http import parameters, responses
+from api.http import parameters
 from api.http.guard import stated
+from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
 from api.series import formats, several
 from api.series import query as queries
@@ -33,18 +30,17 @@ from warehouse.market import Metric
 from warehouse.zones import zones_with
 
 
-def view(service: Service, name: str) -> Callable[[], Response]:
+def view(service: Service, name: str) -> View:
     """The view of one metric's path."""
     endpoint = ENDPOINTS[f"{name}-zones"]
 
-    def of_zones() -> Response:
-        request = request_ctx.request
+    def of_zones(request: Request) -> Response:
         values = parameters.values(endpoint.parameters, stated(request))
-        format_ = formats.negotiate(values["format"], request.environ.get("HTTP_ACCEPT", ""))
+        format_ = formats.negotiate(values["format"], request.header("HTTP_ACCEPT"))
         query = query_of(service.catalogue, SERIES[name], values, clock.now())
         price = for_zones(endpoint.id, len(query.zones))
         # Behind the gate: it looks at every month file of every zone.
-        return service.guarded(price, partial(_answer, service, request, query, format_), format_)
+        return service.guarded(request, price, partial(_answer, service, request, query, format_), format_)
 
     return of_zones
 
@@ -119,7 +115,7 @@ def _encoded(format_: str, page: several.ZonesPage) -> formats.Encoded:
     return formats.tabled(format_, Tabled(stated, several.columns(page), f"{of.metric.value}_{of.start}"))
 
 
-def _link(service: Service, request: Request, query: ZonesQuery, following: str) -> responses.Headers:
+def _link(service: Service, request: Request, query: ZonesQuery, following: str) -> Headers:
     of = query.of
     arguments: dict[str, Any] = {"zones": ",".join(query.zones), "start": of.start, "end": of.end}
     arguments |= {"limit": of.limit}

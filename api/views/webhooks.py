@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from flask import Blueprint, Request, Response, request
+from flask import Blueprint, Request, request
 
 from api.access import api_key
 from api.access.accounts import webhooks
@@ -20,7 +21,9 @@ from api.access.accounts.webhooks import EVENTS, MOST_OF_A_KEY, TooManyWebhooks,
 from api.documents import changes
 from api.endpoints.query_parameters import SAMPLE
 from api.http import parameters, problem_responses, request_body
+from api.http.flask_views import request_at_hand
 from api.http.guard import guard
+from api.http.messages import Response
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from api.views.keys import own_key
@@ -30,7 +33,7 @@ from warehouse.zones import ZONES
 
 _MOST_BYTES = 8192
 _LONGEST_URL = 500
-_NO_STORE = {"Cache-Control": "no-store"}
+_NO_STORE = ("Cache-Control", "no-store")
 _MEMBERS = ("url", "events", "zones", "threshold")
 _URL = re.compile(r"[\x21-\x7e]+")
 
@@ -41,33 +44,36 @@ def blueprint(service: Service) -> Blueprint:
     gate = service.gate
     refuse = partial(problem_responses.refused, gate.settings.base_url)
 
+    def free(made: Callable[[], Response]) -> Response:
+        return guard(gate, request_at_hand(), "", lambda _entry: (made(), 1), refuse)
+
     @routes.before_request
     def known() -> None:
         parameters.values({"sample": SAMPLE}, request.args)
 
     @routes.post("/v1/webhooks")
     def subscribe() -> Response:
-        return guard(gate, request, "", lambda _entry: (_subscribed(service, request), 1), refuse)
+        return free(lambda: _subscribed(service, request))
 
     @routes.get("/v1/webhooks")
     def listed() -> Response:
-        return guard(gate, request, "", lambda _entry: (_listed(service, request), 1), refuse)
+        return free(lambda: _listed(service, request))
 
     @routes.get("/v1/webhooks/<webhook>")
     def shown(webhook: str) -> Response:
-        return guard(gate, request, "", lambda _entry: (_json(_body(_own(service, request, webhook))), 1), refuse)
+        return free(lambda: _json(_body(_own(service, request, webhook))))
 
     @routes.delete("/v1/webhooks/<webhook>")
     def ended(webhook: str) -> Response:
-        return guard(gate, request, "", lambda _entry: (_ended(service, request, webhook), 1), refuse)
+        return free(lambda: _ended(service, request, webhook))
 
     @routes.post("/v1/webhooks/<webhook>/test")
     def tested(webhook: str) -> Response:
-        return guard(gate, request, "", lambda _entry: (_tested(service, request, webhook), 1), refuse)
+        return free(lambda: _tested(service, request, webhook))
 
     @routes.errorhandler(AccountsUnavailable)
     def unavailable(_fault: AccountsUnavailable) -> Response:
-        return refuse(api_key.unavailable())
+        return refuse(api_key.unavailable(), request_at_hand())
 
     return routes
 
@@ -92,7 +98,7 @@ def _listed(service: Service, call: Request) -> Response:
 
 def _ended(service: Service, call: Request, webhook: str) -> Response:
     webhooks.remove(service.gate.accounts.database, _own(service, call, webhook).id)
-    return Response(status=204, headers=_NO_STORE)
+    return Response(204, [_NO_STORE])
 
 
 def _tested(service: Service, call: Request, webhook: str) -> Response:
@@ -206,4 +212,4 @@ def _is_public_name(host: str) -> bool:
 
 
 def _json(document: dict[str, Any], status: int = 200) -> Response:
-    return Response(orjson.dumps(document), status, _NO_STORE, content_type="application/json")
+    return Response(status, [_NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))

@@ -16,7 +16,7 @@ from api.access.gate import Gate
 from api.documents.cache import DocumentCache
 from api.geo.filters import GeoLayer
 from api.geo.parameters import FORMATS, UNCUT
-from api.http import problem_responses
+from api.http.flask_views import answer_failures
 from api.settings import Settings
 from api.views import geo
 from assets.documents import geo_layers
@@ -47,7 +47,7 @@ def frame_of(layer: str) -> geopandas.GeoDataFrame:
 def app_of(home: Path, gate: Gate) -> Flask:
     """An application that serves the layers published in a folder, and nothing else."""
     app = Flask(__name__)
-    problem_responses.register(app, gate.settings.base_url)
+    answer_failures(app, gate.settings.base_url)
     app.register_blueprint(geo.blueprint(gate, DocumentCache(Folder(home))))
     return app
 

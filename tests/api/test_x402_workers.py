@@ -15,6 +15,7 @@ from api.access.gate import Gate
 from api.access.values import Answer, Grant, Refusal
 from api.access.x402.payload import decode
 from api.http.guard import call_of
+from api.http.messages import Request
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.stand_ins.shop import shop
@@ -25,7 +26,9 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
     decoded = decode(payment)
     with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
-        entry = trade.gate.admit(call_of(context.request, "latest", ()))  # the worker dies here: no settle, no release
+        entry = trade.gate.admit(
+            call_of(Request(context.request.environ), "latest", ())
+        )  # the worker dies here: no settle, no release
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409
     trade.shift[0] = SPANS.lease + 1

@@ -72,9 +72,7 @@ def ask(app: Any, secrets: Sequence[str], paths: Sequence[str]) -> None:
             "wsgi.errors": sys.stderr,
         }
         stated: list[str] = []
-        answer = app(environ, lambda status, *_, to=stated: to.append(status))
-        body = b"".join(answer)
-        answer.close()
+        body = b"".join(app(environ, lambda status, *_, to=stated: to.append(status)))
         if not stated[0].startswith("200"):
             raise RuntimeError(f"{path}: {stated[0]} {body!r}")
 

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from functools import partial
 
 import orjson
-from flask import Flask, Response, request
+from flask import Flask, request
 
 from api.access.gate import Gate
 from api.access.values import Grant
 from api.access.x402.resource_server import Spans, X402ResourceServer
 from api.http import problem_responses
+from api.http.flask_views import answer_failures, request_at_hand
 from api.http.guard import guard
+from api.http.messages import Response
 from api.settings import Settings
 from api.views import keys
 
@@ -27,20 +29,20 @@ def shop(gate: Gate) -> Flask:
     app = Flask(__name__)
     base_url = gate.settings.base_url
     refuse = partial(problem_responses.refused, base_url)
-    problem_responses.register(app, base_url)
+    answer_failures(app, base_url)
     app.register_blueprint(keys.blueprint(gate))
 
     @app.get("/v1/latest/<zone>")
     def latest(zone: str) -> Response:
-        return guard(gate, request, "latest", partial(_made, zone), refuse)
+        return guard(gate, request_at_hand(), "latest", partial(_made, zone), refuse)
 
     @app.get("/v1/price/<zone>")
     def price(zone: str) -> Response:
-        return guard(gate, request, "price", partial(_made, zone), refuse)
+        return guard(gate, request_at_hand(), "price", partial(_made, zone), refuse)
 
     @app.get("/v1/zones")
     def zones() -> Response:
-        return guard(gate, request, "", partial(_made, "all"), refuse)
+        return guard(gate, request_at_hand(), "", partial(_made, "all"), refuse)
 
     @app.get("/open/<zone>")
     def ungated(zone: str) -> Response:
@@ -62,11 +64,11 @@ def _made(zone: str, entry: Grant | None) -> tuple[Response, int]:
         "made": time.time_ns(),
         "more": "x" * _SIZE,
     }
-    response = Response(orjson.dumps(body), request.args.get("status", 200, int), content_type="application/json")
-    response.headers["ETag"] = '"tag"'
-    if request.headers.get("If-None-Match") == '"tag"':
-        response = Response(status=304, headers={"ETag": '"tag"'})
-    return response, rows
+    tag = ("ETag", '"tag"')
+    if request.headers.get("If-None-Match") == tag[1]:
+        return Response(304, [tag]), rows
+    status = request.args.get("status", 200, int)
+    return Response(status, [tag, ("Content-Type", "application/json")], orjson.dumps(body)), rows
 
 
 _SIZE = 700

@@ -1,0 +1,94 @@
+"""An HTTP request and an HTTP response as plain values: what views take and what they give. No Flask here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from werkzeug.datastructures import ImmutableMultiDict, MultiDict
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+Headers = list[tuple[str, str]]
+
+_LINES: Mapping[int, str] = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
+_BODILESS = frozenset({204, 304})
+
+
+class Request:
+    """A request as its WSGI environ states it (PEP 3333). What takes work to read is read when it is asked for."""
+
+    __slots__ = ("_args", "environ")
+
+    def __init__(self, environ: WSGIEnvironment) -> None:
+        self.environ = environ
+        self._args: MultiDict[str, str] | None = None
+
+    @property
+    def method(self) -> str:
+        method: str = self.environ["REQUEST_METHOD"]
+        return method
+
+    @property
+    def path(self) -> str:
+        """Without percent escapes, as UTF-8; from the root of this service."""
+        path: str = self.environ.get("PATH_INFO", "")
+        return path if path.isascii() else path.encode("latin-1").decode("utf-8", "replace")
+
+    @property
+    def query(self) -> str:
+        """What stands behind the `?`, as it was sent."""
+        query: str = self.environ.get("QUERY_STRING", "")
+        return query
+
+    @property
+    def args(self) -> MultiDict[str, str]:
+        """The parameters of the query, in its order."""
+        if self._args is None:
+            self._args = ImmutableMultiDict(_pairs(self.query))
+        return self._args
+
+    def header(self, name: str) -> str:
+        """A header by its name in the environ (`HTTP_ACCEPT`); empty where it was not sent."""
+        value: str = self.environ.get(name, "")
+        return value
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    if "%" in query or "+" in query or not query.isascii():
+        return parse_qsl(query.encode("latin-1").decode("utf-8", "replace"), keep_blank_values=True)
+    # Nothing in it is escaped: the same pairs in a fifth of the time.
+    return [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair)]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole response; its length is told when it is sent. It is a WSGI application, which Flask takes from a view."""
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        headers = self.headers
+        if self.status not in _BODILESS:
+            headers = [*headers, ("Content-Length", str(len(self.body)))]
+        start_response(_LINES[self.status], headers)
+        return [] if self.status in _BODILESS else [self.body]
+
+    def header(self, name: str) -> str:
+        """The first header of a name; empty where there is none."""
+        wanted = name.lower()
+        return next((value for known, value in self.headers if known.lower() == wanted), "")
+
+    def with_headers(self, headers: Iterable[tuple[str, str]]) -> Response:
+        """The same with further headers."""
+        return Response(self.status, [*self.headers, *headers], self.body)
+
+
+View = Callable[..., Response]
+"""What answers a path: takes the request, and by name what the path holds (`zone`)."""

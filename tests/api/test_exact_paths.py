@@ -1,0 +1,111 @@
+"""Paths that are answered before Flask looks at them: the same answers, headers and log entries as by way of Flask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from werkzeug.test import Client, TestResponse
+
+from api import exact_paths, routes
+from api.http import middleware
+from api.http.access_log import AccessLog
+from api.http.messages import Request, Response
+
+ID = {"X-Request-Id": "the-same"}
+QUESTIONS: list[tuple[str, dict[str, str]]] = [
+    ("/v1/price/GB", {}),
+    ("/v1/price/GB?sample=true", {}),
+    ("/v1/price/GB?%73ample=true&time=local", {}),
+    ("/v1/price/GB?limit=3&start=2026-03-29T00:00:00%2B01:00", {"key": ""}),
+    ("/v1/price/GB?limit=3&start=2026-03-29T00:00:00+01:00&order=desc", {"key": ""}),
+    ("/v1/price/GB?limit=3&format=csv", {"key": ""}),
+    ("/v1/price/GB?limit=3&format=parquet", {"key": "", "Range": "bytes=0-3"}),
+    ("/v1/price/GB?limit=3&format=parquet", {"key": "", "Range": "bytes=999999-"}),
+    ("/v1/price/GB?limit=3", {"key": "", "Accept-Encoding": "gzip"}),
+    ("/v1/price/GB?limit=3", {"key": "", "If-None-Match": "*"}),
+    ("/v1/price/GB?limit=3", {"key": "", "Accept": "image/png"}),
+    ("/v1/price/GB?limit=0&limit=1&wrong=%ff&=&x", {"key": ""}),
+    ("/v1/price/GB?limit=", {}),
+    ("/v1/price/GB", {"Authorization": "Bearer emds_nobody"}),
+    ("/v1/price/US-PJM", {"key": ""}),
+    ("/v1/generation/FR", {"key": ""}),
+    ("/v1/price/GB?stats=true", {"key": ""}),
+    ("/v1/price?zones=GB,DE-LU&limit=3", {"key": ""}),
+    ("/v1/price", {}),
+    ("/v1/latest/GB", {"key": ""}),
+    ("/v1/brief/GB", {"key": ""}),
+    ("/v1/map/snapshot?metric=price&zones=GB", {"key": ""}),
+    ("/v1/zones", {"Accept-Encoding": "br"}),
+    ("/v1/status?sample=true", {}),
+    ("/v1/changes?since=nothing", {}),
+    ("/v1/publishers", {}),
+    ("/catalog?wrong=1", {}),
+    ("/healthz", {}),
+    ("/readyz", {}),
+    ("/metrics", {}),
+]
+
+
+def answers(app: Any, way: Any, key: dict[str, str]) -> list[tuple[str, list[tuple[str, str]], bytes, dict[str, Any]]]:
+    """What each question gets by one way, as its own log tells it too."""
+    lines: list[bytes] = []
+    client = Client(middleware.around(way, "http://emds.example", AccessLog(lines.append)))
+    found = []
+    for path, headers in QUESTIONS:
+        sent = (
+            {name: value for name, value in headers.items() if name != "key"} | ID | (key if "key" in headers else {})
+        )
+        answer: TestResponse = client.get(path, headers=sent)
+        told = orjson.loads(lines.pop())
+        entry = {name: told[name] for name in ("route", "zone", "status", "method", "id")}
+        found.append((answer.status[:3], sorted(answer.headers.to_wsgi_list()), answer.data, entry))
+    return found
+
+
+def test_flask_would_answer_the_same(market: Any) -> None:
+    client = market.client()
+    app = client.application
+    service = app.extensions["emds"]
+    plain = lambda environ, start: type(app).wsgi_app(app, environ, start)  # noqa: E731
+    ours = exact_paths.before(_never, routes.exact(routes.views_of(service)), service.settings.base_url)
+    by_flask = answers(app, plain, market.key(client))
+    directly = answers(app, ours, market.key(client))
+    for (path, headers), one, other in zip(QUESTIONS, by_flask, directly, strict=True):
+        assert one == other, (path, headers)
+    assert {status for status, *_ in directly} >= {"200", "206", "304", "400", "401", "402", "404", "406", "416"}
+
+
+def _never(environ: dict[str, Any], _start: Any) -> Any:
+    raise AssertionError(f"{environ['PATH_INFO']} went on to Flask")
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
+def test_any_other_method_goes_to_flask(market: Any, method: str) -> None:
+    answer = market.client().open("/v1/zones", method=method)
+    assert answer.status_code == {"HEAD": 200, "POST": 405, "OPTIONS": 200}[method]
+    assert not answer.data or method == "POST"
+
+
+def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(request: Request) -> Response:
+        raise ZeroDivisionError(request.path)
+
+    app = exact_paths.before(_never, {"/broken": exact_paths.Route("broken", fails, {})}, "http://emds.example")
+    answer = Client(middleware.around(app, "http://emds.example", AccessLog(lambda _: None))).get("/broken", headers=ID)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
+    assert answer.get_json(force=True)["instance"] == "the-same"
+    assert "request the-same failed" in caplog.text
+    assert "ZeroDivisionError: /broken" in caplog.text
+
+
+def test_arguments_of_a_query_are_read_as_a_form_is() -> None:
+    """Whether anything in it is escaped or not."""
+    for query, pairs in (
+        ("a=1&b=&c&&=d&e=f=g", [("a", "1"), ("b", ""), ("c", ""), ("", "d"), ("e", "f=g")]),
+        ("a=%31&b=&c&&=d&e=f=g+h", [("a", "1"), ("b", ""), ("c", ""), ("", "d"), ("e", "f=g h")]),
+        ("", []),
+        ("n=\xc3\xa9&n=%C3%A9&n=%ff", [("n", "é"), ("n", "é"), ("n", "\N{REPLACEMENT CHARACTER}")]),
+    ):
+        assert list(Request({"QUERY_STRING": query}).args.items(multi=True)) == pairs
