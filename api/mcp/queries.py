@@ -162,7 +162,7 @@ def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     if page.count >= COLUMNAR_FROM:
         stated |= tables.columns(page)
     else:
-        stated["data"] = with_times(orjson.loads(b"[%b]" % json_rows(page)))
+        stated["data"] = with_times(orjson.loads(b"[%b]" % b"".join(json_rows(page))))
     return ToolAnswer(answer, orjson.dumps(stated), page.count)
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from api.http.problems import Problem
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
-from api.series.rows import Shape, arrow_columns, json_rows, plain_columns
+from api.series.rows import Pieces, Shape, arrow_columns, json_rows, plain_columns
 from warehouse.zones import ZONES
 
 MEDIA: dict[str, str] = {
@@ -233,9 +233,9 @@ def encode(format_: str, page: Page) -> Encoded:
     return tabled(format_, Tabled(envelope(page), named, f"{query.zone}_{query.metric.value}_{query.start}"))
 
 
-def in_json(stated: Mapping[str, Any], rows: bytes) -> Encoded:
+def in_json(stated: Mapping[str, Any], rows: Pieces) -> Encoded:
     """An envelope with rows that are JSON already, commas between them."""
-    return Encoded(b"".join((orjson.dumps(stated)[:-1], b',"data":[', rows, b"]}")), ())
+    return Encoded(b"".join((orjson.dumps(stated)[:-1], b',"data":[', *rows, b"]}")), ())
 
 
 def tabled(format_: str, made: Tabled) -> Encoded:

@@ -21,7 +21,8 @@ class Page:
     """The answer's rows and what the envelope says of them; `start` and `end` are the effective ones."""
 
     query: Query
-    pieces: tuple[RowSlice, ...]
+    parts: tuple[RowColumns, ...]
+    """The rows of each file that the page touches, in the query's order."""
     start: int
     end: int
     count: int
@@ -37,12 +38,6 @@ class Page:
         """The holes of the page's own window: spans without a row that was due."""
         rows = self.rows.take(slice(None, None, -1)) if self.query.order == "desc" else self.rows
         return holes(rows, Window(self.start, max(self.start, self.end)), self.due, ZONES[self.query.zone].tz)
-
-    @property
-    def parts(self) -> list[RowColumns]:
-        """The rows of each file that the page touches, in the query's order."""
-        parts = [piece.rows for piece in self.pieces]
-        return [part.take(slice(None, None, -1)) for part in parts] if self.query.order == "desc" else parts
 
     @property
     def rows(self) -> RowColumns:
@@ -65,11 +60,17 @@ def page(reader: Reader, plan: Plan) -> Page:
         sources = row_sources.of_slices(plan.catalogue, made.pieces)
     else:
         made = cut(wanted(reader, plan, query.order, window), window, query.order, query.limit, query.cursor)
-        sources = row_sources.of_window(reader, plan, window)
+        if made.following is None and query.cursor is None:  # the page is all of the window
+            sources = row_sources.of_slices(plan.catalogue, made.pieces)
+        else:
+            sources = row_sources.of_window(reader, plan, window)
     start, end = _effective(query, made, start, end)
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
-    return Page(query, made.pieces, start, end, made.count, left_out, made.following, sources, terms, plan.due)
+    parts = tuple([piece.rows for piece in made.pieces])
+    if query.order == "desc":
+        parts = tuple([part.take(slice(None, None, -1)) for part in parts])
+    return Page(query, parts, start, end, made.count, left_out, made.following, sources, terms, plan.due)
 
 
 def first_rows(

@@ -78,7 +78,8 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
 def find(reader: Reader, catalogue: Catalogue, query: Query) -> Plan:
     """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
     stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
-    known = clock.now() if query.as_of is None else min(query.as_of, clock.now())
+    now = clock.now()
+    known = now if query.as_of is None else min(query.as_of, now)
     due = _due(catalogue, query.zone, stored, known)
     return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue, due)
 

@@ -85,13 +85,22 @@ def _columns(
     return named
 
 
-def json_rows(page: Page) -> bytes:
+Pieces = Sequence[bytes | bytearray]
+"""Parts of one text in their order: a long text is put together once, with what stands around it."""
+
+
+def json_rows(page: Page) -> Pieces:
     """The rows of a page as JSON objects with commas between them."""
     tz, shape = ZONES[page.query.zone].tz, Shape.of(page)
-    return b",".join([_objects(part, shape, page.query, tz) for part in page.parts if len(part)])
+    pieces: list[bytes | bytearray] = []
+    for part in filter(len, page.parts):
+        if pieces:
+            pieces.append(b",")
+        pieces += _objects(part, shape, page.query, tz)
+    return pieces
 
 
-def json_rows_of_zones(rows: RowColumns, place: Ints, zones: Sequence[str], shape: Shape, query: Query) -> bytes:
+def json_rows_of_zones(rows: RowColumns, place: Ints, zones: Sequence[str], shape: Shape, query: Query) -> Pieces:
     """Rows of several zones as JSON objects with commas between them; row i is of `zones[place[i]]`."""
     pairs = place * len(rows.labels) + rows.label
     (used,) = np.bincount(pairs, minlength=1).nonzero()  # not np.unique, which sorts all rows
@@ -102,7 +111,7 @@ def json_rows_of_zones(rows: RowColumns, place: Ints, zones: Sequence[str], shap
     frames = [_frame(rows.labels[label], shape, timed, means, zones[zone]) for zone, label in names]
     tz = [ZONES[zone].tz for zone in zones]
     each = [tz[at] for at in place.tolist()] if timed else ""
-    return _filled(frames, codes[pairs].tolist(), _texts(rows, query, each))
+    return [_filled(frames, codes[pairs].tolist(), _texts(rows, query, each))]
 
 
 class _Frame(NamedTuple):
@@ -112,13 +121,13 @@ class _Frame(NamedTuple):
     behind: bytes
 
 
-def _objects(rows: RowColumns, shape: Shape, query: Query, tz: str) -> bytes:
+def _objects(rows: RowColumns, shape: Shape, query: Query, tz: str) -> Pieces:
     timed, means = query.time is not None, query.interval is not None
     frames = [_frame(label, shape, timed, means) for label in rows.labels]
     if len(frames) == 1 and not timed and not means:
         many = len(rows) >= _MANY and all(_FIRST <= rows.ts[end] <= _LAST for end in (0, -1))
-        return _many_alike(frames[0], rows) if many else _alike(frames[0], rows)
-    return _filled(frames, rows.label.tolist(), _texts(rows, query, tz))
+        return _many_alike(frames[0], rows) if many else [_alike(frames[0], rows)]
+    return [_filled(frames, rows.label.tolist(), _texts(rows, query, tz))]
 
 
 def _alike(frame: _Frame, rows: RowColumns) -> bytes:
@@ -128,7 +137,7 @@ def _alike(frame: _Frame, rows: RowColumns) -> bytes:
     return template % tuple(_numbers(rows.value).split(b","))
 
 
-def _many_alike(frame: _Frame, rows: RowColumns) -> bytes:
+def _many_alike(frame: _Frame, rows: RowColumns) -> Pieces:
     """As `_alike`, where every `ts` has ten digits: frames take the place of the commas between the values.
 
     Where the frames lie follows from where the commas lay, so all `ts` are copied into them at once: no object a row.
@@ -143,7 +152,7 @@ def _many_alike(frame: _Frame, rows: RowColumns) -> bytes:
     item = f"V{_DIGITS}"
     slots: Any = np.ndarray((len(text) - _DIGITS + 1,), item, text, strides=(1,))
     slots[places] = np.ndarray((len(places),), item, stamps, _DIGITS + 1, (_DIGITS + 1,))
-    return b"".join((before, stamps[:_DIGITS], lead, text, tail))
+    return before, stamps[:_DIGITS], lead, text, tail
 
 
 def _filled(frames: Sequence[_Frame], codes: Sequence[int], texts: Sequence[Sequence[bytes]]) -> bytes:

@@ -23,7 +23,7 @@ from api.series.gaps import MOST as MOST_GAPS
 from api.series.gaps import holes
 from api.series.paging import Cursor, Order, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
-from api.series.rows import Shape, arrow_columns, json_rows_of_zones, plain_columns
+from api.series.rows import Pieces, Shape, arrow_columns, json_rows_of_zones, plain_columns
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
@@ -269,7 +269,7 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
     return found
 
 
-def json_rows(page: ZonesPage) -> bytes:
+def json_rows(page: ZonesPage) -> Pieces:
     """The rows as JSON objects with commas between them, `zone` first."""
     return json_rows_of_zones(page.rows, page.zone, page.query.zones, _shape(page), page.query.of)
 

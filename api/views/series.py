@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
 from urllib.parse import urlencode
 
 from werkzeug.datastructures import MultiDict
 
 from api.access.values import Grant
-from api.documents.catalogue import SERIES, stored_metric
+from api.documents.catalogue import SERIES, Catalogue, stored_metric
 from api.endpoints import ENDPOINTS
 from api.http import parameters
 from api.http.guard import stated
@@ -108,11 +107,11 @@ def _understood(
     stored_metric(catalogue, zone, SERIES[name], day_ahead=False)
     query, wanted = query_of(zone, name, given, clock.now())
     format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
-    return _question(service, request, query, format_)
+    return _question(service, catalogue, request, query, format_)
 
 
-def _question(service: Service, request: Request, query: Query, format_: str) -> Question[Query]:
-    plan = queries.find(service.reader, service.catalogue, query)
+def _question(service: Service, catalogue: Catalogue, request: Request, query: Query, format_: str) -> Question[Query]:
+    plan = queries.find(service.reader, catalogue, query)
     return rows_answer.question(service, request, query, (plan,), format_)
 
 
@@ -123,7 +122,7 @@ def _answer(
 
     def again() -> Question[Query]:
         service.questions.forget(request_key)
-        return _question(service, request, query, question.format)
+        return _question(service, service.catalogue, request, query, question.format)
 
     link = partial(_link, service, request, query)
     return rows_answer.answer(service, request, entry, question, again, partial(_rows, service), link)
@@ -137,7 +136,7 @@ def _rows(service: Service, question: Question[Query]) -> Written:
 
 def _link(service: Service, request: Request, query: Query, following: str) -> Headers:
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
-    arguments: dict[str, Any] = {"start": query.start, "end": query.end, "limit": query.limit}
-    arguments |= {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
-    arguments["cursor"] = following
-    return [("Link", f'<{service.settings.own_address}{request.path}?{urlencode(arguments)}>; rel="next"')]
+    others = {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
+    kept = f"&{urlencode(others)}" if others else ""  # what numbers and a cursor hold needs no escape
+    page = f"start={query.start}&end={query.end}&limit={query.limit}{kept}&cursor={following}"
+    return [("Link", f'<{service.settings.own_address}{request.path}?{page}>; rel="next"')]
