@@ -75,6 +75,20 @@ class Bucket:
                 return body
         return self._fetch(key)
 
+    def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
+        """At most `length` bytes from an offset on; None where other bytes than the identity's, or none, lie there.
+
+        Out of the copy that lies here, which is not checked as a whole: what is read is its reader's to check.
+        """
+        seen = self._seen.fresh(checked_key(key))
+        if seen is not None and seen.tag and seen.identity == identity:
+            part = self._bodies.part(key, seen.tag, start, length)
+            if part is not None:
+                self._seen.note_read(key, seen.tag)
+                return part
+        body = self.get(key)
+        return body[start : start + length] if body is not None and self.stat(key) == identity else None
+
     def _fetch(self, key: str) -> bytes | None:
         """Asks for the bytes, or whether those that lie here are still right."""
         from obstore.exceptions import NotModifiedError

@@ -47,6 +47,21 @@ class BodyCache:
         body = stored[start:]
         return body if zlib.crc32(body) == check else None
 
+    def part(self, key: str, tag: dict[str, str], start: int, length: int) -> bytes | None:
+        """Some bytes of a key under this tag, unchecked; None where others, or none, lie here."""
+        text = _text(tag)
+        try:
+            with open(self._path(key), "rb", buffering=0) as file:
+                head = os.pread(file.fileno(), _HEAD.size + len(text), 0)
+                mark, _, size = _HEAD.unpack_from(head)
+                if mark != _MARK or size != len(text) or head[_HEAD.size :] != text:
+                    return None
+                if time.time() - os.fstat(file.fileno()).st_mtime > _USED_S:
+                    os.utime(file.fileno())
+                return os.pread(file.fileno(), length, len(head) + start)
+        except (OSError, struct.error):
+            return None
+
     def put(self, key: str, tag: dict[str, str], body: bytes) -> None:
         """Keeps bytes; does nothing where this machine refuses."""
         text = _text(tag)

@@ -66,6 +66,20 @@ class LruCache:
             self._put(key, value, size)
         return value
 
+    def found(self, key: Hashable) -> Any:
+        """What is kept under `key`; None where nothing is."""
+        with self._lock:
+            entry = self._kept.get(key)
+            if entry is None:
+                return None
+            self._kept.move_to_end(key)
+            return entry[0]
+
+    def keep(self, key: Hashable, value: object, size: int) -> None:
+        """Keeps a value of so many bytes."""
+        with self._lock:
+            self._put(key, value, size)
+
     def _put(self, key: Hashable, value: object, size: int) -> None:
         before = self._kept.pop(key, None)
         if before is not None:

@@ -225,6 +225,7 @@ def months(window: Window) -> list[str]:
     ]
 
 
+@lru_cache(maxsize=4096)
 def month_window(month: str) -> Window:
     """The window of a UTC month `2026-11`."""
     year, number = int(month[:4]), int(month[5:7])

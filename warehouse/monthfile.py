@@ -1,9 +1,9 @@
 """One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `warehouse.resolve`.
 
 Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the
-schema's version, the warehouse's mode, the file's own key, where its net rows lie (`warehouse.net_rows`) and its
-checksum (`warehouse.seal`); pages have checksums of their own, for other readers. Net rows come first, borders in a row
-group of their own.
+schema's version, the warehouse's mode, the file's own key, where its net rows lie (`warehouse.net_rows`), a checksum of
+all that, and one of the whole file (`warehouse.seal`); pages have checksums of their own, for other readers. Net rows
+come first, borders in a row group of their own.
 """
 
 from __future__ import annotations
@@ -20,13 +20,17 @@ from numpy.typing import NDArray
 
 from warehouse import layout, modes, net_rows, seal
 from warehouse.errors import DamagedFile
-from warehouse.net_rows import NetRows
+from warehouse.net_rows import NetLayout, NetRows
 from warehouse.schema import SCHEMA
-from warehouse.storage import Storage
-from warehouse.versions import LIVE, RowLabels, Versions, empty
+from warehouse.storage import Identity, Storage
+from warehouse.versions import LIVE, Floats, RowLabels, Versions, empty
 
 _HEAD, _MARK, _END = b'{"schema":', b'"sha256":"', b'"}'
 """In the footer: how its text begins, what stands before the checksum's digits, and what behind them."""
+_OWN = b',"footer":"'
+"""Stands before the checksum of the footer's text up to there, by which it is read without the rest of the file."""
+_TAIL_BYTES = 4096
+"""So much of a file's end holds its footer's text, but where a month has many runs."""
 _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
 _TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed")
@@ -67,9 +71,10 @@ def encode(versions: Versions, key: str, mode: str) -> bytes:
 
 
 def _footer(key: str, mode: str, net: dict[str, Any] | None) -> str:
-    """The checksum comes last: by its place the text is found without a Parquet reader."""
-    stated = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "net": net, "sha256": seal.BLANK}
-    return orjson.dumps(stated).decode()
+    """The checksums come last: by their places the text is found without a Parquet reader."""
+    stated = orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "net": net})[:-1]
+    own = b"".join((_OWN, seal.short(stated).encode(), b'",', _MARK, seal.BLANK.encode(), _END))
+    return (stated + own).decode()
 
 
 def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
@@ -122,6 +127,30 @@ def versions(storage: Storage, key: str) -> Versions:
     return empty() if table is None else of_table(table)
 
 
+def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> NetLayout | None:
+    """Where the net rows of a kept month file lie, from its end alone; checked.
+
+    None where that cannot be told: of a file that does not say it, is damaged, gone or another by now. Reading it whole
+    tells which. Raises WrongMode, and StorageError as `read` does.
+    """
+    tail = storage.part(key, identity, max(0, identity.size - _TAIL_BYTES), _TAIL_BYTES) or b""
+    own = tail.rfind(_OWN)
+    begin = tail.rfind(_HEAD, 0, max(own, 0))
+    digits = own + len(_OWN)
+    text = tail[begin:own]
+    if begin < 0 or tail[digits : digits + seal.SHORT_DIGITS] != seal.short(text).encode():
+        return None
+    stated = _said(orjson.loads(text + b"}"), key)
+    modes.compare(mode, stated.get("mode"), key)
+    return net_rows.layout(stated["net"]) if stated["net"] else None
+
+
+def net_parts(storage: Storage, key: str, identity: Identity, kept: NetLayout, parts: range) -> list[Floats] | None:
+    """Some parts of the net values, checked; None where they cannot be had, as of `net_layout`."""
+    body = storage.part(key, identity, *kept.place(parts))
+    return None if body is None else kept.checked(body, parts)
+
+
 def net(storage: Storage, key: str, mode: str) -> NetRows | None:
     """The net rows of a kept month file without decoding Parquet; None where there is no file, or it does not say them.
 
@@ -158,7 +187,11 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
     if at < len(_MARK):
         raise DamagedFile(key, "has no checksum")
     seal.check(body, at, key)
-    stated: dict[str, Any] = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
+    return _said(orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)]), key)
+
+
+def _said(stated: dict[str, Any], key: str) -> dict[str, Any]:
+    """What a footer says, if it is of this release and of this file."""
     seal.check_version(stated.get("schema"), key)
     if stated.get("key") != key:
         raise DamagedFile(key, f"is a copy of {stated.get('key')}")

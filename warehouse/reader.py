@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from warehouse import layout, modes, monthfile, resolve, series, vintages
 from warehouse.caches import LruCache, TtlCache
-from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
+from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, month_window, months
 from warehouse.errors import StorageError
-from warehouse.net_rows import NetRows
+from warehouse.net_rows import PART_ROWS, NetLayout, NetRows, columns_of, parts_of
 from warehouse.storage import Identity, Storage
 from warehouse.versions import Floats, Ints, RowLabels, Versions
 from warehouse.vintages import Month
@@ -32,6 +32,9 @@ _FEW_SECONDS = 100 * DAY
 
 8,000 years have more months than files.
 """
+_SHORT_SECONDS = 7 * DAY
+"""A window that takes more of a month has it read whole."""
+_NO_VALUES: Floats = np.empty(0, np.float64)
 
 
 class FileReplaced(StorageError):
@@ -101,7 +104,8 @@ class Reader:
 
     def __init__(self, storage: Storage, limit_bytes: int, ttl_s: float = 0.0) -> None:
         self.storage = storage
-        self._memory = LruCache(limit_bytes)
+        self._memory = LruCache(limit_bytes * 2 // 3)
+        self._layouts = LruCache(limit_bytes // 3)
         self._seen = TtlCache(ttl_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
@@ -129,6 +133,9 @@ class Reader:
 
         Raises FileReplaced, and as `monthfile.read` does.
         """
+        short = None if window is None or side != "net" else self._of_short(file, window)
+        if short is not None:
+            return short
         kept = self._kept(file, side)
         if isinstance(kept, RowColumns):
             return kept
@@ -137,24 +144,60 @@ class Reader:
 
     def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
         """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
-        kept = self._kept(file, side)
-        return kept.labels_in(window)
+        kept: RowColumns | NetRows | NetLayout | None = self._memory.found((file, side))
+        if kept is None and side == "net":
+            kept = self._layout(file)
+        return (self._kept(file, side) if kept is None else kept).labels_in(window)
+
+    def _of_short(self, file: MonthFile, window: Window) -> RowColumns | None:
+        """The net rows of a short window, from its own parts of the file; None where the file is to be read whole."""
+        month = month_window(file.month)
+        if min(window.end, month.end) - max(window.start, month.start) > _SHORT_SECONDS:
+            return None
+        kept = self._layout(file)
+        if kept is None:
+            return None
+        pieces = kept.within(window)
+        parts = parts_of(pieces)
+        values = [self._memory.found((file, part)) for part in parts]
+        if any(value is None for value in values):
+            read = self._read_parts(file, kept, parts)
+            if read is None:
+                return None
+            values = read
+        value = values[0] if len(values) == 1 else np.concatenate([_NO_VALUES, *values])
+        label, ts, value, run = columns_of(pieces, value, parts.start * PART_ROWS)
+        return RowColumns(kept.labels, label, ts, value, run=run)
+
+    def _layout(self, file: MonthFile) -> NetLayout | None:
+        return self._layouts.get(file, partial(self._read_layout, file))
+
+    def _read_layout(self, file: MonthFile) -> tuple[NetLayout | None, int]:
+        kept = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
+        return kept, 200 if kept is None else kept.nbytes
+
+    def _read_parts(self, file: MonthFile, kept: NetLayout, parts: range) -> list[Floats] | None:
+        values = monthfile.net_parts(self.storage, file.key, file.identity, kept, parts)
+        for part, value in zip(parts, values or (), strict=values is not None):
+            self._memory.keep((file, part), value, value.nbytes + 500)
+        return values
+
+    def _mode(self) -> str:
+        return self._seen.get(layout.MODE, partial(modes.of, self.storage))
 
     def _kept(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
         return self._memory.get((file, side), partial(self._decode, file, side))
 
     def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns | NetRows, int]:
-        kept: RowColumns | NetRows | None = self._net(file.key) if side == "net" else None
+        kept: RowColumns | NetRows | None = None
+        if side == "net":
+            kept = monthfile.net(self.storage, file.key, self._mode())
         if kept is None:
             kept = _sides(monthfile.versions(self.storage, file.key))[side]
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
         return kept, kept.nbytes
-
-    def _net(self, key: str) -> NetRows | None:
-        mode = self._seen.get(layout.MODE, partial(modes.of, self.storage))
-        return monthfile.net(self.storage, key, mode)
 
     def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
         """The sources of the rows on each side of a month file; decodes only the columns that say so."""

@@ -14,6 +14,7 @@ SCHEMA_VERSION = 2
 """Of the layout and of every file that this release writes. 1: files without a checksum, before `emds upgrade`."""
 
 DIGITS = 64
+SHORT_DIGITS = 16
 BLANK = "0" * DIGITS
 """Stands where the checksum will."""
 
@@ -21,6 +22,11 @@ BLANK = "0" * DIGITS
 def stamped(body: bytes, at: int) -> bytes:
     """The bytes with their checksum in place of the blank at an offset."""
     return body[:at] + _digest(body, at) + body[at + DIGITS :]
+
+
+def short(part: bytes) -> str:
+    """Of a part of a file that is read by itself: the first SHORT_DIGITS digits of its SHA-256."""
+    return hashlib.sha256(part).hexdigest()[:SHORT_DIGITS]
 
 
 def check(body: bytes, at: int, key: str) -> None:

@@ -43,6 +43,7 @@ class Storage(Protocol):
         """A folder of this machine for what needs a disk: SQLite, Dagster's home, logs; a Folder's own root."""
 
     def get(self, key: str) -> bytes | None: ...
+    def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None: ...
     def stat(self, key: str) -> Identity | None: ...
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None: ...
     def touch(self, key: str, version: int) -> None: ...
@@ -66,6 +67,10 @@ def _unreadable(key: str, error: OSError) -> StorageError:
 def _unwritable(key: str, error: OSError) -> StorageError:
     """The typed error of a write that the operating system refused."""
     return StorageError(f"{key} cannot be written: {os.strerror(error.errno) if error.errno else error}")
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def checked_key(key: str) -> str:
@@ -100,6 +105,24 @@ class Folder:
         except OSError as error:
             raise _unreadable(key, error) from None
 
+    def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
+        """At most `length` bytes from an offset on; None where other bytes than the identity's, or none, lie here.
+
+        Raises DamagedFile for a file that cannot be read.
+        """
+        try:
+            file = os.open(f"{self.root}/{checked_key(key)}", os.O_RDONLY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unreadable(key, error) from None
+        try:
+            return os.pread(file, length, start) if _identity(os.fstat(file)) == identity else None
+        except OSError as error:
+            raise _unreadable(key, error) from None
+        finally:
+            os.close(file)
+
     def stat(self, key: str) -> Identity | None:
         """Version, size and inode of what a key holds, or None. Raises DamagedFile for one out of reach."""
         try:
@@ -108,7 +131,7 @@ class Folder:
             return None
         except OSError as error:
             raise _unreadable(key, error) from None
-        return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
+        return _identity(status)
 
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
         """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.

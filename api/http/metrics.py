@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
@@ -14,15 +15,23 @@ SECONDS = Histogram("emds_answer_seconds", "Seconds to an answer, by route.", ("
 
 
 @lru_cache(maxsize=2048)
-def _children(route: str, status: int) -> tuple[Counter, Histogram]:
-    return ANSWERS.labels(route, status), SECONDS.labels(route)
+def _answers(route: str, status: int) -> Counter:
+    return ANSWERS.labels(route, status)
 
 
-def count(route: str, status: int, seconds: float) -> None:
-    """Counts one answer."""
-    answers, took = _children(route, status)
-    answers.inc()
-    took.observe(seconds)
+@lru_cache(maxsize=512)
+def _seconds(route: str) -> Histogram:
+    return SECONDS.labels(route)
+
+
+def count(answers: Iterable[tuple[str, int, float]]) -> None:
+    """Counts answers: route, status and seconds of each."""
+    numbers: dict[tuple[str, int], int] = {}
+    for route, status, seconds in answers:
+        numbers[route, status] = numbers.get((route, status), 0) + 1
+        _seconds(route).observe(seconds)
+    for (route, status), number in numbers.items():
+        _answers(route, status).inc(number)
 
 
 def exposition() -> bytes:

@@ -46,7 +46,7 @@ def around(app: WSGIApplication, base_url: str, access_log: AccessLog = ACCESS_L
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = time.perf_counter()
         given = environ.get("HTTP_X_REQUEST_ID", "")
-        name = given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
+        name = given if given and _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
         environ["emds.request_id"] = name
         seen: dict[str, Any] = {"route": "none", "zone": None, "status": 0}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -55,7 +54,7 @@ def history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
 
 
 def _answer(service: Service, query: ZonesQuery, sampled: bool) -> ToolAnswer:
-    page = several.answer(service.reader, service.catalogue, replace(query, of=query.of._replace(sample=sampled)))
+    page = several.answer(service.reader, service.catalogue, query._replace(of=query.of._replace(sample=sampled)))
     named = several.plain(page)
     stated = several.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     following = _following(page)

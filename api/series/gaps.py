@@ -94,6 +94,8 @@ class _Grid(NamedTuple):
 def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Window]:
     """The spans of a window without a row that was due, in order. `rows` ascend and start inside the window."""
     since = min(max(window.start, due.since), window.end)
+    if rows.run and _fill(rows, since, window.end):
+        return []
     if not len(rows):
         return _around(Window(since, window.end), due, _Grid(due.step))
     resolution = rows.labels[rows.label[0]].resolution
@@ -106,6 +108,15 @@ def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Windo
     begins = _Grid(covered.first_end - first, first, days_of)
     finishes = _Grid(covered.until - final, covered.until, days_of)
     return [*_around(head, due, begins), *covered.holes, *_around(tail, due, finishes)]
+
+
+def _fill(rows: RowColumns, since: int, end: int) -> bool:
+    """Whether rows that follow each other leave no room for one more, before or behind: most windows' are such."""
+    if not len(rows) or rows.samples is not None:
+        return False
+    resolution = rows.labels[rows.label[0]].resolution
+    step = RESOLUTIONS[resolution]
+    return resolution != "1y" and bool(rows.ts[0] - since < step and rows.ts[-1] + step >= end)
 
 
 class _Covered(NamedTuple):

@@ -117,7 +117,7 @@ def _columns(reader: Reader, plan: Plan) -> tuple[RowColumns, LicenceTerms, tupl
         first, last = rows.between(window)
         parts.append(rows.take(slice(first, last)))
     every = joined(parts)
-    sources = row_sources.of_slices(plan.catalogue, [RowSlice(every, 0, len(every))])
+    sources = row_sources.of_slices(plan.catalogue, [RowSlice.of(every)])
     return every, plan.catalogue.terms(plan.query.zone, plan.stored, frozenset(sources)), sources
 
 

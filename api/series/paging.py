@@ -53,6 +53,11 @@ class RowSlice(NamedTuple):
     first: int
     last: int
 
+    @classmethod
+    def of(cls, rows: RowColumns) -> RowSlice:
+        """All rows."""
+        return cls(rows, 0, len(rows))
+
     def __len__(self) -> int:
         return self.last - self.first
 

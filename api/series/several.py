@@ -21,7 +21,7 @@ from api.series import query as queries
 from api.series import row_sources
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.gaps import holes
-from api.series.paging import Cursor, Order, identity_of
+from api.series.paging import Cursor, Order, RowSlice, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
 from api.series.rows import Pieces, Shape, arrow_columns, json_rows_of_zones, plain_columns
 from warehouse.clock import Window
@@ -54,8 +54,7 @@ class ZonesCursor(NamedTuple):
         return cls(parts[0], Cursor.from_text(parts[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class ZonesQuery:
+class ZonesQuery(NamedTuple):
     """One question about several zones: `of` is that about the first; its own cursor stays empty."""
 
     zones: tuple[str, ...]
@@ -123,7 +122,10 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
     start, end = _effective(query, made, sampled)
     truncated = made.following is not None or (sampled is not None and sampled.following is not None)
     window = Window(0 if of.metric is Metric.CAPACITY else of.start, of.end)
-    codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}
+    if made.following is None and query.cursor is None and sampled is None:  # the page is all of the window
+        codes = {code for rows, _ in parts for code in row_sources.of_slices(plans[0].catalogue, [RowSlice.of(rows)])}
+    else:
+        codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}
     sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
     counts = np.bincount(made.zone, minlength=len(plans)).tolist()
     of_zone = tuple(_given(rows, count, of.order) for (rows, _), count in zip(parts, counts, strict=True))

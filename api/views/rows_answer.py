@@ -57,9 +57,9 @@ def question(
     service: Service, request: Request, query: Asked, plans: tuple[Plan, ...], format_: str
 ) -> Question[Asked]:
     """A question whose rows lie where `plans` say, with its validator."""
-    histories = tuple(service.reader.histories(plan.files) for plan in plans if plan.query.as_of is not None)
-    read = tuple((plan.identities, plan.due_until) for plan in plans)
-    parts = (VERSION, query, format_, plans[0].catalogue.document.identity, read, histories)
+    histories = [service.reader.histories(plan.files) for plan in plans if plan.query.as_of is not None]
+    read = [([*map(tuple, plan.identities)], plan.due_until) for plan in plans]
+    parts = (VERSION, tuple(query), format_, tuple(plans[0].catalogue.document.identity), read, histories)
     return Question(query, plans, format_, responses.Validator(request, parts, format_ in formats.COMPRESSIBLE))
 
 

@@ -14,7 +14,7 @@ from assets.documents import geo_layers
 from assets.documents.publish import publish
 from tests.bench.servers import ROOT
 from tests.bench.warehouse import NOW, source
-from warehouse import catalogue, layout, monthfile
+from warehouse import catalogue, layout, monthfile, net_rows
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
 from warehouse.market import Metric
 from warehouse.storage import Folder
@@ -35,7 +35,8 @@ def resolution(zone: str, metric: Metric) -> str:
 
 def warehouse(years: int) -> Path:
     """A filled warehouse that ends an hour after NOW, made on first use (about a minute of two cores for ten years)."""
-    version = hashlib.sha256(Path(__file__).read_bytes() + Path(monthfile.__file__).read_bytes()).hexdigest()[:12]
+    decisive = (__file__, monthfile.__file__, net_rows.__file__)
+    version = hashlib.sha256(b"".join(Path(file).read_bytes() for file in decisive)).hexdigest()[:12]
     home = ROOT / ".bench" / f"{years}-years-{version}"
     if not (home / "done").exists():
         fill = partial(_fill, home, NOW + HOUR - years * 365 * DAY)

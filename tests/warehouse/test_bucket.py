@@ -5,13 +5,18 @@ from __future__ import annotations
 import threading
 import time
 
+import numpy as np
 import obstore
 import pytest
 
 from tests.stand_ins.buckets import CREDENTIALS
+from warehouse import series
 from warehouse.bucket_cache import BodyCache
+from warehouse.clock import Window
 from warehouse.errors import StorageError
 from warehouse.object_store import Conflict, open_store
+from warehouse.reader import Reader
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Identity
 
 QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
@@ -78,6 +83,42 @@ def test_copies_of_this_machine_are_shared_checked_and_bounded(tmp_path):
     assert held <= 115_000
     assert cache.get("k49", {"e_tag": "1"}) == b"x" * 5_000
     assert (tmp_path / "c").stat().st_mode & 0o077 == 0
+
+
+def test_a_part_comes_from_the_copy_of_this_machine(bucket_place, line):
+    storage = bucket_place.open(fresh_s=60.0)
+    storage.put("a", b"one two three")
+    identity = storage.stat("a")
+    line.requests.clear()
+    assert storage.part("a", identity, 4, 3) == b"two"
+    assert storage.part("a", identity, 8, 100) == b"three"
+    assert len(asked(line)) == 0
+    storage._bodies.forget("a")
+    assert storage.part("a", identity, 4, 3) == b"two", "fetched whole where no copy lies here"
+    assert len(asked(line)) == 1
+    assert storage.part("a", Identity(1, 13, identity.inode), 4, 3) is None
+    assert storage.part("b", identity, 0, 1) is None
+    other = bucket_place.open()
+    other.put("a", b"something else")
+    assert other.part("a", identity, 0, 3) is None
+
+
+def test_a_rotten_copy_of_a_month_is_fetched_again(bucket_place, line):
+    start = 1_793_491_200
+    storage = bucket_place.open(fresh_s=60.0)
+    rows = Rows()
+    rows.extend(SeriesKey("GB", "demand", "MW", "5m"), [start + at * 300 for at in range(2000)], [1.5] * 2000)
+    series.fold(storage, "one.all", rows, {}, {"one.all": 1}, 1, "live")
+    window = Window(start, start + 86400)
+    [file] = Reader(storage, 0).files("GB", "demand", window)
+    (kept,) = [path for path in bucket_place.local.rglob("*") if path.is_file() and path.stat().st_size > 16_000]
+    stored = bytearray(kept.read_bytes())
+    at = stored.index(np.array([1.5] * 288).tobytes())
+    stored[at] ^= 1
+    kept.write_bytes(stored)
+    line.requests.clear()
+    assert Reader(storage, 1_000_000).rows(file, "net", window).value.tolist()[:288] == [1.5] * 288
+    assert len(asked(line)) == 1
 
 
 def test_a_disk_that_refuses_copies_costs_nothing_but_speed(bucket_place):

@@ -76,6 +76,13 @@ def answers(folder: Folder) -> dict[str, object]:
                 reader.rows(file, "net").value.tolist() for file in reader.files(zone, "demand", EVERYTHING)
             ],
         )
+        note(
+            f"short columns {zone}",
+            lambda zone=zone: [
+                reader.rows(file, "net", Window(START, START + 86400)).value.tolist()
+                for file in Reader(folder, 0).files(zone, "demand", EVERYTHING)
+            ],
+        )
     for name in ("latest/GB.json", "latest/FR.json", "geo/plants.csv", "geo/zones.parquet"):
         note(name, lambda name=name: (document := artefact.get(folder, name)) and document.body)
     for key in folder.keys(layout.RAW):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from warehouse import layout, monthfile
 from warehouse.clock import Window
 from warehouse.errors import DamagedFile
-from warehouse.net_rows import MOST_RUNS, NetRows
+from warehouse.net_rows import MOST_RUNS, PART_ROWS, NetRows
+from warehouse.reader import Reader
 from warehouse.storage import Folder
 from warehouse.versions import LIVE, RowLabels, Versions
 
@@ -67,6 +68,16 @@ def by_parquet(folder: Folder) -> list[tuple[int, float, RowLabels]]:
     return [(ts, value, kept.labels[code]) for ts, value, code in columns if not kept.labels[code].border]
 
 
+def read_by_reader(folder: Folder, window: Window) -> list[tuple[int, float, RowLabels]]:
+    """The rows of a window as the API reads them: from its own parts of the file."""
+    reader = Reader(folder, 10_000_000)
+    [file] = reader.files("GB", "interchange", Window(START, START + 1))
+    rows = reader.rows(file, "net", window)
+    first, last = rows.between(window)
+    columns = zip(rows.ts.tolist(), rows.value.tolist(), rows.label.tolist(), strict=True)
+    return [(ts, value, rows.labels[code]) for ts, value, code in [*columns][first:last]]
+
+
 LABELS = st.sampled_from([FINE, FINE, COARSE, BORDER])
 
 
@@ -96,6 +107,7 @@ def test_the_rows_of_a_window_are_those_of_all_that_lie_in_it(
     inside = [row for row in every if window.start <= row[0] < window.end]
     assert listed(kept, window) == inside
     assert kept.labels_in(window) == {label for _, _, label in inside}
+    assert read_by_reader(folder, window) == inside
     assert [column.dtype for column in kept.columns(window)[:3]] == [np.int32, np.int64, np.float64]
 
 
@@ -132,3 +144,22 @@ def test_a_flipped_bit_is_noticed(folder: Folder) -> None:
         folder.put(KEY, body[:at] + bytes([body[at] ^ 4]) + body[at + 1 :])
         with pytest.raises(DamagedFile):
             monthfile.net(folder, KEY, MODE)
+
+
+def test_a_flipped_bit_reaches_no_window(folder: Folder) -> None:
+    """A window is answered as it was where the bit is none of its own; else its file is damaged."""
+    net(folder, versions(*[(FINE, 5 * n, n / 7) for n in range(3 * PART_ROWS)]))
+    body = folder.get(KEY) or b""
+    window = Window(START + PART_ROWS * 300 + 1500, START + PART_ROWS * 300 + 1500 + 86400)
+    whole = read_by_reader(folder, window)
+    assert len(whole) == 288
+    answered = refused = 0
+    for at in range(0, len(body), 97):
+        folder.put(KEY, body[:at] + bytes([body[at] ^ 4]) + body[at + 1 :])
+        try:
+            assert read_by_reader(folder, window) == whole
+            answered += 1
+        except DamagedFile:
+            refused += 1
+    assert answered > 100
+    assert refused > PART_ROWS * 8 // 97 - 2

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warehouse import layout, series
+from warehouse import layout, seal, series
 from warehouse.caches import LruCache, TtlCache
 from warehouse.clock import DAY, Window, instant
 from warehouse.errors import WrongMode
 from warehouse.reader import FileReplaced, MonthFile, Reader, joined
 from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.storage import Folder, Identity
 
 RANKS = {"fine.all": 1, "hourly.all": 9}
 MAY = instant("2026-05-01T00:00:00Z")
@@ -28,6 +28,7 @@ class Counting(Folder):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.got: list[str] = []
+        self.parts: list[tuple[int, int]] = []
         self.tried: list[str] = []
         self.modes = 0
 
@@ -35,6 +36,11 @@ class Counting(Folder):
         self.got += [] if key == layout.MODE else [key]
         self.modes += key == layout.MODE
         return super().get(key)
+
+    def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
+        body = super().part(key, identity, start, length)
+        self.parts.append((start, len(body or b"")))
+        return body
 
     def stat(self, key: str):  # type: ignore[no-untyped-def]
         self.tried.append(key)
@@ -82,6 +88,64 @@ def test_a_day_opens_one_file_however_long_the_history_is(storage: Counting) -> 
     assert len(storage.tried) == 1
     reader.rows(files[0], "net")
     assert storage.got == ["series/metric=demand/zone=GB/2026-04.parquet"]
+
+
+MONTH = [float(at % 997) / 10 for at in range(31 * 288)]
+
+
+@pytest.fixture
+def month(storage: Counting) -> MonthFile:
+    """All 5-minute values of May, price of GB."""
+    rows = Rows()
+    rows.extend(SeriesKey("GB", "price", "GBP/MWh", "5m"), [MAY + at * 300 for at in range(len(MONTH))], MONTH)
+    series.fold(storage, "fine.all", rows, {}, RANKS, 1, "live")
+    [file] = Reader(storage, 0).files("GB", "price", Window(MAY, MAY + DAY))
+    storage.got.clear()
+    storage.parts.clear()
+    return file
+
+
+def test_a_short_window_reads_its_own_parts_of_a_month(storage: Counting, month: MonthFile) -> None:
+    reader = Reader(storage, 10_000_000)
+    for first in (0, 5, 1000, 1024, 8000, len(MONTH) - 288):
+        rows = reader.rows(month, "net", Window(MAY + first * 300, MAY + (first + 288) * 300))
+        assert rows.value.tolist() == MONTH[first : first + 288]
+        assert rows.ts.tolist() == [MAY + at * 300 for at in range(first, first + 288)]
+        assert [label.source for label in rows.labels] == ["fine"]
+    assert storage.got == []
+    assert sum(length for _, length in storage.parts) < 4096 + 6 * 8192 + 4096
+    before = len(storage.parts)
+    assert len(reader.rows(month, "net", Window(MAY, MAY + DAY))) == 288
+    assert len(reader.rows(month, "net", Window(MAY - DAY, MAY))) == 0
+    assert reader.labels(month, "net", Window(MAY, MAY + DAY)) == {*rows.labels}
+    assert len(storage.parts) == before, "what is kept is not read again"
+    assert len(reader.rows(month, "net", Window(MAY, MAY + 8 * DAY))) == 8 * 288
+    assert storage.got == [month.key], "a long window reads the month whole"
+
+
+def test_a_part_of_a_replaced_file_is_no_answer(storage: Counting, month: MonthFile) -> None:
+    for known in (False, True):
+        reader = Reader(storage, 10_000_000)
+        [file] = reader.files("GB", "price", Window(MAY, MAY + DAY))
+        if known:
+            reader.rows(file, "net", Window(MAY, MAY + DAY))
+        body = storage.get(file.key) or b""
+        storage.put(file.key, body)
+        with pytest.raises(FileReplaced):
+            reader.rows(file, "net", Window(MAY + 20 * DAY, MAY + 21 * DAY))
+
+
+def test_files_without_checksums_of_parts_are_read_whole(storage: Counting, month: MonthFile) -> None:
+    """Those of a release before."""
+    body = storage.get(month.key) or b""
+    at = body.rindex(b',"footer":"')
+    old = body[:at] + b',"header":"' + body[at + 11 :]
+    storage.put(month.key, seal.stamped(old, old.rindex(b'"sha256":"') + 10))
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "price", Window(MAY, MAY + DAY))
+    storage.got.clear()
+    assert reader.rows(file, "net", Window(MAY, MAY + DAY)).value.tolist()[:288] == MONTH[:288]
+    assert storage.got == [month.key]
 
 
 def test_a_file_is_decoded_once(storage: Counting) -> None:
