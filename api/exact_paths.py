@@ -1,6 +1,6 @@
 """GETs of paths that are known to the letter, answered by their views before Flask looks at them.
 
-Flask's matching of paths and its contexts are two fifths of a short answer's work. Any other method or path goes on to
+Flask's matching of paths and its contexts were a third of a short answer's work. Any other method or path goes on to
 Flask, which would answer these the same: the views are the same.
 """
 

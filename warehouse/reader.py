@@ -81,7 +81,7 @@ class RowColumns:
 
     def between(self, window: Window) -> tuple[int, int]:
         """The first row inside a window of `ts`, and the first after it."""
-        if self.run and len(self) and window.start <= self.ts[0] and self.ts[-1] < window.end:
+        if self.run and self.ts.size and window.start <= self.ts[0] and self.ts[-1] < window.end:
             return 0, len(self)
         # Not np.searchsorted, which gives up Python's global lock: under load it waits longer for it than it searches.
         first = bisect_left(self.ts, window.start)
@@ -262,7 +262,7 @@ def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
 
 def joined(parts: Iterable[RowColumns]) -> RowColumns:
     """The rows of several parts, one after the other, under one list of labels."""
-    filled = [part for part in parts if len(part)]
+    filled = [part for part in parts if part.ts.size]
     if len(filled) == 1:
         return filled[0]
     labels: dict[RowLabels, int] = {}

@@ -30,6 +30,7 @@ LAYERS = (
     ("api/access", "gate and accounts"),
     ("api/http", "request, headers and log"),
     ("api/views", "request, headers and log"),
+    ("api/exact_paths", "request, headers and log"),
     ("api/endpoints", "request, headers and log"),
     ("api/documents", "plan: which files, which terms"),
     ("api/series", "rows to bytes"),

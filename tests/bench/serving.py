@@ -47,12 +47,12 @@ class Case:
 
 
 CASES = (
-    Case("latest, key", f"/v1/latest/{ZONE}", 0.50),
-    Case("brief, key", f"/v1/brief/{ZONE}", 0.50),
-    Case("snapshot, key", "/v1/map/snapshot", 0.50),
-    Case("zones, free", "/v1/zones", 0.70, keyed=False),
-    Case("zones, 304", "/v1/zones", 0.70, keyed=False, status=304),
-    Case("24 h, key", f"/v1/price/{ZONE}", 0.55),
+    Case("latest, key", f"/v1/latest/{ZONE}", 0.65),
+    Case("brief, key", f"/v1/brief/{ZONE}", 0.65),
+    Case("snapshot, key", "/v1/map/snapshot", 0.65),
+    Case("zones, free", "/v1/zones", 0.85, keyed=False),
+    Case("zones, 304", "/v1/zones", 0.85, keyed=False, status=304),
+    Case("24 h, key", f"/v1/price/{ZONE}", 0.65),
     Case("5000 rows, key", f"/v1/price/{ZONE}?{LONG}", 0.40),
 )
 """Of the bare route's requests/s."""
