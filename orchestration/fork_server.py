@@ -7,9 +7,13 @@ import os
 import signal
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
+from types import FrameType
 
 from orchestration import collector
 
+_IDLE_S = 600
+"""Seconds after the last run's begin at which this process, 148 MB, ends where no run is under way."""
 _SET_PARENT_DEATH_SIGNAL = 1
 _SELF, _LIBC = os.getpid(), ctypes.CDLL(None)
 _RUN: list[int] = []
@@ -26,17 +30,28 @@ def _begin_run() -> None:
         return
     _RUN.append(os.getpid())
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != _SELF:  # it ended before
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _end_where_idle(_signal: int, _frame: FrameType | None) -> None:
+    """The next run starts another. Where it cannot be told whether a run is under way (not on Linux), it stays."""
+    runs = Path(f"/proc/{_SELF}/task/{_SELF}/children")
+    if runs.exists() and not runs.read_text():
+        os._exit(0)
+    signal.alarm(_IDLE_S)
+
+
 collector.hold_back()  # a run's process lets go once it has its definitions
 # Whoever stops a code server signals its whole process group. The server learns from this process how its runs ended,
 # so this one ignores SIGTERM and ends by itself once they have.
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-os.register_at_fork(after_in_child=_begin_run)
+os.register_at_fork(after_in_child=_begin_run, after_in_parent=lambda: signal.alarm(_IDLE_S))
+signal.signal(signal.SIGALRM, _end_where_idle)
+signal.alarm(_IDLE_S)
 
 for _module in (
     "orchestration.definitions",

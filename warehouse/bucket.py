@@ -76,18 +76,21 @@ class Bucket:
         return self._fetch(key)
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        """At most `length` bytes from an offset on; None where other bytes than the identity's, or none, lie there.
+        """At most `length` bytes from an offset on, out of the copy that lies here; None where there is none of it.
 
-        Out of the copy that lies here, which is not checked as a whole: what is read is its reader's to check.
+        The copy is made where it can be, and not checked as a whole: what is read is its reader's to check.
         """
+        part = self._copied(key, identity, start, length)
+        if part is None and self._bodies.keeps and self.get(key) is not None:
+            part = self._copied(key, identity, start, length)
+        return part
+
+    def _copied(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
         seen = self._seen.fresh(checked_key(key))
-        if seen is not None and seen.tag and seen.identity == identity:
-            part = self._bodies.part(key, seen.tag, start, length)
-            if part is not None:
-                self._seen.note_read(key, seen.tag)
-                return part
-        body = self.get(key)
-        return body[start : start + length] if body is not None and self.stat(key) == identity else None
+        if seen is None or not seen.tag or seen.identity != identity:
+            return None
+        self._seen.note_read(key, seen.tag)
+        return self._bodies.part(key, seen.tag, start, length)
 
     def _fetch(self, key: str) -> bytes | None:
         """Asks for the bytes, or whether those that lie here are still right."""

@@ -31,6 +31,11 @@ class BodyCache:
         self._written = 0
         self._refused = False
 
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is kept at all, as far as is known."""
+        return self._limit_bytes > 0 and not self._refused
+
     def get(self, key: str, tag: dict[str, str]) -> bytes | None:
         """The bytes of a key under this tag; None where others, or none, lie here."""
         try:

@@ -106,9 +106,9 @@ class Folder:
             raise _unreadable(key, error) from None
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        """At most `length` bytes from an offset on; None where other bytes than the identity's, or none, lie here.
+        """At most `length` bytes from an offset on; None where they cannot be had by themselves: `get` tells why.
 
-        Raises DamagedFile for a file that cannot be read.
+        Of no other bytes than the identity's. Raises DamagedFile for a file that cannot be read.
         """
         try:
             file = os.open(f"{self.root}/{checked_key(key)}", os.O_RDONLY | os.O_CLOEXEC)

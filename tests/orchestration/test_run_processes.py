@@ -27,15 +27,18 @@ for _ in range(2):
     run.start()
     told.append(here.recv() | {"pid": run.pid})
     os.kill(told[-1]["parent"], signal.SIGTERM)
+    os.kill(told[-1]["parent"], signal.SIGALRM)
     os.kill(run.pid, signal.SIGTERM)
     run.join(60)
     told[-1]["ended"] = run.exitcode
+os.kill(told[0]["parent"], signal.SIGALRM)
+os.waitid(os.P_PID, told[0]["parent"], os.WEXITED | os.WNOWAIT)
 here, there = context.Pipe()
 run = context.Process(target=as_a_run, args=[there])
 run.start()
 there.close()
-here.recv()
-os.kill(told[0]["parent"], signal.SIGKILL)
+told.append(here.recv())
+os.kill(told[-1]["parent"], signal.SIGKILL)
 run.join(60)
 try:
     here.recv()
@@ -69,9 +72,10 @@ def test_a_run_is_forked_with_all_loaded_and_builds_its_own_definitions(tmp_path
         [sys.executable, "-c", _AS_A_CODE_SERVER], env=environ, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    first, second, third = json.loads(done.stdout)
-    assert first["is"] == second["is"] == [True] * 6
-    assert first["parent"] == second["parent"], "the process that runs are forked from stays when it is told to end"
+    first, second, third, end = json.loads(done.stdout)
+    assert first["is"] == second["is"] == third["is"] == [True] * 6
+    assert first["parent"] == second["parent"], "the process that runs are forked from stays while it has a run"
+    assert first["parent"] != third["parent"], "where it has none it ends in time, and the next run starts another"
     assert first["ended"] == second["ended"] == -signal.SIGTERM, "how a run ended is known"
     assert first["pid"] != second["pid"]
-    assert third == "the run has ended too", "it would be taken for ended, and started again beside itself"
+    assert end == "the run has ended too", "it would be taken for ended, and started again beside itself"

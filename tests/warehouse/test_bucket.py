@@ -101,6 +101,12 @@ def test_a_part_comes_from_the_copy_of_this_machine(bucket_place, line):
     other = bucket_place.open()
     other.put("a", b"something else")
     assert other.part("a", identity, 0, 3) is None
+    without_copies = bucket_place.open(fresh_s=60.0, cache_bytes=0)
+    without_copies._bodies.forget("a")
+    identity = without_copies.stat("a")
+    line.requests.clear()
+    assert without_copies.part("a", identity, 0, 3) is None
+    assert len(asked(line)) == 0
 
 
 def test_a_rotten_copy_of_a_month_is_fetched_again(bucket_place, line):
