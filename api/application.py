@@ -32,11 +32,11 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     answer_failures(app, settings.base_url)
-    views = routes.views_of(service)
-    routes.register(app, service, views)
+    views, layers = routes.views_of(service), routes.layers_of(service)
+    routes.register(app, service, views, layers)
     app.register_blueprint(endpoint.blueprint(service))
     app.extensions["emds"] = service
-    served = exact_paths.before(app.wsgi_app, routes.exact(views), settings.base_url)
+    served = exact_paths.before(app.wsgi_app, routes.exact(views, layers), settings.base_url)
     app.wsgi_app = middleware.around(served, settings.base_url)  # type: ignore[assignment, method-assign]
     return app
 

@@ -51,12 +51,12 @@ def _prefixes() -> dict[str, Endpoint]:
 _PREFIXES = _prefixes()
 
 
-def register(app: Flask, service: Service, views: Mapping[str, View]) -> None:
-    """Gives every path its view: those of `views`, and those that draw on Flask."""
+def register(app: Flask, service: Service, views: Mapping[str, View], layers: Mapping[str, View]) -> None:
+    """Gives every path its view: those of `views` and of `layers`, and those that draw on Flask."""
     for name, view in {**views, **discovery.views(service)}.items():
         endpoint = ENDPOINTS[name]
         app.add_url_rule(_rule(endpoint), name, for_flask(checked(endpoint, view)), methods=[endpoint.method])
-    app.register_blueprint(geo.blueprint(service.gate, service.documents))
+    app.register_blueprint(geo.blueprint(layers))
     app.register_blueprint(ogc.blueprint(service))
     app.register_blueprint(keys.blueprint(service.gate))
     app.register_blueprint(webhooks.blueprint(service))
@@ -80,9 +80,15 @@ def views_of(service: Service) -> dict[str, View]:
     }
 
 
-def exact(views: Mapping[str, View]) -> dict[str, Route]:
+def layers_of(service: Service) -> dict[str, View]:
+    """The views of the geo layers, by path."""
+    return geo.views(service.gate, service.documents)
+
+
+def exact(views: Mapping[str, View], layers: Mapping[str, View]) -> dict[str, Route]:
     """The views by path, where each path can be spelled out."""
-    return {path: route for name, view in views.items() for path, route in _spelled(ENDPOINTS[name], view)}
+    spelled = {path: route for name, view in views.items() for path, route in _spelled(ENDPOINTS[name], view)}
+    return spelled | {path: Route(f"geo.{geo.endpoint_of(path)}", view, {}) for path, view in layers.items()}
 
 
 def _spelled(endpoint: Endpoint, view: View) -> Iterator[tuple[str, Route]]:

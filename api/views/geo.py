@@ -1,6 +1,6 @@
 """`/v1/geo/zones`, `/interconnectors`, `/plants`, `/live`: the published layers, whole or cut to a request's features.
 
-app.register_blueprint(geo.blueprint(gate, DocumentCache(storage)))
+app.register_blueprint(geo.blueprint(geo.views(gate, DocumentCache(storage))))
 """
 
 from __future__ import annotations
@@ -66,14 +66,26 @@ class Selection:
         return layout.geo(self.layer, format_, self.detail or "")
 
 
-def blueprint(gate: Gate, documents: DocumentCache) -> Blueprint:
-    """The path of each layer, and the same with the suffix of each format, by which GIS programs know what they get."""
+def views(gate: Gate, documents: DocumentCache) -> dict[str, View]:
+    """The views by path: each layer's, and the same with the suffix of each format, by which GIS programs know it."""
+    return {
+        f"/v1/geo/{layer}{f'.{suffix}' if suffix else ''}": _view(gate, documents, layer, suffix)
+        for layer in PARAMETERS
+        for suffix in (None, *FORMATS[layer])
+    }
+
+
+def blueprint(of_paths: Mapping[str, View]) -> Blueprint:
+    """What `views` gives, as Flask takes it."""
     routes = Blueprint("geo", __name__)
-    for layer in PARAMETERS:
-        for suffix in (None, *FORMATS[layer]):
-            view = for_flask(_view(gate, documents, layer, suffix))
-            routes.add_url_rule(f"/v1/geo/{layer}{f'.{suffix}' if suffix else ''}", f"{layer}-{suffix}", view)
+    for path, view in of_paths.items():
+        routes.add_url_rule(path, endpoint_of(path), for_flask(view))
     return routes
+
+
+def endpoint_of(path: str) -> str:
+    """What log and counts call a path of a layer: `plants`, `plants-csv`."""
+    return path.removeprefix("/v1/geo/").replace(".", "-")
 
 
 def _view(gate: Gate, documents: DocumentCache, layer: str, suffix: str | None) -> View:

@@ -48,7 +48,7 @@ def app_of(home: Path, gate: Gate) -> Flask:
     """An application that serves the layers published in a folder, and nothing else."""
     app = Flask(__name__)
     answer_failures(app, gate.settings.base_url)
-    app.register_blueprint(geo.blueprint(gate, DocumentCache(Folder(home))))
+    app.register_blueprint(geo.blueprint(geo.views(gate, DocumentCache(Folder(home)))))
     return app
 
 
