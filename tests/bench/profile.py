@@ -2,9 +2,9 @@
 
     python -m tests.bench.profile
 
-Random 24 h windows over one series, windows of 5,000 rows over many, and the first as CSV and Parquet. Time inside
-compiled functions counts for the layer that called them. The profiler's own cost, which falls on Python's functions
-alone, is taken out by scaling to the time measured without it.
+Random 24 h windows over one series and over all, windows of 5,000 rows, the first as CSV and Parquet, and a day of all
+zones in one call. Time inside compiled functions counts for the layer that called them. The profiler's own cost, which
+falls on Python's functions alone, is taken out by scaling to the time measured without it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import pstats
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from api.http import gunicorn_setup
 from tests.bench.decade import warehouse
-from tests.bench.random_windows import WARM, YEARS, _series, questions
+from tests.bench.random_windows import WARM, YEARS, _series, of_all_zones, questions
 from tests.bench.servers import ROOT, keys, ours
 
 LAYERS = (
@@ -116,20 +116,27 @@ def main() -> None:
     log = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the access log
     app, secrets = application()
-    many = [pair for pair in _series() if pair[0].startswith(("US-", "AU-"))]
-    warm = [(WARM[0], WARM[1].value)]
+    for name, plain, count in _questions():
+        ask(app, secrets, plain[: count // 2])
+        made = measure(app, secrets, plain[count // 2 : count], plain[count : 2 * count])
+        lines = [f"{part:<34}{ms:8.3f} ms" for part, ms in made.items()]
+        os.write(log, "\n".join([name, *lines, ""]).encode())
+
+
+def _questions() -> Iterator[tuple[str, list[str], int]]:
+    """What is measured: its name, paths, and how many of them a part of it takes."""
+    warm, every = [(WARM[0], WARM[1].value)], _series()
+    long = [pair for pair in every if pair[0].startswith(("US-", "AU-"))]
     for name, days, series, count, form in (
         ("24 h", 1, warm, 3000, ""),
-        ("5,000 rows", 18, many, 400, ""),
+        ("24 h of all series", 1, every, 3000, ""),
+        ("5,000 rows", 18, long, 400, ""),
         ("24 h as CSV", 1, warm, 1000, "&format=csv"),
         ("24 h as Parquet", 1, warm, 1000, "&format=parquet"),
     ):
-        plain = [path for path in questions(7, days, YEARS, series, 3 * count) if "format=" not in path]
-        paths = [path + form for path in plain]
-        ask(app, secrets, paths[: count // 2])
-        made = measure(app, secrets, paths[count // 2 : count], paths[count : 2 * count])
-        lines = [f"{part:<34}{ms:8.3f} ms" for part, ms in made.items()]
-        os.write(log, "\n".join([name, *lines, ""]).encode())
+        paths = questions(7, days, YEARS, series, 3 * count)
+        yield name, [path + form for path in paths if "format=" not in path], count
+    yield "24 h of all zones in one call", list(of_all_zones(7, YEARS, 600)), 300
 
 
 if __name__ == "__main__":
