@@ -60,7 +60,7 @@ def page(reader: Reader, plan: Plan) -> Page:
         sources = row_sources.of_slices(plan.catalogue, made.pieces)
     else:
         made = cut(wanted(reader, plan, query.order, window), window, query.order, query.limit, query.cursor)
-        if made.following is None and query.cursor is None:  # the page is all of the window
+        if made.following is None and query.cursor is None and query.interval is None:  # all rows of the window
             sources = row_sources.of_slices(plan.catalogue, made.pieces)
         else:
             sources = row_sources.of_window(reader, plan, window)

@@ -122,7 +122,7 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
     start, end = _effective(query, made, sampled)
     truncated = made.following is not None or (sampled is not None and sampled.following is not None)
     window = Window(0 if of.metric is Metric.CAPACITY else of.start, of.end)
-    if made.following is None and query.cursor is None and sampled is None:  # the page is all of the window
+    if made.following is None and query.cursor is None and sampled is None and of.interval is None:  # all rows
         codes = {code for rows, _ in parts for code in row_sources.of_slices(plans[0].catalogue, [RowSlice.of(rows)])}
     else:
         codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}

@@ -191,6 +191,13 @@ def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None
     assert [(row["ts"], row["samples"]) for row in body["data"]] == [(at, 12)]
 
 
+@pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=GB,AU-NSW&"])
+def test_sources_are_those_of_the_rows_that_means_leave_out_too(ask: Any, path: str) -> None:
+    body = ask(f"{path}interval=1d&start=2026-03-30T00:00:00Z&end=2026-03-30T03:00:00Z")
+    assert body["data"] == []
+    assert body["sources"] == ask(f"{path}start=2026-03-30T00:00:00Z&end=2026-03-30T03:00:00Z")["sources"] != []
+
+
 def test_civil_days_of_the_clock_change_have_23_hours(ask: Any) -> None:
     rows = ask("/v1/demand/GB?interval=1d&start=2026-03-29T00:00:00Z&end=2026-03-31T00:00:00Z")["data"]
     assert [row["ts"] for row in rows] == [instant("2026-03-29T00:00:00Z"), instant("2026-03-29T23:00:00Z")]
