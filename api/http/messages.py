@@ -31,13 +31,15 @@ class Request:
     @property
     def method(self) -> str:
         method: str = self.environ["REQUEST_METHOD"]
-        return method
+        return method.upper()
 
     @property
     def path(self) -> str:
-        """Without percent escapes, as UTF-8; from the root of this service."""
+        """Without percent escapes, as UTF-8; from the root of this service, behind one slash."""
         path: str = self.environ.get("PATH_INFO", "")
-        return path if path.isascii() else path.encode("latin-1").decode("utf-8", "replace")
+        if not path.isascii():
+            path = path.encode("latin-1").decode("utf-8", "replace")
+        return f"/{path.lstrip('/')}"
 
     @property
     def query(self) -> str:

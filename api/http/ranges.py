@@ -14,7 +14,7 @@ def ranged(request: Request, response: Response) -> Response:
     if response.status != 200 or "HTTP_RANGE" not in request.environ:
         return response.with_headers([("Accept-Ranges", "bytes")])
     length = len(response.body)
-    cut = werkzeug.wrappers.Response(response.body, 200, response.headers)
+    cut = werkzeug.wrappers.Response(response.body, 200, [*response.headers, ("Accept-Ranges", "bytes")])
     try:
         cut.make_conditional(request.environ, accept_ranges=True, complete_length=length)
     except RequestedRangeNotSatisfiable:

@@ -109,6 +109,24 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
     assert "ZeroDivisionError: /broken" in caplog.text
 
 
+def test_a_path_is_read_from_the_root_and_a_method_in_any_case() -> None:
+    for given, path in (
+        ("/v1/zones", "/v1/zones"),
+        ("//v1/zones", "/v1/zones"),
+        ("", "/"),
+        ("/\xc3\xa9\xff", "/é\ufffd"),
+    ):
+        assert Request({"PATH_INFO": given}).path == path
+    assert Request({"REQUEST_METHOD": "head"}).method == "HEAD"
+
+
+def test_a_query_in_raw_bytes_is_a_mistake_that_is_told(market: Any) -> None:
+    client = Client(market.client().application)
+    for raw in ("limit=\xff", "\xe9=1", "sample=\xc3"):
+        answer = client.get("/v1/price/GB", environ_overrides={"QUERY_STRING": raw})
+        assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")
+
+
 def test_arguments_of_a_query_are_read_as_a_form_is() -> None:
     """Whether anything in it is escaped or not."""
     for query, pairs in (
