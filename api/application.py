@@ -36,7 +36,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     routes.register(app, service, views, layers)
     app.register_blueprint(endpoint.blueprint(service))
     app.extensions["emds"] = service
-    served = exact_paths.before(app.wsgi_app, routes.exact(views, layers), settings.base_url)
+    served = exact_paths.before(app.wsgi_app, routes.spelled_out(views, layers), settings.base_url)
     app.wsgi_app = middleware.around(served, settings.base_url)  # type: ignore[assignment, method-assign]
     return app
 

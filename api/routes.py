@@ -85,7 +85,7 @@ def layers_of(service: Service) -> dict[str, View]:
     return geo.views(service.gate, service.documents)
 
 
-def exact(views: Mapping[str, View], layers: Mapping[str, View]) -> dict[str, Route]:
+def spelled_out(views: Mapping[str, View], layers: Mapping[str, View]) -> dict[str, Route]:
     """The views by path, where each path can be spelled out."""
     spelled = {path: route for name, view in views.items() for path, route in _spelled(ENDPOINTS[name], view)}
     return spelled | {path: Route(f"geo.{geo.endpoint_of(path)}", view, {}) for path, view in layers.items()}

@@ -19,7 +19,7 @@ from warehouse.storage import Storage
 
 READER_BYTES = 21_000_000
 """Decoded columns: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB; a third
-is for where rows lie in their files, 0.7 kB a month."""
+is for where rows lie in their files, 1 kB a month."""
 ANSWERS_BYTES = 6_000_000
 """Series answers as they were sent. Both caches keep a worker below 170 MB."""
 

@@ -78,7 +78,8 @@ class Bucket:
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
         """At most `length` bytes from an offset on, out of the copy that lies here; None where there is none of it.
 
-        The copy is made where it can be, and not checked as a whole: what is read is its reader's to check.
+        Where none lies here yet, the whole is fetched for one, if it may be kept. A copy is not checked as a whole:
+        what is read is its reader's to check. It need not be fresh either: the identity says which bytes are wanted.
         """
         part = self._copied(key, identity, start, length)
         if part is None and self._bodies.keeps and self.get(key) is not None:
@@ -86,7 +87,7 @@ class Bucket:
         return part
 
     def _copied(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        seen = self._seen.fresh(checked_key(key))
+        seen = self._seen.last(checked_key(key))
         if seen is None or not seen.tag or seen.identity != identity:
             return None
         self._seen.note_read(key, seen.tag)

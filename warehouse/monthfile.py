@@ -142,7 +142,7 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
         return None
     stated = _said(orjson.loads(text + b"}"), key)
     modes.compare(mode, stated.get("mode"), key)
-    return net_rows.layout(stated["net"]) if stated["net"] else None
+    return net_rows.layout(stated["net"]) if stated.get("net") else None
 
 
 def net_parts(storage: Storage, key: str, identity: Identity, kept: NetLayout, parts: range) -> list[Floats] | None:

@@ -99,7 +99,7 @@ class NetLayout:
 
     @property
     def nbytes(self) -> int:
-        return len(self.checksums) + 150 * len(self.runs) + 400
+        return len(self.checksums) + 150 * len(self.runs) + 700
 
 
 def parts_of(pieces: Sequence[Piece]) -> range:

@@ -179,7 +179,7 @@ class Reader:
     def _read_parts(self, file: MonthFile, kept: NetLayout, parts: range) -> list[Floats] | None:
         values = monthfile.net_parts(self.storage, file.key, file.identity, kept, parts)
         for part, value in zip(parts, values or (), strict=values is not None):
-            self._memory.keep((file, part), value, value.nbytes + 500)
+            self._memory.keep((file, part), value, value.nbytes + 700)
         return values
 
     def _mode(self) -> str:

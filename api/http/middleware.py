@@ -135,7 +135,7 @@ def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tup
 
 
 def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
-    """Records status, route and zone before Flask drops the request."""
+    """Records status, route and zone: those of a spelled-out path, else Flask's before it drops the request."""
     seen["status"] = int(status[:3])
     if "emds.endpoint" in environ:
         seen["route"], seen["zone"] = environ["emds.endpoint"], environ["emds.zone"]

@@ -66,4 +66,5 @@ def _problem_of(error: Exception, request: Request) -> Problem:
 
 def request_id(request: Request) -> str:
     """The id of a request: given by the client or made by `api.http.middleware`."""
-    return request.header("emds.request_id")
+    name: str = request.environ.get("emds.request_id", "")
+    return name

@@ -24,6 +24,9 @@ _MANY = 500
 _DIGITS, _FIRST, _LAST = 10, 10**9, 10**10 - 1
 """Instants from 2001 to 2286 have ten digits."""
 
+Pieces = Sequence[bytes | bytearray]
+"""Parts of one text in their order: a long text is put together once, with what stands around it."""
+
 
 class Shape(NamedTuple):
     """Which members the rows of an answer have beside ts, value, unit and resolution."""
@@ -83,10 +86,6 @@ def _columns(
         means = {"samples": rows.samples, "coverage": rows.coverage}
         named |= {name: numbers(np.empty(0) if column is None else column) for name, column in means.items()}
     return named
-
-
-Pieces = Sequence[bytes | bytearray]
-"""Parts of one text in their order: a long text is put together once, with what stands around it."""
 
 
 def json_rows(page: Page) -> Pieces:

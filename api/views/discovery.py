@@ -141,9 +141,8 @@ def _problem_page(service: Service, request: Request, kind: str) -> Response:
     problem = KINDS.get(kind)
     if problem is None:
         raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
-    return _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)(
-        request
-    )
+    page = _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)
+    return page(request)
 
 
 @cache

@@ -77,7 +77,7 @@ def test_flask_would_answer_the_same(market: Any) -> None:
     service = app.extensions["emds"]
     plain = lambda environ, start: type(app).wsgi_app(app, environ, start)  # noqa: E731
     ours = exact_paths.before(
-        _never, routes.exact(routes.views_of(service), routes.layers_of(service)), service.settings.base_url
+        _never, routes.spelled_out(routes.views_of(service), routes.layers_of(service)), service.settings.base_url
     )
     by_flask = answers(app, plain, market.key(client))
     directly = answers(app, ours, market.key(client))

@@ -98,6 +98,12 @@ def test_a_part_comes_from_the_copy_of_this_machine(bucket_place, line):
     assert len(asked(line)) == 1
     assert storage.part("a", Identity(1, 13, identity.inode), 4, 3) is None
     assert storage.part("b", identity, 0, 1) is None
+    stale = bucket_place.open(fresh_s=0.0)
+    seen = stale.stat("a")
+    assert stale.get("a")
+    line.requests.clear()
+    assert stale.part("a", seen, 4, 3) == b"two", "the identity says which bytes are wanted, however old"
+    assert len(asked(line)) == 0
     other = bucket_place.open()
     other.put("a", b"something else")
     assert other.part("a", identity, 0, 3) is None

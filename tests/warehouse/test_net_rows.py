@@ -137,6 +137,16 @@ def test_what_is_no_plain_series_is_not_described(folder: Folder) -> None:
     assert monthfile.net(folder, layout.series("price", "GB", "2026-11"), MODE) is None
 
 
+def test_a_footer_longer_than_a_files_end_is_read_with_the_whole_file(folder: Folder) -> None:
+    labels = [FINE._replace(feed=f"one.{'x' * 90}{n}") for n in range(8)]
+    every = net(folder, versions(*[(labels[n % 8], 5 * n, float(n)) for n in range(MOST_RUNS)]))
+    body = folder.get(KEY) or b""
+    assert len(body) - body.rindex(b'{"schema":') > 4096
+    assert every is not None
+    window = Window(START + 600, START + 43200)
+    assert read_by_reader(folder, window) == [row for row in every if window.start <= row[0] < window.end]
+
+
 def test_a_flipped_bit_is_noticed(folder: Folder) -> None:
     net(folder, versions(*[(FINE, 5 * n, float(n)) for n in range(200)]))
     body = folder.get(KEY) or b""
