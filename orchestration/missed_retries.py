@@ -24,6 +24,8 @@ BACK_S = 86_400
 """Runs that ended longer ago are left: schedules have asked again since, and holes are found by `fill_gaps`."""
 PARENT, ROOT, NUMBER = "dagster/parent_run_id", "dagster/root_run_id", "dagster/retry_number"
 """Dagster's tags of a retry."""
+_PROMISED, _RETRIED = "dagster/will_retry", "dagster/auto_retry_run_id"
+"""Dagster's tags of a run that it means to try again, and of its retry, once there is one: backfills wait for it."""
 PARTITION = "dagster/partition"
 _REASON, _BY_STEP = "dagster/failure_reason", "STEP_FAILURE"
 """An asset that failed has had its own retries."""
@@ -32,14 +34,20 @@ _KEPT = (*RANGE, PRIORITY, BACKFILL, HISTORY)
 
 
 def missed(instance: dg.DagsterInstance, now: float) -> Iterator[dg.DagsterRun]:
-    """Crashed runs of the last day, themselves no retries, that nobody has started again. `now`: Unix seconds."""
+    """Crashed runs of the last day, themselves no retries, that nobody has started again. `now`: Unix seconds.
+
+    Where one has been, but not by Dagster, its run is told so: its backfill would wait for Dagster's retry for ever.
+    """
     since = datetime.fromtimestamp(now - BACK_S, UTC)
     for record in instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], updated_after=since)):
         run, ended = record.dagster_run, record.end_time or now
         if not now - BACK_S < ended <= now - WAIT_S or NUMBER in run.tags or run.tags.get(_REASON) == _BY_STEP:
             continue
-        if not instance.get_run_records(dg.RunsFilter(tags={PARENT: run.run_id}), limit=1):
+        retries = instance.get_run_records(dg.RunsFilter(tags={PARENT: run.run_id}), limit=1)
+        if not retries:
             yield run
+        elif _PROMISED in run.tags and _RETRIED not in run.tags:
+            instance.add_run_tags(run.run_id, {_RETRIED: retries[0].dagster_run.run_id})
 
 
 def requests(run: dg.DagsterRun, job_of: Mapping[dg.AssetKey, str], jobs: Sequence[str]) -> Iterator[dg.RunRequest]:

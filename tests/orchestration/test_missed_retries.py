@@ -56,12 +56,15 @@ def ids(instance: dg.DagsterInstance, now: float) -> list[str]:
 
 
 def test_its_words_are_dagsters() -> None:
-    assert (PARENT, ROOT, NUMBER, PARTITION, missed_retries._REASON) == (
+    own = missed_retries
+    assert (PARENT, ROOT, NUMBER, PARTITION, own._REASON, own._PROMISED, own._RETRIED) == (
         dagster_tags.PARENT_RUN_ID_TAG,
         dagster_tags.ROOT_RUN_ID_TAG,
         dagster_tags.RETRY_NUMBER_TAG,
         dagster_tags.PARTITION_NAME_TAG,
         dagster_tags.RUN_FAILURE_REASON_TAG,
+        dagster_tags.WILL_RETRY_TAG,
+        dagster_tags.AUTO_RETRY_RUN_ID_TAG,
     )
 
 
@@ -80,6 +83,20 @@ def test_only_a_crashed_run_that_nobody_has_started_again_is_missed(instance: dg
     instance.add_run(dg.DagsterRun(job_name=JOB, tags={PARENT: by_hand}, parent_run_id=by_hand, root_run_id=by_hand))
     instance.add_run(dg.DagsterRun(job_name=JOB, status=dg.DagsterRunStatus.CANCELED))
     assert ids(instance, later()) == []
+
+
+def test_a_backfill_does_not_wait_for_a_retry_that_another_than_dagster_started(instance: dg.DagsterInstance) -> None:
+    crashed = failed(instance, tags={dagster_tags.WILL_RETRY_TAG: "true"})
+    assert instance.get_run_by_id(crashed).is_complete_and_waiting_to_retry  # type: ignore[union-attr]
+    assert ids(instance, later()) == [crashed]
+    assert instance.get_run_by_id(crashed).is_complete_and_waiting_to_retry  # type: ignore[union-attr]
+    retry = dg.DagsterRun(job_name=JOB, tags={PARENT: crashed, NUMBER: "1"})
+    instance.add_run(retry)
+    assert ids(instance, later()) == []
+    told = instance.get_run_by_id(crashed)
+    assert told is not None
+    assert not told.is_complete_and_waiting_to_retry
+    assert told.tags[dagster_tags.AUTO_RETRY_RUN_ID_TAG] == retry.run_id
 
 
 def asked(instance: dg.DagsterInstance, loaded: dg.Definitions, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
