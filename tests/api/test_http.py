@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import random
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import brotli
 import orjson
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from api.http import middleware
 from api.http.access_log import AccessLog
@@ -102,6 +107,33 @@ def test_bodies_come_in_the_coding_asked_for(client: Any, path: str, coding: str
     assert "Accept-Encoding" in packed.headers["Vary"]
     assert CODINGS[coding](packed.data) == plain.data
     assert len(packed.data) < len(plain.data)
+
+
+def test_a_coded_body_is_given_whole(client: Any) -> None:
+    path = "/v1/demand/GB?sample=true&format=csv"
+    for coding in CODINGS:
+        packed = client.get(path, headers={"Accept-Encoding": coding, "Range": "bytes=0-9"})
+        assert (packed.status_code, packed.headers["Content-Encoding"]) == (200, coding)
+        assert "Accept-Ranges" not in packed.headers
+    assert client.get(path, headers={"Range": "bytes=0-9"}).status_code == 206
+
+
+@given(st.lists(st.binary(max_size=300).flatmap(lambda part: st.integers(0, 3000).map(part.__mul__)), max_size=8))
+def test_a_body_is_packed_to_the_same_bytes_whatever_came_before(bodies: list[bytes]) -> None:
+    alone = zstandard.ZstdCompressor(level=1)
+    for body in bodies:
+        packed = {coding: pack(body, coding) for coding in CODINGS}
+        assert packed == {coding: pack(body, coding) for coding in CODINGS}
+        assert packed["zstd"] == alone.compress(body)
+        assert {coding: CODINGS[coding](packed[coding]) for coding in CODINGS} == dict.fromkeys(CODINGS, body)
+
+
+def test_threads_pack_at_the_same_time() -> None:
+    bodies = [bytes([number]) * 200_000 + random.Random(number).randbytes(50_000) for number in range(40)]
+    with ThreadPoolExecutor(12) as threads:
+        for coding, unpack in CODINGS.items():
+            packed = threads.map(partial(pack, coding=coding), bodies)
+            assert list(map(unpack, packed)) == bodies
 
 
 def test_parquet_is_not_compressed_twice(client: Any) -> None:

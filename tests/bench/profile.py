@@ -2,9 +2,10 @@
 
     python -m tests.bench.profile
 
-Random 24 h windows over one series and over all, windows of 5,000 rows, the first as CSV and Parquet, and a day of all
-zones in one call. Time inside compiled functions counts for the layer that called them. The profiler's own cost, which
-falls on Python's functions alone, is taken out by scaling to the time measured without it.
+Random 24 h windows over one series and over all, windows of 5,000 rows, the first as CSV and Parquet, both in each
+content coding, and a day of all zones in one call. Time inside compiled functions counts for the layer that called
+them. The profiler's own cost, which falls on Python's functions alone, is taken out by scaling to the time measured
+without it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from api.http import gunicorn_setup
+from api.http.compression import CODINGS
 from tests.bench.decade import warehouse
 from tests.bench.random_windows import WARM, YEARS, _series, of_all_zones, questions
 from tests.bench.servers import ROOT, keys, ours
@@ -53,7 +55,7 @@ def application() -> tuple[Any, list[str]]:
     return app, [header.partition(": ")[2] for header in keys(home, f"profile{os.getpid()}")]
 
 
-def ask(app: Any, secrets: Sequence[str], paths: Sequence[str]) -> None:
+def ask(app: Any, secrets: Sequence[str], paths: Sequence[str], coding: str = "identity") -> None:
     """Each path once, with the next key. Raises RuntimeError for an answer that is none."""
     for number, path in enumerate(paths):
         place, _, query = path.partition("?")
@@ -67,6 +69,7 @@ def ask(app: Any, secrets: Sequence[str], paths: Sequence[str]) -> None:
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
             "REMOTE_ADDR": "127.0.0.1",
+            "HTTP_ACCEPT_ENCODING": coding,
             "HTTP_AUTHORIZATION": secrets[number % len(secrets)],
             "wsgi.url_scheme": "http",
             "wsgi.input": io.BytesIO(),
@@ -100,13 +103,15 @@ def shares(profile: cProfile.Profile) -> Counter[str]:
     return seconds
 
 
-def measure(app: Any, secrets: Sequence[str], paths: Sequence[str], profiled: Sequence[str]) -> dict[str, float]:
+def measure(
+    app: Any, secrets: Sequence[str], paths: Sequence[str], profiled: Sequence[str], coding: str
+) -> dict[str, float]:
     """Milliseconds of CPU time a call, by layer and as a whole."""
     begun = time.process_time()
-    ask(app, secrets, paths)
+    ask(app, secrets, paths, coding)
     whole = (time.process_time() - begun) / len(paths) * 1000
     profile = cProfile.Profile(time.process_time)
-    profile.runcall(ask, app, secrets, profiled)
+    profile.runcall(ask, app, secrets, profiled, coding)
     seconds = shares(profile)
     return {name: part / seconds.total() * whole for name, part in seconds.most_common()} | {"whole": whole}
 
@@ -116,15 +121,15 @@ def main() -> None:
     log = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the access log
     app, secrets = application()
-    for name, plain, count in _questions():
-        ask(app, secrets, plain[: count // 2])
-        made = measure(app, secrets, plain[count // 2 : count], plain[count : 2 * count])
+    for name, plain, count, coding in _questions():
+        ask(app, secrets, plain[: count // 2], coding)
+        made = measure(app, secrets, plain[count // 2 : count], plain[count : 2 * count], coding)
         lines = [f"{part:<34}{ms:8.3f} ms" for part, ms in made.items()]
         os.write(log, "\n".join([name, *lines, ""]).encode())
 
 
-def _questions() -> Iterator[tuple[str, list[str], int]]:
-    """What is measured: its name, paths, and how many of them a part of it takes."""
+def _questions() -> Iterator[tuple[str, list[str], int, str]]:
+    """What is measured: its name, paths, how many of them a part of it takes, and the content coding."""
     warm, every = [(WARM[0], WARM[1].value)], _series()
     long = [pair for pair in every if pair[0].startswith(("US-", "AU-"))]
     for name, days, series, count, form in (
@@ -135,8 +140,12 @@ def _questions() -> Iterator[tuple[str, list[str], int]]:
         ("24 h as Parquet", 1, warm, 1000, "&format=parquet"),
     ):
         paths = questions(7, days, YEARS, series, 3 * count)
-        yield name, [path + form for path in paths if "format=" not in path], count
-    yield "24 h of all zones in one call", list(of_all_zones(7, YEARS, 600)), 300
+        yield name, [path + form for path in paths if "format=" not in path], count, "identity"
+    for coding in CODINGS:
+        for name, days, series, count in (("24 h", 1, warm, 1000), ("5,000 rows", 18, long, 200)):
+            paths = questions(7, days, YEARS, series, 3 * count)
+            yield f"{name}, {coding}", [path for path in paths if "format=" not in path], count, coding
+    yield "24 h of all zones in one call", list(of_all_zones(7, YEARS, 600)), 300, "identity"
 
 
 if __name__ == "__main__":

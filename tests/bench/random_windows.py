@@ -4,7 +4,8 @@
 
 One worker, 16 connections, each request with the next of a thousand keys, so that every answer is counted. `warm
 series`: random windows over one series whose months are in memory. `all series`: random windows over all; each question
-is asked once. `asked again`: the same list a second time. `all zones`: a day of all 25 in one call, against a day of
+is asked once. `asked again`: the same list a second time, also in each content coding, since most clients take one: a
+script's gzip, a browser's any. `all zones`: a day of all 25 in one call, against a day of
 one. The yardstick is a bare Flask route under the same gunicorn that returns as many bytes. Peers hold one year of all
 series (more rows take them minutes to load) and are asked the same as our worker over the same year. Each server keeps
 to one core and wrk to the other.
@@ -29,6 +30,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from api.http.compression import CODINGS
 from tests.bench import wrk
 from tests.bench.decade import METRICS, resolution, warehouse
 from tests.bench.peers import PEERS, prepared
@@ -115,6 +117,7 @@ def over_ten_years(folder: Path) -> list[Figure]:
             first, kept = ask(paths=warm), ask(paths=warm)
             once, again = ask(paths=cold), ask(paths=cold)
             rows, whole = ask(paths=long), ask(paths=list(of_all_zones(5, YEARS)))
+            coded = [(coding, ask(paths=cold, coding=coding), ask(paths=long, coding=coding)) for coding in CODINGS]
         figures += [
             Figure("bare route, a day's bytes", day),
             Figure("24 h, one series, first time", first, first.rate / day.rate, "bare"),
@@ -124,6 +127,9 @@ def over_ten_years(folder: Path) -> list[Figure]:
             Figure("5,000 rows, asked once", rows, rows.rate / bulky.rate, "bare", LEAST_OF_BARE_LONG),
             Figure("24 h, all zones in one call", whole, whole.rate / once.rate, "one zone", LEAST_OF_ALL_ZONES),
         ]
+        for coding, short, bulk in coded:
+            figures.append(Figure(f"24 h, all series, {coding}", short, short.rate / again.rate, "uncoded"))
+            figures.append(Figure(f"5,000 rows, {coding}", bulk, bulk.rate / rows.rate, "uncoded"))
         print(f"worker: {resident(process) / 1000:.0f} MB (at most {MOST_RESIDENT_MB})", flush=True)
     return figures
 

@@ -13,16 +13,18 @@ SCRIPT = """
 local lines, paths, at, threads = {}, {}, 0, {}
 function setup(thread) table.insert(threads, thread) end
 function init(args)
-  wanted, wrongs = tonumber(args[2]), 0
+  wanted, wrongs, coding = tonumber(args[2]), 0, args[4]
   for line in io.lines(args[1]) do table.insert(lines, line) end
   for line in io.lines(args[3]) do table.insert(paths, line) end
 end
 function request()
   at = at + 1
   local path = #paths > 0 and paths[(at - 1) % #paths + 1] or nil
-  if #lines == 0 then return wrk.format("GET", path) end
+  local headers = { ["Accept-Encoding"] = coding }
+  if #lines == 0 then return wrk.format("GET", path, headers) end
   local name, value = lines[(at - 1) % #lines + 1]:match("^(%S+): (.+)$")
-  return wrk.format("GET", path, { [name] = value })
+  headers[name] = value
+  return wrk.format("GET", path, headers)
 end
 function response(status) if status ~= wanted then wrongs = wrongs + 1 end end
 function done(summary, latency)
@@ -52,12 +54,14 @@ def run(
     seconds: int = 2,
     before: Sequence[str] = (),
     paths: Sequence[str] = (),
+    coding: str = "identity",
 ) -> Speed:
     """Asks on and on, each time with the next of `headers` ("Name: value") and of `paths`, over and over.
 
     Raises RuntimeError for any other status.
 
-    `before` is what wrk is started with, `tests.bench.servers.on_core`'s for one.
+    `coding` is what Accept-Encoding says. `before` is what wrk is started with, `tests.bench.servers.on_core`'s for
+    one.
     """
     with tempfile.TemporaryDirectory() as folder:
         script, lines, places = Path(folder, "ask.lua"), Path(folder, "headers"), Path(folder, "paths")
@@ -77,6 +81,7 @@ def run(
             str(lines),
             str(status),
             str(places),
+            coding,
         ]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     match = re.search(r"^wrk (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", output, re.MULTILINE)
