@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from warehouse import layout, modes, monthfile, resolve, series, vintages
 from warehouse.caches import LruCache, TtlCache
-from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, month_window, months
+from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
 from warehouse.net_rows import PART_ROWS, NetLayout, NetRows, columns_of, parts_of
 from warehouse.storage import Identity, Storage
@@ -32,8 +32,6 @@ _FEW_SECONDS = 100 * DAY
 
 8,000 years have more months than files.
 """
-_SHORT_SECONDS = 7 * DAY
-"""A window that takes more of a month has it read whole."""
 _NO_VALUES: Floats = np.empty(0, np.float64)
 
 
@@ -133,9 +131,9 @@ class Reader:
 
         Raises FileReplaced, and as `monthfile.read` does.
         """
-        short = None if window is None or side != "net" else self._of_short(file, window)
-        if short is not None:
-            return short
+        of_parts = None if window is None or side != "net" else self._of_parts(file, window)
+        if of_parts is not None:
+            return of_parts
         kept = self._kept(file, side)
         if isinstance(kept, RowColumns):
             return kept
@@ -149,11 +147,8 @@ class Reader:
             kept = self._layout(file)
         return (self._kept(file, side) if kept is None else kept).labels_in(window)
 
-    def _of_short(self, file: MonthFile, window: Window) -> RowColumns | None:
-        """The net rows of a short window, from its own parts of the file; None where the file is to be read whole."""
-        month = month_window(file.month)
-        if min(window.end, month.end) - max(window.start, month.start) > _SHORT_SECONDS:
-            return None
+    def _of_parts(self, file: MonthFile, window: Window) -> RowColumns | None:
+        """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
         kept = self._layout(file)
         if kept is None:
             return None
