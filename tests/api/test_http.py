@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -134,6 +136,31 @@ def test_threads_pack_at_the_same_time() -> None:
         for coding, unpack in CODINGS.items():
             packed = threads.map(partial(pack, coding=coding), bodies)
             assert list(map(unpack, packed)) == bodies
+
+
+KEEPING = """
+import os, random, sys
+from api.http import gunicorn_setup
+gunicorn_setup.return_freed_memory()
+from api.http.compression import pack
+def resident() -> int:
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def body(number: int) -> bytes:
+    rng = random.Random(number)
+    return rng.randbytes(3000) * rng.randrange(90, 105)
+pack(body(0), sys.argv[1])
+before, kept = resident(), []
+for number in range(300):
+    kept += [pack(body(number), sys.argv[1]), bytes(1500), bytearray(700)]
+print(sum(map(len, kept)), resident() - before)
+"""
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_coded_bodies_that_are_kept_take_no_more_memory_than_their_bytes(coding: str) -> None:
+    run = subprocess.run([sys.executable, "-c", KEEPING, coding], capture_output=True, text=True, check=True)
+    length, taken = map(int, run.stdout.split())
+    assert taken < 1.3 * length + 5_000_000, "the plain bodies are 87 MB"
 
 
 def test_parquet_is_not_compressed_twice(client: Any) -> None:
