@@ -263,6 +263,20 @@ def market(rig: Rig, _filled: Path) -> Rig:
     return rig
 
 
+@pytest.fixture
+def ask(market: Any) -> Any:
+    """Asks with a key. Returns the decoded body and keeps the response as `ask.last`."""
+    client = market.client()
+    headers = market.key(client)
+
+    def get(path: str, status: int = 200) -> Any:
+        get.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
+        assert get.last.status_code == status, get.last.data  # type: ignore[attr-defined]
+        return get.last.get_json()  # type: ignore[attr-defined]
+
+    return get
+
+
 @pytest.fixture(scope="module")
 def shared_market(tmp_path_factory: pytest.TempPathFactory, _filled: Path) -> Iterator[Rig]:
     """The same, one for all tests of a file that fold and publish nothing."""
