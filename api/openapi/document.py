@@ -294,7 +294,7 @@ def _others(endpoint: Endpoint) -> Json:
     if 416 in endpoint.statuses:
         headers = _headers(*_KEPT, "Accept-Ranges", "Content-Range")
         others["206"] = {
-            "description": "The part that `Range` asks for, of every format that is a file.",
+            "description": "The part that `Range` asks for, of every format that is a file, without a coding.",
             "headers": headers,
         }
     if endpoint.zones:
