@@ -52,7 +52,7 @@ def pack(body: bytes, coding: str) -> bytes:
     Of rows, zstd 1 and brotli 2 are smaller than the next levels too. ISA-L's gzip takes a tenth of zlib's time for a
     few hundredths more; its bytes may differ between kinds of processors.
     """
-    # A copy, since what a library gives begins a place as long as the body, which others do not fill while it is kept.
+    # A copy: while what a library gave is kept, it may hold apart memory as long as the plain body.
     return bytes(memoryview(_packed(body, coding)))
 
 

@@ -14,7 +14,7 @@ def ranged(request: Request, response: Response) -> Response:
 
     One with a content coding is given whole: another worker's machine may code the same body to other bytes.
     """
-    if response.header("Content-Encoding"):
+    if response.status == 304 or response.header("Content-Encoding"):
         return response
     if response.status != 200 or "HTTP_RANGE" not in request.environ:
         return response.with_headers([("Accept-Ranges", "bytes")])
