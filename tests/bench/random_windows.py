@@ -5,9 +5,10 @@
 One worker, 16 connections, each request with the next of a thousand keys, so that every answer is counted. `warm
 series`: random windows over one series whose months are in memory. `all series`: random windows over all; each question
 is asked once. `asked again`: the same list a second time, also in each content coding, since most clients take one: a
-script's gzip, a browser's any. `all zones`: a day of all 25 in one call, against a day of one. The yardstick is a bare Flask route under the same gunicorn that returns as many bytes. Peers hold one year of all
-series (more rows take them minutes to load) and are asked the same as our worker over the same year. Each server keeps
-to one core and wrk to the other.
+script's gzip, a browser's any. `all zones`: a day of all 25 in one call, against a day of one. The yardstick is a bare
+Flask route under the same gunicorn that returns as many bytes. Peers hold one year of all series (more rows take them
+minutes to load) and are asked the same as our worker over the same year. Each server keeps to one core and wrk to the
+other.
 
 Exit 1 where a budget is missed. `--table` writes the figures as Markdown with versions, machine and commit.
 """
