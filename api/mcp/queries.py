@@ -21,7 +21,7 @@ from api.series import page as pages
 from api.series.moments import instant_in
 from api.series.page import Page
 from api.series.query import SAMPLE_ROWS, Query
-from api.series.rows import json_rows
+from api.series.row_text import page_rows
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import iso
@@ -162,7 +162,7 @@ def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     if page.count >= COLUMNAR_FROM:
         stated |= tables.columns(page)
     else:
-        stated["data"] = with_times(orjson.loads(b"[%b]" % b"".join(json_rows(page))))
+        stated["data"] = with_times(orjson.loads(b"[%b]" % b"".join(page_rows(page, "json"))))
     return ToolAnswer(answer, orjson.dumps(stated), page.count)
 
 

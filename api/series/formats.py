@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,13 +10,13 @@ from urllib.parse import quote
 
 import orjson
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from api.http.problems import Problem
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
-from api.series.rows import Pieces, Shape, arrow_columns, json_rows, plain_columns
+from api.series.row_text import Pieces, csv_header, page_rows
+from api.series.rows import Shape, arrow_columns, plain_columns
 from warehouse.zones import ZONES
 
 MEDIA: dict[str, str] = {
@@ -166,22 +165,10 @@ def _rows(made: Tabled) -> pa.Table:
     return pa.table(dict(made.columns), schema=_schema(tuple(made.columns)))
 
 
-def table(made: Tabled) -> pa.Table:
-    """The rows as an Arrow table, the envelope in its schema's metadata: each member as JSON, all of it as `emds`."""
-    texts = {
-        name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in made.stated.items()
-    }
-    metadata = {**texts, "emds": orjson.dumps(made.stated).decode()}
-    return _rows(made).replace_schema_metadata(metadata)
-
-
-def _csv(made: Tabled) -> Encoded:
-    out = io.BytesIO()
-    pacsv.write_csv(_rows(made), out, pacsv.WriteOptions(quoting_style="needed"))
-    texts = {name: _header_text(value) for name, value in made.stated.items()}
-    headers = [(ENVELOPE_FIELDS[name], _field_text(text)) for name, text in texts.items()]
-    exposed = ("Access-Control-Expose-Headers", ", ".join(name for name, _ in headers))
-    return Encoded(out.getvalue(), (*headers, exposed, _disposition(made.name, "csv")))
+def _metadata(stated: Mapping[str, Any]) -> dict[str, str]:
+    """The envelope as a schema's metadata: each member as JSON, all of it as `emds`."""
+    texts = {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in stated.items()}
+    return {**texts, "emds": orjson.dumps(stated).decode()}
 
 
 def _header_text(value: Any) -> str:
@@ -200,37 +187,44 @@ def _field_text(text: str) -> str:
 
 
 def _parquet(made: Tabled) -> Encoded:
-    out = io.BytesIO()
-    repeated = [name for name in made.columns if name not in _TYPES and name != "time"]
-    rows = table(made)
-    pq.write_table(
-        rows, out, compression="zstd" if rows.num_rows >= _COMPRESSED_FROM else "none", use_dictionary=repeated
+    out, rows = pa.BufferOutputStream(), _rows(made)  # a file of Python's would take the global lock at each write
+    writer = pq.ParquetWriter(
+        out,
+        rows.schema,
+        compression="zstd" if rows.num_rows >= _COMPRESSED_FROM else "none",
+        use_dictionary=[name for name in made.columns if name not in _TYPES and name != "time"],
+        column_encoding={"ts": "DELTA_BINARY_PACKED"},
+        store_schema=False,  # Parquet's own types say all that these columns are
     )
-    return Encoded(out.getvalue(), (_disposition(made.name, "parquet"),))
+    with writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(_metadata(made.stated))
+    return Encoded(out.getvalue().to_pybytes(), (_disposition(made.name, "parquet"),))
 
 
 def _arrow(made: Tabled) -> Encoded:
-    out = io.BytesIO()
-    rows = table(made)
+    out, rows = pa.BufferOutputStream(), _rows(made).replace_schema_metadata(_metadata(made.stated))
     with pa.ipc.new_stream(out, rows.schema) as stream:
         stream.write_table(rows)
-    return Encoded(out.getvalue(), (_disposition(made.name, "arrows"),))
+    return Encoded(out.getvalue().to_pybytes(), (_disposition(made.name, "arrows"),))
 
 
 def _disposition(name: str, extension: str) -> tuple[str, str]:
     return "Content-Disposition", f'attachment; filename="{name}.{extension}"'
 
 
-_WRITERS: dict[str, Callable[[Tabled], Encoded]] = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}
+_WRITERS: dict[str, Callable[[Tabled], Encoded]] = {"parquet": _parquet, "arrow": _arrow}
 
 
 def encode(format_: str, page: Page) -> Encoded:
     """A page in one of `MEDIA`."""
-    query = page.query
+    query, stated = page.query, envelope(page)
     if format_ == "json":
-        return in_json(envelope(page), json_rows(page))
-    named = arrow_columns(page.rows, Shape.of(page), query, ZONES[query.zone].tz)
-    return tabled(format_, Tabled(envelope(page), named, f"{query.zone}_{query.metric.value}_{query.start}"))
+        return in_json(stated, page_rows(page, "json"))
+    shape, name = Shape.of(page), f"{query.zone}_{query.metric.value}_{query.start}"
+    if format_ == "csv":
+        return in_csv(stated, csv_header(shape, query, of_zones=False), page_rows(page, "csv"), name)
+    return tabled(format_, Tabled(stated, arrow_columns(page.rows, shape, query, ZONES[query.zone].tz), name))
 
 
 def in_json(stated: Mapping[str, Any], rows: Pieces) -> Encoded:
@@ -238,8 +232,17 @@ def in_json(stated: Mapping[str, Any], rows: Pieces) -> Encoded:
     return Encoded(b"".join((orjson.dumps(stated)[:-1], b',"data":[', *rows, b"]}")), ())
 
 
+def in_csv(stated: Mapping[str, Any], header: bytes, rows: Pieces, name: str) -> Encoded:
+    """Rows that are lines of CSV already, below a header; the envelope becomes headers of the answer."""
+    texts = {member: _header_text(value) for member, value in stated.items()}
+    headers = [(ENVELOPE_FIELDS[member], _field_text(text)) for member, text in texts.items()]
+    exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in headers))
+    body = b"".join((header, b"\n", *rows, b"\n" if any(rows) else b""))
+    return Encoded(body, (*headers, exposed, _disposition(name, "csv")))
+
+
 def tabled(format_: str, made: Tabled) -> Encoded:
-    """A table in one of `MEDIA` but JSON."""
+    """A table in Parquet or as an Arrow stream."""
     return _WRITERS[format_](made)
 
 

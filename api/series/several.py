@@ -23,7 +23,8 @@ from api.series.gaps import MOST as MOST_GAPS
 from api.series.gaps import holes
 from api.series.paging import Cursor, Order, RowSlice, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
-from api.series.rows import Pieces, Shape, arrow_columns, json_rows_of_zones, plain_columns
+from api.series.row_text import Notation, Pieces, csv_header, rows_of_zones
+from api.series.rows import Shape, arrow_columns, plain_columns
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
@@ -271,9 +272,14 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
     return found
 
 
-def json_rows(page: ZonesPage) -> Pieces:
-    """The rows as JSON objects with commas between them, `zone` first."""
-    return json_rows_of_zones(page.rows, page.zone, page.query.zones, _shape(page), page.query.of)
+def text_rows(page: ZonesPage, notation: Notation) -> Pieces:
+    """The rows as JSON objects with commas between them, or as lines of CSV; `zone` first."""
+    return rows_of_zones(page.rows, page.zone, page.query.zones, _shape(page), page.query.of, notation)
+
+
+def header(page: ZonesPage) -> bytes:
+    """The first line of CSV."""
+    return csv_header(_shape(page), page.query.of, of_zones=True)
 
 
 def columns(page: ZonesPage) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from api.series.several import ZonesQuery
 from api.service import Service
 from warehouse.reader import FileReplaced
 
-VERSION = "4"
+VERSION = "5"
 """Part of every series' ETag: raised when the same rows would be written otherwise."""
 
 Asked = TypeVar("Asked", bound=Query | ZonesQuery)

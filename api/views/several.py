@@ -111,8 +111,11 @@ def _rows(service: Service, question: Question[ZonesQuery]) -> Written:
 def _encoded(format_: str, page: several.ZonesPage) -> formats.Encoded:
     stated, of = several.envelope(page), page.query.of
     if format_ == "json":
-        return formats.in_json(stated, several.json_rows(page))
-    return formats.tabled(format_, Tabled(stated, several.columns(page), f"{of.metric.value}_{of.start}"))
+        return formats.in_json(stated, several.text_rows(page, "json"))
+    name = f"{of.metric.value}_{of.start}"
+    if format_ == "csv":
+        return formats.in_csv(stated, several.header(page), several.text_rows(page, "csv"), name)
+    return formats.tabled(format_, Tabled(stated, several.columns(page), name))
 
 
 def _link(service: Service, request: Request, query: ZonesQuery, following: str) -> Headers:

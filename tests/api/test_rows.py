@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from api.documents.catalogue import LicenceTerms
-from api.series import formats, rows
+from api.series import formats, row_text, rows
 from api.series.gaps import DueSpan
 from api.series.page import Page
 from api.series.query import Query
@@ -61,6 +61,18 @@ def dicts(page: Page) -> list[dict[str, Any]]:
     return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
 
 
+def csv_of(named: dict[str, list[Any]]) -> bytes:
+    """The plain way: texts in quotes, numbers as in JSON, nothing where there is none."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, str):
+            return '"' + value.replace('"', '""') + '"'
+        return "" if value is None else orjson.dumps(value).decode().replace("null", "")
+
+    lines = [named, *zip(*named.values(), strict=True)]
+    return "".join(",".join(map(cell, line)) + "\n" for line in lines).encode()
+
+
 QUERIES = st.builds(
     lambda metric, order, time, borders: Query("GB", metric, 0, DAY, 1000, order, borders, time=time),
     st.sampled_from([Metric.PRICE, Metric.GENERATION]),
@@ -82,14 +94,15 @@ QUERIES = st.builds(
     ("s",),
 )
 @given(QUERIES, columns(), st.sampled_from([("s",), ("s", "t")]))
-def test_rows_in_json_are_those_of_the_plain_way(query: Query, made: RowColumns, sources: tuple[str, ...]) -> None:
+def test_rows_are_those_of_the_plain_way(query: Query, made: RowColumns, sources: tuple[str, ...]) -> None:
     page = page_of(query, made, sources)
-    assert b"[%b]" % b"".join(rows.json_rows(page)) == orjson.dumps(dicts(page))
+    assert formats.encode("csv", page).body == csv_of(formats.columns(page))
+    assert b"[%b]" % b"".join(row_text.page_rows(page, "json")) == orjson.dumps(dicts(page))
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(499, 501) | st.integers(2, 1500), st.sampled_from(["asc", "desc"]), st.integers(0, 2**32), st.data())
-def test_many_rows_in_json_are_those_of_the_plain_way(count: int, order: Any, seed: int, data: Any) -> None:
+def test_many_rows_are_those_of_the_plain_way(count: int, order: Any, seed: int, data: Any) -> None:
     """Also across the instants at which `ts` gets a digit more."""
     first = data.draw(st.sampled_from([0, 10**9 - 300, 10**9 - 1, 10**9, AUTUMN_2026, 10**10 - 90_000, 10**10]))
     rng = np.random.default_rng(seed)
@@ -97,29 +110,37 @@ def test_many_rows_in_json_are_those_of_the_plain_way(count: int, order: Any, se
     label = RowLabels("%b" if seed % 2 else "a,b", None, None, "100 %b/%%,", "5m", "s", "f")
     made = RowColumns((label,), np.zeros(count, np.int32), first + np.arange(count) * 300, value)
     page = page_of(Query("GB", data.draw(st.sampled_from([*Metric])), 0, DAY, 5000, order), made, ("s",))
-    assert b"[%b]" % b"".join(rows.json_rows(page)) == orjson.dumps(dicts(page))
+    assert formats.encode("csv", page).body == csv_of(formats.columns(page))
+    assert b"[%b]" % b"".join(row_text.page_rows(page, "json")) == orjson.dumps(dicts(page))
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(["asc", "desc"]), st.sampled_from([None, "utc"]), columns(means=True))
-def test_means_in_json_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumns) -> None:
+def test_means_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumns) -> None:
     page = page_of(Query("GB", Metric.PRICE, 0, DAY, 1000, order, interval="1h", time=time), made, ("s",))
-    assert b"[%b]" % b"".join(rows.json_rows(page)) == orjson.dumps(dicts(page))
+    assert formats.encode("csv", page).body == csv_of(formats.columns(page))
+    assert b"[%b]" % b"".join(row_text.page_rows(page, "json")) == orjson.dumps(dicts(page))
 
 
 @settings(deadline=None, max_examples=50)
 @given(QUERIES, columns(), st.data())
-def test_rows_of_several_zones_in_json_are_those_of_the_plain_way(query: Query, made: RowColumns, data: Any) -> None:
+def test_rows_of_several_zones_are_those_of_the_plain_way(query: Query, made: RowColumns, data: Any) -> None:
     zones = ("AU-NSW", "FR", "GB", "US-MISO")
     place = np.array([data.draw(st.integers(0, 3)) for _ in range(len(made))], np.int64)
     shape = Shape.of_query(query, True)
     tz = [ZONES[zones[at]].tz for at in place]
     named = {"zone": [zones[at] for at in place], **rows.plain_columns(made, shape, query, tz)}
     plain = [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
-    assert b"[%b]" % b"".join(rows.json_rows_of_zones(made, place, zones, shape, query)) == orjson.dumps(plain)
+    texts = {
+        notation: b"".join(row_text.rows_of_zones(made, place, zones, shape, query, notation))
+        for notation in ("json", "csv")
+    }
+    assert b"[%b]" % texts["json"] == orjson.dumps(plain)
+    header = row_text.csv_header(shape, query, of_zones=True)
+    assert formats.in_csv({}, header, [texts["csv"]], "name").body == csv_of(named)
 
 
-@pytest.mark.parametrize("format_", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("format_", ["parquet", "arrow"])
 @settings(deadline=None, max_examples=40)
 @given(query=QUERIES, made=columns())
 def test_tables_are_those_of_the_plain_way(format_: str, query: Query, made: RowColumns) -> None:
@@ -141,3 +162,4 @@ def test_a_parquet_answer_is_compressed_where_it_is_long(count: int) -> None:
     assert {chunk.compression for chunk in chunks} <= {"ZSTD" if count >= 500 else "UNCOMPRESSED"}
     repeated = {chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page}
     assert repeated == ({"unit", "resolution"} if count else set())
+    assert all("DELTA_BINARY_PACKED" in chunk.encodings for chunk in chunks if chunk.path_in_schema == "ts")
