@@ -219,7 +219,7 @@ def of_table(table: pa.Table) -> Versions:
     code = np.zeros(table.num_rows, np.int64)
     levels: list[tuple[NDArray[np.int64], list[str | None]]] = []
     for name in _TEXT:
-        index, words = _codes(table.column(name))
+        index, words = codes(table.column(name))
         levels.append((index, words))
         code = code * len(words) + index
     _, first, label = np.unique(code, return_index=True, return_inverse=True)
@@ -235,7 +235,7 @@ def of_table(table: pa.Table) -> Versions:
     )
 
 
-def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
+def codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
     """Index per row, and the words indexed; null is a word of its own at the end."""
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if isinstance(array, pa.ChunkedArray):

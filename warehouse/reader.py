@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from warehouse import layout, modes, monthfile, resolve, series, vintages
@@ -26,6 +27,8 @@ from warehouse.vintages import Month
 
 MonthFileSide = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
+Carrier = tuple[str, str]
+"""What a row's columns `source` and `feed` say."""
 
 _FEW_SECONDS = 100 * DAY
 """In a shorter window each month's name is tried; else the folder is listed.
@@ -194,20 +197,24 @@ class Reader:
             raise FileReplaced(f"{file.key} was replaced while it was read")
         return kept, kept.nbytes
 
-    def sources(self, file: MonthFile) -> dict[MonthFileSide, frozenset[str]]:
-        """The sources of the rows on each side of a month file; decodes only the columns that say so."""
-        return self._memory.get((file, "sources"), partial(self._read_sources, file))
+    def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
+        """Source and feed of the rows on one side of a month file, by its end, or by the columns that say so.
 
-    def _read_sources(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[str]], int]:
-        table = monthfile.read(self.storage, file.key, ["counterparty", "link", "source"])
+        Raises FileReplaced, and as `monthfile.read` does.
+        """
+        kept = self._layout(file) if side == "net" else None
+        if kept is not None:
+            return frozenset((label.source, label.feed) for label in kept.labels)
+        carriers: Mapping[MonthFileSide, frozenset[Carrier]]
+        carriers = self._memory.get((file, "carriers"), partial(self._read_carriers, file))
+        return carriers[side]
+
+    def _read_carriers(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[Carrier]], int]:
+        table = monthfile.read(self.storage, file.key, ["counterparty", "link", "source", "feed"])
         if table is None:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was removed while it was read")
-        sides: dict[MonthFileSide, frozenset[str]] = {
-            "net": frozenset(series.net(table).column("source").unique().to_pylist()),
-            "borders": frozenset(series.borders(table).column("source").unique().to_pylist()),
-        }
-        return sides, 500
+        return {"net": _carriers(series.net(table)), "borders": _carriers(series.borders(table))}, 500
 
     def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
         """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
@@ -239,6 +246,14 @@ class Reader:
 def _month_of_day(day: int) -> str:
     """The month of a day since 1970."""
     return month_of(day * DAY)
+
+
+def _carriers(table: pa.Table) -> frozenset[Carrier]:
+    """Each pair of source and feed that the rows of a table have."""
+    source, sources = monthfile.codes(table.column("source"))
+    feed, feeds = monthfile.codes(table.column("feed"))
+    pairs = np.unique(source * len(feeds) + feed).tolist()
+    return frozenset((str(sources[pair // len(feeds)]), str(feeds[pair % len(feeds)])) for pair in pairs)
 
 
 def _sides(versions: Versions) -> dict[MonthFileSide, RowColumns]:

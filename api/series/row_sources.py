@@ -23,13 +23,14 @@ def of_window(reader: Reader, plan: Plan, window: Window) -> tuple[str, ...]:
         for rows in stored_rows.stored(reader, plan, "asc", window):
             codes |= _named(rows, *rows.between(window))
         return _served(codes, plan.catalogue)
+    side = stored_rows.side(query)
     for place, file in enumerate(plan.files):
         if 0 < place < len(plan.files) - 1:
-            codes |= reader.sources(file)[stored_rows.side(query)]
+            carriers = reader.carriers(file, side)
         else:
-            labels = reader.labels(file, stored_rows.side(query), window)
-            served = [label for label in labels if label.feed not in plan.catalogue.withheld]
-            codes |= {word for label in served for word in label.source.split(", ")}
+            carriers = frozenset((label.source, label.feed) for label in reader.labels(file, side, window))
+        served = [source for source, feed in carriers if feed not in plan.catalogue.withheld]
+        codes |= {word for source in served for word in source.split(", ")}
     return _served(codes, plan.catalogue)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from api.application import create_app
-from warehouse.clock import HOUR, instant
+from warehouse.clock import DAY, HOUR, instant
+from warehouse.storage import Folder
 
 
 def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) -> None:
@@ -142,6 +143,25 @@ def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None
     at = instant("2026-03-30T10:00:00Z")
     body = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
     assert [(row["ts"], row["samples"]) for row in body["data"]] == [(at, 12)]
+
+
+def test_the_sources_of_a_long_window_are_told_without_reading_its_months_whole(
+    rig: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, step = instant("2025-12-01T00:00:00Z"), 28 * DAY
+    for at, feed in enumerate(("north.grid", "south.hourly", "north.grid", "north.grid")):
+        rig.put(feed, "GB", "demand", rig.every(first + at * step, HOUR, 24), "MW", "1h")
+    rig.publish()
+    client = rig.client()
+    headers, get = rig.key(client), Folder.get
+
+    def get_no_month(folder: Folder, key: str) -> bytes | None:
+        assert not key.startswith("series/")
+        return get(folder, key)
+
+    monkeypatch.setattr(Folder, "get", get_no_month)
+    page = client.get(f"/v1/demand/GB?start={first}&limit=1", headers=headers).get_json()
+    assert (page["count"], page["truncated"], page["sources"]) == (1, True, ["north", "south"])
 
 
 @pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=GB,AU-NSW&"])

@@ -181,7 +181,27 @@ def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     assert set(reader.rows(file, "net").value) == {1.0}
     assert {label.link for label in reader.rows(file, "borders").labels} == {"ifa"}
-    assert reader.sources(file) == {"net": {"fine"}, "borders": {"fine"}}
+    assert reader.carriers(file, "net") == reader.carriers(file, "borders") == {("fine", "fine.all")}
+
+
+def test_whose_rows_the_net_holds_is_read_from_a_files_end_alone(storage: Counting, month: MonthFile) -> None:
+    reader = Reader(storage, 10_000_000)
+    assert reader.carriers(month, "net") == {("fine", "fine.all")}
+    assert (storage.got, len(storage.parts)) == ([], 1)
+
+
+def test_whose_rows_a_side_holds_where_the_files_end_does_not_say(storage: Counting) -> None:
+    for feed, at in (("fine.all", MAY), ("hourly.all", MAY + DAY)):
+        rows = Rows()
+        rows.extend(SeriesKey("GB", "generation", "%", "5m", fuel="gas"), [at, at + 300], [1.0, 2.0])
+        series.fold(storage, feed, rows, {}, RANKS, 1, "live")
+    reader = Reader(storage, 10_000_000)
+    [file] = reader.files("GB", "generation", Window(MAY, MAY + DAY))
+    assert reader.carriers(file, "net") == {("fine", "fine.all"), ("hourly", "hourly.all")}
+    assert reader.carriers(file, "borders") == frozenset()
+    storage.delete(file.key)
+    with pytest.raises(FileReplaced):
+        Reader(storage, 10_000_000).carriers(file, "net")
 
 
 def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
