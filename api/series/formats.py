@@ -162,7 +162,7 @@ def _schema(names: tuple[str, ...]) -> pa.Schema:
 
 def _rows(made: Tabled) -> pa.Table:
     """The rows as an Arrow table, without the envelope."""
-    return pa.table(dict(made.columns), schema=_schema(tuple(made.columns)))
+    return pa.Table.from_arrays([*made.columns.values()], schema=_schema(tuple(made.columns)))
 
 
 def _metadata(stated: Mapping[str, Any]) -> dict[str, str]:

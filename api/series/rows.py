@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,10 +51,15 @@ def arrow_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequen
     def words(name: str) -> Any:
         each = [getattr(label, name) for label in rows.labels]
         if len({*each}) == 1:
-            return pa.repeat(pa.scalar(each[0], pa.string()), len(rows))
+            return _repeated(each[0], len(rows))
         return pa.array(each, pa.string()).take(pa.array(rows.label))
 
     return _columns(rows, shape, query, tz, words, pa.array)
+
+
+@lru_cache(maxsize=32)
+def _repeated(word: str | None, count: int) -> Any:
+    return pa.repeat(pa.scalar(word, pa.string()), count)
 
 
 def _columns(
