@@ -151,19 +151,17 @@ def _usage(gate: Gate, call: Request) -> Response:
 
 def _rotated(gate: Gate, call: Request) -> Response:
     now = gate.now
-    _, usage = _own(gate, call, now)
-    if not usage.current:
+    digest, usage = _own(gate, call, now)
+    key = gate.accounts.rotate(digest, now) if usage.current else None
+    if key is None:
+        _own(gate, call, now)  # 401 where it was revoked meanwhile
         raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
-    key = gate.accounts.rotate(usage.key, now)
     return _json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201)
 
 
 def _revoked(gate: Gate, call: Request) -> Response:
-    digest, usage = _own(gate, call, gate.now)
-    if usage.current:
-        gate.accounts.revoke(usage.key, gate.now)
-    else:
-        gate.accounts.forget_previous(digest)
+    digest, _ = _own(gate, call, gate.now)
+    gate.accounts.end(digest, gate.now)
     return Response(204, [_NO_STORE])
 
 

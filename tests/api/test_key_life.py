@@ -7,6 +7,7 @@ import re
 import socketserver
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,50 @@ def test_an_old_key_ends_itself_alone_and_the_current_one_ends_both(service: Ser
     keys.append(service.http.post("/v1/keys/rotate", headers={"Authorization": f"Bearer {keys[2]}"}).json["api_key"])
     assert service.http.delete("/v1/keys/current", headers={"Authorization": f"Bearer {keys[3]}"}).status_code == 204
     assert [service.get(Authorization=f"Bearer {key}").status_code for key in keys] == [401] * 4
+
+
+def at_once(service: Service, monkeypatch: pytest.MonkeyPatch, key: str, *calls: tuple[str, str]) -> list[TestResponse]:
+    """Calls with one key, of which each has found it live before any goes on."""
+    together, accounts = threading.Barrier(len(calls), timeout=20), type(service.gate.accounts)
+    for name in ("rotate", "end"):
+        plain = getattr(accounts, name)
+        monkeypatch.setattr(accounts, name, lambda *given, plain=plain: (together.wait(), plain(*given))[1])
+
+    def call(method: str, path: str) -> TestResponse:
+        client = service.http.application.test_client()
+        return client.open(path, method=method, headers={"Authorization": f"Bearer {key}"})
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(lambda each: call(*each), calls))
+
+
+def test_of_two_rotations_at_once_one_is_told_that_it_came_second(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = service.sign_up().json["api_key"]
+    rotate = ("POST", "/v1/keys/rotate")
+    answers = sorted(at_once(service, monkeypatch, old, rotate, rotate), key=lambda answer: answer.status_code)
+    assert [answer.status_code for answer in answers] == [201, 409]
+    assert answers[1].json["type"].endswith("/key-rotated")
+    for key in (old, answers[0].json["api_key"]):
+        assert service.get(Authorization=f"Bearer {key}").status_code == 200
+
+
+def test_a_rotation_beside_a_revocation_hands_out_no_dead_key(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        old = service.sign_up().json["api_key"]
+        with monkeypatch.context() as patch:
+            rotated, revoked = at_once(service, patch, old, ("POST", "/v1/keys/rotate"), ("DELETE", "/v1/keys/current"))
+        assert revoked.status_code == 204
+        assert service.get(Authorization=f"Bearer {old}").status_code == 401
+        if rotated.status_code == 201:
+            new = rotated.json["api_key"]
+            assert service.get(Authorization=f"Bearer {new}").status_code == 200
+            assert service.http.delete("/v1/keys/current", headers={"X-API-Key": new}).status_code == 204
+        else:
+            assert (rotated.status_code, rotated.json["type"].rpartition("/")[2]) == (401, "invalid-key")
 
 
 def test_a_key_may_call_so_often_a_second(tmp_path: Path) -> None:

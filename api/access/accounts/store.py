@@ -105,22 +105,33 @@ class Accounts:
             connection.execute(update(KEYS).where(KEYS.c.id == key, KEYS.c.revoked.is_(None)).values(revoked=now))
             connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == key))
 
-    def forget_previous(self, digest: bytes) -> None:
-        """Ends a key that was rotated before its overlap is over; the one in its place stays."""
+    def end(self, digest: bytes, now: int) -> None:
+        """Ends the key of a digest, and those that were rotated into it.
+
+        Of one that was rotated before, its own spelling alone: the key in its place stays.
+        """
         with self.database.begin() as connection:
-            connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.digest == digest))
+            mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
+            if connection.execute(update(KEYS).where(*mine).values(revoked=now)).rowcount:
+                key = select(KEYS.c.id).where(KEYS.c.digest == digest).scalar_subquery()
+                connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == key))
+            else:
+                connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.digest == digest))
 
-    def rotate(self, key: int, now: int) -> str:
-        """A new spelling of a key, with the same day and quota.
+    def rotate(self, digest: bytes, now: int) -> str | None:
+        """A new spelling of a key, with the same day and quota; None where the digest is no live key's any more.
 
-        The one before opens for OVERLAP_S more, older ones no more.
+        The one before opens for OVERLAP_S more, older ones no more. Of two that rotate one key at once, one does.
         """
         secret = sign_ups.new_secret()
+        new = digest_of(secret)
         with self.database.begin() as connection:
-            digest = connection.execute(select(KEYS.c.digest).where(KEYS.c.id == key)).scalar_one()
+            mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
+            if not connection.execute(update(KEYS).where(*mine).values(digest=new)).rowcount:
+                return None
+            key = connection.execute(select(KEYS.c.id).where(KEYS.c.digest == new)).scalar_one()
             connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == key))
             connection.execute(insert(PREVIOUS_KEYS).values(digest=digest, key_id=key, until=now + OVERLAP_S))
-            connection.execute(update(KEYS).where(KEYS.c.id == key).values(digest=digest_of(secret)))
         return secret
 
     def sign_up(self, request: SignUp, per_hour: int, now: int) -> str:
