@@ -39,7 +39,7 @@ from api.views import (
 )
 from warehouse.zones import ZONES
 
-_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+)([^/]*)(/[0-9-]+\.parquet)?")
+_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
 
 
 def _prefixes() -> dict[str, Endpoint]:

@@ -111,7 +111,7 @@ def is_probe(request: Request) -> bool:
     query = request.query
     if not (query.endswith("=") or "=&" in query) or request.method != "GET":
         return False
-    return not _has_credentials(request) and request.args.get("sample") != "true"
+    return not _has_credentials(request) and request.args.get("sample", "").lower() not in TRUE
 
 
 def _has_credentials(request: Request) -> bool:

@@ -24,11 +24,12 @@ _TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 EXPOSED = (
     "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, "
     "EXTENSION-RESPONSES, "
-    "X-Request-Id, X-Sample, X-EMDS-Data, X-EMDS-Stale, Content-Disposition, Deprecation, Sunset"
+    "X-Request-Id, X-Sample, X-EMDS-Data, X-EMDS-Stale, Content-Disposition, Accept-Ranges, Content-Range, "
+    "Deprecation, Sunset"
 )
 ALLOWED = (
-    "Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, "
-    "Access-Control-Expose-Headers, "
+    "Authorization, Content-Type, Accept, If-None-Match, If-Range, Range, Idempotency-Key, PAYMENT-SIGNATURE, "
+    "X-PAYMENT, Access-Control-Expose-Headers, "
     "Payment-Retry, X-API-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id, traceparent"
 )
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import werkzeug.wrappers
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
+from werkzeug.http import parse_range_header
 
 from api.http.messages import Request, Response
 from api.http.problems import Problem
 
 
+def _asks_for_a_part(request: Request) -> bool:
+    """Whether a request asks for one range of bytes: what else a Range header says may be ignored, or must be."""
+    wanted = parse_range_header(request.header("HTTP_RANGE"))
+    one = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
+    return one and request.method == "GET" and not request.header("HTTP_IF_RANGE").lstrip().startswith("W/")
+
+
 def ranged(request: Request, response: Response) -> Response:
     """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end.
 
-    One with a content coding is given whole: another worker's machine may code the same body to other bytes.
+    One with a content coding is given whole: another worker's machine may code the same body to other bytes. So is what
+    asks for several parts, in no bytes, by another method than GET, or for the case that a weak tag fits.
     """
     if response.status == 304 or response.header("Content-Encoding"):
         return response
-    if response.status != 200 or "HTTP_RANGE" not in request.environ:
+    if response.status != 200 or not _asks_for_a_part(request):
         return response.with_headers([("Accept-Ranges", "bytes")])
     length = len(response.body)
     cut = werkzeug.wrappers.Response(response.body, 200, [*response.headers, ("Accept-Ranges", "bytes")])

@@ -20,7 +20,7 @@ _CACHE: dict[AccessMethod, str] = {
     "payment": "private, max-age=30",
 }
 _VARY_OPEN = "Accept, Accept-Encoding"
-_VARY_PAID = "Accept, Accept-Encoding, Authorization, PAYMENT-SIGNATURE, X-PAYMENT"
+_VARY_PAID = "Accept, Accept-Encoding, Authorization, X-API-Key, PAYMENT-SIGNATURE, X-PAYMENT"
 
 
 def caching(method: AccessMethod) -> Headers:

@@ -62,7 +62,7 @@ _PREFLIGHT = (
     (
         "Access-Control-Allow-Headers",
         "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-        "Mcp-Session-Id, X-Request-Id, traceparent",
+        "Mcp-Session-Id, X-API-Key, X-Request-Id, traceparent",
     ),
     ("Access-Control-Max-Age", "86400"),
 )

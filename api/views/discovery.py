@@ -180,7 +180,7 @@ def llms(settings: Settings) -> str:
         "## API",
         "",
     ]
-    for tag in ("Now", "Series", "Bulk", "Free", "Keys"):
+    for tag in ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks"):
         lines += [_listed(base, endpoint) for endpoint in _shown(tag)]
     lines += [
         "",

@@ -137,7 +137,7 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     """The response and its number of features. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
-    headers = [*_caching(selection, layer), *_disposition(selection)]
+    headers = [*(caching(layer) if selection.layer == "live" else _CACHING), *_disposition(selection)]
     positions = _positions(documents, selection, layer)
     if selection.whole and selection.layer != "live":
         source = published(documents, selection.document(selection.format))
@@ -227,9 +227,8 @@ def published(documents: DocumentCache, name: str) -> Document:
     return document
 
 
-def _caching(selection: Selection, layer: GeoLayer) -> Headers:
-    if selection.layer != "live":
-        return _CACHING
+def caching(layer: GeoLayer) -> Headers:
+    """The caching headers and marks of the layer of newest figures."""
     head: Mapping[str, Any] = layer.head
     return [*responses.caching("free"), *responses.marks(head["simulated"], clock.now() > head["valid_until"])]
 

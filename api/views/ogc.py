@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import orjson
@@ -22,10 +22,10 @@ from api.geo.parameters import SAMPLE
 from api.geo.reals import with_reals
 from api.http import parameters, responses
 from api.http.flask_views import request_at_hand
-from api.http.messages import Response
+from api.http.messages import Headers, Response
 from api.http.problems import Problem
 from api.service import Service
-from api.views.geo import layer_of, published
+from api.views.geo import SAMPLE_FEATURES, caching, layer_of, published
 
 CONFORMS_TO = (
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
@@ -36,13 +36,21 @@ _GEOJSON, _JSON = "application/geo+json", "application/json"
 _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding")]
 
 
+class _Made(NamedTuple):
+    """What a path answers, before it is written."""
+
+    body: Mapping[str, Any]
+    media: str = _JSON
+    headers: Headers = _CACHING
+
+
 def blueprint(service: Service) -> Blueprint:
     """The paths below `/v1/geo`, those of each collection by name."""
     routes = Blueprint("ogc", __name__)
 
-    def add(path: str, name: str, make: Callable[..., tuple[dict[str, Any], str]]) -> None:
+    def add(path: str, name: str, make: Callable[..., _Made]) -> None:
         def view(**named: str) -> Response:
-            return service.guarded(request_at_hand(), "", lambda _grant: _answer(*make(service, **named)))
+            return service.guarded(request_at_hand(), "", lambda _grant: _answer(make(service, **named)))
 
         routes.add_url_rule(f"{ROOT}{path}", name, view)
 
@@ -56,8 +64,8 @@ def blueprint(service: Service) -> Blueprint:
     return routes
 
 
-def _answer(body: Mapping[str, Any], media: str) -> tuple[Response, int]:
-    return responses.body(request_at_hand(), orjson.dumps(body), media, _CACHING), 1
+def _answer(made: _Made) -> tuple[Response, int]:
+    return responses.body(request_at_hand(), orjson.dumps(made.body), made.media, made.headers), 1
 
 
 def _link(service: Service, path: str, relation: str, media: str, title: str) -> dict[str, str]:
@@ -69,7 +77,7 @@ def _unfiltered() -> None:
     parameters.values({"sample": SAMPLE}, request.args)
 
 
-def _landing(service: Service) -> tuple[dict[str, Any], str]:
+def _landing(service: Service) -> _Made:
     _unfiltered()
     link = partial(_link, service)
     links = [
@@ -80,30 +88,27 @@ def _landing(service: Service) -> tuple[dict[str, Any], str]:
         link(f"{ROOT}/collections", "data", _JSON, "The layers"),
     ]
     title = "Electricity Market Data: zones, interconnectors, plants"
-    return {
-        "title": title,
-        "description": "Layers whose ids join to prices, flows and generation.",
-        "links": links,
-    }, _JSON
+    description = "Layers whose ids join to prices, flows and generation."
+    return _Made({"title": title, "description": description, "links": links})
 
 
-def _conformance(_service: Service) -> tuple[dict[str, Any], str]:
+def _conformance(_service: Service) -> _Made:
     _unfiltered()
-    return {"conformsTo": list(CONFORMS_TO)}, _JSON
+    return _Made({"conformsTo": list(CONFORMS_TO)})
 
 
-def _collections(service: Service) -> tuple[dict[str, Any], str]:
+def _collections(service: Service) -> _Made:
     _unfiltered()
     links = [_link(service, f"{ROOT}/collections", "self", _JSON, "The layers")]
     # `live` appears with the first figures.
     there = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
     described = [_described(service, name) for name in there]
-    return {"links": links, "collections": described}, _JSON
+    return _Made({"links": links, "collections": described})
 
 
-def _collection(service: Service, name: str) -> tuple[dict[str, Any], str]:
+def _collection(service: Service, name: str) -> _Made:
     _unfiltered()
-    return _described(service, name), _JSON
+    return _Made(_described(service, name))
 
 
 def _described(service: Service, name: str) -> dict[str, Any]:
@@ -125,21 +130,31 @@ def _described(service: Service, name: str) -> dict[str, Any]:
     }
 
 
-def _items(service: Service, name: str) -> tuple[dict[str, Any], str]:
+def _items(service: Service, name: str) -> _Made:
     values = parameters.values(COLLECTIONS[name].parameters, request.args)
     document = published(service.documents, COLLECTIONS[name].document)
     layer = _layer_of(document)
     words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
     matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
+    given = matched[:SAMPLE_FEATURES] if values["sample"] else matched
     first, last = values["offset"], values["offset"] + values["limit"]
-    shown = matched[first:last]
+    shown = given[first:last]
     path = f"{ROOT}/collections/{name}/items"
     links = [_link(service, f"{path}{_query({})}", "self", _GEOJSON, "This document")]
-    if last < len(matched):
+    if last < len(given):
         links.append(_link(service, f"{path}{_query({'offset': last})}", "next", _GEOJSON, "The next features"))
-    extra = {"numberMatched": len(matched), "numberReturned": len(shown), "timeStamp": _stamp(document), "links": links}
-    body: dict[str, Any] = orjson.loads(layer.collection(shown, extra))
-    return body, _GEOJSON
+    extra: dict[str, Any] = {
+        "numberMatched": len(matched),
+        "numberReturned": len(shown),
+        "timeStamp": _stamp(document),
+        "links": links,
+    }
+    extra |= {"sample": True} if values["sample"] else {}
+    return _Made(orjson.loads(layer.collection(shown, extra)), _GEOJSON, _caching(name, layer))
+
+
+def _caching(name: str, layer: GeoLayer) -> Headers:
+    return caching(layer) if name == "live" else _CACHING
 
 
 def _layer_of(document: Document) -> GeoLayer:
@@ -159,7 +174,7 @@ def _stamp(document: Document) -> str:
     return datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _item(service: Service, name: str, feature: str) -> tuple[dict[str, Any], str]:
+def _item(service: Service, name: str, feature: str) -> _Made:
     _unfiltered()
     document = published(service.documents, COLLECTIONS[name].document)
     layer = _layer_of(document)
@@ -168,11 +183,12 @@ def _item(service: Service, name: str, feature: str) -> tuple[dict[str, Any], st
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
     path = f"{ROOT}/collections/{name}"
     body = orjson.loads(layer.features[places[feature]])
+    terms = {member: layer.head[member] for member in ("license", "attribution") if member not in body["properties"]}
     links = [
         _link(service, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
         _link(service, path, "collection", _JSON, COLLECTIONS[name].title),
     ]
-    return {**body, "links": links}, _GEOJSON
+    return _Made({**body, **terms, "links": links}, _GEOJSON, _caching(name, layer))
 
 
 def _by_id(layer: GeoLayer) -> dict[str, int]:

@@ -157,9 +157,13 @@ def test_bad_addresses_are_told_before_any_payment(files: Rig, path: str, status
 
 
 def test_a_zone_is_found_in_any_spelling(files: Rig) -> None:
-    answer = files.client().get("/v1/bulk/price/de_lu/2026-03.parquet?sample=true")
-    assert answer.status_code == 308
-    assert answer.headers["Location"] == "/v1/bulk/price/DE-LU/2026-03.parquet?sample=true"
+    client = files.client()
+    for written, exact in (("de_lu", "DE-LU"), ("de-lu", "DE-LU"), ("gb", "GB"), ("us-caiso", "US-CAISO")):
+        answer = client.get(f"/v1/bulk/price/{written}/2026-03.parquet?sample=true")
+        assert answer.status_code == 308, written
+        assert answer.headers["Location"] == f"/v1/bulk/price/{exact}/2026-03.parquet?sample=true"
+    assert client.get("/v1/bulk/carbon-intensity/gb/2026-03.parquet").status_code == 308
+    assert "Did you mean DE-LU?" in client.get("/v1/bulk/price/de-lx/2026-03.parquet").get_json()["detail"]
 
 
 def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_bytes(market: Rig) -> None:

@@ -211,7 +211,9 @@ def test_free_and_sample_answers_are_public_and_keyed_ones_private(market: Any, 
     assert own.get("/v1/price/GB?sample=true").headers["Cache-Control"].startswith("public")
     keyed = own.get("/v1/price/GB", headers=headers)
     assert keyed.headers["Cache-Control"].startswith("private")
-    assert {"Authorization", "PAYMENT-SIGNATURE", "Accept", "Accept-Encoding"} <= set(keyed.headers["Vary"].split(", "))
+    assert {"Authorization", "X-API-Key", "PAYMENT-SIGNATURE", "Accept", "Accept-Encoding"} <= set(
+        keyed.headers["Vary"].split(", ")
+    )
     unpaid = own.get("/v1/price/GB")
     assert (unpaid.status_code, unpaid.headers["Cache-Control"]) == (402, "no-store")
     assert own.get("/healthz").headers["Cache-Control"] == "no-store"
@@ -251,6 +253,7 @@ def test_a_preflight_allows_what_clients_send(client: Any, path: str) -> None:
     assert {"Authorization", "PAYMENT-SIGNATURE", "X-PAYMENT", "If-None-Match", "Access-Control-Expose-Headers"} <= set(
         allowed
     )
+    assert "Range" in allowed, "what reads Parquet or PMTiles asks for the last bytes first"
     assert answer.headers["Access-Control-Max-Age"] == "86400"
     assert "Content-Type" not in answer.headers
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from flask.testing import FlaskClient
 
@@ -14,6 +15,7 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from geo_data import records
+from warehouse import artefact, layout
 from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
@@ -64,9 +66,51 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
     items = "/v1/geo/collections/plants/items"
     page = get(client, f"{items}?bbox=-11,35,25,62&fuel=nuclear&zone=FR&datetime=2026-01-01T00:00:00Z")
     assert {f["properties"]["fuel"] for f in page["features"]} == {"nuclear"}
+    for moment in ("2026-01-01", "2026-01-01T00:00:00Z/..", "/2026-01-01T00:00:00%2B01:00", "2025-01-01/2026-01-01"):
+        assert get(client, f"{items}?limit=1&datetime={moment}")["numberMatched"] == len(records.plants())
     feature = get(client, f"{items}/eia-6099")
     assert (feature["properties"]["name"], feature["type"]) == ("Diablo Canyon", "Feature")
     assert links(feature)["collection"] == "/v1/geo/collections/plants"
+
+
+@pytest.mark.parametrize("name", ["zones", "interconnectors", "plants"])
+def test_a_single_feature_names_its_licence(client: FlaskClient, name: str) -> None:
+    page = get(client, f"/v1/geo/collections/{name}/items?limit=1")
+    feature = get(client, f"/v1/geo/collections/{name}/items/{page['features'][0]['id']}")
+    assert (feature["license"], feature["attribution"]) == (page["license"], page["attribution"])
+
+
+def test_a_sample_has_fifty_features_on_all_its_pages(client: FlaskClient) -> None:
+    items = "/v1/geo/collections/plants/items?sample=true"
+    whole = client.get(f"{items}&limit=10000")
+    assert (whole.headers["X-Sample"], whole.json["sample"], whole.json["numberReturned"]) == ("true", True, 50)
+    assert whole.json["numberMatched"] == len(records.plants())
+    assert "next" not in links(whole.json)
+    first = get(client, f"{items}&limit=30")
+    second = get(client, links(first)["next"])
+    assert [*first["features"], *second["features"]] == whole.json["features"]
+    assert "sample" not in get(client, "/v1/geo/collections/plants/items?limit=1")
+
+
+@pytest.mark.parametrize("path", ["items", "items/GB"])
+def test_the_newest_figures_are_marked_as_on_their_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    geo_layers.publish(Folder(tmp_path))
+    head = {"license": "", "attribution": "", "simulated": True, "valid_until": 1_774_872_000}
+    point = {"bbox": [0.0, 52.0, 0.0, 52.0], "geometry": {"type": "Point", "coordinates": [0.0, 52.0]}}
+    feature = {"type": "Feature", "id": "GB", "properties": {"id": "GB"}, **point}
+    collection = {"type": "FeatureCollection", **head, "features": [feature]}
+    artefact.put(Folder(tmp_path), layout.LIVE, orjson.dumps(collection), artefact.new_version())
+    free = {"free_calls_per_minute": 0, "sample_calls_per_day": 0}
+    app = create_app(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite", **free))
+    for now, stale in (("2026-03-30T11:59:00Z", None), ("2026-03-30T12:01:00Z", "true")):
+        monkeypatch.setenv("EMDS_NOW", now)
+        through, own = (app.test_client().get(f"/v1/geo/{at}") for at in (f"collections/live/{path}", "live"))
+        assert (through.status_code, own.status_code) == (200, 200)
+        for name in ("X-EMDS-Data", "X-EMDS-Stale", "Cache-Control"):
+            assert through.headers.get(name) == own.headers.get(name), name
+        assert (through.headers["X-EMDS-Data"], through.headers.get("X-EMDS-Stale")) == ("simulated", stale)
 
 
 def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
@@ -99,6 +143,9 @@ def test_the_description_says_how_many_features_a_page_may_have(client: FlaskCli
         ("/v1/geo/collections/plants/items?bbox=1,2,3", 400),
         ("/v1/geo/collections/plants/items?colour=red", 400),
         ("/v1/geo/collections?f=html", 400),
+        ("/v1/geo/collections/plants/items?datetime=x", 400),
+        ("/v1/geo/collections/plants/items?datetime=../..", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00Z/2026-02-01T00:00:00Z/..", 400),
         ("/v1/geo/collections/live/items", 503),
     ],
 )

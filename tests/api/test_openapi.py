@@ -224,6 +224,7 @@ def test_discovery_documents_agree_with_the_table(client: Any) -> None:
     llms, agents = client.get("/llms.txt").text, client.get("/agents.txt").text
     assert llms == client.get("/.well-known/llms.txt").text
     assert agents == client.get("/.well-known/agents.txt").text
+    assert "/v1/webhooks" in llms
     for price in PRICES.values():
         assert f"{price.path}." in llms
         assert f"Price: {price.usd} USD {price.path}" in agents

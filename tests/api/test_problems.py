@@ -73,6 +73,8 @@ def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_it
         assert client.get(path, headers=key).status_code == 400, path
         assert client.get(path, headers={"X-PAYMENT": "junk"}).status_code == 400, path
     assert client.get("/v1/price/GB?unknown=").status_code == 402
+    for yes in ("true", "TRUE", "1"):
+        assert client.get(f"/v1/price/GB?limit=&sample={yes}").status_code == 400, "a sample is no probe"
 
 
 def test_every_fault_is_told_at_once(client: Any) -> None:

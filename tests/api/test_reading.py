@@ -176,3 +176,16 @@ def test_parts_of_a_table_are_given(ask: Any, format_: str) -> None:
     assert part.headers["ETag"] == whole.headers["ETag"]
     assert ask(path, Range=f"bytes={len(whole.data)}-").status_code == 416
     assert ask("/v1/price/GB", Range="bytes=4-9").status_code == 200, "JSON is no file"
+    for other in ("bytes=0-1,5-6", "bytes=0-0,-1", "items=0-5", "garbage", "", "bytes=9-4"):
+        given = ask(path, Range=other)
+        assert (given.status_code, given.data) == (200, whole.data), other
+    for tag, status in ((whole.headers["ETag"], 206), (f"W/{whole.headers['ETag']}", 200), ('"other"', 200)):
+        assert ask(path, Range="bytes=4-9", If_Range=tag).status_code == status, tag
+
+
+def test_a_part_is_asked_for_by_get_alone(market: Any) -> None:
+    client, path = market.client(), "/v1/price/GB?format=csv&sample=true"
+    whole = client.get(path).data
+    assert client.get(path, headers={"Range": "bytes=4-9"}).data == whole[4:10]
+    head = client.head(path, headers={"Range": "bytes=4-9"})
+    assert (head.status_code, head.headers["Content-Length"]) == (200, str(len(whole)))

@@ -102,6 +102,7 @@ def test_a_browser_asks_first(mcp: Any) -> None:
     assert answer.headers["Access-Control-Allow-Methods"] == "POST"
     assert {
         "authorization",
+        "x-api-key",
         "content-type",
         "accept",
         "mcp-protocol-version",
