@@ -101,7 +101,10 @@ def _passes(walls: Sequence[int], tz: str) -> list[int | None]:
     # Where stamps step back or stand still, the second pass begins.
     steps = [i for i in range(1, len(walls)) if walls[i] <= walls[i - 1]]
     inside = [i for i in steps if i in doubtful and i - 1 in doubtful]
-    if len(steps) == len(inside) == 1:
+    first, last = min(doubtful), max(doubtful)
+    in_one_piece = last - first + 1 == len(doubtful)
+    in_place = not {first, last + 1} & {*steps}  # between what comes before that hour and what comes after
+    if len(inside) == 1 and in_one_piece and in_place:
         return [1 if i in doubtful and i >= inside[0] else 0 for i in range(len(walls))]
     running = not steps and len(walls) - 1 in doubtful
     return passes if running else [None if i in doubtful else 0 for i in range(len(walls))]

@@ -36,7 +36,6 @@ RESTRICTED = (
 _ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {
     "ES": ("ES", RESTRICTED),
     "SE3": ("SE-3", RESTRICTED),
-    "IT-North": ("IT-NO", RESTRICTED),
 }
 _JSON = (("content-type", "application/json"),)
 

@@ -205,10 +205,11 @@ def _key(zone: str, metric: Metric) -> SeriesKey:
 
 
 def _start(entry: Mapping[str, Any]) -> int:
-    """The start of the hour that ends at `period`."""
-    end = iso_instant(member(entry, "period", str))
-    if end % HOUR:
-        raise FeedChanged(f"{entry['period']!r} ends no hour")
+    """The start of the hour that ends at `period`. A day's period, `2026-07-01`, is of another dataset."""
+    period = member(entry, "period", str)
+    end = iso_instant(period)
+    if "T" not in period or end % HOUR:
+        raise FeedChanged(f"{period[:40]!r} ends no hour")
     return end - HOUR
 
 

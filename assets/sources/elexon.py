@@ -88,12 +88,12 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
-    rows = Rows()
+    rows, named = Rows(), _only_dataset(body)
     for entry in _entries(body, "INDO"):
         ts = _start(entry)
         if "initialDemandOutturn" in entry:
             demand = entry["initialDemandOutturn"]
-        elif entry.get("dataset") == "INDO":
+        elif entry.get("dataset", named) == "INDO":
             demand = member(entry, "demand")
         else:
             raise FeedChanged("a demand that is not labelled INDO")
@@ -164,6 +164,14 @@ def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
         if not isinstance(entry, dict) or entry.get("dataset", dataset) != dataset:
             raise FeedChanged(f"a row that is not of {dataset}")
         yield entry
+
+
+def _only_dataset(body: bytes) -> str | None:
+    """The one dataset that an answer's envelope names, of which rows that name none are."""
+    answer = json_of(body)
+    metadata = answer.get("metadata") if isinstance(answer, dict) else None
+    named = metadata.get("datasets") if isinstance(metadata, dict) else None
+    return named[0] if isinstance(named, list) and len(named) == 1 and isinstance(named[0], str) else None
 
 
 def _start(entry: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import age, runs
 from assets.parsing.stamps import iso_instant
-from warehouse.clock import RESOLUTIONS, MarketDay
+from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
 from warehouse.schema import Rows, SeriesKey
@@ -83,7 +83,11 @@ def _page_size(run: Sequence[MarketDay], now: int) -> int:
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """Five-minute prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    return _parse(body, request, "total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+    rows = _parse(body, request, "total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+    starts = {ts for readings in rows.readings.values() for ts in readings.ts}
+    if len(starts) > 1 and not any(ts % HOUR for ts in starts):
+        raise FeedChanged("every price begins on the hour: those of rt_hrl_lmps, not of five minutes")
+    return rows
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:

@@ -58,7 +58,7 @@ def test_the_go_live_of_quarter_hours():
     assert np.diff(reply["unix_seconds"]).tolist() == [3600] * 24 + [900] * 95
 
 
-@pytest.mark.parametrize("name", ["ES", "SE3", "IT-North"])
+@pytest.mark.parametrize("name", ["ES", "SE3"])
 def test_zones_that_are_not_free_say_so(name):
     status, reply = answered(bzn=name, start="2026-11-18", end="2026-11-18")
     assert (status, reply["license_info"]) == (200, energy_charts.RESTRICTED)

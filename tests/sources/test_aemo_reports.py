@@ -198,6 +198,23 @@ def test_a_zip_of_zips_gives_the_rows_of_all():
     assert values(read(DISPATCH, body)) == {("AU-NSW", "price", START): 81.5, ("AU-NSW", "price", START + 300): 82.5}
 
 
+def test_of_two_reports_of_one_interval_in_a_bundle_the_newer_counts():
+    names = [f"PUBLIC_DISPATCHIS_202611201200_000000000000000{number}.CSV" for number in (1, 2)]
+    reports = [report(PRICE, price("NSW1", figure)) for figure in (81.5, 70.25)]
+    for order in (1, -1):
+        members = dict(list(zip(names, reports, strict=True))[::order])
+        nested = {f"{at}.zip": zipped(**{name: members[name]}) for at, name in enumerate(members)}
+        for body in (zipped(**members), zipped(**nested)):
+            assert [r.value for r in read(DISPATCH, body)] == [70.25]
+
+
+@pytest.mark.parametrize("blank", [b"\r\n\r\n", b"\r\n\r\n\r\n", b"\n\n\n", b" \r\n\r\n"])
+def test_blank_lines_are_no_lines(blank):
+    expected = values(read(DISPATCH, WHOLE))
+    assert values(read(DISPATCH, WHOLE + blank)) == expected
+    assert values(read(DISPATCH, WHOLE.replace(b"\r\nI,", b"\r\n" + blank + b"I,"))) == expected
+
+
 @pytest.mark.parametrize("cut", range(1, len(WHOLE) - 2, 7))
 def test_a_report_cut_anywhere_is_refused(cut):
     with pytest.raises(FeedChanged):

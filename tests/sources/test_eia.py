@@ -70,6 +70,13 @@ def test_recorded_values_of_october_2026_are_texts(recordings):
     assert len(values) == 8
 
 
+@pytest.mark.parametrize("period", ["2026-11-20", "20261120"])
+def test_a_day_is_no_hour(period):
+    """As in the dataset of days, which differs in `frequency` and `timezone` alone."""
+    with pytest.raises(FeedChanged):
+        read(DEMAND, answer([region(period, 400_000)]))
+
+
 @pytest.mark.parametrize("value", [16991, 16991.0, "16991"])
 def test_a_period_is_the_hours_end(value):
     assert stated(read(DEMAND, answer([region("2026-11-20T08", value)]))) == {("US-NYISO", None, MORNING): 16991.0}

@@ -48,6 +48,15 @@ def flow(name, megawatts, start=AT):
 ALL = [flow(name, 100) for name in TIES]
 
 
+def test_the_envelope_names_the_demand_of_rows_that_name_none():
+    rows = [{"startTime": AT, "settlementPeriod": 22, "demand": 25000}]
+    named = {"metadata": {"datasets": ["INDO"]}, "data": rows}
+    assert [r.value for r in read(DEMAND, named)] == [25000.0]
+    for other in ({"data": rows}, rows, {"metadata": {"datasets": ["INDO", "ITSDO"]}, "data": rows}):
+        with pytest.raises(FeedChanged):
+            read(DEMAND, other)
+
+
 @pytest.mark.parametrize(
     "file", ["elexon/indo_2026-07-11_subset.json", "elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json"]
 )

@@ -110,6 +110,14 @@ def test_a_repeated_hour_out_of_order_is_dropped_and_counted():
     assert rows.dropped == {"ambiguous stamp": 2}
 
 
+def test_lines_sent_again_elsewhere_leave_the_repeated_hour_in_its_place():
+    midnight = MarketDay(date(2026, 11, 1), "America/New_York").start
+    stamps = clock_stamps(midnight, 25, 3600)
+    rows = read(DA, lbmp(stamps) + "".join(lbmp(stamps).splitlines(keepends=True)[-2:]))
+    assert rows.dropped == {}
+    assert sorted(net(rows)) == [midnight + i * 3600 for i in range(25)]
+
+
 def test_an_hour_that_spring_skips_is_no_time():
     with pytest.raises(FeedChanged):
         read(DA, lbmp(["03/08/2026 02:00"]))

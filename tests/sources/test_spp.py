@@ -197,6 +197,15 @@ def test_a_cut_last_line_is_no_reading():
     assert not len(rows), "the cell may be half a number"
 
 
+def test_a_last_line_without_an_end_is_whole_where_the_areas_name_ends_it():
+    header = "Interval,GMTIntervalEnd,MTLF,Averaged Actual,BAA"
+    lines = [f"x,07/15/2026 0{hour}:00:00,1,{hour}00,SPP" for hour in (5, 6)]
+    text = "\n".join([header, *lines, "x,07/15/2026 04:00:00,1,400,SPP"])
+    assert instant("2026-07-15T03:00Z") in dict(pairs(read(LOAD, text)))
+    assert pairs(read(LOAD, text)) == pairs(read(LOAD, text + "\n"))
+    assert instant("2026-07-15T03:00Z") not in dict(pairs(read(LOAD, text[:-1])))
+
+
 @pytest.mark.parametrize("header", ["GMTTime,SWPW NSI,SWPW NAI,PNM", "Interval,GMTIntervalEnd,LMP", "<html><body>"])
 def test_other_files_are_refused(header):
     for feed in (RT, DA, LOAD, TIES):

@@ -23,6 +23,8 @@ MONTHLY_ARCHIVE = b"DVD_"
 """How the report names of the monthly archive begin."""
 
 _END = re.compile(rb'C,"?END OF REPORT"?,(\d{1,9})')
+_INTERVAL = re.compile(r"_\d{12}(?=_\d+\.)")
+"""In the name of a report of one interval: its end, before the number of the file."""
 _BOM = b"\xef\xbb\xbf"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -72,13 +74,23 @@ def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
 
     Raises FeedChanged where none of them is there or a report is cut short, NotPublished for an empty body.
     """
-    reports = [content for _, content in unzipped(body)] if is_zip(body) else [body]
+    reports = _newest(unzipped(body)) if is_zip(body) else [body]
     by_header: dict[tuple[str, ...], Table] = {}
     for report in reports:
         _collect(_whole(report), wanted, by_header)
     if not by_header:
         raise FeedChanged(f"none of the tables {', '.join(sorted(wanted))}")
     return list(by_header.values())
+
+
+def _newest(members: Iterator[tuple[str, bytes]]) -> list[bytes]:
+    """A bundle's reports; of two of one interval the greater name is the newer."""
+    newest: dict[str, tuple[str, bytes]] = {}
+    for place, (name, content) in enumerate(members):
+        of_interval = _INTERVAL.search(name)
+        key = name[: of_interval.end()] if of_interval else str(place)
+        newest[key] = max(newest.get(key, ("", b"")), (name, content), key=lambda member: member[0])
+    return [content for _, content in newest.values()]
 
 
 def _collect(body: bytes, wanted: Collection[str], by_header: dict[tuple[str, ...], Table]) -> None:
@@ -116,7 +128,9 @@ def _whole(report: bytes) -> bytes:
 
 def _count(body: bytes) -> int:
     """How many lines there are, blank ones left out."""
-    return body.count(b"\n") + (not body.endswith(b"\n")) - body.count(b"\n\n") - body.count(b"\n\r\n")
+    if b"\n\n" in body or b"\n\r\n" in body:
+        return sum(1 for line in body.splitlines() if line.strip())
+    return body.count(b"\n") + (not body.endswith(b"\n"))
 
 
 def _runs(body: bytes) -> Iterator[bytes]:

@@ -25,7 +25,7 @@ class Sheet:
 
     def __init__(self, body: bytes, mark: bytes = b"") -> None:
         """Raises FeedChanged, and NotPublished for an empty body."""
-        header, self._lines = table(without_cut_cell(text_of(_only(body, mark) if mark else body)))
+        header, self._lines = table(_without_cut_cell(text_of(_only(body, mark) if mark else body)))
         self.names = [plain(name) for name in header]
         self.whole = body
 
@@ -48,6 +48,11 @@ class Sheet:
         if self.whole.partition(b"\n")[2].strip():
             return FeedChanged("nothing of ours in the file")
         return NotPublished("a header without lines")
+
+
+def _without_cut_cell(text: str) -> str:
+    """As `without_cut_cell`, but where the last cell is the area's whole name: the figures before it are whole too."""
+    return text if text.endswith(f",{EASTERN}") else without_cut_cell(text)
 
 
 def plain(name: str) -> str:
