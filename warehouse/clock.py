@@ -71,7 +71,10 @@ def requested_instant(text: str) -> int:
     if match is None:
         raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset")
     day, minute, second, _, offset = match.groups()
-    return instant(f"{day}T{minute}:{'59' if second == '60' else second}{offset.upper()}") + (second == "60")
+    value = instant(f"{day}T{minute}:{'59' if second == '60' else second}{offset.upper()}") + (second == "60")
+    if value > LAST_INSTANT:
+        raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
+    return value
 
 
 def utc(ts: int) -> datetime:

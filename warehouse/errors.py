@@ -77,10 +77,10 @@ class UnknownZone(CallerError):
 
 
 class MetricNotAvailable(CallerError):
-    """The zone exists but does not publish this metric; `zones` do."""
+    """The zone exists, but no feed of this service carries this metric of it; of `zones` one does."""
 
     def __init__(self, zone: str, metric: str, zones: tuple[str, ...]) -> None:
-        super().__init__(f"{zone} does not publish {metric}")
+        super().__init__(f"This service has no {metric} of {zone}")
         self.zone, self.metric, self.zones = zone, metric, zones
 
 

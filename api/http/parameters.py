@@ -81,7 +81,9 @@ def moment(name: str, description: str, example: int | None = None) -> Parameter
         try:
             return moment_of(text[:11] + text[11:].replace(" ", "+") if " " in text else text)
         except (BadWindow, OverflowError):
-            raise ValueError("takes a date, Unix seconds, or RFC 3339 with an offset, from 1970 to 9999") from None
+            raise ValueError(
+                "takes a date from 1971 to 9998, or Unix seconds or RFC 3339 with an offset from 1970 to 9999"
+            ) from None
 
     schema = {
         "anyOf": [

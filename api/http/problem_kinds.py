@@ -62,7 +62,7 @@ KINDS: dict[str, ProblemKind] = {
             "metric-not-available",
             404,
             "Metric not available",
-            "The zone does not publish this metric. `zones` lists those that do.",
+            "This service has no such metric of the zone. `zones` lists those of which it has.",
         ),
         ProblemKind(
             "withheld-by-terms",

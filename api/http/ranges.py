@@ -10,11 +10,14 @@ from api.http.messages import Request, Response
 from api.http.problems import Problem
 
 
-def _asks_for_a_part(request: Request) -> bool:
+def _asks_for_a_part(request: Request, length: int) -> bool:
     """Whether a request asks for one range of bytes: what else a Range header says may be ignored, or must be."""
     wanted = parse_range_header(request.header("HTTP_RANGE"))
-    one = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
-    return one and request.method == "GET" and not request.header("HTTP_IF_RANGE").lstrip().startswith("W/")
+    if wanted is None or wanted.units != "bytes" or len(wanted.ranges) != 1:
+        return False
+    if wanted.ranges[0][0] <= -length:  # as many of the last bytes as there are, or more
+        return False
+    return request.method == "GET" and not request.header("HTTP_IF_RANGE").lstrip().startswith("W/")
 
 
 def ranged(request: Request, response: Response) -> Response:
@@ -25,9 +28,9 @@ def ranged(request: Request, response: Response) -> Response:
     """
     if response.status == 304 or response.header("Content-Encoding"):
         return response
-    if response.status != 200 or not _asks_for_a_part(request):
-        return response.with_headers([("Accept-Ranges", "bytes")])
     length = len(response.body)
+    if response.status != 200 or not _asks_for_a_part(request, length):
+        return response.with_headers([("Accept-Ranges", "bytes")])
     cut = werkzeug.wrappers.Response(response.body, 200, [*response.headers, ("Accept-Ranges", "bytes")])
     try:
         cut.make_conditional(request.environ, accept_ranges=True, complete_length=length)

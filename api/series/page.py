@@ -57,7 +57,7 @@ def page(reader: Reader, plan: Plan) -> Page:
         made = cut([kept], window, query.order, query.limit, query.cursor)
         if narrowed.following is not None:
             start = int(kept.ts[0])
-        sources = row_sources.of_slices(plan.catalogue, made.pieces)
+        sources = row_sources.of_slices(plan.catalogue, narrowed.pieces)
     else:
         made = cut(wanted(reader, plan, query.order, window), window, query.order, query.limit, query.cursor)
         if made.following is None and query.cursor is None and query.interval is None:  # all rows of the window

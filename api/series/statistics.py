@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue import Catalogue, stored_metric
 from api.series import page as pages
+from api.series import row_sources
+from api.series.paging import RowSlice
 from api.series.query import SAMPLE_ROWS, Query
 from warehouse.clock import DAY, RESOLUTIONS
 from warehouse.reader import Reader, RowColumns
@@ -37,6 +39,9 @@ def answer(
     if query.sample and len(rows) > SAMPLE_ROWS:
         rows = rows.take(slice(-SAMPLE_ROWS, None))
         start = int(rows.ts[0])
+        sources = row_sources.of_slices(catalogue, [RowSlice.of(rows)])
+        stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
+        terms = catalogue.terms(query.zone, stored, frozenset(sources))
     fuels = sorted({label.fuel for label in rows.labels if label.fuel is not None})
     body: dict[str, Any] = {
         "zone": query.zone,

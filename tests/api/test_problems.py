@@ -77,6 +77,19 @@ def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_it
         assert client.get(f"/v1/price/GB?limit=&sample={yes}").status_code == 400, "a sample is no probe"
 
 
+def test_what_this_service_lacks_is_not_said_of_the_publisher(client: Any) -> None:
+    for path, said in (
+        ("/v1/capacity/GB", "This service has no capacity of GB."),
+        ("/v1/price/GB?market=day_ahead", "This service has no price?market=day_ahead of GB."),
+    ):
+        assert problem(client.get(path))["detail"] == said
+
+
+def test_a_leap_second_behind_the_last_instant_is_refused(client: Any) -> None:
+    for path in ("/v1/demand/GB?start=0&end=9999-12-31T23:59:60Z", "/v1/demand/GB?start=9999-06-01"):
+        assert "to 9998" in problem(client.get(path))["errors"][0]["detail"]
+
+
 def test_every_fault_is_told_at_once(client: Any) -> None:
     body = problem(client.get("/v1/price/GB?start=x&limit=0&foo=1&order=up"))
     assert {fault["parameter"] for fault in body["errors"]} == {"start", "limit", "foo", "order"}

@@ -179,6 +179,9 @@ def test_parts_of_a_table_are_given(ask: Any, format_: str) -> None:
     for other in ("bytes=0-1,5-6", "bytes=0-0,-1", "items=0-5", "garbage", "", "bytes=9-4"):
         given = ask(path, Range=other)
         assert (given.status_code, given.data) == (200, whole.data), other
+    for count, status in ((1, 206), (len(whole.data) - 1, 206), (len(whole.data), 200), (65_536_000, 200)):
+        last = ask(path, Range=f"bytes=-{count}")
+        assert (last.status_code, last.data) == (status, whole.data[-count:]), count
     for tag, status in ((whole.headers["ETag"], 206), (f"W/{whole.headers['ETag']}", 200), ('"other"', 200)):
         assert ask(path, Range="bytes=4-9", If_Range=tag).status_code == status, tag
 

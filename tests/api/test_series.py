@@ -139,6 +139,25 @@ def test_means_over_hours_state_samples_and_coverage(ask: Any) -> None:
     assert first["value"] == sum(row["value"] for row in rows) / 12
 
 
+@pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=GB&"])
+def test_means_name_every_source_of_the_rows_that_they_are_taken_of(rig: Any, path: str) -> None:
+    """Also of those behind the window's end, in the interval that begins before it."""
+    start = instant("2026-03-30T00:00:00Z")
+    rig.put("south.hourly", "GB", "demand", rig.every(start, HOUR, 5), "MW", "1h")
+    rig.put("north.grid", "GB", "demand", rig.every(start + 5 * HOUR + 1800, 300, 6), "MW", "5m")
+    rig.publish()
+    client = rig.client()
+    headers = rig.key(client)
+    for interval, end in (("1h", start + 5 * HOUR + 900), ("1d", start + 4 * HOUR)):
+        begin = start - HOUR if interval == "1d" else start + 4 * HOUR  # Europe/London is an hour ahead
+        answer = client.get(f"{path}interval={interval}&start={begin}&end={end}", headers=headers).get_json()
+        named = {word for row in answer["data"] for word in row.get("source", "").split(", ")}
+        assert answer["sources"] == ["north", "south"], interval
+        assert interval == "1d" or named == {"north", "south"}
+    before = client.get(f"{path}interval=1h&start={start}&end={start + 5 * HOUR}", headers=headers).get_json()
+    assert before["sources"] == ["south"]
+
+
 def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None:
     at = instant("2026-03-30T10:00:00Z")
     body = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
@@ -239,6 +258,18 @@ def test_rows_folded_under_rights_that_are_gone_stay_in(ask: Any, market: Any) -
     )
     market.publish()
     ask("/v1/price/US-PJM", 404)
+
+
+def test_a_page_of_a_sample_names_the_sources_of_all_its_rows(market: Any) -> None:
+    client = market.client()
+    end = market.now - market.now % HOUR - 15 * HOUR
+    path = f"/v1/demand/US-NYISO?sample=true&start={market.now - 200 * HOUR}&end={end}"
+    whole, page = (client.get(f"{path}{more}").get_json() for more in ("", "&limit=7"))
+    assert whole["sources"] == page["sources"] == ["north", "south"]
+    assert page["attribution"] == whole["attribution"]
+    assert page["data"] == whole["data"][:7]
+    newest = client.get("/v1/demand/US-NYISO?stats=true&sample=true&start=2026-03-28").get_json()
+    assert (newest["sources"], newest["attribution"]) == (["north"], "© North Market Operator")
 
 
 def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any) -> None:
