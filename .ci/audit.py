@@ -42,7 +42,9 @@ def changed(distribution: Distribution) -> Iterator[str]:
     """The files of an installed package that are not as it records them."""
     for file in distribution.files or ():
         # Code alone: some packages put their docs into one common folder, over each other's.
-        if file.hash is None or file.hash.mode != "sha256" or file.suffix not in (".py", ".so"):
+        if file.parts[0] == "docs" or file.suffix not in (".py", ".so"):
+            continue
+        if file.hash is None or file.hash.mode != "sha256":
             continue
         path = Path(str(file.locate()))
         if not path.is_file():

@@ -12,6 +12,8 @@ from datetime import date, timedelta
 import orjson
 
 from warehouse import layout
+from warehouse.bookkeeping import logged
+from warehouse.errors import DamagedFile
 from warehouse.market import Feed
 from warehouse.storage import Storage
 
@@ -20,9 +22,19 @@ FIRST_FILL_DAYS = 35
 
 
 def load(storage: Storage) -> dict[str, date]:
-    """The oldest market day asked for, by feed. Empty for an empty warehouse."""
-    kept: Mapping[str, str] = orjson.loads(storage.get(layout.FIRST_DAYS) or b"{}")
-    return {feed: date.fromisoformat(day) for feed, day in kept.items()}
+    """The oldest market day asked for, by feed. Empty for an empty warehouse; logged, where what is kept is damaged."""
+    with logged(layout.FIRST_DAYS):
+        return read(storage)
+    return {}
+
+
+def read(storage: Storage) -> dict[str, date]:
+    """The same. Raises DamagedFile for what does not decode."""
+    try:
+        kept: Mapping[str, str] = orjson.loads(storage.get(layout.FIRST_DAYS) or b"{}")
+        return {feed: date.fromisoformat(day) for feed, day in kept.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise DamagedFile(layout.FIRST_DAYS, "does not hold days by feed") from None
 
 
 def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:

@@ -6,6 +6,8 @@ One worker process runs one source's tasks at a time, for a publisher's pace is 
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from itertools import groupby
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport
@@ -175,7 +177,19 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
 
 
 def _worker() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"))
+    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Lets a worker end when the process that started it does, however that ends: it would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 @cache

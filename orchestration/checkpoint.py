@@ -31,7 +31,7 @@ class Checkpoint:
         return [task for task in self.tasks if task.name not in self.done]
 
     def ended(self, task: Task) -> None:
-        """Notes that a task ended. Failed days are reported; `emds gaps --fill` asks for them again."""
+        """Notes that a task ended without a failure: what failed is asked for again by who goes on here."""
         self.done.add(task.name)
         self._put()
 

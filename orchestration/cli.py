@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     gaps.add_argument("--days", type=_count, default=35, help="how far back (35)")
     gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
     serve = verb("serve", verbs.serve, "run the API alone")
-    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--port", type=_port, default=8000)
     _add_dagster(
         verb(
             "dagster",
@@ -99,8 +99,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
-    up.add_argument("--port", type=int, default=8000, help="the API's port (8000)")
-    up.add_argument("--ui-port", type=int, default=3000, help="Dagster's port (3000)")
+    up.add_argument("--port", type=_port, default=8000, help="the API's port (8000)")
+    up.add_argument("--ui-port", type=_port, default=3000, help="Dagster's port (3000)")
     up.add_argument(
         "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"
     )
@@ -186,6 +186,13 @@ def _which(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--source", help="only this source")
     parser.add_argument("--feed", help="only this feed, as aemo.dispatch")
     return parser
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65_535:
+        raise argparse.ArgumentTypeError("takes a port from 0 to 65535")
+    return number
 
 
 def _count(text: str) -> int:

@@ -32,7 +32,7 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
     for task, report in backfill.run(tasks, again):
         event_log.record(instance, pipeline, feed_of(task.feed), report, begun)
         done.append((task, report))
-        if checkpoint is not None:
+        if checkpoint is not None and not report.failed:
             with logged(f"checkpoint of {task.name}"):
                 checkpoint.ended(task)
         progress.step(task, report)

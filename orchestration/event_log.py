@@ -4,7 +4,10 @@ The Dagster home lies in EMDS_HOME/dagster and is initialised once, alone: eight
 same time break it for good (dagster-io/dagster#27390).
 """
 
+import fcntl
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
@@ -18,14 +21,24 @@ from orchestration.dagster_home import dagster_home
 from warehouse.bookkeeping import logged
 from warehouse.market import Feed
 
+_LOCK = ".lock"
+
 
 def instance(home: Path) -> dg.DagsterInstance | None:
     """The instance of this warehouse, its tables made if need be; None, logged, where its storage cannot be opened."""
-    dagster_home(home)
-    with logged("Dagster's storage"), warnings.catch_warnings():
+    folder = dagster_home(home)
+    with logged("Dagster's storage"), _alone(folder / _LOCK), warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # pools
         return dg.DagsterInstance.get()
     return None
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Holds a lock of this machine: whoever else opens the storage waits until its tables are made."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def record(

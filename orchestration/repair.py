@@ -32,7 +32,8 @@ def main() -> int:
     repair.rebuild_pending(pipeline)
     if any(damage.key.startswith(layout.published("geo/")) for damage in waiting):
         geo_layers.publish(storage)
-    for failure in refresh_all(pipeline):
+    unpublished = refresh_all(pipeline)
+    for failure in unpublished:
         print(failure)
     for settled in damaged.listed(storage):
         if settled.name in {damage.name for damage in waiting}:
@@ -44,21 +45,26 @@ def main() -> int:
     for line in left:
         print(line)
     print(f"{len(waiting)} damaged files were set aside, {len(left)} faults are left")
-    return 1 if left else 0
+    if mended is None:
+        print("Dagster's partitions could not be brought in line with what is held")
+    return 1 if left or unpublished or mended is None else 0
 
 
-def mend_partitions(pipeline: PipelineContext) -> int:
-    """Brings Dagster's partitions in line with what is held, where Dagster ran here before; how many were not."""
+def mend_partitions(pipeline: PipelineContext) -> int | None:
+    """Brings Dagster's partitions in line with what is held, where Dagster ran here before; how many were not.
+
+    None, logged, where its storage cannot be opened or does not take it.
+    """
     if not (pipeline.storage.local / "dagster").is_dir():
         return 0
     from orchestration import event_log, partition_status  # here: Dagster takes seconds to import
 
     instance = event_log.instance(pipeline.storage.local)
     if instance is None:
-        return 0
+        return None
     with instance, logged("Dagster's partitions"):
         return partition_status.mend(instance, pipeline)
-    return 0
+    return None
 
 
 def restore_mode(storage: Storage) -> str:

@@ -48,6 +48,20 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
         storage.require_conditions()
     release.mark(storage)
     mode = modes.claim(storage, "recorded" if recordings else settings.feeds)
+    return _context(environ, settings, storage, mode, recordings)
+
+
+def open_to_look(environ: Mapping[str, str] = os.environ) -> PipelineContext:
+    """The same for what only reports: an empty warehouse stays empty, and without a mode. Raises StorageError."""
+    settings = PipelineSettings.from_environ(environ)
+    storage = settings.home.open()
+    release.check(storage)
+    return _context(environ, settings, storage, modes.expected(storage, settings.feeds), None)
+
+
+def _context(
+    environ: Mapping[str, str], settings: PipelineSettings, storage: Storage, mode: str, recordings: Path | None
+) -> PipelineContext:
     known = sources()
     return PipelineContext(
         storage,

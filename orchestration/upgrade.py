@@ -209,8 +209,9 @@ def main() -> int:
     storage = opened(os.environ)
     done = upgrade(storage, _print_progress)
     if not any((done.months, done.bodies, done.documents, done.damaged)):
-        print("nothing to do: this warehouse is of this release")
-        return 0
+        mended = mend_partitions(open_context())  # one that was killed behind its last file
+        print("nothing to do: this warehouse is of this release" if not mended else f"{mended} partitions of Dagster's")
+        return 1 if mended is None else 0
     refresh_all(open_context())
     mend_partitions(open_context())
     if isinstance(storage, Folder) and storage.stat(analyst.NAME) is not None:

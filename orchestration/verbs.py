@@ -54,6 +54,8 @@ def backfill(args: argparse.Namespace) -> int:
 
 
 def rebuild(args: argparse.Namespace) -> int:
+    if args.start and args.end and args.end < args.start:
+        return _wrong("--end lies before --start")
     from orchestration import commands, rebuild
     from orchestration.resources import open_context
 
@@ -119,9 +121,9 @@ def publish(args: argparse.Namespace) -> int:
 
 def gaps(args: argparse.Namespace) -> int:
     from orchestration import gaps
-    from orchestration.resources import open_context
+    from orchestration.resources import open_context, open_to_look
 
-    pipeline = open_context()
+    pipeline = open_context() if args.fill else open_to_look()
     holes, unreadable = gaps.find(pipeline, _feeds(args), args.days)
     for line in gaps.describe(holes):
         print(line)
@@ -147,8 +149,7 @@ def dagster(args: argparse.Namespace) -> int:
 def fill(args: argparse.Namespace) -> int:
     from orchestration import fill
 
-    fill.run(args.days, None)
-    return 0
+    return fill.fill(args.days, None)
 
 
 def bucket(_: argparse.Namespace) -> int:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from warehouse import artefact, change_log, damaged, layout, modes, monthfile, raw, release
+from assets import first_days
+from warehouse import artefact, attempts, change_log, damaged, layout, modes, monthfile, raw, release
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Metric
@@ -52,6 +53,8 @@ def faults(storage: Storage) -> Iterator[Fault]:
     yield from _of_files(storage, layout.QUARANTINE, _quarantined)
     yield from _of_files(storage, layout.CHANGES, change_log.check)
     yield from _of_files(storage, layout.JOURNALS, _journal)
+    yield from _of_file(storage, layout.FIRST_DAYS, _first_days)
+    yield from _of_files(storage, layout.ATTEMPTS, _attempts)
     yield from _of_file(storage, layout.ACCOUNTS, _accounts)
     yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in damaged.pending(storage))
     yield from (Fault("folder", line) for line in storage.unreadable())
@@ -143,6 +146,15 @@ def _quarantined(storage: Storage, key: str) -> None:
 
 def _journal(storage: Storage, key: str) -> None:
     artefact.unsealed(storage.get(key) or b"", key)
+
+
+def _first_days(storage: Storage, _key: str) -> None:
+    first_days.read(storage)
+
+
+def _attempts(storage: Storage, key: str) -> None:
+    source, name = key.removeprefix(layout.ATTEMPTS).split("/")
+    attempts.load(storage, source, name.removesuffix(".json"))
 
 
 def _accounts(storage: Storage, key: str) -> None:

@@ -42,8 +42,10 @@ ACCOUNTS = "accounts.sqlite"
 """Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
 PACE = "pace.sqlite"
 """Name of the SQLite file, in the local folder, of the turns that this machine's processes took at hosts."""
-_SERIES, _HISTORY, _PUBLISHED, _ATTEMPTS = "series/", "history/", "published/", "attempts/"
-KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, _ATTEMPTS, JOURNALS, DAMAGED, CHANGES, _PUBLISHED)
+ATTEMPTS = "attempts/"
+"""Prefix: how the sources were asked."""
+_SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
+KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, ATTEMPTS, JOURNALS, DAMAGED, CHANGES, _PUBLISHED)
 """Prefixes of everything that is a warehouse's own but for its few single files."""
 
 
@@ -112,7 +114,7 @@ def quarantine(feed: str, day: str, sha8: str) -> str:
 
 def attempts(source: str, month: str) -> str:
     """How a source's feeds were asked in a UTC month."""
-    return f"{_ATTEMPTS}{source}/{month}.json"
+    return f"{ATTEMPTS}{source}/{month}.json"
 
 
 def change_segment(number: int) -> str:

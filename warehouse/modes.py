@@ -35,13 +35,20 @@ def claim(storage: Storage, wanted: str | None) -> str:
 
     Raises WrongMode where it keeps another one, and where rows lie but no mode.
     """
-    if wanted and wanted not in MODES:
-        raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
-    if storage.stat(layout.MODE) is None and not _holds_rows(storage):
+    mode = expected(storage, wanted)
+    if storage.stat(layout.MODE) is None:
         with storage.locked([layout.MODE]):
             if storage.stat(layout.MODE) is None:
-                storage.put(layout.MODE, (wanted or "simulated").encode())
-    mode = of(storage)
+                storage.put(layout.MODE, mode.encode())
+        return expected(storage, wanted)
+    return mode
+
+
+def expected(storage: Storage, wanted: str | None) -> str:
+    """The mode that `claim` gives; writes nothing. Raises as it does."""
+    if wanted and wanted not in MODES:
+        raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
+    mode = kept(storage) or wanted or "simulated"
     if wanted and wanted != mode:
         raise WrongMode(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
     return mode
