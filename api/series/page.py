@@ -131,5 +131,5 @@ def _effective(query: Query, made: Cut, start: int, end: int) -> tuple[int, int]
             start = max(start, query.cursor.ts)
         return start, made.following.ts if made.following else end
     if query.cursor is not None:
-        end = min(end, query.cursor.ts + 1)
+        end = min(end, query.cursor.until)
     return first if made.following else start, end

@@ -26,10 +26,18 @@ class Cursor(NamedTuple):
     fuel: str
     counterparty: str
     link: str
+    given: int | None = None
+    """In descending order the `ts` down to which all is given; None within that of the row."""
+
+    @property
+    def until(self) -> int:
+        """Where what is left of a window in descending order ends."""
+        return self.ts + 1 if self.given is None else self.given
 
     def to_text(self) -> str:
         """Opaque to clients, safe in a URL."""
-        return base64.urlsafe_b64encode(orjson.dumps([*self])).rstrip(b"=").decode()
+        parts = self if self.given is not None else self[:-1]
+        return base64.urlsafe_b64encode(orjson.dumps([*parts])).rstrip(b"=").decode()
 
     @classmethod
     def from_text(cls, text: str) -> Cursor:
@@ -38,10 +46,11 @@ class Cursor(NamedTuple):
             parts = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         except (binascii.Error, orjson.JSONDecodeError, ValueError):
             parts = None
-        if not isinstance(parts, list) or [type(part) for part in parts] != [str, int, str, str, str]:
+        types = [type(part) for part in parts] if isinstance(parts, list) else []
+        if types not in ([str, int, str, str, str], [str, int, str, str, str, int]):
             raise ValueError("is not a cursor of this service")
         cursor = cls(*parts)
-        if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts <= LAST_INSTANT:
+        if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1:
             raise ValueError("is not a cursor of this service")
         return cursor
 
@@ -100,7 +109,11 @@ def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, 
         piece = _whole_instants(columns, first, last, order, left, alone=not pieces)
         if len(piece):
             pieces.append(piece)
-        return Cut(tuple(pieces), _cursor(order, columns, piece.last if order == "asc" else piece.first - 1))
+        if order == "asc":
+            return Cut(tuple(pieces), _cursor(order, columns, piece.last))
+        following = _cursor(order, columns, piece.first - 1)
+        given = int(pieces[-1].columns.ts[pieces[-1].first]) if pieces else following.ts
+        return Cut(tuple(pieces), following if given == following.ts else following._replace(given=given))
     return Cut(tuple(pieces), None)
 
 
@@ -133,5 +146,5 @@ def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[i
     begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
     identities = [identity_of(columns.labels[code]) for code in columns.label[begin:end]]
     if cursor.order == "asc":
-        return max(first, begin + sum(identity < cursor[2:] for identity in identities)), last
-    return first, min(last, begin + sum(identity <= cursor[2:] for identity in identities))
+        return max(first, begin + sum(identity < cursor[2:5] for identity in identities)), last
+    return first, min(last, begin + sum(identity <= cursor[2:5] for identity in identities))

@@ -25,7 +25,7 @@ from api.series.paging import Cursor, Order, RowSlice, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
 from api.series.row_text import Notation, Pieces, csv_header, rows_of_zones
 from api.series.rows import Shape, arrow_columns, plain_columns
-from warehouse.clock import Window
+from warehouse.clock import RESOLUTIONS, Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
 from warehouse.zones import ZONES
@@ -174,10 +174,15 @@ def _resumed(window: Window, zone: str, order: Order, cursor: ZonesCursor | None
     at, ascending = cursor.row.ts, order == "asc"
     if zone == cursor.zone:
         return window, cursor.row
-    passed = bool(cursor.zone) and (zone < cursor.zone if ascending else zone > cursor.zone)
+    passed = _is_passed(zone, order, cursor)
     if ascending:
         return Window(min(max(window.start, at + passed), window.end), window.end), None
     return Window(window.start, max(min(window.end, at + 1 - passed), window.start)), None
+
+
+def _is_passed(zone: str, order: Order, cursor: ZonesCursor) -> bool:
+    """Whether the rows that a zone has at the cursor's instant stood on the page before."""
+    return bool(cursor.zone) and (zone < cursor.zone if order == "asc" else zone > cursor.zone)
 
 
 def _cut(zones: Sequence[str], parts: Sequence[tuple[RowColumns, Cursor | None]], order: Order, limit: int) -> _Merged:
@@ -194,14 +199,19 @@ def _cut(zones: Sequence[str], parts: Sequence[tuple[RowColumns, Cursor | None]]
     known = len(every) if edge is None else int(np.searchsorted(every.ts * ahead, edge, side="left"))
     if known <= limit and (known or edge is None):
         rows, of_zone = merged.first(known)
-        following = None if edge is None else ZonesCursor("", Cursor(order, edge * ahead, "", "", ""))
+        following = None if edge is None else ZonesCursor("", _between(order, edge * ahead, int(rows.ts[-1])))
         return _Merged(rows, of_zone, following)
     if known > limit:
         begun = int(np.searchsorted(every.ts * ahead, every.ts[limit] * ahead, side="left"))
         if begun:
             rows, of_zone = merged.first(begun)
-            return _Merged(rows, of_zone, ZonesCursor("", Cursor(order, int(every.ts[limit]), "", "", "")))
+            return _Merged(rows, of_zone, ZonesCursor("", _between(order, int(every.ts[limit]), int(rows.ts[-1]))))
     return _within_instant(zones, merged, followings, order, limit)
+
+
+def _between(order: Order, ts: int, given: int) -> Cursor:
+    """The cursor between the instant that a page ends with and the next one."""
+    return Cursor(order, ts, "", "", "", given if order == "desc" else None)
 
 
 def _within_instant(
@@ -226,16 +236,16 @@ def _within_instant(
 
 def _effective(query: ZonesQuery, made: _Merged, sampled: _Merged | None) -> tuple[int, int]:
     """The window that the rows given fill: `start` or `end` moves to the first row left out."""
-    of, at = query.of, query.cursor.row.ts if query.cursor else None
+    of, cursor = query.of, query.cursor.row if query.cursor else None
     start, end = of.start, of.end
     if sampled is not None and sampled.following is not None:
         start = int(sampled.rows.ts[-1])
     if of.metric is Metric.CAPACITY and made.rows.ts.size:
         start = min(start, int(made.rows.ts.min()))
     if of.order == "asc":
-        start = start if at is None else max(start, at)
+        start = start if cursor is None else max(start, cursor.ts)
         return start, made.following.row.ts if made.following else end
-    end = end if at is None else min(end, at + 1)
+    end = end if cursor is None else min(end, cursor.until)
     return int(made.rows.ts[-1]) if made.following and len(made.rows) else start, end
 
 
@@ -267,9 +277,22 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
     window = Window(page.start, max(page.start, page.end))
     found = []
     for rows, zone, plan in zip(page.of_zone, page.query.zones, page.plans, strict=True):
-        missing = holes(rows, window, plan.due, ZONES[zone].tz)
+        missing = holes(rows, _own_window(page, window, rows, zone, plan), plan.due, ZONES[zone].tz)
         found += [{"zone": zone, "start": hole.start, "end": hole.end} for hole in missing]
     return found
+
+
+def _own_window(page: ZonesPage, window: Window, rows: RowColumns, zone: str, plan: Plan) -> Window:
+    """A page's window without the instant in which it begins or ends, for a zone whose rows of it stand elsewhere."""
+    order, cursor, following = page.query.of.order, page.query.cursor, page.following
+    step = RESOLUTIONS[rows.labels[rows.label[0]].resolution] if len(rows) else plan.due.step
+    start, end = window.start, window.end
+    if cursor is not None and _is_passed(zone, order, cursor):
+        start, end = (cursor.row.ts + step, end) if order == "asc" else (start, min(end, cursor.row.ts))
+    if order == "desc" and following is not None and zone <= following.zone:
+        start = following.row.ts + step
+    start = min(max(window.start, start), window.end)
+    return Window(start, max(start, end))
 
 
 def text_rows(page: ZonesPage, notation: Notation) -> Pieces:

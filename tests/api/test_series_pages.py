@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from api.series.paging import Cursor
-from warehouse.clock import HOUR
+from warehouse.clock import HOUR, instant
 
 
 def test_a_truncated_answer_ends_where_the_first_row_left_out_begins(ask: Any) -> None:
@@ -60,6 +62,68 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
             assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
     assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
     assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]
+
+
+def walked(ask: Any, path: str) -> list[dict[str, Any]]:
+    """Every page of a walk by `Link`."""
+    pages = [ask(path)]
+    while (link := ask.last.headers.get("Link")) and len(pages) < 200:
+        pages.append(ask(link.partition(">")[0][1:].removeprefix("http://emds.example")))
+    return pages
+
+
+def holes(pages: list[dict[str, Any]]) -> set[tuple[str, int]]:
+    """Each half hour of a hole that a page tells, by zone."""
+    gaps = [gap for page in pages for gap in page["gaps"]]
+    return {(gap.get("zone", ""), ts) for gap in gaps for ts in range(gap["start"], gap["end"], 1800)}
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("limit", [1, 6, 7])
+@pytest.mark.parametrize("zones", ["/GB?", "?zones=GB&", "?zones=DE-LU,GB&"])
+def test_pages_tell_the_holes_of_the_whole_window_and_adjoin(rig: Any, zones: str, limit: int, order: str) -> None:
+    start = instant("2026-03-28T00:00:00Z")
+    for zone in ("GB", "DE-LU"):
+        shown = [row for at, row in enumerate(rig.every(start, 1800, 60)) if at not in (10, 11, 30, 50)]
+        rig.put("north.price", zone, "price", shown, "EUR/MWh", "30m")
+    rig.publish()
+    client = rig.client()
+    headers = rig.key(client)
+
+    def ask(path: str) -> Any:
+        ask.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
+        return ask.last.get_json()  # type: ignore[attr-defined]
+
+    path = f"/v1/price{zones}start={start}&end={start + 30 * HOUR}&order={order}"
+    whole, pages = ask(f"{path}&limit=500"), walked(ask, f"{path}&limit={limit}")
+    assert [row for page in pages for row in page["data"]] == whole["data"]
+    assert holes(pages) == holes([whole])
+    assert all(gap["end"] - gap["start"] >= 1800 for page in pages for gap in page["gaps"])
+    if zones == "/GB?":
+        edges = [(page["start"], page["end"]) for page in (pages if order == "asc" else pages[::-1])]
+        assert [end for _, end in edges[:-1]] == [begin for begin, _ in edges[1:]]
+        assert (edges[0][0], edges[-1][1]) == (whole["start"], whole["end"])
+
+
+def test_pages_that_end_within_an_instant_tell_no_hole_of_rows_given_before(rig: Any) -> None:
+    start = instant("2026-03-30T00:00:00Z")
+    for zone in ("GB", "US-CAISO"):
+        for fuel in ("gas", "wind", "nuclear"):
+            rig.put("north.mix", zone, "generation", rig.every(start, 1800, 6), "%", "30m", fuel=fuel)
+    rig.publish()
+    client = rig.client()
+    headers = rig.key(client)
+
+    def ask(path: str) -> Any:
+        ask.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
+        return ask.last.get_json()  # type: ignore[attr-defined]
+
+    window = f"start={start}&end={start + 3 * HOUR}"
+    for order in ("asc", "desc"):
+        for limit in (1, 2, 3, 4, 5):
+            pages = walked(ask, f"/v1/generation?zones=GB,US-CAISO&{window}&limit={limit}&order={order}")
+            assert sum(page["count"] for page in pages) == 36
+            assert [page["gaps"] for page in pages if page["gaps"]] == [], (order, limit)
 
 
 def test_pages_end_between_instants(ask: Any, market: Any) -> None:
