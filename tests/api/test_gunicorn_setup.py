@@ -12,7 +12,8 @@ import pytest
 from gunicorn.http.wsgi import Response
 
 from api.http import gunicorn_setup
-from tests.bench.servers import ROOT, fetch, free_port, gunicorn, running
+from tests.bench.servers import ROOT, fetch, gunicorn, running
+from tests.stand_ins.ports import free_port
 
 _PROGRAM = """
 import gc, sys

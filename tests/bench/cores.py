@@ -15,7 +15,8 @@ from pathlib import Path
 from tests.bench import wrk
 from tests.bench.decade import warehouse
 from tests.bench.random_windows import WARM, YEARS, questions
-from tests.bench.servers import free_port, keys, ours, running
+from tests.bench.servers import keys, ours, running
+from tests.stand_ins.ports import free_port
 
 ROUNDS, SECONDS = 3, 4
 

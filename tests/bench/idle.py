@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,15 +19,11 @@ import time
 import urllib.request
 from pathlib import Path
 
+from tests.stand_ins.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def tree(root: int) -> list[int]:

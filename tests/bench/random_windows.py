@@ -34,9 +34,10 @@ from api.http.compression import CODINGS
 from tests.bench import wrk
 from tests.bench.decade import METRICS, resolution, warehouse
 from tests.bench.peers import PEERS, prepared
-from tests.bench.servers import ROOT, fetch, free_port, gunicorn, keys, on_core, ours, resident, running
+from tests.bench.servers import ROOT, fetch, gunicorn, keys, on_core, ours, resident, running
 from tests.bench.warehouse import NOW
 from tests.bench.wrk import Speed
+from tests.stand_ins.ports import free_port
 from warehouse import series
 from warehouse.clock import DAY, RESOLUTIONS, Window
 from warehouse.market import Metric

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -55,13 +54,6 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def gunicorn(app: str, port: int, *options: str) -> list[str]:

@@ -23,9 +23,10 @@ from pathlib import Path
 
 from assets.documents import geo_layers
 from tests.bench import wrk
-from tests.bench.servers import ROOT, fetch, free_port, gunicorn, keys, ours, resident, running
+from tests.bench.servers import ROOT, fetch, gunicorn, keys, ours, resident, running
 from tests.bench.warehouse import NOW, TEN_YEARS, fill
 from tests.bench.wrk import Speed
+from tests.stand_ins.ports import free_port
 from warehouse.clock import DAY
 from warehouse.storage import Folder
 from warehouse.zones import ZONES

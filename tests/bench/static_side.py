@@ -18,7 +18,8 @@ from api.settings import Settings
 from orchestration.static_side.folder import FolderTarget
 from orchestration.static_side.publish import publish_to
 from tests.bench import wrk
-from tests.bench.servers import free_port, ours, running
+from tests.bench.servers import ours, running
+from tests.stand_ins.ports import free_port
 from tests.stand_ins.web_server import program, web_server
 from warehouse.storage import Folder
 

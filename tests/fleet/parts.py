@@ -21,10 +21,11 @@ from typing import Any
 
 from dagster._grpc.client import DagsterGrpcClient
 
-from tests.bench.servers import ROOT, free_port
+from tests.bench.servers import ROOT
 from tests.stand_ins.buckets import CREDENTIALS
 from tests.stand_ins.compose import FLEET, model
 from tests.stand_ins.container_engine import Engine
+from tests.stand_ins.ports import free_port
 from tests.stand_ins.postgres import Postgres
 
 EMDS = (sys.executable, "-m", "orchestration.cli")

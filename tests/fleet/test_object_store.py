@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from tests.bench.servers import ROOT, free_port
+from tests.bench.servers import ROOT
 from tests.stand_ins.buckets import CREDENTIALS, make_bucket
 from tests.stand_ins.object_store import Objects
+from tests.stand_ins.ports import free_port
 from warehouse.bucket import Bucket
 from warehouse.object_store import Conflict
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ import pytest
 
 from assets.documents.publish import publish
 from tests.independent import series_statistics
+from tests.stand_ins.ports import free_port
 from warehouse import artefact, catalogue, layout, series
 from warehouse.clock import RESOLUTIONS, instant
 from warehouse.market import Feed, Metric, Publication, Source
@@ -111,9 +111,7 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(home):
     """Address of a gunicorn over that warehouse."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environ = {
         **os.environ,
         "EMDS_HOME": str(home),

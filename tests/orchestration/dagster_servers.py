@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 
 from orchestration import code_server, dagster_home, event_log
+from tests.stand_ins.ports import free_port
 
 SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
 ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
@@ -111,9 +111,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
     Schedules and what follows by condition are stopped before the daemon starts, so that only what a test asks for is
     run.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environ = {
         **os.environ,
         "EMDS_HOME": str(home),

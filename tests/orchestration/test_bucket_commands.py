@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from orchestration import cli
-from tests.bench.servers import ROOT, free_port, running
+from tests.bench.servers import ROOT, running
 from tests.orchestration.conftest import SIMULATED_AT
 from tests.orchestration.test_up import get, signed_up, up
 from tests.stand_ins.places import BucketPlace
+from tests.stand_ins.ports import free_port
 from warehouse import layout
 from warehouse.storage import Folder
 

@@ -19,13 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.stand_ins.ports import free_port
+
 pytestmark = pytest.mark.slow
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

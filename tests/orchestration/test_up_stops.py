@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from orchestration import logs, supervisor, up
+from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient
 from warehouse.errors import StorageError
 
@@ -53,10 +54,7 @@ sys.exit(up.up(api, ui, "127.0.0.1", 1, None))
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """`up` on two free ports."""
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        ports = str(one.getsockname()[1]), str(other.getsockname()[1])
+    ports = str(free_port()), str(free_port())
     argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
     with subprocess.Popen(argv, cwd=up.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process
@@ -175,10 +173,7 @@ def test_a_server_that_cannot_be_started_again_is_tried_later(
 
 
 def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_path: Path) -> None:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        ports = str(one.getsockname()[1]), str(other.getsockname()[1])
+    ports = str(free_port()), str(free_port())
     screen, terminal = os.openpty()
     argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
     with subprocess.Popen(

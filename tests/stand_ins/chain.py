@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
 from pathlib import Path
 from typing import Any
+
+from tests.stand_ins.ports import free_port
 
 USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 BASE_DOMAIN_SEPARATOR = "0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
@@ -41,9 +42,7 @@ class Chain:
         program = anvil()
         if program is None:
             raise FileNotFoundError("anvil: run `make setup`")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         arguments = [program, "--chain-id", "8453", "--host", "127.0.0.1", "--port", str(port), "--silent"]
         self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

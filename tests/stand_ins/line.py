@@ -24,7 +24,8 @@ import orjson
 from standardwebhooks import Webhook
 
 from orchestration import cli
-from tests.bench.servers import free_port, gunicorn
+from tests.bench.servers import gunicorn
+from tests.stand_ins.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "fcntl.flock", "sqlite3.connect", "socket.connect")

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,8 @@ from typing import LiteralString
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
+
+from tests.stand_ins.ports import free_port
 
 
 def programs() -> Path | None:
@@ -41,9 +42,7 @@ class Postgres:
         if os.getuid() == 0:
             nobody = pwd.getpwnam("nobody")
             os.chown(self._root, nobody.pw_uid, nobody.pw_gid)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self._run(
             "initdb",
             "-D",

@@ -13,6 +13,8 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.stand_ins.ports import free_port
+
 ROOT = Path(__file__).parents[2]
 SHOP = "tests.stand_ins.shop:served()"
 
@@ -28,9 +30,7 @@ class Served:
         more: Sequence[str] = (),
         app: str = SHOP,
     ) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = [
             sys.executable,

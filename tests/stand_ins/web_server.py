@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.stand_ins.ports import free_port
+
 TEMPLATE = Path(__file__).resolve().parents[2] / "orchestration" / "deploy" / "nginx.conf.template"
 _NAME = "nginx"
 
@@ -45,9 +47,7 @@ def web_server(api: str, public: Path, scratch: Path, data: str = "", log: str =
     found = program()
     if found is None:
         raise RuntimeError("nginx is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     scratch.mkdir(parents=True, exist_ok=True)
     conf = scratch / "nginx.conf"
     text = configured(f"127.0.0.1:{port}", api, public, scratch, data)
