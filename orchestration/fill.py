@@ -16,19 +16,16 @@ FIRST_FILL = "up"
 
 
 def run(days: int, recordings: Path | None) -> None:
-    """The main function of a process. Exits with 1 and a line on standard error where our own files fail.
-
-    What a publisher refused is reported, and does not keep the servers from starting.
-    """
+    """The main function of a process. Exits with 1 and a line on standard error where our own files fail."""
     try:
-        fill(days, recordings)
+        _fill(days, recordings)
     except MarketError as error:
         sys.stderr.write(f"emds: {error}\n")
         sys.exit(1)
 
 
-def fill(days: int, recordings: Path | None) -> int:
-    """First start: history and documents. Later ones: only the documents. The exit code: 1 where something failed."""
+def _fill(days: int, recordings: Path | None) -> None:
+    """First start: history and documents. Later ones: only the documents."""
     # Imported here: the process that starts this one keeps none of it.
     from assets.ingest.refresh import refresh_all
     from orchestration import backfill, commands, event_log
@@ -42,11 +39,12 @@ def fill(days: int, recordings: Path | None) -> int:
     if instance is not None:
         instance.dispose()
     if recordings is not None:
-        return commands.replayed(recordings)
-    if series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
-        return 1 if refresh_all(pipeline) else 0
-    since = PipelineSettings.from_environ(os.environ).since
-    reach = f"history since {since}" if since else f"{days} days of history"
-    print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
-    feeds = backfill.chosen(None, None)
-    return commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
+        commands.replayed(recordings)
+    elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
+        refresh_all(pipeline)
+    else:
+        since = PipelineSettings.from_environ(os.environ).since
+        reach = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
+        feeds = backfill.chosen(None, None)
+        commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
