@@ -64,6 +64,18 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
     assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]
 
 
+def asking(rig: Any) -> Any:
+    """As the fixture `ask`, of a warehouse that the test fills."""
+    client = rig.client()
+    headers = rig.key(client)
+
+    def ask(path: str) -> Any:
+        ask.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
+        return ask.last.get_json()  # type: ignore[attr-defined]
+
+    return ask
+
+
 def walked(ask: Any, path: str) -> list[dict[str, Any]]:
     """Every page of a walk by `Link`."""
     pages = [ask(path)]
@@ -87,13 +99,7 @@ def test_pages_tell_the_holes_of_the_whole_window_and_adjoin(rig: Any, zones: st
         shown = [row for at, row in enumerate(rig.every(start, 1800, 60)) if at not in (10, 11, 30, 50)]
         rig.put("north.price", zone, "price", shown, "EUR/MWh", "30m")
     rig.publish()
-    client = rig.client()
-    headers = rig.key(client)
-
-    def ask(path: str) -> Any:
-        ask.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
-        return ask.last.get_json()  # type: ignore[attr-defined]
-
+    ask = asking(rig)
     path = f"/v1/price{zones}start={start}&end={start + 30 * HOUR}&order={order}"
     whole, pages = ask(f"{path}&limit=500"), walked(ask, f"{path}&limit={limit}")
     assert [row for page in pages for row in page["data"]] == whole["data"]
@@ -111,13 +117,7 @@ def test_pages_that_end_within_an_instant_tell_no_hole_of_rows_given_before(rig:
         for fuel in ("gas", "wind", "nuclear"):
             rig.put("north.mix", zone, "generation", rig.every(start, 1800, 6), "%", "30m", fuel=fuel)
     rig.publish()
-    client = rig.client()
-    headers = rig.key(client)
-
-    def ask(path: str) -> Any:
-        ask.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
-        return ask.last.get_json()  # type: ignore[attr-defined]
-
+    ask = asking(rig)
     window = f"start={start}&end={start + 3 * HOUR}"
     for order in ("asc", "desc"):
         for limit in (1, 2, 3, 4, 5):
