@@ -38,12 +38,15 @@ def read(storage: Storage) -> dict[str, date]:
 
 
 def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
-    """Notes that these market days were asked for; writes only where a day is older than all before."""
+    """Notes that these market days were asked for; writes only where a day is older than all before.
+
+    Raises DamagedFile: what is damaged stays for `emds repair` to set aside.
+    """
     first = min(days, default=None)
-    if first is None or first >= load(storage).get(feed.id, date.max):
+    if first is None or first >= read(storage).get(feed.id, date.max):
         return
     with storage.locked([layout.FIRST_DAYS]):
-        known = load(storage)
+        known = read(storage)
         known[feed.id] = min(first, known.get(feed.id, date.max))
         storage.put(layout.FIRST_DAYS, orjson.dumps({name: str(day) for name, day in sorted(known.items())}))
 

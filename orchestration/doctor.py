@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from api.access.diagnosis import access_faults, calls_by_unknown_proxies
 from api.settings import Settings
 from assets.ingest.context import PipelineContext
-from orchestration.resources import open_to_look
+from orchestration.resources import open_unclaimed
 from warehouse import clock, health
 from warehouse.bucket import Bucket
 from warehouse.clock import iso
@@ -19,7 +19,7 @@ from warehouse.settings import SETTINGS
 
 def doctor() -> int:
     """Prints the report; 1 when a source that should work is late or down."""
-    pipeline = open_to_look()
+    pipeline = open_unclaimed()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
     pipeline.storage.local.mkdir(parents=True, exist_ok=True)

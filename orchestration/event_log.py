@@ -21,13 +21,11 @@ from orchestration.dagster_home import dagster_home
 from warehouse.bookkeeping import logged
 from warehouse.market import Feed
 
-_LOCK = ".lock"
-
 
 def instance(home: Path) -> dg.DagsterInstance | None:
     """The instance of this warehouse, its tables made if need be; None, logged, where its storage cannot be opened."""
     folder = dagster_home(home)
-    with logged("Dagster's storage"), _alone(folder / _LOCK), warnings.catch_warnings():
+    with logged("Dagster's storage"), _alone(folder / ".lock"), warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # pools
         return dg.DagsterInstance.get()
     return None

@@ -38,33 +38,31 @@ def main() -> int:
     for settled in damaged.listed(storage):
         if settled.name in {damage.name for damage in waiting}:
             print(f"{settled.key}: {settled.settled}")
-    mended = mend_partitions(pipeline)
-    if mended:
-        print(f"{mended} of Dagster's partitions were another than what is held, and are not any more")
+    in_line = mend_partitions(pipeline)
     left = verify.broken(storage)
     for line in left:
         print(line)
     print(f"{len(waiting)} damaged files were set aside, {len(left)} faults are left")
-    if mended is None:
-        print("Dagster's partitions could not be brought in line with what is held")
-    return 1 if left or unpublished or mended is None else 0
+    return 0 if in_line and not left and not unpublished else 1
 
 
-def mend_partitions(pipeline: PipelineContext) -> int | None:
-    """Brings Dagster's partitions in line with what is held, where Dagster ran here before; how many were not.
+def mend_partitions(pipeline: PipelineContext) -> bool:
+    """Brings Dagster's partitions in line with what is held, where Dagster ran here before, and says how many were not.
 
-    None, logged, where its storage cannot be opened or does not take it.
+    False, and said, where its storage cannot be opened or does not take it.
     """
     if not (pipeline.storage.local / "dagster").is_dir():
-        return 0
+        return True
     from orchestration import event_log, partition_status  # here: Dagster takes seconds to import
 
     instance = event_log.instance(pipeline.storage.local)
-    if instance is None:
-        return None
-    with instance, logged("Dagster's partitions"):
-        return partition_status.mend(instance, pipeline)
-    return None
+    if instance is not None:
+        with instance, logged("Dagster's partitions"):
+            if mended := partition_status.mend(instance, pipeline):
+                print(f"{mended} of Dagster's partitions were another than what is held, and are not any more")
+            return True
+    print("Dagster's partitions could not be brought in line with what is held")
+    return False
 
 
 def restore_mode(storage: Storage) -> str:

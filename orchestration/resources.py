@@ -51,8 +51,8 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     return _context(environ, settings, storage, mode, recordings)
 
 
-def open_to_look(environ: Mapping[str, str] = os.environ) -> PipelineContext:
-    """The same for what only reports: an empty warehouse stays empty, and without a mode. Raises StorageError."""
+def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
+    """The same for what only reports: an empty warehouse takes no mode and no version. Raises StorageError."""
     settings = PipelineSettings.from_environ(environ)
     storage = settings.home.open()
     release.check(storage)

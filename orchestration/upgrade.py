@@ -209,11 +209,10 @@ def main() -> int:
     storage = opened(os.environ)
     done = upgrade(storage, _print_progress)
     if not any((done.months, done.bodies, done.documents, done.damaged)):
-        mended = mend_partitions(open_context())  # one that was killed behind its last file
-        print("nothing to do: this warehouse is of this release" if not mended else f"{mended} partitions of Dagster's")
-        return 1 if mended is None else 0
+        print("nothing to do: this warehouse is of this release")
+        return 0 if mend_partitions(open_context()) else 1  # an upgrade may have been killed behind its last file
     refresh_all(open_context())
-    mend_partitions(open_context())
+    in_line = mend_partitions(open_context())
     if isinstance(storage, Folder) and storage.stat(analyst.NAME) is not None:
         analyst.build(storage.root)
     print(
@@ -221,7 +220,7 @@ def main() -> int:
     )
     if done.damaged:
         print(f"{done.damaged} files were damaged and lie in {layout.DAMAGED}: run `emds repair`")
-    return 1 if done.damaged else 0
+    return 0 if in_line and not done.damaged else 1
 
 
 def _print_progress(what: str, done: int, of: int) -> None:

@@ -121,9 +121,9 @@ def publish(args: argparse.Namespace) -> int:
 
 def gaps(args: argparse.Namespace) -> int:
     from orchestration import gaps
-    from orchestration.resources import open_context, open_to_look
+    from orchestration.resources import open_context, open_unclaimed
 
-    pipeline = open_context() if args.fill else open_to_look()
+    pipeline = open_context() if args.fill else open_unclaimed()
     holes, unreadable = gaps.find(pipeline, _feeds(args), args.days)
     for line in gaps.describe(holes):
         print(line)

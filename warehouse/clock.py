@@ -52,6 +52,10 @@ def instant(text: str) -> int:
         if moment.tzinfo is None:
             raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
         value = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
+    return _within_reach(value, text)
+
+
+def _within_reach(value: int, text: str) -> int:
     if not 0 <= value <= LAST_INSTANT:
         raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
     return value
@@ -72,9 +76,7 @@ def requested_instant(text: str) -> int:
         raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset")
     day, minute, second, _, offset = match.groups()
     value = instant(f"{day}T{minute}:{'59' if second == '60' else second}{offset.upper()}") + (second == "60")
-    if value > LAST_INSTANT:
-        raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
-    return value
+    return _within_reach(value, text)
 
 
 def utc(ts: int) -> datetime:

@@ -10,6 +10,7 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from api.http.problems import ParameterFault, Problem
+from api.series import moments
 from api.series.moments import Moment, moment_of
 from warehouse.change_log import CURSOR_PATTERN
 from warehouse.clock import LAST_INSTANT
@@ -81,9 +82,7 @@ def moment(name: str, description: str, example: int | None = None) -> Parameter
         try:
             return moment_of(text[:11] + text[11:].replace(" ", "+") if " " in text else text)
         except (BadWindow, OverflowError):
-            raise ValueError(
-                "takes a date from 1971 to 9998, or Unix seconds or RFC 3339 with an offset from 1970 to 9999"
-            ) from None
+            raise ValueError(f"takes {moments.ALLOWED}") from None
 
     schema = {
         "anyOf": [

@@ -23,8 +23,9 @@ def _asks_for_a_part(request: Request, length: int) -> bool:
 def ranged(request: Request, response: Response) -> Response:
     """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end.
 
-    One with a content coding is given whole: another worker's machine may code the same body to other bytes. So is what
-    asks for several parts, in no bytes, by another method than GET, or for the case that a weak tag fits.
+    A body with a content coding is given whole: another worker's machine may code the same body to other bytes. So is
+    any where several parts are asked for, another unit than bytes, as many last bytes as there are, another method than
+    GET, or a part only if a weak tag fits.
     """
     if response.status == 304 or response.header("Content-Encoding"):
         return response

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.documents.catalogue import SERIES
+from api.series import moments
 from api.series.moments import Moment, moment_of
 from warehouse.errors import BadWindow
 from warehouse.zones import ZONES
@@ -87,9 +88,7 @@ def moment(sent: Any) -> Moment:
     try:
         return moment_of(stamp)
     except (BadWindow, OverflowError):
-        raise ValueError(
-            f"{_shown(sent)} is not a date, Unix seconds or RFC 3339 with an offset, from 1970 to 9999"
-        ) from None
+        raise ValueError(f"{_shown(sent)}: takes {moments.ALLOWED}") from None
 
 
 def row_limit(sent: Any) -> int:

@@ -12,6 +12,8 @@ from warehouse.zones import ZONES
 Moment = int | date
 """An instant as callers give it: Unix seconds, or a date that stands for its first instant in a zone's civil time."""
 
+ALLOWED = "a date from 1971 to 9998, or Unix seconds or RFC 3339 with an offset from 1970 to 9999"
+"""What `moment_of` takes, in words."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 

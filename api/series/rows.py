@@ -59,6 +59,7 @@ def arrow_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequen
 
 @lru_cache(maxsize=32)
 def _repeated(word: str | None, count: int) -> Any:
+    """One word for all rows; kept, since days and whole pages have the same few lengths. At most 2 MB together."""
     return pa.repeat(pa.scalar(word, pa.string()), count)
 
 

@@ -285,6 +285,8 @@ def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
 def _own_window(page: ZonesPage, window: Window, rows: RowColumns, zone: str, plan: Plan) -> Window:
     """A page's window without the instant in which it begins or ends, for a zone whose rows of it stand elsewhere."""
     order, cursor, following = page.query.of.order, page.query.cursor, page.following
+    if cursor is None and following is None:
+        return window
     step = RESOLUTIONS[rows.labels[rows.label[0]].resolution] if len(rows) else plan.due.step
     start, end = window.start, window.end
     if cursor is not None and _is_passed(zone, order, cursor):

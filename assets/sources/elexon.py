@@ -88,12 +88,12 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
-    rows, named = Rows(), _only_dataset(body)
+    rows = Rows()
     for entry in _entries(body, "INDO"):
         ts = _start(entry)
         if "initialDemandOutturn" in entry:
             demand = entry["initialDemandOutturn"]
-        elif entry.get("dataset", named) == "INDO":
+        elif entry.get("dataset") == "INDO":
             demand = member(entry, "demand")
         else:
             raise FeedChanged("a demand that is not labelled INDO")
@@ -150,7 +150,10 @@ def _net(flows: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
 
 
 def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
-    """The rows of either envelope or of a bare list. Raises NotPublished for none, FeedChanged for another dataset."""
+    """The rows of either envelope or of a bare list, under the name of their dataset where the envelope has it.
+
+    Raises NotPublished for none, FeedChanged for another dataset.
+    """
     answer = json_of(body)
     if isinstance(answer, dict) and "data" not in answer:
         _refuse(answer)
@@ -160,18 +163,11 @@ def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
         raise FeedChanged(f"another dataset than {dataset}")
     if not entries:
         raise NotPublished(f"no row of {dataset} in the answer")
+    named = metadata is not None and metadata["datasets"] == [dataset]
     for entry in entries:
         if not isinstance(entry, dict) or entry.get("dataset", dataset) != dataset:
             raise FeedChanged(f"a row that is not of {dataset}")
-        yield entry
-
-
-def _only_dataset(body: bytes) -> str | None:
-    """The one dataset that an answer's envelope names, of which rows that name none are."""
-    answer = json_of(body)
-    metadata = answer.get("metadata") if isinstance(answer, dict) else None
-    named = metadata.get("datasets") if isinstance(metadata, dict) else None
-    return named[0] if isinstance(named, list) and len(named) == 1 and isinstance(named[0], str) else None
+        yield {**entry, "dataset": dataset} if named and "dataset" not in entry else entry
 
 
 def _start(entry: Mapping[str, Any]) -> int:

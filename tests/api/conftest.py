@@ -266,8 +266,13 @@ def market(rig: Rig, _filled: Path) -> Rig:
 @pytest.fixture
 def ask(market: Any) -> Any:
     """Asks with a key. Returns the decoded body and keeps the response as `ask.last`."""
-    client = market.client()
-    headers = market.key(client)
+    return asking(market)
+
+
+def asking(rig: Rig) -> Any:
+    """As the fixture `ask`, of a warehouse that a test fills."""
+    client = rig.client()
+    headers = rig.key(client)
 
     def get(path: str, status: int = 200) -> Any:
         get.last = client.get(path, headers=headers)  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api.series.paging import Cursor
+from tests.api.conftest import asking
 from warehouse.clock import HOUR, instant
 
 
@@ -62,18 +63,6 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
             assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
     assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
     assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]
-
-
-def asking(rig: Any) -> Any:
-    """As the fixture `ask`, of a warehouse that the test fills."""
-    client = rig.client()
-    headers = rig.key(client)
-
-    def ask(path: str) -> Any:
-        ask.last = client.get(path, headers=headers)  # type: ignore[attr-defined]
-        return ask.last.get_json()  # type: ignore[attr-defined]
-
-    return ask
 
 
 def walked(ask: Any, path: str) -> list[dict[str, Any]]:

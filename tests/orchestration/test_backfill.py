@@ -1,7 +1,13 @@
-"""Runs that a command plans, the checkpoint from which a killed one resumes, the dry run, the end report."""
+"""Runs that a command plans, the checkpoint of a killed one, its workers, the dry run, the end report."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import date
 from pathlib import Path
@@ -13,11 +19,12 @@ from hypothesis import strategies as st
 
 from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feeds, sources
-from orchestration import backfill
+from orchestration import backfill, commands
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint, unfinished
 from orchestration.cli import main
 from orchestration.progress import end_report
+from tests.orchestration.conftest import in_simulated
 from warehouse import clock, layout
 from warehouse.errors import StorageError
 from warehouse.storage import Folder
@@ -194,3 +201,69 @@ def test_the_end_report_counts_the_failures_that_it_does_not_name() -> None:
     days = tuple(DayReport(f"2026-01-0{n}", "failed", reason="silent") for n in range(1, 8))
     lines = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))]).splitlines()
     assert lines[-2:] == ["failed: a.b 2026-01-03: silent", "failed: a.b: 4 days more"]
+
+
+TASKS = [Task(feed, (date(2026, 11, 18),)) for feed in ("elexon.demand", "elexon.price", "neso.generation")]
+
+
+def report(task: Task, state: str) -> RunReport:
+    return RunReport(task.feed, tuple(DayReport(str(day), state, reason="503") for day in task.days))  # type: ignore[arg-type]
+
+
+def test_what_failed_before_a_kill_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    asked: list[list[str]] = []
+
+    def run(tasks: list[Task], again: bool) -> Iterator[tuple[Task, RunReport]]:
+        asked.append([task.feed for task in tasks])
+        for task in tasks:
+            if len(asked) == 1 and task.feed.startswith("neso"):
+                raise KeyboardInterrupt
+            yield task, report(task, "failed" if task.feed == "elexon.price" and len(asked) == 1 else "ok")
+
+    monkeypatch.setattr(backfill, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        commands.resumable(TASKS, "test")
+    assert commands.resumable(TASKS, "test") == 0
+    assert asked == [["elexon.demand", "elexon.price", "neso.generation"], ["elexon.price", "neso.generation"]]
+    assert Folder(tmp_path).keys(layout.JOURNALS) == []
+
+
+_HOLDER = """
+import os, time
+from orchestration.backfill import _worker
+if __name__ == "__main__":
+    with _worker() as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_ends_with_the_process_that_was_killed(tmp_path: Path) -> None:
+    script = tmp_path / "holder.py"
+    script.write_text(_HOLDER)
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    holder = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environ)
+    assert holder.stdout is not None
+    worker = int(holder.stdout.readline())
+    assert is_alive(worker)
+    holder.send_signal(signal.SIGKILL)
+    holder.wait(20)
+    holder.stdout.close()
+    assert has_ended(worker)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def has_ended(pid: int, seconds: float = 20) -> bool:
+    """Waits for it."""
+    until = time.monotonic() + seconds
+    while is_alive(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    return not is_alive(pid)

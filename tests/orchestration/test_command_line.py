@@ -14,8 +14,9 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import dagster_home, event_log, serve
+from orchestration import commands, dagster_home, event_log, serve
 from orchestration.cli import main
+from tests.orchestration.conftest import in_simulated
 from warehouse import catalogue, layout, series
 from warehouse.clock import Window
 from warehouse.storage import Folder
@@ -220,3 +221,41 @@ def test_a_new_release_replaces_its_own_dagster_settings_and_no_changed_ones(
     file.write_text(before)
     dagster_home.dagster_home(tmp_path)
     assert file.read_text().endswith("\nnux: {enabled: false}\n")
+
+
+def test_after_a_fill_in_which_something_failed_servers_start_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    monkeypatch.setattr(commands, "resumable", lambda *_: 1)
+    assert main(["fill", "--days", "1"]) == 0
+
+
+@pytest.mark.parametrize("verb", [["doctor"], ["gaps", "--days", "1"]])
+def test_what_only_reports_gives_an_empty_warehouse_no_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    main(verb)
+    assert Folder(tmp_path).stat(layout.MODE) is None
+    monkeypatch.setenv("EMDS_FEEDS", "live")
+    main(verb)
+    assert Folder(tmp_path).stat(layout.MODE) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["rebuild", "--start", "2026-11-22", "--end", "2026-11-20"],
+        ["up", "--port", "99999"],
+        ["up", "--ui-port", "-1"],
+        ["serve", "--port", "70000"],
+    ],
+    ids=" ".join,
+)
+def test_what_no_warehouse_can_do_is_wrong_use(wrong: list[str]) -> None:
+    try:
+        code: object = main(wrong)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import verify
+from assets import first_days
+from assets.sources import feeds
+from orchestration import repair, verify
 from orchestration.cli import main
 from tests.faults import files
+from tests.orchestration.conftest import in_simulated
 from warehouse import artefact, clock, damaged, layout, modes, series
 from warehouse.clock import Window
+from warehouse.errors import DamagedFile
 from warehouse.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
@@ -133,3 +137,40 @@ def _shell(commands: str, place: Path) -> None:
         ["bash", "-c", emds + commands], env=os.environ | extra, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_repair_that_could_not_publish_or_open_dagster_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    assert main(["repair"]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(repair, "refresh_all", lambda _: ["snapshot.json: read-only file system"])
+        assert main(["repair"]) == 1
+    (tmp_path / "dagster").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("orchestration.event_log.instance", lambda _: None)
+        assert main(["repair"]) == 1
+    assert "Dagster's partitions could not be brought in line" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("damage", [b'{"aemo', b"[]", b'{"elexon.demand": "x"}', b'{"elexon.demand": 3}'])
+def test_damaged_first_days_are_named_and_stop_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    assert main(["publish"]) == 0
+    storage = Folder(tmp_path)
+    storage.put(layout.FIRST_DAYS, damage)
+    storage.put(layout.attempts("elexon", "2026-11"), b"garbage")
+    assert first_days.load(storage) == {}
+    with pytest.raises(DamagedFile):
+        first_days.note(storage, feeds()["neso.generation"], [clock.local_date(NOW, "UTC")])
+    assert storage.get(layout.FIRST_DAYS) == damage, "a note writes over nothing that a repair may still set aside"
+    assert main(["doctor"]) in (0, 1)
+    assert {fault.key for fault in verify.faults(storage)} == {
+        layout.FIRST_DAYS,
+        layout.attempts("elexon", "2026-11"),
+    }
+    assert main(["repair"]) == 0
+    assert list(verify.faults(storage)) == []

@@ -227,3 +227,28 @@ def test_an_old_warehouse_without_its_mode_is_not_guessed_at(old: Folder, capsys
     old.put(layout.MODE, b"simulated")
     assert main(["upgrade"]) == 0
     assert modes.of(old) == "simulated"
+
+
+def test_an_upgrade_that_was_killed_behind_its_last_file_brings_dagster_in_line(
+    tmp_path: Path, backfilled: Callable[..., Folder], capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    backfilled(home, "neso.generation")
+    shutil.rmtree(home / "dagster")
+    (home / "dagster").mkdir()
+    for said in ("of Dagster's partitions were another than what is held", ""):
+        assert upgrade.main() == 0
+        printed = capsys.readouterr().out
+        assert "nothing to do: this warehouse is of this release" in printed
+        assert (said in printed) if said else ("partitions" not in printed)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_upgrade_that_cannot_bring_dagster_in_line_says_so(
+    old: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], whole: bool
+) -> None:
+    if not whole:
+        assert upgrade.main() == 0
+    monkeypatch.setattr(event_log, "instance", lambda _: None)
+    assert upgrade.main() == 1
+    assert "could not be brought in line" in capsys.readouterr().out

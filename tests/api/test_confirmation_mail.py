@@ -1,0 +1,157 @@
+"""A key that opens once the link in its mail was opened, and the mail server that sends it."""
+
+from __future__ import annotations
+
+import re
+import socketserver
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.settings import MailServer, Settings, SettingsError
+from tests.api.key_service import Service, opened
+from warehouse.clock import DAY
+
+
+class _Smtp(socketserver.StreamRequestHandler):
+    """The part of SMTP (RFC 5321) that sending one mail needs."""
+
+    def handle(self) -> None:
+        server: Any = self.server
+        self.wfile.write(b"220 mail.example\r\n")
+        body: list[bytes] | None = None
+        while line := self.rfile.readline():
+            if body is not None:
+                if line == b".\r\n":
+                    server.mails.append(b"".join(body).decode())
+                    self.wfile.write(b"250 ok\r\n")
+                    body = None
+                else:
+                    body.append(line)
+                continue
+            verb = line[:4].upper()
+            if verb == b"DATA":
+                body = []
+                self.wfile.write(b"354 go on\r\n")
+            elif verb == b"QUIT":
+                self.wfile.write(b"221 bye\r\n")
+                return
+            else:
+                refused = verb == b"RCPT" and server.refuses
+                self.wfile.write(b"550 no at db-7\r\n" if refused else b"250 ok\r\n")
+
+
+@dataclass
+class Mailbox:
+    """A mail server on loopback, and a service that confirms by it."""
+
+    service: Service
+    server: Any
+    mails: list[str] = field(default_factory=list)
+
+    def link(self) -> str:
+        """The path in the newest mail."""
+        match = re.search(r"https://emds\.example(/v1/keys/confirm\?token=\S+)", self.mails[-1].replace("=\r\n", ""))
+        assert match
+        return match[1].replace("=3D", "=")
+
+
+@pytest.fixture
+def mailbox(tmp_path: Path) -> Iterator[Mailbox]:
+    server: Any = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)
+    server.mails, server.refuses, server.daemon_threads = [], False, True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    port = server.server_address[1]
+    service = opened(tmp_path, mail=MailServer("127.0.0.1", port, "keys@emds.example"))
+    yield Mailbox(service, server, server.mails)
+    service.gate.close()
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_a_key_opens_once_its_mails_link_was_opened(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    answer = service.sign_up()
+    assert (answer.status_code, answer.json["confirmed"]) == (201, False)
+    key = answer.json["api_key"]
+    refused = service.get(X_API_Key=key)
+    assert (refused.status_code, "link in its mail" in refused.json["detail"]) == (401, True)
+    assert "link in its mail" in service.http.get("/v1/usage", headers={"X-API-Key": key}).json["detail"]
+    (mail,) = mailbox.mails
+    assert "To: a@example.org" in mail
+    assert key not in mail
+    assert service.http.head(mailbox.link()).status_code == 200
+    assert service.get(X_API_Key=key).status_code == 401, "a scanner's HEAD does not confirm"
+    for _ in range(2):
+        confirmed = service.http.get(mailbox.link())
+        assert (confirmed.status_code, confirmed.json["email"]) == (200, "a@example.org")
+        assert confirmed.headers["Cache-Control"] == "no-store"
+    assert service.get(X_API_Key=key).status_code == 200
+
+
+def test_sign_ups_that_others_make_in_my_name_lock_me_out_of_nothing(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    for number in range(12):
+        assert service.sign_up(client=f"192.0.2.{number}").status_code == 201
+    mine = service.sign_up(client="198.51.100.1").json["api_key"]
+    assert service.http.get(mailbox.link()).status_code == 200
+    assert service.get(X_API_Key=mine).status_code == 200
+
+
+def test_a_fourth_confirmed_key_is_409_and_unconfirmed_ones_do_not_count(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    for _ in range(3):
+        service.sign_up()
+        assert service.http.get(mailbox.link()).status_code == 200
+    assert service.sign_up().status_code == 409
+    service.now[0] += 8 * DAY
+    service.sign_up()
+    assert service.gate.accounts.transfers.counts() == {}
+    service.sign_up()
+    assert service.http.get(mailbox.link()).status_code == 200, "the key idle longest made room, at the confirmation"
+
+
+def test_an_outdated_or_unknown_link_confirms_nothing(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    service.sign_up()
+    assert service.http.get("/v1/keys/confirm?token=" + "x" * 43).status_code == 404
+    assert service.http.get("/v1/keys/confirm").status_code == 400
+    service.now[0] += DAY
+    late = service.http.get(mailbox.link())
+    assert (late.status_code, late.json["type"].rpartition("/")[2]) == (404, "unknown-confirmation")
+
+
+def test_a_mail_that_cannot_be_sent_leaves_no_key(mailbox: Mailbox) -> None:
+    service = mailbox.service
+    mailbox.server.refuses = True
+    for _ in range(4):
+        answer = service.sign_up(**{"Idempotency-Key": "6b1f"})
+        assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "mail-unavailable")
+        assert "db-7" not in answer.text
+    mailbox.server.refuses = False
+    assert service.sign_up(**{"Idempotency-Key": "6b1f"}).status_code == 201
+    assert len(mailbox.mails) == 1
+    service.http.get(mailbox.link())
+
+
+def test_the_mail_server_is_read_from_the_environment() -> None:
+    read = Settings.from_environ({"EMDS_MAIL": "smtps://me%40x:p%2Fw@mail.example?from=keys@example.org"}).mail
+    assert read == MailServer("mail.example", 465, "keys@example.org", True, "me@x", "p/w")
+    assert "p/w" not in repr(read)
+    assert Settings.from_environ({"EMDS_MAIL": "smtp://mail.example?from=k@example.org"}).mail == MailServer(
+        "mail.example", 587, "k@example.org"
+    )
+    for wrong in (
+        "mail.example",
+        "smtp://mail.example",
+        "http://mail.example?from=k@x.org",
+        "smtp://h:no?from=k@x.org",
+    ):
+        with pytest.raises(SettingsError, match="EMDS_MAIL"):
+            Settings.from_environ({"EMDS_MAIL": wrong})
