@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dagster._core.errors import DagsterUserCodeUnreachableError
+from dagster._grpc.client import DagsterGrpcClient
+from dagster._grpc.types import CanCancelExecutionRequest
 
 from orchestration import code_server, dagster_home, event_log
 from tests.stand_ins.ports import free_port
@@ -31,6 +34,8 @@ class Ui:
 
     url: str
     home: Path
+    code_socket: Path
+    """Where its code server listens."""
     start_daemon: Callable[[], subprocess.Popen[bytes]]
     """Starts the code server, where it does not run, and the daemon in its process group, which the runs are in too."""
     started: list[subprocess.Popen[bytes]]
@@ -79,6 +84,18 @@ class Ui:
         wanted = [{"key": name.replace("__", "/"), "value": value} for name, value in tags.items()]
         found = self.ask(query, f={"tags": wanted})["runsOrError"]["results"]
         return {run["id"]: run["status"] for run in found}
+
+    def ends(self, run: str) -> bool:
+        """Whether a run whose process is stopped has been told to end.
+
+        Telling it waits for the process, and meanwhile the code server answers no question about its runs.
+        """
+        asked = CanCancelExecutionRequest(run_id=run)
+        try:
+            DagsterGrpcClient(socket=str(self.code_socket)).can_cancel_execution(asked, timeout=5)
+        except DagsterUserCodeUnreachableError:
+            return True
+        return False
 
     def partitions(self, asset: list[str]) -> dict[str, set[str]]:
         """Days by status of an asset."""
@@ -150,7 +167,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
             until(listens_at.exists, bool)
         return code[-1].pid
 
-    server = Ui(f"http://127.0.0.1:{port}", home, lambda: start("daemon", start_code_server()), children)
+    server = Ui(f"http://127.0.0.1:{port}", home, listens_at, lambda: start("daemon", start_code_server()), children)
     try:
         start_code_server()
         start("webserver")
