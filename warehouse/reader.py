@@ -276,13 +276,13 @@ def joined(parts: Iterable[RowColumns]) -> RowColumns:
     if len(filled) == 1:
         return filled[0]
     labels: dict[RowLabels, int] = {}
-    codes = [
-        np.array([labels.setdefault(each, len(labels)) for each in part.labels], np.int32)[part.label]
-        for part in filled
-    ]
+    codes = [[labels.setdefault(each, len(labels)) for each in part.labels] for part in filled]
+    begins = np.cumsum([0, *map(len, codes)], dtype=np.int32)[:-1]
+    label = np.concatenate([np.empty(0, np.int32), *(part.label for part in filled)])
+    label += np.repeat(begins, [len(part) for part in filled])
     return RowColumns(
         tuple(labels),
-        np.concatenate([np.empty(0, np.int32), *codes]),
+        np.array([code for each in codes for code in each], np.int32)[label],
         np.concatenate([np.empty(0, np.int64), *(part.ts for part in filled)]),
         np.concatenate([np.empty(0, np.float64), *(part.value for part in filled)]),
         _column([part.samples for part in filled]),

@@ -124,10 +124,10 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
     truncated = made.following is not None or (sampled is not None and sampled.following is not None)
     window = Window(0 if of.metric is Metric.CAPACITY else of.start, of.end)
     if made.following is None and query.cursor is None and sampled is None and of.interval is None:  # all rows
-        codes = {code for rows, _ in parts for code in row_sources.of_slices(plans[0].catalogue, [RowSlice.of(rows)])}
+        sources = row_sources.of_slices(plans[0].catalogue, [RowSlice.of(rows) for rows, _ in parts])
     else:
         codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}
-    sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
+        sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
     counts = np.bincount(made.zone, minlength=len(plans)).tolist()
     of_zone = tuple(_given(rows, count, of.order) for (rows, _), count in zip(parts, counts, strict=True))
     return ZonesPage(query, plans, made.rows, made.zone, of_zone, start, end, made.following, truncated, sources)
@@ -188,7 +188,7 @@ def _is_passed(zone: str, order: Order, cursor: ZonesCursor) -> bool:
 def _cut(zones: Sequence[str], parts: Sequence[tuple[RowColumns, Cursor | None]], order: Order, limit: int) -> _Merged:
     """The first `limit` rows of all zones in `order`, whole instants where at least one fits."""
     every = joined(rows for rows, _ in parts)
-    zone = np.concatenate([np.full(len(rows), place, np.int64) for place, (rows, _) in enumerate(parts)])
+    zone = np.repeat(np.arange(len(parts)), [len(rows) for rows, _ in parts])
     places = np.argsort(every.ts, kind="stable")
     places = places if order == "asc" else places[::-1]
     every, zone = every.take(places), zone[places]

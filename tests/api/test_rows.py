@@ -125,8 +125,27 @@ def test_means_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumn
 @settings(deadline=None, max_examples=50)
 @given(QUERIES, columns(), st.data())
 def test_rows_of_several_zones_are_those_of_the_plain_way(query: Query, made: RowColumns, data: Any) -> None:
-    zones = ("AU-NSW", "FR", "GB", "US-MISO")
     place = np.array([data.draw(st.integers(0, 3)) for _ in range(len(made))], np.int64)
+    assert_rows_of_zones(query, made, place)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(499, 501) | st.integers(2, 1500), QUERIES, st.integers(0, 2**32), st.data())
+def test_many_rows_of_several_zones_are_those_of_the_plain_way(count: int, query: Query, seed: int, data: Any) -> None:
+    """Zones at once and by turns, and across the instants at which `ts` gets a digit more."""
+    first = data.draw(st.sampled_from([0, 10**9 - 300, 10**9, AUTUMN_2026, 10**10 - 90_000]))
+    rng = np.random.default_rng(seed)
+    value = rng.choice([*ODD, *rng.normal(0, 1000, 40), *rng.integers(-999, 999, 40).astype(float)], count)
+    labels = tuple(RowLabels("%b", None, None, unit, "5m", "s", "f") for unit in ("100 %b/%%,", "MW"))
+    ts = np.sort(first + rng.integers(0, max(1, count // 3), count) * 300)
+    made = RowColumns(
+        labels, rng.integers(0, 2, count).astype(np.int32), ts[:: 1 if query.order == "asc" else -1], value
+    )
+    assert_rows_of_zones(query._replace(time=None), made, rng.integers(0, 4, count))
+
+
+def assert_rows_of_zones(query: Query, made: RowColumns, place: Any) -> None:
+    zones = ("AU-NSW", "FR", "GB", "US-MISO")
     shape = Shape.of_query(query, True)
     tz = [ZONES[zones[at]].tz for at in place]
     named = {"zone": [zones[at] for at in place], **rows.plain_columns(made, shape, query, tz)}
