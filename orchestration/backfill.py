@@ -51,7 +51,7 @@ def chosen(source: str | None, feed: str | None) -> list[Feed]:
         raise KeyError(source)
     feeds = [f for s in known.values() if source in (None, s.code) for f in s.feeds if feed in (None, f.id)]
     if not feeds:
-        raise KeyError(feed or source)
+        raise KeyError(feed if source is None else f"{source}: {feed}")
     return sorted(feeds, key=lambda f: f.rank)
 
 

@@ -6,6 +6,8 @@ Exit 0: all done; 1: something failed and is listed; 2: wrong use.
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -33,9 +35,25 @@ def process() -> int:
     """`main` as all that a process does."""
     collector.seldom()
     try:
-        return main()
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _nobody_reads():
+            raise
+        return 1
     finally:
         collector.leave_all()
+    return code
+
+
+def _nobody_reads() -> bool:
+    """Whether standard output goes to a program that has read enough, as `head` does: then it goes nowhere."""
+    output, watched = sys.stdout.fileno(), select.poll()
+    watched.register(output)
+    gone = any(event & select.POLLERR for _, event in watched.poll(0))
+    if gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return gone
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -52,6 +52,8 @@ def tasks(config: HistoryConfig, firsts: Mapping[str, date]) -> list[Task]:
                 f"the partitions of {task.feed} begin with {firsts[task.feed]}: start emds with EMDS_SINCE={first}, or"
                 f" run `emds backfill --feed {task.feed} --start {first}`"
             )
+    if not planned:
+        raise dg.Failure("nothing to ask for: no feed has any of these days, not yet or no longer")
     if len(planned) > MOST_RUNS:
         raise dg.Failure(f"{len(planned)} runs, and at most {MOST_RUNS} are started at once: `emds backfill` takes any")
     return planned

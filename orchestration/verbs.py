@@ -42,6 +42,8 @@ def backfill(args: argparse.Namespace) -> int:
     for line in backfill.too_early(_feeds(args), args.start, args.end) if args.start else ():
         print(line)
     tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
+    if not tasks:
+        return _wrong("nothing to ask for: no feed has any of these days, or not yet")
     if args.dry_run:
         for feed, e in backfill.estimate(tasks).items():
             print(
@@ -88,7 +90,7 @@ def _feeds(args: argparse.Namespace) -> list[Feed]:
     try:
         return backfill.chosen(args.source, args.feed)
     except KeyError as error:
-        raise SystemExit(_wrong(f"no source or feed {error}")) from None
+        raise SystemExit(_wrong(f"no source or feed {error.args[0]}")) from None
 
 
 def replay(args: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from assets.fetch.session import Reply
 from assets.parsing.body import is_zip, unzipped
 from assets.simulated.answer import Answer
+from assets.sources import codes, source
 from warehouse import clock
 from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import Request
@@ -56,8 +57,15 @@ def _fault(word: str) -> Fault:
             f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] "
             f"with a kind of {', '.join(KINDS)}"
         )
+    if not _is_known(match["feed"]):
+        raise BadWindow(f"EMDS_FAULTS: no publisher or feed is called {match['feed']!r}")
     span = (clock.instant(match["start"]), clock.instant(match["end"])) if match["start"] else (0, clock.LAST_INSTANT)
     return Fault(match["feed"], match["kind"], int(match["minutes"] or 60), *span, match["day"] or "")
+
+
+def _is_known(name: str) -> bool:
+    code, _, product = name.partition(".")
+    return code in codes() and (not product or name in (feed.id for feed in source(code).feeds))
 
 
 def apply(fault: Fault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:

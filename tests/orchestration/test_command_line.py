@@ -134,6 +134,7 @@ def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pyte
         ["backfill", "--start", "2026-02-02", "--end", "2026-02-01"],
         ["ingest", "--feed", "neso.nothing"],
         ["replay", "/nowhere"],
+        ["backfill", "--start", "9000-01-01"],
     ],
 )
 def test_wrong_use_is_2(argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +144,22 @@ def test_wrong_use_is_2(argv: list[str], tmp_path: Path, monkeypatch: pytest.Mon
     except SystemExit as stop:
         code = stop.code  # type: ignore[assignment]
     assert code == 2
+
+
+def test_a_feed_of_another_source_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["ingest", "--source", "caiso", "--feed", "nyiso.load"])
+    assert capsys.readouterr().err == "emds: no source or feed caiso: nyiso.load\n"
+
+
+def test_output_that_nobody_reads_to_its_end_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    command = [sys.executable, "-c", "from orchestration.cli import process; raise SystemExit(process())", "doctor"]
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(command, stdout=writes, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_an_unknown_right_is_told(

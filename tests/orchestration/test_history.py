@@ -70,6 +70,8 @@ def test_days_out_of_reach_are_left_out_and_a_year_is_one_run() -> None:
         ({"feeds": []}, "nothing is asked for"),
         ({"first": "1 October"}, "'1 October' is no day"),
         ({"first": "2026-11-03"}, "nothing is asked for"),
+        ({"first": "2027-01-01", "last": "2027-01-02"}, "nothing to ask for"),
+        ({"feeds": ["ercot.load"]}, "nothing to ask for"),
         ({"first": "2025-12-31"}, "the partitions of .* begin with 2026-01-01: start emds with EMDS_SINCE=2025-12-31"),
     ],
 )

@@ -35,6 +35,12 @@ def test_what_names_no_fault_is_refused(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize("name", ["nobody", "eia.nothing", "nobody.load"])
+def test_a_fault_of_nobody_is_refused(name: str) -> None:
+    with pytest.raises(BadWindow, match=f"no publisher or feed is called '{name}'"):
+        parse(f"{name}:503")
+
+
 def test_a_fault_concerns_its_source_feed_day_and_span() -> None:
     assert Fault("aemo", "503").concerns(REQUEST, 5)
     assert not Fault("eia", "503").concerns(REQUEST, 5)
