@@ -85,7 +85,7 @@ class Ui:
         found = self.ask(query, f={"tags": wanted})["runsOrError"]["results"]
         return {run["id"]: run["status"] for run in found}
 
-    def ends(self, run: str) -> bool:
+    def is_told_to_end(self, run: str) -> bool:
         """Whether a run whose process is stopped has been told to end.
 
         Telling it waits for the process, and meanwhile the code server answers no question about its runs.

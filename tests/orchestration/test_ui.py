@@ -163,7 +163,7 @@ def test_a_backfill_of_three_feeds_is_cancelled_killed_and_gone_on_with(ui: Ui, 
     page.get_by_role("button", name="Cancel backfill").click()
     leave(page)
     ui.until(lambda: ui.runs(dagster__backfill=cancelled)[run], lambda status: status == "CANCELING")
-    ui.until(lambda: ui.ends(run), bool)  # Dagster tells the run's process only after it has said so
+    ui.until(lambda: ui.is_told_to_end(run), bool)  # Dagster tells the run's process only after it has said so
     os.kill(pid, signal.SIGCONT)
     ui.until(lambda: ui.backfill_status(cancelled), lambda status: status == "CANCELED")
     assert ui.runs(dagster__backfill=cancelled) == {run: "CANCELED"}

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 import pyarrow as pa
-from pyarrow import csv
 
+from assets.parsing import arrow_csv
 from assets.parsing.body import is_zip, no_html, unzipped
 from warehouse.errors import FeedChanged, NotPublished
 
@@ -26,7 +26,6 @@ _END = re.compile(rb'C,"?END OF REPORT"?,(\d{1,9})')
 _INTERVAL = re.compile(r"_\d{12}(?=_\d+\.)")
 """In the name of a report of one interval: its end, before the number of the file."""
 _BOM = b"\xef\xbb\xbf"
-_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +44,10 @@ class Table:
         Raises FeedChanged.
         """
         places = {name: self._place(name) for name in (*texts, *figures)}
-        types = {places[name]: _TEXT if name in texts else pa.float64() for name in places}
+        types = {places[name]: arrow_csv.TEXT if name in texts else pa.float64() for name in places}
         if not self.runs:
             return pa.table({name: pa.array([], types[place]) for name, place in places.items()})
-        try:
-            cells = csv.read_csv(
-                pa.BufferReader(b"".join(self.runs)),
-                csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(len(self.header))]),
-                csv.ParseOptions(),
-                csv.ConvertOptions(
-                    include_columns=list(types), column_types=types, null_values=[""], strings_can_be_null=False
-                ),
-            )
-        except pa.ArrowException as error:
-            raise FeedChanged(f"{self.name}: {str(error).splitlines()[0][:120]}") from None
+        cells = arrow_csv.read(self.name, b"".join(self.runs), [str(i) for i in range(len(self.header))], types)
         return cells.rename_columns(list(places)).unify_dictionaries().combine_chunks()
 
     def _place(self, column: str) -> str:

@@ -13,8 +13,8 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
 
+from assets.parsing import arrow_csv
 from assets.parsing.body import columns, is_zip, table, text_of, unzipped, without_cut_cell
 from assets.parsing.clocks import instants, repeated
 from assets.parsing.dropped import FIVE_MINUTES as FIVE
@@ -28,7 +28,6 @@ TZ = "America/New_York"
 QUARTER = 900
 Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
 _BEHIND = {"EDT": 4 * HOUR, "EST": 5 * HOUR}
-_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class Series(NamedTuple):
@@ -176,18 +175,8 @@ def _clocked(
 
 def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], value: str) -> pa.Table:
     """The columns wanted, texts as dictionaries: a file has 300 stamps and 5000 lines. Raises FeedChanged."""
-    try:
-        return csv.read_csv(
-            pa.BufferReader("\n".join(lines).encode()),
-            read_options=csv.ReadOptions(column_names=list(header), use_threads=False),
-            convert_options=csv.ConvertOptions(
-                column_types={**dict.fromkeys(texts, _TEXT), value: pa.float64()},
-                include_columns=[*texts, value],
-                null_values=[""],
-            ),
-        )
-    except pa.ArrowException as error:
-        raise FeedChanged(f"not CSV: {str(error).splitlines()[0][:120]}") from None
+    types = {**dict.fromkeys(texts, arrow_csv.TEXT), value: pa.float64()}
+    return arrow_csv.read("not CSV", "\n".join(lines).encode(), header, types)
 
 
 def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:
