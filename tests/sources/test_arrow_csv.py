@@ -27,8 +27,8 @@ random.seed(1)
 lost = 0
 for _ in range(150):
     sender = threading.Timer(random.uniform(0.001, 0.01), os.kill, (os.getpid(), signal.SIGINT))
-    sender.start()
     try:
+        sender.start()
         while sender.is_alive():
             arrow_csv.read("x", lines, ["a", "b"], types)
         time.sleep(0.1)
