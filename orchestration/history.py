@@ -53,7 +53,7 @@ def tasks(config: HistoryConfig, firsts: Mapping[str, date]) -> list[Task]:
                 f" run `emds backfill --feed {task.feed} --start {first}`"
             )
     if not planned:
-        raise dg.Failure("nothing to ask for: no feed has any of these days, not yet or no longer")
+        raise dg.Failure("nothing to ask for: no publisher gives these days yet, or any more")
     if len(planned) > MOST_RUNS:
         raise dg.Failure(f"{len(planned)} runs, and at most {MOST_RUNS} are started at once: `emds backfill` takes any")
     return planned

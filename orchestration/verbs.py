@@ -43,7 +43,7 @@ def backfill(args: argparse.Namespace) -> int:
         print(line)
     tasks = backfill.plan(_feeds(args), args.start, args.end, args.days)
     if not tasks:
-        return _wrong("nothing to ask for: no feed has any of these days, or not yet")
+        return _wrong("nothing to ask for: these days lie before each feed's first, or after its last published")
     if args.dry_run:
         for feed, e in backfill.estimate(tasks).items():
             print(
