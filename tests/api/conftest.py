@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,12 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import bulk, geo_layers, publishers
 from assets.documents.publish import publish
+from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.trade import Trade, open_trade
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import HOUR, instant
-from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.market import Source
 from warehouse.schema import Rows, SeriesKey
 from warehouse.series import fold
 from warehouse.storage import Folder
@@ -36,71 +36,6 @@ NOW = instant("2026-03-30T12:10:00Z")
 
 
 _NOBODY = 65534
-
-
-def _none(*_: object) -> Any:
-    raise AssertionError("the API asks no publisher")
-
-
-def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str, rank: int = 1) -> Feed:
-    """A feed that is declared and never fetched."""
-    return Feed(
-        name,
-        f"{name} of the tests",
-        zones,
-        metrics,
-        rank,
-        resolution,
-        "start",
-        "UTC",
-        date(2016, 1, 1),
-        Publication(lag_minutes=10),
-        _none,
-        _none,
-        5,
-    )
-
-
-def source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
-    """A publisher that exists in the tests alone."""
-    return Source(
-        code,
-        f"{code.title()} Market Operator",
-        f"https://{code}.example",
-        (f"{code}.example",),
-        60.0,
-        "CC BY 4.0",
-        f"https://{code}.example/licence",
-        f"© {code.title()} Market Operator",
-        "no" if withheld else "yes",
-        feeds,
-        withheld,
-    )
-
-
-SOURCES = {
-    s.code: s
-    for s in (
-        source(
-            "north",
-            (
-                feed("north.price", ("GB", "AU-NSW", "DE-LU", "US-NYISO"), (Metric.PRICE,), "30m"),
-                feed(
-                    "north.grid",
-                    ("GB", "AU-NSW", "DE-LU", "US-NYISO", "AU-SA"),
-                    (Metric.DEMAND, Metric.INTERCHANGE),
-                    "5m",
-                ),
-                feed("north.mix", ("GB", "US-CAISO"), (Metric.GENERATION,), "30m"),
-                feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
-                feed("north.auction", ("US-NYISO",), (Metric.PRICE_DAY_AHEAD,), "1h"),
-                feed("north.plants", ("DE-LU", "FR"), (Metric.CAPACITY,), "1y"),
-            ),
-        ),
-        source("south", (feed("south.hourly", ("US-NYISO", "GB"), (Metric.DEMAND,), "1h", 9),)),
-        source("shut", (feed("shut.price", ("US-PJM",), (Metric.PRICE,), "5m"),), withheld=True),
-    )
-}
 
 
 @dataclass

@@ -18,7 +18,8 @@ from api.series import horizon as answers
 from api.series.horizon import WindowQuestion
 from assets.documents.publish import publish
 from assets.documents.windows import windows
-from tests.api.conftest import SOURCES, Rig, feed, source
+from tests.api.conftest import Rig
+from tests.api.declared_sources import SOURCES, feed, source
 from warehouse import artefact, horizon, layout
 from warehouse.clock import DAY, HOUR, instant
 from warehouse.horizon_document import COMMON
