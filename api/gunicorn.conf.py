@@ -17,7 +17,7 @@ gunicorn_setup.leave_pandas_out()
 
 from prometheus_client import multiprocess  # noqa: E402
 
-from api.http import connections  # noqa: E402
+from api.http import connections, worker_core  # noqa: E402
 from api.http.access_log import ACCESS_LOG  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
@@ -77,6 +77,7 @@ def post_worker_init(worker: Any) -> None:
     connections.watch(worker)
     overload = gunicorn_setup.raw_problem(_settings.base_url, "overloaded", (("Retry-After", "1"),))
     connections.share_and_shed(worker, _shared, overload, _settings.trusted_proxies)
+    worker_core.keep_to_one(worker.ppid + worker.age, _shared.others(worker.pid))
     ACCESS_LOG.start()
     gunicorn_setup.collect_rarely()
 

@@ -3,7 +3,8 @@
     python -m tests.bench.cores
 
 Threads of one worker hand Python's global lock to each other; where the kernel spreads them over cores, each hand-over
-wakes another core. The same server is asked with its threads free and bound, in turn.
+wakes another core. The same server is asked with its threads free and bound, in turn; `api.http.worker_core`, which
+binds them in service, leaves them alone as soon as this does.
 """
 
 from __future__ import annotations

@@ -1,0 +1,118 @@
+"""Keeps the threads of a worker on one core, each worker on another, and moves them where others need that core.
+
+Threads hand Python's global lock to each other at every system call; spread over cores, each hand-over wakes another
+core, and a call costs up to twice the time. nginx has this as `worker_cpu_affinity auto`. `gunicorn.conf.py` alone
+calls this; where the system has no such call, or forbids it, nothing happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+_LOOK_S = 2
+_CROWDED, _ROOMIER = 0.3, 0.2
+"""A worker moves where others take so much of its core, and so much less of the other."""
+_IDLE = slice(3, 5)
+"""Idle and waiting for a disk, among the columns of /proc/stat; the first eight add up to all time (proc(5))."""
+
+
+class Ticks(NamedTuple):
+    """What a core did since the machine started."""
+
+    busy: int
+    all: int
+
+
+def keep_to_one(number: int, siblings: Iterable[int]) -> None:
+    """Binds this process to one of its cores, and looks on. `number` tells apart workers that start together.
+
+    `siblings`: process ids of the other workers.
+    """
+    with contextlib.suppress(AttributeError, OSError):  # only Linux has it; a sandbox may forbid it
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) > 1:
+            core = choose(cores, _held(siblings), number)
+            _bind(core)
+            threading.Thread(target=_look_on, args=(core, cores), name="own core", daemon=True).start()
+
+
+def choose(cores: Sequence[int], held: Iterable[int], number: int) -> int:
+    """Of the cores that the fewest siblings hold the `number`th, counted round and round."""
+    holders = Counter(held)
+    least = min(holders[core] for core in cores)
+    free = [core for core in cores if holders[core] == least]
+    return free[number % len(free)]
+
+
+def roomier(core: int, own: float, busy: Mapping[int, float]) -> int | None:
+    """A core on which others leave more room than on `core`; None where it is as well to stay.
+
+    `own`: the part of `core` that this process took; `busy`: the part of each core that was taken, by whomever.
+    """
+    others = busy.get(core, 0.0) - own
+    if others < _CROWDED:
+        return None
+    least = min((other for other in busy if other != core), key=lambda other: busy[other], default=core)
+    return least if busy[least] + _ROOMIER < others else None
+
+
+def ticks(text: str, cores: Collection[int]) -> dict[int, Ticks]:
+    """What each of some cores did, from the text of /proc/stat."""
+    found = {}
+    for line in text.splitlines():
+        name, *columns = line.split()
+        if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in cores:
+            spent = [int(column) for column in columns[:8]]
+            found[int(name[3:])] = Ticks(sum(spent) - sum(spent[_IDLE]), sum(spent))
+    return found
+
+
+def shares(before: Mapping[int, Ticks], after: Mapping[int, Ticks]) -> dict[int, float]:
+    """The part of each core that was taken between two moments."""
+    passed = {core: (after[core].busy - then.busy, after[core].all - then.all) for core, then in before.items()}
+    return {core: busy / whole for core, (busy, whole) in passed.items() if whole > 0}
+
+
+def _held(siblings: Iterable[int]) -> list[int]:
+    """The cores to which siblings are bound."""
+    held: list[int] = []
+    for sibling in siblings:
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            cores = os.sched_getaffinity(sibling)
+            held += cores if len(cores) == 1 else []
+    return held
+
+
+def _bind(core: int) -> None:
+    """All threads; those to come take it over from the one that starts them."""
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread), {core})
+
+
+def _look_on(core: int, cores: Sequence[int]) -> None:
+    """Moves again and again, until somebody else, as with `taskset`, has bound this process otherwise."""
+    with contextlib.suppress(OSError, KeyError):  # a core went away: the kernel has freed the process then
+        before, own, at = _ticks_now(cores), time.process_time(), time.monotonic()
+        while True:
+            time.sleep(_LOOK_S)
+            if os.sched_getaffinity(0) != {core}:
+                return
+            after, spent, now = _ticks_now(cores), time.process_time(), time.monotonic()
+            better = roomier(core, (spent - own) / (now - at), shares(before, after))
+            if better is not None and random.getrandbits(1):  # two that would both go do not both go
+                core = better
+                _bind(core)
+            before, own, at = after, spent, now
+
+
+def _ticks_now(cores: Sequence[int]) -> dict[int, Ticks]:
+    return ticks(Path("/proc/stat").read_text(), cores)

@@ -1,0 +1,140 @@
+"""A worker's threads keep to one core, which is chosen apart from its siblings' and left where others need it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.http import worker_core
+from api.http.worker_core import Ticks
+from tests.bench.servers import ROOT
+
+STAT = """\
+cpu  100 0 100 1800 0 0 0 0 0 0
+cpu0 10 20 30 400 50 6 7 8 900 0
+cpu1 0 0 0 100 0 0 0 0 0 0
+cpu12 1 0 0 0 0 0 0 0 0 0
+intr 5 cpu0
+"""
+FEW = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a machine of one core has none to choose from")
+MOVED = """
+import os, sys, threading, time
+from api.http import worker_core
+from api.http.worker_core import Ticks
+
+cores = sorted(os.sched_getaffinity(0))[:2]
+os.sched_setaffinity(0, cores)
+waiting = threading.Event()
+threading.Thread(target=waiting.wait, daemon=True).start()
+worker_core._LOOK_S = 0.02
+looked = 0
+
+def ticks_now(of):
+    # One core is taken by others for good, the other is free.
+    global looked
+    looked += 1
+    return {cores[0]: Ticks(100 * looked, 100 * looked), cores[1]: Ticks(0, 100 * looked)}
+
+def bound():
+    return {tuple(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")}
+
+def until(wanted):
+    deadline = time.monotonic() + 30
+    while bound() != wanted:
+        assert time.monotonic() < deadline, bound()
+        time.sleep(0.01)
+
+worker_core._ticks_now = ticks_now
+worker_core.keep_to_one(0, [])
+until({(cores[1],)})
+for thread in os.listdir("/proc/self/task"):
+    os.sched_setaffinity(int(thread), {cores[0]})
+while "own core" in [thread.name for thread in threading.enumerate()]:
+    time.sleep(0.01)
+print(bound() == {(cores[0],)})
+"""
+
+
+@given(st.sets(st.integers(0, 63), min_size=1), st.lists(st.integers(0, 63)), st.integers(0, 10**6))
+def test_the_core_is_one_that_the_fewest_siblings_hold(cores: set[int], held: list[int], number: int) -> None:
+    chosen = worker_core.choose(sorted(cores), held, number)
+    assert chosen in cores
+    assert all(held.count(chosen) <= held.count(core) for core in cores)
+
+
+def test_workers_that_start_at_the_same_moment_choose_apart() -> None:
+    assert {worker_core.choose([2, 3, 5], [], number) for number in (7, 8, 9)} == {2, 3, 5}
+
+
+@pytest.mark.parametrize(
+    ("own", "busy", "wanted"),
+    [
+        (0.5, {0: 1.0, 1: 0.0, 2: 0.1}, 1),
+        (0.5, {0: 1.0, 1: 0.25, 2: 0.1}, 2),
+        (0.5, {0: 1.0, 1: 0.4}, None),  # there is as much to do there
+        (1.0, {0: 1.0, 1: 0.0}, None),  # it has its core to itself
+        (0.0, {0: 0.29, 1: 0.0}, None),
+        (0.5, {0: 1.0}, None),
+        (0.5, {1: 0.0}, None),  # nothing is known of its own core
+        (0.5, {}, None),
+    ],
+)
+def test_a_worker_moves_to_where_others_leave_more_room(own: float, busy: dict[int, float], wanted: int | None) -> None:
+    assert worker_core.roomier(0, own, busy) == wanted
+
+
+def test_ticks_are_those_of_the_cores_asked_for_without_idle_ones_and_guests() -> None:
+    assert worker_core.ticks(STAT, [0, 1, 2]) == {0: Ticks(81, 531), 1: Ticks(0, 100)}
+
+
+def test_shares_are_of_the_time_that_passed() -> None:
+    before = {0: Ticks(100, 1000), 1: Ticks(5, 5), 2: Ticks(7, 7)}
+    after = {0: Ticks(150, 1200), 1: Ticks(5, 5), 2: Ticks(9, 9)}
+    assert worker_core.shares(before, after) == {0: 0.25, 2: 1.0}
+
+
+@pytest.mark.slow
+@FEW
+def test_all_threads_move_together_until_somebody_else_binds_them() -> None:
+    done = subprocess.run([sys.executable, "-c", MOVED], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [OSError(1, "forbidden"), AttributeError("sched_setaffinity")])
+def test_where_binding_is_forbidden_or_unknown_a_worker_goes_on(
+    monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    worker_core.keep_to_one(0, [])
+    assert os.sched_getaffinity(0)
+
+
+@pytest.mark.slow
+@FEW
+def test_every_thread_of_a_served_worker_is_on_its_core(market: Any, serve: Any) -> None:
+    served = serve(market, WEB_CONCURRENCY="2")
+    deadline = time.monotonic() + 60
+    while [len(cores_of(worker)) for worker in served.workers()] != [1, 1]:  # one of the two may still be starting
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def cores_of(worker: int) -> set[int]:
+    cores: set[int] = set()
+    for thread in Path(f"/proc/{worker}/task").iterdir():
+        with contextlib.suppress(ProcessLookupError):
+            cores |= os.sched_getaffinity(int(thread.name))
+    return cores
