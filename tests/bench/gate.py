@@ -37,7 +37,7 @@ def measure(url: str) -> tuple[Runs, float]:
     accounts = Accounts.open(url)
     keys = [f"Authorization: Bearer {accounts.sign_up(SignUp(f'{n}@example.org', 'bench'), 0, 0)}" for n in range(KEYS)]
     accounts.close()
-    served = Served({"EMDS_DATABASE_URL": url, **PAY}, workers=2, threads=64)
+    served = Served({"EMDS_DATABASE_URL": url, **PAY}, workers=2, threads=64, more=("-c", "api/gunicorn.conf.py"))
     routes: dict[str, tuple[str, list[str], int]] = {
         "ungated": ("/open/GB", [], 200),
         "keyed": ("/v1/latest/GB", keys, 200),
