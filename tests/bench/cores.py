@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.bench import wrk
 from tests.bench.decade import warehouse
-from tests.bench.random_windows import WARM, YEARS, questions
+from tests.bench.random_questions import WARM, YEARS, questions
 from tests.bench.servers import keys, ours, running
 from tests.stand_ins.ports import free_port
 
@@ -39,10 +39,10 @@ def measured(count: int) -> dict[bool, float]:
     """Requests/s of so many workers, free and bound: the middle of the rounds."""
     home, port, cores = warehouse(YEARS), free_port(), sorted(os.sched_getaffinity(0))
     base = f"http://127.0.0.1:{port}"
-    command, environ = ours(home, port)
+    command, environ = ours(home, port, count)
     paths = list(questions(1, 1, YEARS, [(WARM[0], WARM[1].value)]))
     rates: dict[bool, list[float]] = {False: [], True: []}
-    with running(command, environ | {"WEB_CONCURRENCY": str(count)}, f"{base}/readyz") as process:
+    with running(command, environ, f"{base}/readyz") as process:
         headers = keys(home, f"cores{os.getpid()}")
         wrk.run(base, headers, paths=paths)
         for _ in range(ROUNDS):

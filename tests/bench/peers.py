@@ -36,10 +36,13 @@ class Peer:
     folder: Path = _FOLDER
 
 
-def prepared(home: Path, port: int) -> Iterator[Peer]:
-    """Each peer over the rows of a warehouse; its database is made beside them on first use."""
+def prepared(home: Path, port: int, processes: int) -> Iterator[Peer]:
+    """Each peer over the rows of a warehouse; its database is made beside them on first use.
+
+    Datasette is always one process.
+    """
     python = _environment()
-    yield _fastapi(home, port, python)
+    yield _fastapi(home, port, python, processes)
     yield _datasette(home, port, python)
 
 
@@ -57,13 +60,13 @@ def _rows(home: Path) -> str:
     return f"SELECT {_COLUMNS} FROM read_parquet('{home}/series/**/*.parquet') ORDER BY zone, metric, ts"
 
 
-def _fastapi(home: Path, port: int, python: str) -> Peer:
+def _fastapi(home: Path, port: int, python: str, processes: int) -> Peer:
     database = home / "peer.duckdb"
     if not database.exists():
         with duckdb.connect(str(home / "peer.tmp")) as connection:
             connection.execute(f"CREATE TABLE series AS {_rows(home)}")
         (home / "peer.tmp").rename(database)
-    options = ["--port", str(port), "--log-level", "warning", "--no-access-log"]
+    options = ["--port", str(port), "--workers", str(processes), "--log-level", "warning", "--no-access-log"]
     command = [python, "-m", "uvicorn", "fastapi_duckdb:app", *options]
     return Peer(
         "FastAPI + DuckDB", command, f"http://127.0.0.1:{port}", lambda path: path, {"BENCH_DATABASE": str(database)}

@@ -23,7 +23,7 @@ from typing import Any
 from api.http import gunicorn_setup
 from api.http.compression import CODINGS
 from tests.bench.decade import warehouse
-from tests.bench.random_windows import WARM, YEARS, _series, of_all_zones, questions
+from tests.bench.random_questions import WARM, YEARS, every_series, of_all_zones, questions
 from tests.bench.servers import ROOT, keys, ours
 
 LAYERS = (
@@ -130,7 +130,7 @@ def main() -> None:
 
 def _questions() -> Iterator[tuple[str, list[str], int, str]]:
     """What is measured: its name, paths, how many of them a part of it takes, and the content coding."""
-    warm, every = [(WARM[0], WARM[1].value)], _series()
+    warm, every = [(WARM[0], WARM[1].value)], every_series()
     long = [pair for pair in every if pair[0].startswith(("US-", "AU-"))]
     for name, days, series, count, form in (
         ("24 h", 1, warm, 3000, ""),

@@ -62,7 +62,7 @@ def gunicorn(app: str, port: int, *options: str) -> list[str]:
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
 
 
-def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
+def ours(home: Path, port: int, workers: int = 1) -> tuple[list[str], dict[str, str]]:
     """The API over a warehouse, without limits for one client."""
     environ = {
         "EMDS_KEY_CALLS_PER_SECOND": "0",
@@ -70,7 +70,7 @@ def ours(home: Path, port: int) -> tuple[list[str], dict[str, str]]:
         "EMDS_NOW": iso(NOW),
         "EMDS_FREE_CALLS_PER_MINUTE": "0",
         "EMDS_SAMPLE_CALLS_PER_DAY": "0",
-        "WEB_CONCURRENCY": "1",
+        "WEB_CONCURRENCY": str(workers),
     }
     return gunicorn("api.wsgi:app", port), environ
 
