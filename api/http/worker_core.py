@@ -10,16 +10,20 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import threading
 import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 _LOOK_S = 2
 _CROWDED, _ROOMIER = 0.3, 0.2
 """A worker moves where others take so much of its core, and so much less of the other."""
+_TWIN = 0.5
+"""What two threads of one physical core take from each other, about."""
+_TOPOLOGY = Path("/sys/devices/system/cpu")
 _IDLE = slice(3, 5)
 """Idle and waiting for a disk, among the columns of /proc/stat; the first eight add up to all time (proc(5))."""
 
@@ -37,25 +41,49 @@ def keep_to_one(number: int, siblings: Iterable[int]) -> None:
     `siblings`: process ids of the other workers.
     """
     with contextlib.suppress(AttributeError, OSError):  # only Linux has it; a sandbox may forbid it
-        cores = sorted(os.sched_getaffinity(0))
-        if len(cores) > 1:
-            core = choose(cores, _held(siblings), number)
+        physical = physical_cores(os.sched_getaffinity(0), _TOPOLOGY)
+        if len(physical) > 1:
+            core = choose(physical, _held(siblings), number)
             _bind(core)
-            threading.Thread(target=_look_on, args=(core, cores), name="own core", daemon=True).start()
+            threading.Thread(target=_look_on, args=(core, physical), name="own core", daemon=True).start()
 
 
-def choose(cores: Sequence[int], held: Iterable[int], number: int) -> int:
-    """Of the cores that the fewest siblings hold the `number`th, counted round and round."""
-    holders = Counter(held)
-    least = min(holders[core] for core in cores)
-    free = [core for core in cores if holders[core] == least]
+def physical_cores(cores: Iterable[int], topology: Path) -> dict[int, int]:
+    """The first thread of the physical core of each core, from `topology`; the first threads come first.
+
+    The kernel calls each thread of a physical core a core; two that are at work are far from twice as fast as one.
+    """
+    physical = {}
+    for core in sorted(cores):
+        try:
+            twins = (topology / f"cpu{core}" / "topology" / "thread_siblings_list").read_text()
+            physical[core] = int(re.split("[-,]", twins)[0])
+        except (OSError, ValueError):  # a sandbox may not show it
+            physical[core] = core
+    ranks = Counter[int]()
+    ordered = []
+    for core, first in physical.items():
+        ordered.append((ranks[first], core))
+        ranks[first] += 1
+    return {core: physical[core] for _, core in sorted(ordered)}
+
+
+def choose(physical: Mapping[int, int], held: Iterable[int], number: int) -> int:
+    """Of the cores that the fewest siblings hold, physical ones first, the `number`th, counted round and round.
+
+    `physical`: as `physical_cores` gives them.
+    """
+    on_core = Counter(held)
+    on_physical = Counter(physical.get(core, core) for core in on_core.elements())
+    holders = {core: (on_physical[first], on_core[core]) for core, first in physical.items()}
+    free = [core for core, each in holders.items() if each == min(holders.values())]
     return free[number % len(free)]
 
 
 def roomier(core: int, own: float, busy: Mapping[int, float]) -> int | None:
     """A core on which others leave more room than on `core`; None where it is as well to stay.
 
-    `own`: the part of `core` that this process took; `busy`: the part of each core that was taken, by whomever.
+    `own`: the part of `core` that this process took; `busy`: as `taken` gives it.
     """
     others = busy.get(core, 0.0) - own
     if others < _CROWDED:
@@ -75,10 +103,14 @@ def ticks(text: str, cores: Collection[int]) -> dict[int, Ticks]:
     return found
 
 
-def shares(before: Mapping[int, Ticks], after: Mapping[int, Ticks]) -> dict[int, float]:
-    """The part of each core that was taken between two moments."""
+def taken(before: Mapping[int, Ticks], after: Mapping[int, Ticks], physical: Mapping[int, int]) -> dict[int, float]:
+    """The part of each core that was taken between two moments, by whomever, and by what its twins did."""
     passed = {core: (after[core].busy - then.busy, after[core].all - then.all) for core, then in before.items()}
-    return {core: busy / whole for core, (busy, whole) in passed.items() if whole > 0}
+    alone = {core: busy / whole for core, (busy, whole) in passed.items() if whole > 0}
+    together: defaultdict[int, float] = defaultdict(float)
+    for core, part in alone.items():
+        together[physical[core]] += part
+    return {core: part + _TWIN * (together[physical[core]] - part) for core, part in alone.items()}
 
 
 def _held(siblings: Iterable[int]) -> list[int]:
@@ -98,21 +130,21 @@ def _bind(core: int) -> None:
             os.sched_setaffinity(int(thread), {core})
 
 
-def _look_on(core: int, cores: Sequence[int]) -> None:
+def _look_on(core: int, physical: Mapping[int, int]) -> None:
     """Moves again and again, until somebody else, as with `taskset`, has bound this process otherwise."""
     with contextlib.suppress(OSError, KeyError):  # a core went away: the kernel has freed the process then
-        before, own, at = _ticks_now(cores), time.process_time(), time.monotonic()
+        before, own, at = _ticks_now(physical), time.process_time(), time.monotonic()
         while True:
             time.sleep(_LOOK_S)
             if os.sched_getaffinity(0) != {core}:
                 return
-            after, spent, now = _ticks_now(cores), time.process_time(), time.monotonic()
-            better = roomier(core, (spent - own) / (now - at), shares(before, after))
+            after, spent, now = _ticks_now(physical), time.process_time(), time.monotonic()
+            better = roomier(core, (spent - own) / (now - at), taken(before, after, physical))
             if better is not None and random.getrandbits(1):  # two that would both go do not both go
                 core = better
                 _bind(core)
             before, own, at = after, spent, now
 
 
-def _ticks_now(cores: Sequence[int]) -> dict[int, Ticks]:
+def _ticks_now(cores: Collection[int]) -> dict[int, Ticks]:
     return ticks(Path("/proc/stat").read_text(), cores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -64,15 +65,46 @@ print(bound() == {(cores[0],)})
 """
 
 
+def alone(cores: set[int] | list[int]) -> dict[int, int]:
+    """Cores of one thread each."""
+    return {core: core for core in sorted(cores)}
+
+
 @given(st.sets(st.integers(0, 63), min_size=1), st.lists(st.integers(0, 63)), st.integers(0, 10**6))
 def test_the_core_is_one_that_the_fewest_siblings_hold(cores: set[int], held: list[int], number: int) -> None:
-    chosen = worker_core.choose(sorted(cores), held, number)
+    chosen = worker_core.choose(alone(cores), held, number)
     assert chosen in cores
     assert all(held.count(chosen) <= held.count(core) for core in cores)
 
 
 def test_workers_that_start_at_the_same_moment_choose_apart() -> None:
-    assert {worker_core.choose([2, 3, 5], [], number) for number in (7, 8, 9)} == {2, 3, 5}
+    assert {worker_core.choose(alone([2, 3, 5]), [], number) for number in (7, 8, 9)} == {2, 3, 5}
+
+
+@pytest.mark.parametrize("pairs", ["0-1 2-3 4-5 6-7", "0,4 1,5 2,6 3,7"])
+@pytest.mark.parametrize("together", [True, False])
+def test_four_workers_take_four_physical_cores_before_the_second_thread_of_one(
+    tmp_path: Path, pairs: str, together: bool
+) -> None:
+    for pair in pairs.split():
+        for core in re.split("[-,]", pair):
+            listed = tmp_path / f"cpu{core}" / "topology" / "thread_siblings_list"
+            listed.parent.mkdir(parents=True)
+            listed.write_text(f"{pair}\n")
+    physical = worker_core.physical_cores(range(8), tmp_path)
+    for begun in range(100):
+        held: list[int] = []
+        for number in range(4):
+            held.append(worker_core.choose(physical, [] if together else held, begun * 7 + number))
+        assert len({physical[core] for core in held}) == 4
+        held += [worker_core.choose(physical, held, begun)]
+        assert len({*held}) == 5
+
+
+def test_cores_whose_threads_are_not_told_stand_alone(tmp_path: Path) -> None:
+    (tmp_path / "cpu1" / "topology").mkdir(parents=True)
+    (tmp_path / "cpu1" / "topology" / "thread_siblings_list").write_text("?\n")
+    assert worker_core.physical_cores([3, 1], tmp_path) == {1: 1, 3: 3}
 
 
 @pytest.mark.parametrize(
@@ -96,10 +128,16 @@ def test_ticks_are_those_of_the_cores_asked_for_without_idle_ones_and_guests() -
     assert worker_core.ticks(STAT, [0, 1, 2]) == {0: Ticks(81, 531), 1: Ticks(0, 100)}
 
 
-def test_shares_are_of_the_time_that_passed() -> None:
+def test_a_part_is_of_the_time_that_passed() -> None:
     before = {0: Ticks(100, 1000), 1: Ticks(5, 5), 2: Ticks(7, 7)}
     after = {0: Ticks(150, 1200), 1: Ticks(5, 5), 2: Ticks(9, 9)}
-    assert worker_core.shares(before, after) == {0: 0.25, 2: 1.0}
+    assert worker_core.taken(before, after, alone([0, 1, 2])) == {0: 0.25, 2: 1.0}
+
+
+def test_a_busy_twin_takes_half_a_core() -> None:
+    before, after = {core: Ticks(0, 0) for core in range(4)}, {core: Ticks(50 * core, 100) for core in range(3)}
+    after[3] = Ticks(0, 100)
+    assert worker_core.taken(before, after, {0: 0, 1: 0, 2: 2, 3: 2}) == {0: 0.25, 1: 0.5, 2: 1.0, 3: 0.5}
 
 
 @pytest.mark.slow
