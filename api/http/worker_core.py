@@ -124,10 +124,14 @@ def _held(siblings: Iterable[int]) -> list[int]:
 
 
 def _bind(core: int) -> None:
-    """All threads; those to come take it over from the one that starts them."""
-    for thread in os.listdir("/proc/self/task"):
-        with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(int(thread), {core})
+    """All threads; those to come take it over from the one that starts them.
+
+    Twice, for a thread may be started by one that is not bound yet, and then is not in the list.
+    """
+    for _ in range(2):
+        for thread in os.listdir("/proc/self/task"):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread), {core})
 
 
 def _look_on(core: int, physical: Mapping[int, int]) -> None:
