@@ -206,6 +206,15 @@ def whole(storage: Storage, key: str) -> bytes | None:
     return body
 
 
+def layout_of_net(body: bytes, key: str) -> NetLayout | None:
+    """Where the net rows lie in a checked month file, out of its bytes; None where it does not say it.
+
+    Raises StorageError.
+    """
+    stated = _said(orjson.loads(body[body.rfind(_HEAD) : body.rfind(_OWN)] + b"}"), key)
+    return net_rows.layout(stated["net"]) if stated.get("net") else None
+
+
 def stated_mode(storage: Storage, key: str) -> object:
     """The mode that a kept month file states. Raises DamagedFile and StorageError."""
     body = storage.get(key)

@@ -24,8 +24,6 @@ class Whole(NamedTuple):
     sha256: str
     sources: frozenset[str]
     """Codes of the sources of its rows."""
-    newest: int
-    """The `ts` of its newest row."""
 
 
 def find(storage: Storage, metric: str, zone: str, month: str) -> MonthFile | None:
@@ -40,16 +38,22 @@ def read(storage: Storage, kept: LruCache, file: MonthFile) -> Whole | None:
 
     def made() -> tuple[Whole | None, int]:
         body = monthfile.whole(storage, file.key)
-        return (None, 100) if body is None else (_whole(body), len(body) + 500)
+        return (None, 100) if body is None else (_whole(body, file.key), len(body) + 500)
 
     return kept.get(("month file", file), made)
 
 
-def _whole(body: bytes) -> Whole:
-    table = pq.ParquetFile(io.BytesIO(body)).read(columns=["ts", "source"], use_threads=False)
-    codes = {code for text in table.column("source").unique().to_pylist() for code in text.split(", ")}
-    newest = int(table.column("ts").to_numpy().max()) if table.num_rows else 0
-    return Whole(body, hashlib.sha256(body).hexdigest(), frozenset(codes), newest)
+def _whole(body: bytes, key: str) -> Whole:
+    codes = {code for text in _sources(body, key) for code in text.split(", ")}
+    return Whole(body, hashlib.sha256(body).hexdigest(), frozenset(codes))
+
+
+def _sources(body: bytes, key: str) -> set[str]:
+    """What the rows of a file say in `source`; its end tells it where there are no rows but the net's."""
+    parquet, net = pq.ParquetFile(io.BytesIO(body)), monthfile.layout_of_net(body, key)
+    if net is not None and sum(run.length for run in net.runs) == parquet.metadata.num_rows:
+        return {label.source for label in net.labels}
+    return {*parquet.read(columns=["source"], use_threads=False).column("source").unique().to_pylist()}
 
 
 def sample(body: bytes) -> bytes:

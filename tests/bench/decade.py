@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.documents import geo_layers
+from assets.documents import bulk, geo_layers
 from assets.documents.publish import publish
 from tests.bench.servers import ROOT
 from tests.bench.warehouse import NOW, source
@@ -44,9 +44,11 @@ def warehouse(years: int) -> Path:
             list(processes.map(fill, ZONES))
         storage = Folder(home)
         storage.put(layout.MODE, b"live")
-        catalogue.publish(storage, {"bench": source()}, "live", (), ("bench",), NOW)
+        sources = {"bench": source()}
+        catalogue.publish(storage, sources, "live", (), ("bench",), NOW)
         publish(storage, NOW)
         geo_layers.publish(storage)
+        bulk.publish(storage, sources, NOW)
         (home / "done").touch()
     return home
 

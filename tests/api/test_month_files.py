@@ -1,0 +1,50 @@
+"""Whose rows a month file holds, told by its end or by its rows: rights hang on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from api.series import month_files
+from warehouse import layout, monthfile
+from warehouse.caches import LruCache
+from warehouse.storage import Folder
+from warehouse.versions import LIVE, RowLabels, Versions
+
+FROM = 1_772_323_200
+"""2026-03-01T00:00Z."""
+
+
+def label(source: str, fuel: str | None = None, border: str | None = None) -> RowLabels:
+    return RowLabels(fuel, border, None, "MW", "1h", source, f"{source}.feed")
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "wanted"),
+    [
+        ("demand", [label("north")], {"north"}),
+        ("demand", [label("north"), label("south")], {"north", "south"}),
+        ("demand", [label("north, south")], {"north", "south"}),
+        ("interchange", [label("north"), label("east", border="FR")], {"north", "east"}),
+        ("interchange", [label("east", border="FR")], {"east"}),
+        ("generation", [label("north", "wind"), label("west", "solar")], {"north", "west"}),
+        ("demand", [], set()),
+    ],
+)
+def test_the_sources_are_those_of_all_rows(
+    tmp_path: Path, metric: str, labels: list[RowLabels], wanted: set[str]
+) -> None:
+    storage, key = Folder(tmp_path), layout.series(metric, "GB", "2026-03")
+    storage.put(layout.MODE, b"live")
+    count = 24 * len(labels)
+    code, zeros = np.arange(count) % max(1, len(labels)), np.zeros(count, np.int64)
+    rows = Versions(tuple(labels), code, FROM + np.arange(count) * 3600, zeros + 1.5, zeros + 1, zeros + LIVE)
+    body = monthfile.encode(rows, key, "live")
+    storage.put(key, body)
+    file = month_files.find(storage, metric, "GB", "2026-03")
+    assert file is not None
+    whole = month_files.read(storage, LruCache(10**6), file)
+    assert whole is not None
+    assert (whole.sources, whole.body) == (wanted, body)
