@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 _TENTHS = (1, 5, 9)
 FIRST_SPANS = 10
 """How many of the spans beyond a threshold are named."""
+_NO_VALUES, _NO_SECONDS = np.empty(0, np.float64), np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,23 @@ class Statistics:
     below: Beyond | None
 
 
+class _Within(NamedTuple):
+    """Rows as they lie inside a window."""
+
+    ts: Ints
+    values: Floats
+    begin: Ints
+    weights: Ints | int
+    """Seconds of each row, or of all."""
+
+    @property
+    def until(self) -> Ints:
+        return self.begin + self.weights
+
+
 def statistics(
     ts: Ints,
-    seconds: Ints,
+    seconds: Ints | int,
     values: Floats,
     start: int,
     end: int,
@@ -65,50 +81,76 @@ def statistics(
 ) -> Statistics | None:
     """The statistics of the rows `[ts, ts + seconds)` over `[start, end)`; None where no row overlaps it.
 
-    Rows ascend by `ts` and do not overlap.
+    Rows ascend by `ts` and do not overlap. `seconds` of each row, or of all.
     """
+    rows = _within(ts, seconds, values, start, end)
+    values, weights = rows.values, rows.weights
+    if not len(values):
+        return None
+    covered = _sum(weights, len(values))
+    mean, std = _moments(values, weights, covered)
+    low, high = int(values.argmin()), int(values.argmax())
+    return Statistics(
+        len(values),
+        covered / (end - start),
+        mean,
+        std,
+        float(values[low]),
+        int(rows.ts[low]),
+        float(values[high]),
+        int(rows.ts[high]),
+        *_quantiles(values, weights),
+        None if above is None else _beyond(values > above, above, rows.begin, rows.until),
+        None if below is None else _beyond(values < below, below, rows.begin, rows.until),
+    )
+
+
+def _within(ts: Ints, seconds: Ints | int, values: Floats, start: int, end: int) -> _Within:
+    # A million rows are eight megabytes a column: of whole rows of one length, the usual question, none is made.
+    if isinstance(seconds, int) and len(ts) and start <= ts[0] and ts[-1] + seconds <= end:
+        return _Within(ts, values, ts, seconds)
     begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
     inside = until > begin
     if not inside.all():
         ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
-    if not len(ts):
-        return None
-    weights = until - begin
+    return _Within(ts, values, begin, until - begin)
+
+
+def _sum(weights: Ints | int, count: int) -> int:
+    return weights * count if isinstance(weights, int) else int(weights.sum())
+
+
+def _moments(values: Floats, weights: Ints | int, covered: int) -> tuple[float, float]:
+    """Mean and standard deviation over time."""
+    if isinstance(weights, int):
+        mean = float(values.mean())
+        deviation = values - mean
+        return mean, float(np.sqrt(np.dot(deviation, deviation) / len(values)))
     shares = weights.astype(np.float64)
-    covered = int(weights.sum())
     mean = float(np.dot(values, shares) / covered)
     deviation = values - mean
-    low, high = int(values.argmin()), int(values.argmax())
-    return Statistics(
-        len(ts),
-        covered / (end - start),
-        mean,
-        float(np.sqrt(np.dot(deviation * deviation, shares) / covered)),
-        float(values[low]),
-        int(ts[low]),
-        float(values[high]),
-        int(ts[high]),
-        *_quantiles(values, weights),
-        None if above is None else _beyond(values > above, above, begin, until),
-        None if below is None else _beyond(values < below, below, begin, until),
-    )
+    return mean, float(np.sqrt(np.dot(deviation * deviation, shares) / covered))
 
 
-def _quantiles(values: Floats, weights: Ints) -> tuple[float, float, float]:
+def _quantiles(values: Floats, weights: Ints | int) -> tuple[float, float, float]:
     """p10, p50, p90 of time."""
     # Nearly all rows count for the same length of time, so that a quantile's rank is known but for the few others: only
     # the rows of those ranks are put in order.
-    usual, total = int(weights[len(weights) // 2]), int(weights.sum())
-    others = weights != usual
-    slack = int(np.abs(weights[others] - usual).sum()) // usual + 2
+    total = _sum(weights, len(values))
+    if isinstance(weights, int):
+        usual, odd_values, odd = weights, _NO_VALUES, _NO_SECONDS
+    else:
+        usual = int(weights[len(weights) // 2])
+        others = weights != usual
+        odd_values, odd = values[others], weights[others] - usual
+    slack = int(np.abs(odd).sum()) // usual + 2
     ranks = [q * total // (10 * usual) for q in _TENTHS]
     spans = [(max(0, rank - slack), min(rank + slack, len(values) - 1)) for rank in ranks]
     parted = np.partition(values, [edge for span in spans for edge in span])
 
     def passed(value: float) -> int:
         """How long the series is at or below a value."""
-        more = (weights[others] - usual)[values[others] <= value]
-        return int(np.count_nonzero(values <= value)) * usual + int(more.sum())
+        return int(np.count_nonzero(values <= value)) * usual + int(odd[odd_values <= value].sum())
 
     def least(q: int, first: int, last: int) -> float:
         near = np.sort(parted[first : last + 1])

@@ -66,8 +66,9 @@ def _only(rows: RowColumns, fuel: str) -> RowColumns:
 
 def _of(rows: RowColumns, start: int, end: int, above: float | None, below: float | None) -> dict[str, Any] | None:
     """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
-    steps = np.array([RESOLUTIONS[label.resolution] for label in rows.labels] or [0], np.int64)
-    result = statistics(rows.ts, steps[rows.label], rows.value, start, end, above, below)
+    steps = [RESOLUTIONS[label.resolution] for label in rows.labels] or [0]
+    seconds = steps[0] if len({*steps}) == 1 else np.array(steps, np.int64)[rows.label]
+    result = statistics(rows.ts, seconds, rows.value, start, end, above, below)
     return None if result is None else _stated(result)
 
 
