@@ -31,7 +31,7 @@ gunicorn_setup.collect_rarely()
 # Threads, so that a slow client or a facilitator that takes its time holds up one thread and not a worker; they are
 # started as they are needed. A second worker uses the second core and serves while the first is replaced.
 worker_class = "gthread"
-workers = int(os.environ.get("WEB_CONCURRENCY", min(4, os.cpu_count() or 1)))
+workers = int(os.environ.get("WEB_CONCURRENCY", min(4, worker_core.usable())))
 threads = 64
 # Above `connections.MOST_OPEN`, at which a worker answers 503: gunicorn itself would leave clients waiting unanswered.
 worker_connections = connections.MOST_OPEN + 500

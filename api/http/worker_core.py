@@ -35,6 +35,11 @@ class Ticks(NamedTuple):
     all: int
 
 
+def usable() -> int:
+    """How many cores this process may use: those of its container, not of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def keep_to_one(number: int, siblings: Iterable[int]) -> None:
     """Binds this process to one of its cores, and looks on. `number` tells apart workers that start together.
 

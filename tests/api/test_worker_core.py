@@ -148,6 +148,19 @@ def test_all_threads_move_together_until_somebody_else_binds_them() -> None:
 
 
 @pytest.mark.slow
+@FEW
+def test_there_are_as_many_workers_as_cores_may_be_used() -> None:
+    program = "import os, runpy; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + (
+        "print(runpy.run_path('api/gunicorn.conf.py')['workers'])"
+    )
+    environ = {name: value for name, value in os.environ.items() if name != "WEB_CONCURRENCY"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "1\n", done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [OSError(1, "forbidden"), AttributeError("sched_setaffinity")])
 def test_where_binding_is_forbidden_or_unknown_a_worker_goes_on(
     monkeypatch: pytest.MonkeyPatch, fault: Exception
