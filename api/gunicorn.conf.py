@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import shutil
 from typing import Any
 
 from api.http import gunicorn_setup
 
 gunicorn_setup.hold_back_collector()
-# These three come before pyarrow and prometheus_client are imported, which look at the environment only then.
+# These four come before numpy, pyarrow and prometheus_client are imported, which look at the environment only then.
 _own_counts = gunicorn_setup.own_counts_folder()
 gunicorn_setup.return_freed_memory()
+gunicorn_setup.one_math_thread()
 gunicorn_setup.leave_pandas_out()
 
 from prometheus_client import multiprocess  # noqa: E402
@@ -58,6 +60,7 @@ control_socket_disable = True
 
 
 _shared = connections.OpenConnections()
+_first_core = random.getrandbits(16)  # services side by side do not all begin with the same core
 
 
 def when_ready(server: Any) -> None:
@@ -77,7 +80,7 @@ def post_worker_init(worker: Any) -> None:
     connections.watch(worker)
     overload = gunicorn_setup.raw_problem(_settings.base_url, "overloaded", (("Retry-After", "1"),))
     connections.share_and_shed(worker, _shared, overload, _settings.trusted_proxies)
-    worker_core.keep_to_one(worker.ppid + worker.age, _shared.others(worker.pid))
+    worker_core.keep_to_one(_first_core + worker.age, _shared.others(worker.pid))
     ACCESS_LOG.start()
     gunicorn_setup.collect_rarely()
 

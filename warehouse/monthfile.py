@@ -211,7 +211,10 @@ def layout_of_net(body: bytes, key: str) -> NetLayout | None:
 
     Raises StorageError.
     """
-    stated = _said(orjson.loads(body[body.rfind(_HEAD) : body.rfind(_OWN)] + b"}"), key)
+    own = body.rfind(_OWN)
+    if own < 0:  # before parts of a file were read by themselves, its end did not say it this way
+        return None
+    stated = _said(orjson.loads(body[body.rfind(_HEAD, 0, own) : own] + b"}"), key)
     return net_rows.layout(stated["net"]) if stated.get("net") else None
 
 

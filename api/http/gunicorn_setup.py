@@ -74,6 +74,15 @@ def return_freed_memory() -> None:
         libc.mallopt(_M_ARENA_MAX, 1)
 
 
+def one_math_thread() -> None:
+    """Keeps OpenBLAS from threads of its own. Call it before numpy is imported.
+
+    They wait for each other by spinning: on one core (`api.http.worker_core`) each takes a time slice from the one that
+    works, and a product of vectors that takes 0.2 ms takes 8.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def hold_back_collector() -> None:
     """Looks for no cycles while the API loads: what is made then stays, and going through it is a fifth of a start."""
     gc.disable()

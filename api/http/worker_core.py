@@ -36,7 +36,7 @@ class Ticks(NamedTuple):
 
 
 def usable() -> int:
-    """How many cores this process may use: those of its container, not of the machine."""
+    """How many cores this process may use: those of its container's cpuset, not all of the machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -82,7 +82,10 @@ def choose(physical: Mapping[int, int], held: Iterable[int], number: int) -> int
     on_physical = Counter(physical.get(core, core) for core in on_core.elements())
     holders = {core: (on_physical[first], on_core[core]) for core, first in physical.items()}
     free = [core for core, each in holders.items() if each == min(holders.values())]
-    return free[number % len(free)]
+    apart = [
+        core for place, core in enumerate(free) if physical[core] not in {physical[other] for other in free[:place]}
+    ]
+    return apart[number % len(apart)]
 
 
 def roomier(core: int, own: float, busy: Mapping[int, float]) -> int | None:
@@ -110,7 +113,8 @@ def ticks(text: str, cores: Collection[int]) -> dict[int, Ticks]:
 
 def taken(before: Mapping[int, Ticks], after: Mapping[int, Ticks], physical: Mapping[int, int]) -> dict[int, float]:
     """The part of each core that was taken between two moments, by whomever, and by what its twins did."""
-    passed = {core: (after[core].busy - then.busy, after[core].all - then.all) for core, then in before.items()}
+    there = {core: then for core, then in before.items() if core in after}
+    passed = {core: (after[core].busy - then.busy, after[core].all - then.all) for core, then in there.items()}
     alone = {core: busy / whole for core, (busy, whole) in passed.items() if whole > 0}
     together: defaultdict[int, float] = defaultdict(float)
     for core, part in alone.items():
@@ -141,11 +145,11 @@ def _bind(core: int) -> None:
 
 def _look_on(core: int, physical: Mapping[int, int]) -> None:
     """Moves again and again, until somebody else, as with `taskset`, has bound this process otherwise."""
-    with contextlib.suppress(OSError, KeyError):  # a core went away: the kernel has freed the process then
+    with contextlib.suppress(OSError):  # a core may go away, and /proc may be closed: then it stays where it is
         before, own, at = _ticks_now(physical), time.process_time(), time.monotonic()
         while True:
             time.sleep(_LOOK_S)
-            if os.sched_getaffinity(0) != {core}:
+            if not os.sched_getaffinity(0) == os.sched_getaffinity(os.getpid()) == {core}:  # this and the main thread
                 return
             after, spent, now = _ticks_now(physical), time.process_time(), time.monotonic()
             better = roomier(core, (spent - own) / (now - at), taken(before, after, physical))

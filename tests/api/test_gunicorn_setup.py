@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,30 @@ for _ in range(2):
 changed = wsgi.Response.write, util.close_graceful
 print(gc.isenabled(), gc.get_threshold()[0], *(hasattr(each.__wrapped__, "__wrapped__") for each in changed))
 """
+
+
+_PRODUCT = """
+import os, runpy
+
+runpy.run_path("api/gunicorn.conf.py")
+import numpy
+
+numpy.dot(numpy.ones(100_000), numpy.ones(100_000))
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.slow
+def test_products_of_vectors_have_no_threads_that_would_spin_on_one_core() -> None:
+    threads = {}
+    for stated in ("", "3"):
+        environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+        environ |= {"OPENBLAS_NUM_THREADS": stated} if stated else {}
+        ran = subprocess.run(
+            [sys.executable, "-c", _PRODUCT], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60
+        )
+        threads[stated] = int(ran.stdout)
+    assert threads[""] == threads["3"] - min(2, len(os.sched_getaffinity(0)) - 1)  # no more than there are cores
 
 
 @pytest.mark.slow

@@ -101,6 +101,13 @@ def test_four_workers_take_four_physical_cores_before_the_second_thread_of_one(
         assert len({*held}) == 5
 
 
+@pytest.mark.parametrize("begun", range(5))
+def test_physical_cores_of_one_thread_and_of_two_are_all_taken(begun: int) -> None:
+    physical = {0: 0, 1: 1, 3: 3, 2: 0}
+    chosen = [worker_core.choose(physical, [], begun + number) for number in range(3)]
+    assert {physical[core] for core in chosen} == {0, 1, 3}
+
+
 def test_cores_whose_threads_are_not_told_stand_alone(tmp_path: Path) -> None:
     (tmp_path / "cpu1" / "topology").mkdir(parents=True)
     (tmp_path / "cpu1" / "topology" / "thread_siblings_list").write_text("?\n")
@@ -137,6 +144,7 @@ def test_a_part_is_of_the_time_that_passed() -> None:
 def test_a_busy_twin_takes_half_a_core() -> None:
     before, after = {core: Ticks(0, 0) for core in range(4)}, {core: Ticks(50 * core, 100) for core in range(3)}
     after[3] = Ticks(0, 100)
+    assert worker_core.taken({**before, 4: Ticks(0, 0)}, after, {0: 0, 1: 0, 2: 2, 3: 2, 4: 4}).keys() == {*range(4)}
     assert worker_core.taken(before, after, {0: 0, 1: 0, 2: 2, 3: 2}) == {0: 0.25, 1: 0.5, 2: 1.0, 3: 0.5}
 
 

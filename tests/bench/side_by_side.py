@@ -39,12 +39,16 @@ def _measured(lead: str, processes: int, server_on: list[str], wrk_on: list[str]
     paths = [path for path in questions(4, 1, 1, every_series()) if "format=" not in path]
     ask = partial(wrk.run, seconds=SECONDS, before=wrk_on)
     with running([*server_on, *command], environ, f"{base}/readyz"):
-        mine = ask(base, keys(home, f"peers{os.getpid()}"), paths=paths)
+        headers = keys(home, f"peers{os.getpid()}")
+        wrk.run(base, headers, paths=paths[::-1])  # by its end every process of a server is there
+        mine = ask(base, headers, paths=paths)
     figures = [Figure(f"{lead}a year, 24 h, ours", mine)]
     for peer in prepared(home, free_port(), processes):
         with running([*server_on, *peer.command], peer.environ, peer.base + peer.path(paths[0]), peer.folder):
             _same(peer.base + peer.path(paths[0]), home, paths[0])
-            theirs = ask(peer.base, (), paths=[peer.path(path) for path in paths])
+            asked = [peer.path(path) for path in paths]
+            wrk.run(peer.base, (), paths=asked[::-1])
+            theirs = ask(peer.base, (), paths=asked)
         figures.append(Figure(f"{lead}a year, 24 h, {peer.name}", theirs, mine.rate / theirs.rate, "theirs", least))
     return figures
 
