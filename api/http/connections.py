@@ -117,14 +117,13 @@ class OpenConnections:
             if _SLOT.unpack_from(self._table, worker * _SLOT.size)[0] == pid:
                 self.note(worker, 0, 0)
 
-    def others(self, pid: int) -> list[int]:
-        """The process ids of the other workers."""
-        return [other for other, _ in _SLOT.iter_unpack(self._table[:]) if other not in (0, pid)]
+    def others(self, pid: int) -> dict[int, int]:
+        """How many connections each other worker holds, by its process id."""
+        return {other: count for other, count in _SLOT.iter_unpack(self._table[:]) if other not in (0, pid)}
 
     def least_of_others(self, pid: int) -> int | None:
         """The fewest connections that another worker holds; None where there is no other."""
-        counts = [count for other, count in _SLOT.iter_unpack(self._table[:]) if other not in (0, pid)]
-        return min(counts, default=None)
+        return min(self.others(pid).values(), default=None)
 
 
 def share_and_shed(worker: Any, shared: OpenConnections, overload: bytes, trusted: Sequence[Network]) -> None:

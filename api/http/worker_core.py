@@ -45,7 +45,8 @@ def keep_to_one(number: int, siblings: Iterable[int]) -> None:
 
     `siblings`: process ids of the other workers.
     """
-    with contextlib.suppress(AttributeError, OSError):  # only Linux has it; a sandbox may forbid it
+    # Only Linux has it, a sandbox may forbid it, and there may be no room for a thread: a worker serves all the same.
+    with contextlib.suppress(AttributeError, OSError, RuntimeError):
         physical = physical_cores(os.sched_getaffinity(0), _TOPOLOGY)
         if len(physical) > 1:
             core = choose(physical, _held(siblings), number)
@@ -145,7 +146,8 @@ def _bind(core: int) -> None:
 
 def _look_on(core: int, physical: Mapping[int, int]) -> None:
     """Moves again and again, until somebody else, as with `taskset`, has bound this process otherwise."""
-    with contextlib.suppress(OSError):  # a core may go away, and /proc may be closed: then it stays where it is
+    # A core may go away, and /proc be closed or say something else: then it stays where it is.
+    with contextlib.suppress(OSError, ValueError):
         before, own, at = _ticks_now(physical), time.process_time(), time.monotonic()
         while True:
             time.sleep(_LOOK_S)

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -169,16 +170,29 @@ def test_there_are_as_many_workers_as_cores_may_be_used() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [OSError(1, "forbidden"), AttributeError("sched_setaffinity")])
-def test_where_binding_is_forbidden_or_unknown_a_worker_goes_on(
-    monkeypatch: pytest.MonkeyPatch, fault: Exception
+@FEW
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        ("_bind", PermissionError(1, "forbidden")),
+        ("_bind", AttributeError("sched_setaffinity")),
+        ("_look_on", RuntimeError("can't start new thread")),
+    ],
+)
+def test_what_keeps_a_worker_from_its_core_does_not_keep_it_from_serving(
+    monkeypatch: pytest.MonkeyPatch, call: str, fault: Exception
 ) -> None:
-    def refuse(*_: Any) -> None:
+    tried = []
+
+    def refuse(*_: Any, **__: Any) -> None:
+        tried.append(call)
         raise fault
 
-    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    monkeypatch.setattr(worker_core, "_bind", refuse if call == "_bind" else lambda _: None)
+    if call == "_look_on":
+        monkeypatch.setattr(threading.Thread, "start", refuse)
     worker_core.keep_to_one(0, [])
-    assert os.sched_getaffinity(0)
+    assert tried
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ CASES = (
 """Of the bare route's requests/s."""
 MOST_TAIL = 10.0
 MOST_FOR_HISTORY = 1.2
-MOST_RESIDENT_KB = 200_000
+MOST_RESIDENT_KB = 150_000
 MOST_READY_S = 1.5
 
 

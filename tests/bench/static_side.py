@@ -88,18 +88,13 @@ def _compare(path: str, front: str, api: str | None, bare_url: str, bare: Path, 
         body = answer.raw.read(decode_content=False)
     same = hashlib.sha256(path.encode()).hexdigest()  # a name of its own: nginx keeps a file's size for a minute
     (bare / same).write_bytes(body)
-    rounds = [
-        (
-            wrk.run(f"{bare_url}/{same}", (), seconds=seconds),
-            wrk.run(front + path, GZIP, seconds=seconds),
-        )
-        for _ in range(ROUNDS)
-    ]
-    plain, ours_ = (statistics.median(each[i].rate for each in rounds) for i in range(2))
-    flask = "-" if api is None else f"{wrk.run(api + path, GZIP, seconds=seconds).rate:.0f}"
-    slower = statistics.median(a.rate / b.rate for a, b in rounds)
+    asked = [(f"{bare_url}/{same}", ()), (front + path, GZIP), *([(api + path, GZIP)] if api else [])]
+    rounds = [[wrk.run(url, headers, seconds=seconds) for url, headers in asked] for _ in range(ROUNDS)]
+    plain, ours_, *of_api = (statistics.median(speed.rate for speed in each) for each in zip(*rounds, strict=True))
+    slower = statistics.median(bare_file.rate / front_.rate for bare_file, front_, *_ in rounds)
     p99 = statistics.median(each[1].p99 for each in rounds)
-    print(f"{path[:24]:24} {len(body):8} {plain:12.0f} {ours_:10.0f} {flask:>8} {slower:7.2f} {p99:7.2f}", flush=True)
+    by_api = f"{of_api[0]:.0f}" if of_api else "-"
+    print(f"{path[:24]:24} {len(body):8} {plain:12.0f} {ours_:10.0f} {by_api:>8} {slower:7.2f} {p99:7.2f}", flush=True)
     return [f"{path}: {slower:.2f} times slower than a bare file"] if slower > MOST_SLOWER else []
 
 
