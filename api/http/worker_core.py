@@ -136,12 +136,15 @@ def _held(siblings: Iterable[int]) -> list[int]:
 def _bind(core: int) -> None:
     """All threads; those to come take it over from the one that starts them.
 
-    Twice, for a thread may be started by one that is not bound yet, and then is not in the list.
+    Until none is new, for a thread may be started by one that is not bound yet, and then is not in the list. Each
+    once, so that what somebody else binds meanwhile stays.
     """
-    for _ in range(2):
-        for thread in os.listdir("/proc/self/task"):
+    bound: set[str] = set()
+    while new := {*os.listdir("/proc/self/task")} - bound:
+        for thread in new:
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setaffinity(int(thread), {core})
+        bound |= new
 
 
 def _look_on(core: int, physical: Mapping[int, int]) -> None:

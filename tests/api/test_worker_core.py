@@ -29,7 +29,7 @@ intr 5 cpu0
 """
 FEW = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a machine of one core has none to choose from")
 MOVED = """
-import os, sys, threading, time
+import contextlib, os, sys, threading, time
 from api.http import worker_core
 from api.http.worker_core import Ticks
 
@@ -47,7 +47,11 @@ def ticks_now(of):
     return {cores[0]: Ticks(100 * looked, 100 * looked), cores[1]: Ticks(0, 100 * looked)}
 
 def bound():
-    return {tuple(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")}
+    found = set()
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
+            found.add(tuple(os.sched_getaffinity(int(thread))))
+    return found
 
 def until(wanted):
     deadline = time.monotonic() + 30
@@ -58,10 +62,12 @@ def until(wanted):
 worker_core._ticks_now = ticks_now
 worker_core.keep_to_one(0, [])
 until({(cores[1],)})
+own = next(thread for thread in threading.enumerate() if thread.name == "own core")
 for thread in os.listdir("/proc/self/task"):
-    os.sched_setaffinity(int(thread), {cores[0]})
-while "own core" in [thread.name for thread in threading.enumerate()]:
-    time.sleep(0.01)
+    with contextlib.suppress(ProcessLookupError):
+        os.sched_setaffinity(int(thread), {cores[0]})
+own.join(30)
+assert not own.is_alive()
 print(bound() == {(cores[0],)})
 """
 
@@ -154,6 +160,16 @@ def test_a_busy_twin_takes_half_a_core() -> None:
 def test_all_threads_move_together_until_somebody_else_binds_them() -> None:
     done = subprocess.run([sys.executable, "-c", MOVED], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_a_move_binds_each_thread_once_so_that_what_others_bind_meanwhile_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told, more = [], iter([["1", "2"], ["1", "2", "3"], ["1", "3"], ["1"]])
+    monkeypatch.setattr(os, "listdir", lambda _: next(more))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda thread, cores: told.append((thread, cores)))
+    worker_core._bind(5)
+    assert sorted(told, key=str) == [(1, {5}), (2, {5}), (3, {5})]
 
 
 @pytest.mark.slow
