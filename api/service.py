@@ -13,15 +13,15 @@ from api.http import problem_responses
 from api.http.guard import Make, guard
 from api.http.messages import Request, Response
 from api.settings import Settings
-from warehouse.caches import LruCache, TtlCache
+from warehouse.caches import AskedBefore, LruCache, TtlCache
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 
-READER_BYTES = 21_000_000
-"""Decoded columns: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB; a third
-is for where rows lie in their files, 1 kB a month."""
+READER_BYTES = 22_000_000
+"""Half of it for values: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB.
+Half for where they lie in their files: ten years of all series are 9,075 months, 1 kB each."""
 ANSWERS_BYTES = 6_000_000
-"""Series answers as they were sent. Both caches keep a worker below 170 MB."""
+"""Series answers as they were sent, of those that were asked for twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Service:
             settings,
             storage,
             Reader(storage, READER_BYTES, ttl_s),
-            LruCache(ANSWERS_BYTES),
+            LruCache(ANSWERS_BYTES, AskedBefore().note),
             TtlCache(ttl_s),
             DocumentCache(storage, ttl_s),
             gate,

@@ -41,15 +41,43 @@ class TtlCache:
         self._entries.pop(key, None)
 
 
+class AskedBefore:
+    """Whether a key was asked for before, as far as the last few thousand go. Safe for many threads.
+
+    What is asked for once alone need not be kept: it would push out what recurs, and its memory, given back at once, is
+    still in the processor's caches when the next value is made in it.
+    """
+
+    MOST = 8_000
+    """Keys are forgotten when so many others came after them, twice as many at the latest."""
+
+    def __init__(self) -> None:
+        self._newer: set[int] = set()
+        self._older: set[int] = set()
+
+    def note(self, key: Hashable) -> bool:
+        """Notes a key; True where it was noted before. By its hash: of two that share one, the second is known."""
+        name = hash(key)
+        if name in self._newer:
+            return True
+        known = name in self._older
+        if len(self._newer) >= self.MOST:
+            self._newer, self._older = set(), self._newer
+        self._newer.add(name)
+        return known
+
+
 class LruCache:
     """Within a bound of bytes, the longest unused given up first. Safe for many threads.
 
     Two that ask for one missing key at once may both make it: values are equal, the last stays.
     """
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, admit: Callable[[Hashable], bool] = lambda key: True) -> None:
+        """`admit`: whether `get` keeps what it made for a key."""
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
+        self._admit = admit
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
 
@@ -62,8 +90,8 @@ class LruCache:
                 value: Value = entry[0]
                 return value
         value, size = make()
-        with self._lock:
-            self._put(key, value, size)
+        if self._admit(key):
+            self.keep(key, value, size)
         return value
 
     def found(self, key: Hashable) -> Any:

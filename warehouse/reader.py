@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from warehouse import layout, modes, monthfile, resolve, series, vintages
-from warehouse.caches import LruCache, TtlCache
+from warehouse.caches import AskedBefore, LruCache, TtlCache
 from warehouse.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.errors import StorageError
 from warehouse.net_rows import PART_ROWS, NetLayout, NetRows, columns_of, parts_of
@@ -101,12 +101,16 @@ class RowColumns:
 
 
 class Reader:
-    """Reads month files of one warehouse; safe for many threads. A replaced file is seen within `ttl_s` seconds."""
+    """Reads month files of one warehouse; safe for many threads. A replaced file is seen within `ttl_s` seconds.
+
+    Of `limit_bytes` a half is for values, a half for where they lie in their files (1 kB a month).
+    """
 
     def __init__(self, storage: Storage, limit_bytes: int, ttl_s: float = 0.0) -> None:
         self.storage = storage
-        self._memory = LruCache(limit_bytes * 2 // 3)
-        self._layouts = LruCache(limit_bytes // 3)
+        self._memory = LruCache(limit_bytes // 2)
+        self._layouts = LruCache(limit_bytes // 2)
+        self._read_before = AskedBefore()
         self._seen = TtlCache(ttl_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
@@ -177,7 +181,8 @@ class Reader:
     def _read_parts(self, file: MonthFile, kept: NetLayout, parts: range) -> list[Floats] | None:
         values = monthfile.net_parts(self.storage, file.key, file.identity, kept, parts)
         for part, value in zip(parts, values or (), strict=values is not None):
-            self._memory.keep((file, part), value, value.nbytes + 700)
+            if self._read_before.note((file, part)):
+                self._memory.keep((file, part), value, value.nbytes + 700)
         return values
 
     def _mode(self) -> str:

@@ -176,10 +176,15 @@ def test_rank_agrees_with_scipy(pool, now):
     assert context.p90 == np.quantile(window, 0.9, method="averaged_inverted_cdf")
 
 
+def published(least: float, most: float) -> st.SearchStrategy[float]:
+    """Values of at most six decimals: a median exactly between two neighbouring doubles cannot be written as one."""
+    return st.floats(least, most).map(lambda value: round(value, 6))
+
+
 @settings(max_examples=200, deadline=None)
 @given(
-    st.lists(st.one_of(st.just(0.0), st.floats(-2000, 20000), st.floats(-3, 3)), min_size=1, max_size=30),
-    st.floats(-2000, 20000),
+    st.lists(st.one_of(st.just(0.0), published(-2000, 20000), published(-3, 3)), min_size=1, max_size=30),
+    published(-2000, 20000),
 )
 def test_words_and_numbers_never_contradict(pool, now):
     reading = read(hourly([pool[i * 7 % len(pool)] for i in range(720)], now))

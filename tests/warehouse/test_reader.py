@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from warehouse import layout, seal, series
-from warehouse.caches import LruCache, TtlCache
+from warehouse.caches import AskedBefore, LruCache, TtlCache
 from warehouse.clock import DAY, Window, instant
 from warehouse.errors import WrongMode
 from warehouse.reader import FileReplaced, MonthFile, Reader, joined
@@ -105,19 +105,27 @@ def month(storage: Counting) -> MonthFile:
     return file
 
 
+def assert_day(reader: Reader, month: MonthFile, first: int) -> None:
+    """288 rows of the month from one on."""
+    rows = reader.rows(month, "net", Window(MAY + first * 300, MAY + (first + 288) * 300))
+    assert rows.value.tolist() == MONTH[first : first + 288]
+    assert rows.ts.tolist() == [MAY + at * 300 for at in range(first, first + 288)]
+    assert [label.source for label in rows.labels] == ["fine"]
+
+
 def test_a_window_reads_its_own_parts_of_a_month(storage: Counting, month: MonthFile) -> None:
     reader = Reader(storage, 10_000_000)
-    for first in (0, 5, 1000, 1024, 8000, len(MONTH) - 288):
-        rows = reader.rows(month, "net", Window(MAY + first * 300, MAY + (first + 288) * 300))
-        assert rows.value.tolist() == MONTH[first : first + 288]
-        assert rows.ts.tolist() == [MAY + at * 300 for at in range(first, first + 288)]
-        assert [label.source for label in rows.labels] == ["fine"]
+    apart = (0, 1024, 3000, 8000)
+    for first in apart:
+        assert_day(reader, month, first)
     assert storage.got == []
     assert sum(length for _, length in storage.parts) < 4096 + 6 * 8192 + 4096
+    for first in (*apart, 5, 1000, len(MONTH) - 288):
+        assert_day(reader, month, first)
     before = len(storage.parts)
     assert len(reader.rows(month, "net", Window(MAY, MAY + DAY))) == 288
     assert len(reader.rows(month, "net", Window(MAY - DAY, MAY))) == 0
-    assert reader.labels(month, "net", Window(MAY, MAY + DAY)) == {*rows.labels}
+    assert {label.source for label in reader.labels(month, "net", Window(MAY, MAY + DAY))} == {"fine"}
     assert len(storage.parts) == before, "what is kept is not read again"
     for whole in (Window(MAY, MAY + 31 * DAY), Window(0, MAY + 400 * DAY)):
         assert reader.rows(month, "net", whole).value.tolist() == MONTH
@@ -271,6 +279,29 @@ def test_memory_gives_up_what_was_unused_longest() -> None:
     assert memory.get("b", lambda: ("again", 10)) == "again"
     assert memory.get("a", lambda: ("again", 10)) == "a"
     assert memory.held_bytes == 30
+
+
+def test_what_is_asked_for_once_pushes_nothing_out() -> None:
+    memory = LruCache(30, AskedBefore().note)
+    made = iter(["first", "second"])
+    assert [memory.get("a", lambda: (next(made), 10)) for _ in range(3)] == ["first", "second", "second"]
+    for once in range(1000):
+        memory.get(once, lambda: ("once", 10))
+    assert memory.get("a", lambda: ("again", 10)) == "second"
+    assert memory.held_bytes == 10
+
+
+def test_a_key_asked_for_long_ago_is_forgotten() -> None:
+    before = AskedBefore()
+    assert [before.note("a"), before.note("a")] == [False, True]
+    for other in range(before.MOST - 1):
+        before.note(other)
+    assert before.note("a"), "so few others came since"
+    for other in range(before.MOST, 3 * before.MOST):
+        before.note(other)
+    assert not before.note("a")
+    assert before.note("a")
+    assert len(before._newer) + len(before._older) <= 2 * before.MOST
 
 
 def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
