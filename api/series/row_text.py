@@ -23,7 +23,7 @@ Pieces = Sequence[bytes | bytearray]
 
 _BETWEEN: Mapping[Notation, bytes] = {"json": b",", "csv": b"\n"}
 """What stands between two rows."""
-_MANY = 500
+_MANY = 250
 """From so many rows on it pays to set the text of every `ts` at once."""
 _DIGITS, _FIRST, _LAST = 10, 10**9, 10**10 - 1
 """Instants from 2001 to 2286 have ten digits."""
