@@ -17,7 +17,7 @@ from warehouse.caches import AskedBefore, LruCache, TtlCache
 from warehouse.reader import Reader
 from warehouse.storage import Storage
 
-READER_BYTES = 22_000_000
+READER_BYTES = 28_000_000
 """Half of it for values: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB.
 Half for where they lie in their files: ten years of all series are 9,075 months, 1 kB each."""
 ANSWERS_BYTES = 6_000_000

@@ -48,8 +48,9 @@ class AskedBefore:
     still in the processor's caches when the next value is made in it.
     """
 
-    MOST = 8_000
-    """Keys are forgotten when so many others came after them, twice as many at the latest."""
+    MOST = 2_000
+    """Keys are forgotten when so many others came after them, twice as many at the latest. Of 8,000 and more, questions
+    at random over one year would fill a cache with what recurs by chance."""
 
     def __init__(self) -> None:
         self._newer: set[int] = set()
