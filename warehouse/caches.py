@@ -49,8 +49,8 @@ class AskedBefore:
     """
 
     MOST = 2_000
-    """Keys are forgotten when so many others came after them, twice as many at the latest. Of 8,000 and more, questions
-    at random over one year would fill a cache with what recurs by chance."""
+    """Keys are forgotten when so many others came after them, twice as many at the latest. Of many more,
+    questions at random over one year would fill a cache with what recurs by chance."""
 
     def __init__(self) -> None:
         self._newer: set[int] = set()
@@ -105,18 +105,15 @@ class LruCache:
             return entry[0]
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
-        """Keeps a value of so many bytes."""
+        """Keeps a value of so many bytes; one larger than the bound is not kept."""
         with self._lock:
-            self._put(key, value, size)
-
-    def _put(self, key: Hashable, value: object, size: int) -> None:
-        before = self._kept.pop(key, None)
-        if before is not None:
-            self.held_bytes -= before[1]
-        if size > self.limit_bytes:
-            return
-        self._kept[key] = value, size
-        self.held_bytes += size
-        while self.held_bytes > self.limit_bytes:
-            _, (_, freed) = self._kept.popitem(last=False)
-            self.held_bytes -= freed
+            before = self._kept.pop(key, None)
+            if before is not None:
+                self.held_bytes -= before[1]
+            if size > self.limit_bytes:
+                return
+            self._kept[key] = value, size
+            self.held_bytes += size
+            while self.held_bytes > self.limit_bytes:
+                _, (_, freed) = self._kept.popitem(last=False)
+                self.held_bytes -= freed
