@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from api.access.accounts import batcher as batchers
 from api.access.accounts.batcher import Batcher
 
 
@@ -104,6 +105,48 @@ def test_threads_that_ask_on_and_on_each_get_their_own_and_none_is_left_waiting(
         assert all(each.result(60) for each in [threads.submit(ask, 1000 * n) for n in range(12)])
     assert not batcher._at_work
     assert not batcher._waiting
+
+
+def test_what_runnable_threads_ask_before_a_batch_begins_is_answered_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubler = GatedDoubler()
+    doubler.release.set()
+    batcher = Batcher(doubler.answer)
+    with ThreadPoolExecutor(4) as threads:
+        others = []
+
+        def let_others_run() -> None:
+            others.extend(threads.submit(batcher.ask, number) for number in (1, 2, 3, 4))
+            while len(batcher._waiting) < 5:
+                pass
+
+        monkeypatch.setattr(batchers.os, "sched_yield", let_others_run)
+        assert batcher.ask(7) == 14
+        assert [each.result(10) for each in others] == [2, 4, 6, 8]
+    assert doubler.batch_sizes == [5]
+
+
+def test_others_are_let_run_behind_a_crowd_and_else_before_one_batch_in_eight(monkeypatch: pytest.MonkeyPatch) -> None:
+    yields: list[int] = []
+    doubler = GatedDoubler()
+    doubler.release.set()
+    batcher = Batcher(doubler.answer)
+    monkeypatch.setattr(batchers.os, "sched_yield", lambda: yields.append(len(doubler.batch_sizes)))
+    for number in range(20, 37):
+        batcher.ask(number)
+    assert yields == [0, 8, 16]
+    doubler.release.clear()
+    doubler.started.clear()
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(batcher.ask, 1)]
+        assert doubler.started.wait(10)
+        asked += [threads.submit(batcher.ask, number) for number in (2, 3, 4)]
+        while len(batcher._waiting) < 3:
+            pass
+        doubler.release.set()
+        assert [each.result(10) for each in asked] == [2, 4, 6, 8]
+    assert doubler.batch_sizes[17:] == [1, 3]
+    batcher.ask(5)
+    assert yields == [0, 8, 16, 19]
 
 
 def test_an_answer_too_few_is_a_fault() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,11 @@ from typing import Any, Generic, TypeVar
 
 Question = TypeVar("Question")
 Result = TypeVar("Result")
+
+_CROWD = 3
+"""From so many questions on, a batch tells that threads come close behind each other."""
+_TRY_EVERY = 8
+"""After smaller batches, so many go by until one looks again whether others are about to ask."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +37,9 @@ class Batcher(Generic[Question, Result]):
     them wait for would pass from thread to thread, and the next answer wait for threads that have theirs. A thread that
     asks alone waits for nobody. `answer` gets at least one question and returns one result for each, in order; what it
     raises reaches every thread of that call.
+
+    Where threads come close behind each other, the one that is to answer first lets those run that can: they have a
+    question too, or none, and its batch takes along what they ask. It is no pause: where nobody can run, it goes on.
     """
 
     def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Result]]) -> None:
@@ -38,6 +47,8 @@ class Batcher(Generic[Question, Result]):
         self._waiting: list[_Turn] = []
         self._at_work = False
         self._changing = threading.Lock()
+        self._small_batches = 0
+        """How many in a row had fewer than _CROWD questions."""
 
     def ask(self, question: Question) -> Result:
         """The result of one question."""
@@ -62,8 +73,11 @@ class Batcher(Generic[Question, Result]):
         return turn.asleep
 
     def _answer_all(self) -> None:
+        if self._small_batches % _TRY_EVERY == 0:
+            os.sched_yield()
         with self._changing:
             turns, self._waiting = self._waiting, []
+        self._small_batches = 0 if len(turns) >= _CROWD else self._small_batches + 1
         try:
             for turn, result in zip(turns, self._answer([turn.question for turn in turns]), strict=True):
                 turn.result = result
