@@ -125,15 +125,16 @@ def test_what_runnable_threads_ask_before_a_batch_begins_is_answered_in_it(monke
     assert doubler.batch_sizes == [5]
 
 
-def test_others_are_let_run_behind_a_crowd_and_else_before_one_batch_in_eight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_are_let_run_behind_a_crowd_and_else_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     yields: list[int] = []
     doubler = GatedDoubler()
     doubler.release.set()
     batcher = Batcher(doubler.answer)
     monkeypatch.setattr(batchers.os, "sched_yield", lambda: yields.append(len(doubler.batch_sizes)))
-    for number in range(20, 37):
+    for number in range(20, 280):
         batcher.ask(number)
-    assert yields == [0, 8, 16]
+    assert yields == [0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256]
+    yields.clear()
     doubler.release.clear()
     doubler.started.clear()
     with ThreadPoolExecutor(4) as threads:
@@ -144,9 +145,9 @@ def test_others_are_let_run_behind_a_crowd_and_else_before_one_batch_in_eight(mo
             pass
         doubler.release.set()
         assert [each.result(10) for each in asked] == [2, 4, 6, 8]
-    assert doubler.batch_sizes[17:] == [1, 3]
+    assert doubler.batch_sizes[260:] == [1, 3]
     batcher.ask(5)
-    assert yields == [0, 8, 16, 19]
+    assert yields == [262]
 
 
 def test_an_answer_too_few_is_a_fault() -> None:

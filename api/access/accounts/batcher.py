@@ -13,8 +13,8 @@ Result = TypeVar("Result")
 
 _CROWD = 3
 """From so many questions on, a batch tells that threads come close behind each other."""
-_TRY_EVERY = 8
-"""After smaller batches, so many go by until one looks again whether others are about to ask."""
+_SELDOM = 64
+"""After smaller batches it is tried ever more seldom whether others are about to ask, at last before one in so many."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +73,7 @@ class Batcher(Generic[Question, Result]):
         return turn.asleep
 
     def _answer_all(self) -> None:
-        if self._small_batches % _TRY_EVERY == 0:
+        if _lets_others_run(self._small_batches):
             os.sched_yield()
         with self._changing:
             turns, self._waiting = self._waiting, []
@@ -99,3 +99,8 @@ class Batcher(Generic[Question, Result]):
             following = self._waiting[0].asleep if self._waiting else None
         if following:
             following.release()
+
+
+def _lets_others_run(small_batches: int) -> bool:
+    """Whether to let others run after so many small batches in a row: 0, 1, 2, 4, 8 and so on, then each 64."""
+    return small_batches & (small_batches - 1) == 0 or small_batches % _SELDOM == 0
