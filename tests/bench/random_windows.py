@@ -86,7 +86,8 @@ def over_ten_years() -> tuple[list[Figure], float]:
 def on_two_cores() -> list[Figure]:
     """The same of two workers, as they run in service; wrk takes its part of the same cores."""
     with _served(2, [], []) as servers:
-        servers.ask(paths=_warm)  # by its end both workers of both servers are there
+        servers.ask(paths=_warm)
+        servers.ask_bare("/day")  # a worker that loads meanwhile gets none of the connections: by now all are there
         day, bulky = servers.ask_bare("/day"), servers.ask_bare("/long")
         kept, once, rows = (servers.ask(paths=paths) for paths in (_warm, _cold, _long))
     return [
