@@ -83,6 +83,26 @@ def test_a_key_that_comes_many_times_at_its_limit_gets_what_is_left(accounts: Ac
     assert batch(accounts, [one]) == [None]
 
 
+def test_a_key_at_its_limit_leaves_its_batch_in_one_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
+    spent, one, other = (new_key(accounts, name) for name in "abc")
+    assert batch(accounts, [spent] * CALLS_PER_DAY)[-1] == CALLS_PER_DAY
+    run, statements = SqliteUsageCounter._run, list[str]()
+
+    def noted(self: SqliteUsageCounter, statement: str, values: Sequence[object]) -> list[UsageRow]:
+        statements.append(statement)
+        return run(self, statement, values)
+
+    monkeypatch.setattr(SqliteUsageCounter, "_run", noted)
+    assert batch(accounts, [spent, one, other, spent, one]) == [None, 1, 1, None, 2]
+    assert len(statements) == 2
+    statements.clear()
+    assert batch(accounts, [spent, spent]) == [None, None]
+    assert len(statements) == 1
+    assert (used(accounts, spent), used(accounts, one)) == (CALLS_PER_DAY, 2)
+    accounts.close()
+
+
 def test_more_calls_than_a_day_holds_in_one_batch(accounts: Accounts) -> None:
     key = new_key(accounts)
     assert batch(accounts, [key] * (CALLS_PER_DAY + 2)) == [*range(1, CALLS_PER_DAY + 1), None, None]

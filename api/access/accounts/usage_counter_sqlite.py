@@ -86,9 +86,13 @@ class SqliteUsageCounter:
         return key, used + 1, most
 
     def _count_at_once(self, digests: Sequence[bytes], day: int, limit: int) -> Sequence[UsageRow | None] | None:
-        """None, and nothing counted, where a key has not room for its calls."""
+        """None, and nothing counted, where a key has room for some of its calls alone.
+
+        One that has none left is out at once: whoever calls on with it holds up nobody else's counting.
+        """
         wanted = Counter(digests)
-        keys = self._run(_LOOK_AT_ALL.format(_places(len(wanted), "?")), (limit, day, *wanted))
+        found = self._run(_LOOK_AT_ALL.format(_places(len(wanted), "?")), (limit, day, *wanted))
+        keys = [row for row in found if row[2] < row[3]]
         if any(used + wanted[digest] > most for digest, _, used, most in keys):
             return None
         if keys:
