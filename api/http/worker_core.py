@@ -8,6 +8,7 @@ calls this; where the system has no such call, or forbids it, nothing happens.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import re
@@ -24,6 +25,9 @@ _CROWDED, _ROOMIER = 0.3, 0.2
 _TWIN = 0.5
 """What two threads of one physical core take from each other, about."""
 _TOPOLOGY = Path("/sys/devices/system/cpu")
+_CGROUP = Path("/sys/fs/cgroup")
+_QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
+"""Microseconds of CPU time in so many of time, in a container of cgroups v2 and of v1 (kernel docs, CFS bandwidth)."""
 _IDLE = slice(3, 5)
 """Idle and waiting for a disk, among the columns of /proc/stat; the first eight add up to all time (proc(5))."""
 
@@ -35,9 +39,20 @@ class Ticks(NamedTuple):
     all: int
 
 
-def usable() -> int:
-    """How many cores this process may use: those of its container's cpuset, not all of the machine."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def usable(cgroup: Path = _CGROUP) -> int:
+    """How many cores this process may use: those of its container's cpuset and quota, not all of the machine."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, math.ceil(_quota(cgroup)) or cores)
+
+
+def _quota(cgroup: Path) -> float:
+    """How many cores' time a container may take (`docker run --cpus`, a limit of Kubernetes); 0 for no limit."""
+    for names in _QUOTAS:
+        # A file that is not there is of the other version; "max" is no limit in v2, -1 in v1.
+        with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
+            most, period = [int(word) for name in names for word in (cgroup / name).read_text().split()]
+            return max(0.0, most / period)
+    return 0.0
 
 
 def keep_to_one(number: int, siblings: Iterable[int]) -> None:

@@ -172,6 +172,31 @@ def test_a_move_binds_each_thread_once_so_that_what_others_bind_meanwhile_stays(
     assert sorted(told, key=str) == [(1, {5}), (2, {5}), (3, {5})]
 
 
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "3200000 100000\n"}, 8),
+        ({"cpu.max": "max 100000\n"}, 8),
+        ({"cpu/cpu.cfs_quota_us": "250000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 8),
+        ({"cpu/cpu.cfs_quota_us": "250000\n"}, 8),
+        ({"cpu.max": ""}, 8),
+        ({"cpu.max": "100000 0\n"}, 8),
+        ({}, 8),
+    ],
+)
+def test_a_quota_of_cpu_time_bounds_the_cores_that_may_be_used(
+    files: dict[str, str], cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_core.os, "sched_getaffinity", lambda _: set(range(8)))
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert worker_core.usable(tmp_path) == cores
+
+
 @pytest.mark.slow
 @FEW
 def test_there_are_as_many_workers_as_cores_may_be_used() -> None:
