@@ -2,7 +2,8 @@
 
 Threads hand Python's global lock to each other at every system call; spread over cores, each hand-over wakes another
 core, and a call costs up to twice the time. nginx has this as `worker_cpu_affinity auto`. `gunicorn.conf.py` alone
-calls this; where the system has no such call, or forbids it, nothing happens.
+calls this; where the system has no such call, or forbids it, nothing happens. How many cores there are to use is told
+here too.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _TWIN = 0.5
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 _CGROUP = Path("/sys/fs/cgroup")
 _QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
-"""Microseconds of CPU time in so many of time, in a container of cgroups v2 and of v1 (kernel docs, CFS bandwidth)."""
+"""Where cgroups v2, and v1, say how many microseconds of CPU time a container may take in how many of time.
+
+https://docs.kernel.org/admin-guide/cgroup-v2.html, https://docs.kernel.org/scheduler/sched-bwc.html
+"""
 _IDLE = slice(3, 5)
 """Idle and waiting for a disk, among the columns of /proc/stat; the first eight add up to all time (proc(5))."""
 
