@@ -86,7 +86,7 @@ class NetLayout:
         return self.offset + parts.start * PART_ROWS * _WIDTH, len(parts) * PART_ROWS * _WIDTH
 
     def checked(self, body: bytes, parts: range) -> list[Floats] | None:
-        """The values of some parts, out of their bytes; None where those are not what was written."""
+        """The values of some parts, out of their bytes, read-only; None where those are not what was written."""
         left = (sum(run.length for run in self.runs) - parts.start * PART_ROWS) * _WIDTH
         values = []
         for place, part in enumerate(parts):
@@ -94,7 +94,7 @@ class NetLayout:
             piece = body[begin : min(begin + PART_ROWS * _WIDTH, left)]
             if seal.short(piece) != self.checksums[part * seal.SHORT_DIGITS : (part + 1) * seal.SHORT_DIGITS]:
                 return None
-            values.append(np.frombuffer(piece, "<f8").astype(np.float64))
+            values.append(np.frombuffer(piece, "<f8").astype(np.float64, copy=False))
         return values
 
     @property

@@ -117,7 +117,9 @@ class Folder:
         except OSError as error:
             raise _unreadable(key, error) from None
         try:
-            return os.pread(file, length, start) if _identity(os.fstat(file)) == identity else None
+            status = os.fstat(file)
+            same = (status.st_mtime_ns, status.st_size, status.st_ino) == identity
+            return os.pread(file, length, start) if same else None
         except OSError as error:
             raise _unreadable(key, error) from None
         finally:

@@ -135,6 +135,8 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
 
 def _given(rows: RowColumns, count: int, order: Order) -> RowColumns:
     """The first `count` of a zone's ascending rows in the direction of `order`."""
+    if count == len(rows):
+        return rows
     return rows.take(slice(count) if order == "asc" else slice(len(rows) - count, None))
 
 
