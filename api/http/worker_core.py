@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 _LOOK_S = 2
@@ -26,11 +26,12 @@ _CROWDED, _ROOMIER = 0.3, 0.2
 _TWIN = 0.5
 """What two threads of one physical core take from each other, about."""
 _TOPOLOGY = Path("/sys/devices/system/cpu")
-_CGROUP = Path("/sys/fs/cgroup")
-_QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
-"""Where cgroups v2, and v1, say how many microseconds of CPU time a container may take in how many of time.
+_CGROUP, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+_QUOTAS = (("", ("cpu.max",)), ("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us")))
+"""Where cgroups v2, and v1, say how many microseconds of CPU time a group may take in how many of time.
 
-https://docs.kernel.org/admin-guide/cgroup-v2.html, https://docs.kernel.org/scheduler/sched-bwc.html
+By the controller, whose folder it is in v1. https://docs.kernel.org/admin-guide/cgroup-v2.html,
+https://docs.kernel.org/scheduler/sched-bwc.html
 """
 _IDLE = slice(3, 5)
 """Idle and waiting for a disk, among the columns of /proc/stat; the first eight add up to all time (proc(5))."""
@@ -43,19 +44,41 @@ class Ticks(NamedTuple):
     all: int
 
 
-def usable(cgroup: Path = _CGROUP) -> int:
+def usable(cgroup: Path = _CGROUP, own_groups: Path = _OWN_GROUPS) -> int:
     """How many cores this process may use: those of its container's cpuset and quota, not all of the machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, math.ceil(_quota(cgroup)) or cores)
+    return min(cores, math.ceil(_quota(cgroup, own_groups)) or cores)
 
 
-def _quota(cgroup: Path) -> float:
-    """How many cores' time a container may take (`docker run --cpus`, a limit of Kubernetes); 0 for no limit."""
-    for names in _QUOTAS:
-        # A file that is not there is of the other version; "max" is no limit in v2, -1 in v1.
-        with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
-            most, period = [int(word) for name in names for word in (cgroup / name).read_text().split()]
-            return max(0.0, most / period)
+def _quota(cgroup: Path, own_groups: Path) -> float:
+    """How many cores' time this process may take, as its group and all above it allow; 0 for no limit.
+
+    `docker run --cpus`, a limit of Kubernetes and `CPUQuota=` of systemd set it.
+    """
+    limits = [
+        _limit([folder / name for name in names])
+        for controller, names in _QUOTAS
+        for folder in _folders(cgroup / controller, controller, own_groups)
+    ]
+    return min(filter(None, limits), default=0.0)
+
+
+def _folders(mount: Path, controller: str, own_groups: Path) -> list[Path]:
+    """The folders of this process's group and of all above it, from the outermost on; that one alone in a container."""
+    group = "/"
+    with contextlib.suppress(OSError, ValueError):  # cgroups(7): a line is number:controllers:path
+        lines = [line.split(":", 2) for line in own_groups.read_text().splitlines()]
+        group = next((path for _, controllers, path in lines if controller in controllers.split(",")), group)
+    inner = PurePosixPath(group).parts[1:]
+    return [mount.joinpath(*inner[:depth]) for depth in range(len(inner) + 1)]
+
+
+def _limit(files: Iterable[Path]) -> float:
+    """Microseconds of CPU time by those of time, as a group's files say them; 0 for no limit."""
+    # A file that is not there is of the other version; "max" is no limit in v2, -1 in v1.
+    with contextlib.suppress(OSError, ValueError, ArithmeticError):
+        most, period = [int(word) for file in files for word in file.read_text().split()]
+        return max(0.0, most / period)
     return 0.0
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -44,6 +45,15 @@ def ask_all(doubler: GatedDoubler, first: int, others: Sequence[int]) -> list[in
             fault = each.exception(10)
             results.append(fault if isinstance(fault, Exception) else each.result())
     return results
+
+
+def raising(fault: Exception) -> Callable[[], None]:
+    """What fails like this."""
+
+    def fail() -> None:
+        raise fault
+
+    return fail
 
 
 def test_one_that_asks_alone_is_answered_alone() -> None:
@@ -130,6 +140,8 @@ def test_others_are_let_run_behind_a_crowd_and_else_ever_more_seldom(monkeypatch
     doubler = GatedDoubler()
     doubler.release.set()
     batcher = Batcher(doubler.answer)
+    # Clocks that stand, as if no other program took the core.
+    monkeypatch.setattr(batchers, "time", SimpleNamespace(perf_counter=lambda: 0.0, process_time=lambda: 0.0))
     monkeypatch.setattr(batchers.os, "sched_yield", lambda: yields.append(len(doubler.batch_sizes)))
     for number in range(20, 280):
         batcher.ask(number)
@@ -148,6 +160,65 @@ def test_others_are_let_run_behind_a_crowd_and_else_ever_more_seldom(monkeypatch
     assert doubler.batch_sizes[260:] == [1, 3]
     batcher.ask(5)
     assert yields == [262]
+
+
+def test_after_another_program_took_the_core_nobody_is_let_run_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = {"wall": 0.0, "own": 0.0}
+    took = [(0.002, 0.002), (0.002, 0.0005), (0.0005, 0.0)]  # of the wall's time, and of it on this process's threads
+    yields: list[int] = []
+
+    def let_others_run() -> None:
+        yields.append(len(doubler.batch_sizes))
+        wall, own = took[min(len(yields), len(took)) - 1]
+        clocks["wall"] += wall
+        clocks["own"] += own
+
+    fake = SimpleNamespace(perf_counter=lambda: clocks["wall"], process_time=lambda: clocks["own"])
+    monkeypatch.setattr(batchers, "time", fake)
+    monkeypatch.setattr(batchers.os, "sched_yield", let_others_run)
+    doubler = GatedDoubler()
+    doubler.release.set()
+    batcher = Batcher(doubler.answer)
+    monkeypatch.setattr(batchers, "_CROWD", 1)  # every batch is a crowd
+    for number in range(20, 88):
+        batcher.ask(number)
+    assert yields == [0, 1, 66, 67]
+    took.append((0.002, 0.0))
+    monkeypatch.setattr(batchers, "_WORTH_IT", 1)  # each batch is worth what was taken
+    for number in range(3):
+        batcher.ask(number)
+    assert yields[4:] == [68, 69, 70]
+
+
+@pytest.mark.parametrize("fault", [AttributeError("no sched_yield"), PermissionError("forbidden")])
+def test_a_system_that_lets_nobody_run_answers_all_the_same(monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
+    monkeypatch.setattr(batchers.os, "sched_yield", raising(fault))
+    doubler = GatedDoubler()
+    doubler.release.set()
+    batcher = Batcher(doubler.answer)
+    assert [batcher.ask(number) for number in (1, 2)] == [2, 4]
+
+
+def test_who_fails_before_the_batch_begins_leaves_the_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubler = GatedDoubler()
+    doubler.release.set()
+    batcher = Batcher(doubler.answer)
+    with ThreadPoolExecutor(2) as threads:
+        others = []
+
+        def interrupted() -> None:
+            monkeypatch.setattr(batchers.os, "sched_yield", lambda: None)
+            others.extend(threads.submit(batcher.ask, number) for number in (1, 2))
+            while len(batcher._waiting) < 3:
+                pass
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(batchers.os, "sched_yield", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            batcher.ask(7)
+        assert [each.result(10) for each in others] == [2, 4]
+    assert batcher.ask(4) == 8
+    assert [sum(doubler.batch_sizes), batcher._waiting, batcher._at_work] == [3, [], False]
 
 
 def test_an_answer_too_few_is_a_fault() -> None:

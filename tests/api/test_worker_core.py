@@ -184,7 +184,24 @@ def test_a_move_binds_each_thread_once_so_that_what_others_bind_meanwhile_stays(
         ({"cpu/cpu.cfs_quota_us": "250000\n"}, 8),
         ({"cpu.max": ""}, 8),
         ({"cpu.max": "100000 0\n"}, 8),
+        ({"cpu.max": f"1{'0' * 400} 1\n"}, 8),
         ({}, 8),
+        # Without a namespace of its own a group lies below: /proc/self/cgroup says where, and each above it counts.
+        ({"own": "0::/system.slice/emds.service\n", "system.slice/emds.service/cpu.max": "200000 100000\n"}, 2),
+        ({"own": "0::/a/b\n", "a/cpu.max": "100000 100000\n", "a/b/cpu.max": "300000 100000\n"}, 1),
+        ({"own": "0::/a/b\n", "a/cpu.max": "max 100000\n", "a/b/cpu.max": "300000 100000\n"}, 3),
+        ({"own": "0::/a\n", "b/cpu.max": "100000 100000\n"}, 8),
+        (
+            {
+                "own": "12:memory:/a\n4:cpu,cpuacct:/a/b\n0::/c\n",
+                "cpu/a/b/cpu.cfs_quota_us": "300000\n",
+                "cpu/a/b/cpu.cfs_period_us": "100000\n",
+            },
+            3,
+        ),
+        ({"own": "0::/\n", "cpu.max": "200000 100000\n"}, 2),
+        ({"own": "what is this\n", "cpu.max": "200000 100000\n"}, 2),
+        ({"own": "", "cpu.max": "200000 100000\n"}, 2),
     ],
 )
 def test_a_quota_of_cpu_time_bounds_the_cores_that_may_be_used(
@@ -192,9 +209,9 @@ def test_a_quota_of_cpu_time_bounds_the_cores_that_may_be_used(
 ) -> None:
     monkeypatch.setattr(worker_core.os, "sched_getaffinity", lambda _: set(range(8)))
     for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert worker_core.usable(tmp_path) == cores
+    assert worker_core.usable(tmp_path, tmp_path / "own") == cores
 
 
 @pytest.mark.slow

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -15,6 +17,10 @@ _CROWD = 3
 """From so many questions on, a batch tells that threads come close behind each other."""
 _SELDOM = 64
 """After smaller batches it is tried ever more seldom whether others are about to ask, at last before one in so many."""
+_TAKEN_S = 0.001
+"""Another program that had the core for so long took it, and is likely to take it again."""
+_WORTH_IT = 8
+"""So many questions in one batch are worth the time slice that it took."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +46,8 @@ class Batcher(Generic[Question, Result]):
 
     Where threads come close behind each other, the one that is to answer first lets those run that can: they have a
     question too, or none, and its batch takes along what they ask. It is no pause: where nobody can run, it goes on.
+    But a program beside this one may take the core for a time slice. Where too few asked meanwhile, the next _SELDOM
+    batches do without.
     """
 
     def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Result]]) -> None:
@@ -49,6 +57,8 @@ class Batcher(Generic[Question, Result]):
         self._changing = threading.Lock()
         self._small_batches = 0
         """How many in a row had fewer than _CROWD questions."""
+        self._alone_for = 0
+        """Before how many batches nobody is let run: another program took the core."""
 
     def ask(self, question: Question) -> Result:
         """The result of one question."""
@@ -56,7 +66,7 @@ class Batcher(Generic[Question, Result]):
         if asleep := self._join(turn):
             asleep.acquire()
         if not turn.over:
-            self._answer_all()
+            self._answer_all(turn)
         if turn.fault is not None:
             raise turn.fault
         result: Result = turn.result
@@ -72,13 +82,14 @@ class Batcher(Generic[Question, Result]):
             self._at_work = True
         return turn.asleep
 
-    def _answer_all(self) -> None:
-        if _lets_others_run(self._small_batches):
-            os.sched_yield()
-        with self._changing:
-            turns, self._waiting = self._waiting, []
-        self._small_batches = 0 if len(turns) >= _CROWD else self._small_batches + 1
+    def _answer_all(self, own: _Turn) -> None:
+        turns = [own]
         try:
+            taken = self._let_others_run()
+            with self._changing:
+                turns, self._waiting = self._waiting, []
+            self._alone_for = _SELDOM if taken and len(turns) < _WORTH_IT else self._alone_for
+            self._small_batches = 0 if len(turns) >= _CROWD else self._small_batches + 1
             for turn, result in zip(turns, self._answer([turn.question for turn in turns]), strict=True):
                 turn.result = result
         except BaseException as fault:  # no thread may take a failure for a result
@@ -93,14 +104,28 @@ class Batcher(Generic[Question, Result]):
                 assert turn.asleep is not None
                 turn.asleep.release()
 
+    def _let_others_run(self) -> bool:
+        """Where it is likely to pay; whether another program took the core: this process did not use the time."""
+        if self._alone_for:
+            self._alone_for -= 1
+            return False
+        if not _is_due(self._small_batches):
+            return False
+        began, worked = time.perf_counter(), time.process_time()
+        with contextlib.suppress(AttributeError, OSError):  # not every system has it, and a sandbox may forbid it
+            os.sched_yield()
+        return time.perf_counter() - began - (time.process_time() - worked) > _TAKEN_S
+
     def _pass_on(self) -> None:
         with self._changing:
+            if self._waiting and self._waiting[0].over:  # this thread's own, where it failed before it took any
+                del self._waiting[0]
             self._at_work = bool(self._waiting)
             following = self._waiting[0].asleep if self._waiting else None
         if following:
             following.release()
 
 
-def _lets_others_run(small_batches: int) -> bool:
+def _is_due(small_batches: int) -> bool:
     """Whether to let others run after so many small batches in a row: 0, 1, 2, 4, 8 and so on, then each 64."""
     return small_batches & (small_batches - 1) == 0 or small_batches % _SELDOM == 0
