@@ -64,7 +64,7 @@ def _quota(cgroup: Path, own_groups: Path) -> float:
 
 
 def _folders(mount: Path, controller: str, own_groups: Path) -> list[Path]:
-    """The folders of this process's group and of all above it, from the outermost on; that one alone in a container."""
+    """The folders of this process's group and of all above it; a container mostly sees its own alone, as the mount."""
     group = "/"
     with contextlib.suppress(OSError, ValueError):  # cgroups(7): a line is number:controllers:path
         lines = [line.split(":", 2) for line in own_groups.read_text().splitlines()]

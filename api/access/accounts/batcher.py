@@ -18,9 +18,9 @@ _CROWD = 3
 _SELDOM = 64
 """After smaller batches it is tried ever more seldom whether others are about to ask, at last before one in so many."""
 _TAKEN_S = 0.001
-"""Another program that had the core for so long took it, and is likely to take it again."""
+"""Another program that had the core for so long took a time slice, and is likely to take the next too."""
 _WORTH_IT = 8
-"""So many questions in one batch are worth the time slice that it took."""
+"""So many questions in one batch are worth such a time slice."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +88,8 @@ class Batcher(Generic[Question, Result]):
             taken = self._let_others_run()
             with self._changing:
                 turns, self._waiting = self._waiting, []
-            self._alone_for = _SELDOM if taken and len(turns) < _WORTH_IT else self._alone_for
+            if taken and len(turns) < _WORTH_IT:
+                self._alone_for = _SELDOM
             self._small_batches = 0 if len(turns) >= _CROWD else self._small_batches + 1
             for turn, result in zip(turns, self._answer([turn.question for turn in turns]), strict=True):
                 turn.result = result
@@ -105,7 +106,7 @@ class Batcher(Generic[Question, Result]):
                 turn.asleep.release()
 
     def _let_others_run(self) -> bool:
-        """Where it is likely to pay; whether another program took the core: this process did not use the time."""
+        """Lets them where that is likely to pay. Tells whether another program took the core."""
         if self._alone_for:
             self._alone_for -= 1
             return False
@@ -114,7 +115,8 @@ class Batcher(Generic[Question, Result]):
         began, worked = time.perf_counter(), time.process_time()
         with contextlib.suppress(AttributeError, OSError):  # not every system has it, and a sandbox may forbid it
             os.sched_yield()
-        return time.perf_counter() - began - (time.process_time() - worked) > _TAKEN_S
+        unused = time.perf_counter() - began - (time.process_time() - worked)  # by this process
+        return unused > _TAKEN_S
 
     def _pass_on(self) -> None:
         with self._changing:
