@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 
 from flask import Flask
+from werkzeug.routing import Rule
 
 from api import exact_paths, routes
 from api.access.gate import Gate
+from api.exact_paths import Route
 from api.http import middleware
-from api.http.flask_views import answer_failures
+from api.http.flask_views import answer_failures, for_flask
 from api.mcp import endpoint
 from api.service import Service
 from api.settings import Settings
@@ -34,11 +36,20 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     answer_failures(app, settings.base_url)
     views, layers = routes.views_of(service), routes.layers_of(service)
     routes.register(app, service, views, layers)
-    app.register_blueprint(endpoint.blueprint(service))
+    mcp = _add_mcp(app, service)
     app.extensions["emds"] = service
-    served = exact_paths.before(app.wsgi_app, routes.spelled_out(views, layers), settings.base_url)
+    exact = {**routes.spelled_out(views, layers), endpoint.PATH: mcp}
+    served = exact_paths.before(app.wsgi_app, exact, settings.base_url)
     app.wsgi_app = middleware.around(served, settings.base_url)  # type: ignore[assignment, method-assign]
     return app
+
+
+def _add_mcp(app: Flask, service: Service) -> Route:
+    """Gives /mcp its view, in Flask for every method: a rule without methods takes them all."""
+    view = exact_paths.answering_failures(endpoint.view(service), endpoint.unforeseen)
+    app.url_map.add(Rule(endpoint.PATH, endpoint="mcp.answer"))
+    app.view_functions["mcp.answer"] = for_flask(view)
+    return Route("mcp.answer", view, {}, "POST")
 
 
 def _mode(storage: Storage) -> str:

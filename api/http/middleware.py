@@ -112,7 +112,7 @@ def _is_preflight(environ: WSGIEnvironment) -> bool:
         and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
         and "HTTP_ORIGIN" in environ
     )
-    return preflight and not environ.get("PATH_INFO", "").startswith("/mcp")
+    return preflight and not _is_mcp(environ)
 
 
 def _allow_preflight(start: Any) -> list[bytes]:
@@ -123,29 +123,33 @@ def _allow_preflight(start: Any) -> list[bytes]:
 
 def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
     """Any page may read every path but /mcp, which sets its own headers."""
-    if environ.get("PATH_INFO", "").startswith("/mcp"):
+    if _is_mcp(environ):
         return []
     return _CORS + _PREFLIGHT if environ["REQUEST_METHOD"] == "OPTIONS" else _CORS
 
 
+def _is_mcp(environ: WSGIEnvironment) -> bool:
+    """Whether a path is /mcp or below it, by however many slashes it begins: `//mcp` is answered as `/mcp` is."""
+    return bool(environ.get("PATH_INFO", "").lstrip("/").startswith("mcp"))
+
+
 def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Flask's own answer to OPTIONS is empty, yet says that it is HTML."""
-    if environ["REQUEST_METHOD"] != "OPTIONS" or ("Content-Length", "0") not in headers:
+    """Flask says of an empty answer too that it is HTML or text: its own to OPTIONS, and a 202 of ours."""
+    if environ["REQUEST_METHOD"] == "GET" or ("Content-Length", "0") not in headers:
         return headers
     return [pair for pair in headers if pair[0] != "Content-Type"]
 
 
 def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
-    """Records status, route and zone: those of a spelled-out path, else Flask's before it drops the request."""
+    """Records status, route and zone: as whoever answered named them, else Flask's before it drops the request."""
     seen["status"] = int(status[:3])
     if "emds.endpoint" in environ:
-        seen["route"], seen["zone"] = environ["emds.endpoint"], environ["emds.zone"]
+        seen["route"], seen["zone"] = environ["emds.endpoint"], environ.get("emds.zone")
         return
     request: Any = environ.get("werkzeug.request")
     rule = getattr(request, "url_rule", None)
     if rule is not None:
-        route = environ.get("emds.route", rule.endpoint)
-        seen["route"], seen["zone"] = route, (request.view_args or {}).get("zone")
+        seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
 
 
 def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> LogEntry:

@@ -81,7 +81,6 @@ def _shown(query: ToolQuery, tool: str, given: Mapping[str, Any], caller: Caller
     key = "" if caller.authorization else given.get("api_key", "")
     if not query.price:
         return Call(query.path, "", caller.client)
-    arguments = {name: value for name, value in given.items() if name != "api_key"}
     return Call(
         query.path,
         query.price,
@@ -90,8 +89,14 @@ def _shown(query: ToolQuery, tool: str, given: Mapping[str, Any], caller: Caller
         authorization=caller.authorization,
         api_key=key,
         payment=caller.payment,
-        fingerprint=hashlib.sha256(orjson.dumps(["mcp", tool, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest(),
+        fingerprint=_fingerprint(tool, given) if caller.payment else "",
     )
+
+
+def _fingerprint(tool: str, given: Mapping[str, Any]) -> str:
+    """What a payment is for: the tool and its arguments, whoever calls."""
+    arguments = {name: value for name, value in given.items() if name != "api_key"}
+    return hashlib.sha256(orjson.dumps(["mcp", tool, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:

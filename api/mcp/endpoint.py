@@ -13,17 +13,13 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, request
-from flask.blueprints import BlueprintSetupState
 from werkzeug.datastructures import MIMEAccept
-from werkzeug.exceptions import HTTPException
-from werkzeug.http import parse_accept_header
-from werkzeug.routing import Rule
+from werkzeug.http import parse_accept_header, parse_options_header
 
 from api.access.client_address import client_address
 from api.access.values import Headers
 from api.http import request_body
-from api.http.flask_views import request_at_hand
+from api.http.messages import Request, Response, View
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
 from api.mcp import arguments, calls, reading, results
@@ -56,7 +52,9 @@ _BEFORE_ERRORS_AS_RESULTS = (OLDEST, "2025-06-18")
 _COUNTED = ("RateLimit", "RateLimit-Policy")
 _LOG = logging.getLogger("emds.mcp")
 
-_EXPOSED = ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id")
+_NO_STORE = ("Cache-Control", "no-store")
+_TYPED = ("Content-Type", _JSON)
+_FOR_ORIGIN = (("Vary", "Origin"), ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id"))
 _PREFLIGHT = (
     ("Access-Control-Allow-Methods", "POST"),
     (
@@ -68,23 +66,9 @@ _PREFLIGHT = (
 )
 
 
-def blueprint(service: Service) -> Blueprint:
-    """The endpoint of one worker."""
-    endpoint = McpEndpoint(service, StaticResults.of(service.settings), OriginPolicy.of(service.settings))
-    routes = Blueprint("mcp", __name__)
-
-    def add(state: BlueprintSetupState) -> None:
-        # A rule without methods takes them all: which one is allowed is said by the endpoint, after Origin and Host.
-        state.app.url_map.add(Rule(PATH, endpoint="mcp.answer"))
-        state.app.view_functions["mcp.answer"] = endpoint.answer
-
-    routes.record_once(add)
-    # A body that broke off, or too large for the whole service; the rest of it stays unread.
-    routes.register_error_handler(
-        HTTPException, lambda error: _refused(error.code or 400, error.name, ("Connection", "close"))
-    )
-    routes.register_error_handler(Exception, _unforeseen)
-    return routes
+def view(service: Service) -> View:
+    """The endpoint of one worker. It takes every method: which one is allowed is said after Origin and Host."""
+    return McpEndpoint(service, StaticResults.of(service.settings), OriginPolicy.of(service.settings)).answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +80,7 @@ class OriginPolicy:
 
     @classmethod
     def of(cls, settings: Settings) -> OriginPolicy:
-        """The service's own address and those that the owner lists; loopback is origins_policy anyway."""
+        """The service's own address and those that the owner lists; loopback is admitted anyway."""
         own = urlsplit(settings.base_url)
         origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
         return cls(frozenset(urlsplit(origin).hostname or "" for origin in origins), origins)
@@ -140,6 +124,12 @@ def _takes_json(accept: str) -> bool:
     return not accept or parse_accept_header(accept, MIMEAccept).quality(_JSON) > 0
 
 
+@lru_cache(maxsize=128)
+def _states_json(content_type: str) -> bool:
+    """Whether a Content-Type header is JSON's, with whatever parameters."""
+    return parse_options_header(content_type)[0].lower() == _JSON
+
+
 @dataclass(frozen=True, slots=True)
 class McpEndpoint:
     """The view."""
@@ -148,35 +138,31 @@ class McpEndpoint:
     static: StaticResults
     origins_policy: OriginPolicy
 
-    def answer(self) -> Response:
-        """The answer to the request at hand."""
-        environ = request.environ
-        host, origin = environ.get("HTTP_HOST", ""), environ.get("HTTP_ORIGIN", "")
+    def answer(self, request: Request) -> Response:
+        """The answer to a request."""
+        host, origin = request.header("HTTP_HOST"), request.header("HTTP_ORIGIN")
         if not self.origins_policy.admits(host, origin):
             return _refused(
                 403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
             )
-        response = _preflight() if request.method == "OPTIONS" else self._checked(environ)
-        if origin:
-            response.headers.extend([("Access-Control-Allow-Origin", origin), ("Vary", "Origin"), _EXPOSED])
-        return response
+        return _for_origin(_preflight() if request.method == "OPTIONS" else self._checked(request), origin)
 
-    def _checked(self, environ: dict[str, Any]) -> Response:
+    def _checked(self, request: Request) -> Response:
         if request.method != "POST":
             return _refused(
                 405, "Send JSON-RPC messages by POST; this server has no streams and no sessions", ("Allow", "POST")
             )
-        if request.mimetype != _JSON:
+        if not _states_json(request.header("CONTENT_TYPE")):
             return _refused(415, "The body is JSON, with Content-Type: application/json")
-        if not _takes_json(environ.get("HTTP_ACCEPT", "")):
+        if not _takes_json(request.header("HTTP_ACCEPT")):
             return _refused(406, "Answers are application/json; Accept admits none")
         try:
-            body = request_body.read(request, MOST_BYTES)
+            body = request_body.read(request.environ, MOST_BYTES)
         except Problem as problem:
             return _refused(problem.kind.status, problem.detail, *problem.headers)
-        post = Post(self, _caller(environ, self.service.settings), [])
+        post = Post(self, request.environ, _caller(request, self.service.settings), [])
         shown = ProtocolHeaders(
-            *(_header(environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
+            *(_header(request.environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
         )
         return _sent(exchange(body, shown, post.perform), post.counted)
 
@@ -186,6 +172,8 @@ class Post:
     """One POST: its sender, and the counts of its calls."""
 
     endpoint: McpEndpoint
+    environ: dict[str, Any]
+    """The request's: told what is being answered, for the access log and for `unforeseen`."""
     caller: Caller
     counts: list[Headers]
 
@@ -197,8 +185,8 @@ class Post:
     def perform(self, rpc: CheckedRequest) -> bytes:
         """The result of a request. Raises RpcError."""
         static = self.endpoint.static
-        request.environ["emds.mcp_id"] = rpc.id  # for `_unforeseen`, which knows the request alone
-        request.environ["emds.route"] = f"mcp.{rpc.method.replace('/', '.')}"  # what access log and counts name
+        self.environ["emds.mcp_id"] = rpc.id
+        self._named(rpc.method.replace("/", "."))
         if rpc.method in LISTS:
             return static.listed(rpc)
         match rpc.method:
@@ -216,6 +204,10 @@ class Post:
                 return static.discover
         return b"{}"  # ping
 
+    def _named(self, asked: str) -> None:
+        """Names what is asked for as access log and counts show it."""
+        self.environ["emds.endpoint"] = f"mcp.{asked}"
+
     def _called(self, rpc: CheckedRequest) -> Outcome:
         name, given, meta = (
             rpc.params.get("name"),
@@ -225,7 +217,7 @@ class Post:
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
-        request.environ["emds.route"] = f"mcp.{tool.name}"
+        self._named(tool.name)
         if not isinstance(given, dict | None):
             raise RpcError(INVALID_PARAMS, "params.arguments is an object")
         payment = calls.encoded(meta.get("x402/payment")) if isinstance(meta, dict) else ""
@@ -242,12 +234,12 @@ class Post:
         return outcome
 
 
-def _caller(environ: dict[str, Any], settings: Settings) -> Caller:
+def _caller(request: Request, settings: Settings) -> Caller:
     client = client_address(
-        request.remote_addr or "", environ.get("HTTP_X_FORWARDED_FOR", ""), settings.trusted_proxies
+        request.header("REMOTE_ADDR"), request.header("HTTP_X_FORWARDED_FOR"), settings.trusted_proxies
     )
-    key = environ.get("HTTP_X_API_KEY", "").strip()
-    return Caller(client, f"Bearer {key}" if key else environ.get("HTTP_AUTHORIZATION", ""))
+    key = request.header("HTTP_X_API_KEY").strip()
+    return Caller(client, f"Bearer {key}" if key else request.header("HTTP_AUTHORIZATION"))
 
 
 def _header(environ: dict[str, Any], name: str) -> str | None:
@@ -256,11 +248,10 @@ def _header(environ: dict[str, Any], name: str) -> str | None:
 
 
 def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Response:
-    headers = [("Cache-Control", "no-store"), *(header for header in counted if header[0] in _COUNTED), *more]
-    response = Response(reply.body, reply.status, headers, content_type=_JSON)
-    if not reply.body:
-        del response.headers["Content-Type"]
-    return response
+    headers = [_NO_STORE, *(header for header in counted if header[0] in _COUNTED), *more]
+    if reply.body:
+        headers.append(_TYPED)
+    return Response(reply.status, headers, reply.body)
 
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
@@ -269,13 +260,19 @@ def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
 
 
 def _preflight() -> Response:
-    """What a browser asks before it sends a POST from a page of a origins_policy origin."""
+    """What a browser asks before it sends a POST from a page of an allowed origin."""
     return _sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT)
 
 
-def _unforeseen(failure: Exception) -> Response:
-    """Answers the request that met a failure of ours; the log has the reason, never a key or a payment."""
-    name = request_id(request_at_hand())
+def _for_origin(response: Response, origin: str) -> Response:
+    """An answer that a page of an admitted origin may read."""
+    return response.with_headers([("Access-Control-Allow-Origin", origin), *_FOR_ORIGIN]) if origin else response
+
+
+def unforeseen(failure: Exception, request: Request) -> Response:
+    """Answers a request that met a failure of ours; the log has the reason, never a key or a payment."""
+    name = request_id(request)
     _LOG.exception("request %s failed", name, exc_info=failure)
     fault = RpcError(INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
-    return _sent(RpcReply(200, error(fault, request.environ.get("emds.mcp_id"))))
+    reply = RpcReply(200, error(fault, request.environ.get("emds.mcp_id")))
+    return _for_origin(_sent(reply), request.header("HTTP_ORIGIN"))  # a foreign one meets no failure

@@ -197,7 +197,7 @@ def _email(call: Request) -> str:
             "unsupported-media-type", 'The body is JSON, {"email": "..."}, with Content-Type: application/json.'
         )
     try:
-        document = orjson.loads(request_body.read(call, _MOST_BYTES))
+        document = orjson.loads(request_body.read(call.environ, _MOST_BYTES))
     except ValueError:
         raise Problem("invalid-request", 'The body is not JSON; send {"email": "..."}.') from None
     email = document.get("email") if isinstance(document, dict) else None

@@ -145,7 +145,7 @@ def _wish(call: Request, private: bool) -> Wish:
     if call.mimetype != "application/json":
         raise Problem("unsupported-media-type", "The body is JSON, with Content-Type: application/json.")
     try:
-        document = orjson.loads(request_body.read(call, _MOST_BYTES))
+        document = orjson.loads(request_body.read(call.environ, _MOST_BYTES))
     except ValueError:
         raise Problem("invalid-request", "The body is not JSON.") from None
     if not isinstance(document, dict):

@@ -167,7 +167,7 @@ class Caller:
     """Every exchange: version, message, decoded answer."""
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def raw(self, body: bytes | str, method: str = "POST", **headers: str | None) -> TestResponse:
+    def raw(self, body: bytes | str, method: str = "POST", path: str = "/mcp", **headers: str | None) -> TestResponse:
         """Sends one HTTP request. A header of None is left out; `_` in names stands for `-`."""
         sent = {
             "Content-Type": "application/json",
@@ -176,7 +176,11 @@ class Caller:
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
         return self.app.test_client().open(
-            "/mcp", method=method, data=body, headers={n: v for n, v in sent.items() if v is not None}
+            "/mcp",
+            method=method,
+            data=body,
+            headers={n: v for n, v in sent.items() if v is not None},
+            environ_overrides={"PATH_INFO": path},
         )
 
     def send(self, message: Any, version: str | None = None, **headers: str | None) -> TestResponse:

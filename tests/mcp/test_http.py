@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from api.http.access_log import ACCESS_LOG
+
 MODERN = "2026-07-28"
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 BODY = json.dumps(REQUEST)
@@ -239,6 +241,63 @@ def test_a_notification_is_taken_before_its_headers_are_looked_at(mcp: Any) -> N
         assert (answer.status_code, answer.data) == (202, b"")
 
 
+# Before Flask and by way of it
+
+_CALL = {**REQUEST, "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}}
+_ALIKE: tuple[tuple[str | bytes, dict[str, str | None]], ...] = (
+    (BODY, {}),
+    (BODY, {"Origin": "http://localhost:1"}),
+    (BODY, {"Origin": "http://evil.example.com"}),
+    (BODY, {"Content_Type": "application/json; charset=utf-8"}),
+    (BODY, {"Content_Type": "text/plain"}),
+    (BODY, {"Content_Type": None}),
+    (BODY, {"Accept": "image/png"}),
+    (BODY, {"MCP_Protocol_Version": "2025-06-18"}),
+    (BODY, {"MCP_Protocol_Version": "1999-01-01"}),
+    (json.dumps(_CALL), {}),
+    (json.dumps(_CALL), {"Authorization": "Bearer emds_nobody"}),
+    (json.dumps([{**REQUEST, "method": "ping"}, _CALL]), {}),
+    (json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}), {}),
+    ("{", {}),
+    (b"\xff", {}),
+    ("", {}),
+    (" " * 65_537, {}),
+)
+
+
+def test_flask_would_answer_the_same(mcp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`//mcp` goes through Flask, which reads it as `/mcp`; the log names both alike."""
+    lines: list[bytes] = []
+    monkeypatch.setattr(ACCESS_LOG, "_write", lines.append)
+
+    def told(path: str, body: str | bytes, headers: dict[str, str | None]) -> tuple[Any, ...]:
+        answer = mcp.raw(body, path=path, X_Request_Id="the-same", **headers)
+        ACCESS_LOG.flush()
+        entry = json.loads(lines.pop())
+        named = {name: entry[name] for name in ("route", "zone", "status", "method", "id")}
+        return answer.status_code, sorted(answer.headers), answer.data, named
+
+    found = []
+    for body, headers in _ALIKE:
+        directly = told("/mcp", body, headers)
+        assert directly == told("//mcp", body, headers), (body[:60], headers)
+        found.append(directly)
+    assert {status for status, *_ in found} == {200, 202, 400, 403, 406, 413, 415}
+    assert {entry["route"] for *_, entry in found} == {"mcp.answer", "mcp.tools.list", "mcp.get_latest"}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT"])
+def test_other_methods_go_by_way_of_flask(mcp: Any, method: str) -> None:
+    answer = mcp.raw(BODY, method)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert bool(answer.data) == (method != "HEAD")
+
+
+def test_a_call_is_answered_before_flask_looks_at_it(mcp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flask.Flask.full_dispatch_request", lambda *_: 1 / 0)
+    assert mcp.raw(BODY).status_code == 200
+
+
 # Failures of ours
 
 
@@ -257,6 +316,15 @@ def test_a_failure_of_ours_is_an_answer_to_its_request(
     assert "my-own" in answer.json["error"]["message"]
     assert "ZeroDivisionError" in caplog.text
     assert "ZeroDivisionError" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/mcp", "//mcp"])
+def test_an_admitted_page_may_read_a_failure_of_ours(mcp: Any, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr("api.mcp.queries.status", lambda *_: 1 / 0)
+    message = json.dumps({**REQUEST, "method": "tools/call", "params": {"name": "get_status"}})
+    answer = mcp.raw(message, path=path, Origin="http://localhost:1")
+    assert code(answer) == (200, -32603)
+    assert answer.headers.getlist("Access-Control-Allow-Origin") == ["http://localhost:1"]
 
 
 def test_before_anything_is_published_tools_say_so(make: Any, tmp_path: Any) -> None:
