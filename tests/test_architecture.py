@@ -56,6 +56,7 @@ FOREIGN: dict[str, set[str]] = {
     "api.documents": {"dagster", "pandas", "geopandas", "requests", "flask"},
     "api.geo": {"dagster", "pandas", "geopandas", "requests", "flask"},
     "api.access": {"dagster", "pandas", "geopandas", "requests", "flask"},
+    "api.mcp": {"dagster", "pandas", "geopandas", "requests", "flask"},
 }
 """Libraries that a package must not import."""
 VIEW_IMPORTERS = {"api", "api.application", "api.routes", "api.service", "api.views", "api.mcp"}

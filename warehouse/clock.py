@@ -86,7 +86,7 @@ def utc(ts: int) -> datetime:
 
 def iso(ts: int) -> str:
     """`2026-10-25T00:00:00Z`."""
-    return utc(ts).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{utc(ts).isoformat()[:19]}Z"
 
 
 @lru_cache(maxsize=64)

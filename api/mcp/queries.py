@@ -151,16 +151,17 @@ def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     page = pages.answer(service.reader, service.catalogue, query._replace(sample=sampled))
     stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     held = _held(service, query)
-    answer = text.history(page, held)
-    if held is not None and not page.count:
+    columns = tables.PageColumns.of(page) if page.count else None
+    answer = text.history(page, columns, held)
+    if held is not None and columns is None:
         first, last = held
         stated["held"] = {"first": first, "last": last, "first_time": iso(first), "last_time": iso(last)}
     if page.following is not None:
         following = _following(page)
         stated |= {"next": following} if following else {}
         answer = f"{text.going_on(following, query.limit)}\n{answer}"
-    if page.count >= COLUMNAR_FROM:
-        stated |= tables.columns(page)
+    if columns is not None and page.count >= COLUMNAR_FROM:
+        stated |= tables.columns(columns)
     else:
         stated["data"] = with_times(orjson.loads(b"[%b]" % b"".join(page_rows(page, "json"))))
     return ToolAnswer(answer, orjson.dumps(stated), page.count)

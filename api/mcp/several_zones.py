@@ -68,10 +68,7 @@ def _answer(service: Service, query: ZonesQuery, sampled: bool) -> ToolAnswer:
     lines = [_head(page, units, resolutions)]
     if page.following is not None:
         lines.insert(0, text.going_on(following, query.of.limit))
-    lines += [" ".join(["time", *pivoted])]
-    lines += [
-        " ".join([at, *(tables.cell(column[place]) for column in pivoted.values())]) for place, at in enumerate(times)
-    ]
+    lines += tables.pivoted_lines(times, pivoted)
     members = [{"attribution": stated["attribution"][zone], "license": stated["license"][zone]} for zone in query.zones]
     return ToolAnswer("\n".join([*lines, text.terms_of(members)]), orjson.dumps(stated), page.count)
 

@@ -6,16 +6,22 @@ Both hold every row with its time. Missing values are `null` in columns and `-` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from api.series import formats
 from api.series.page import Page
 from warehouse.clock import HOUR, RESOLUTIONS, iso
 from warehouse.market import Metric
+from warehouse.versions import Ints
 
 _SPAN = {300: HOUR, 900: HOUR, 1800: HOUR, HOUR: 6 * HOUR}
 """Seconds that a line of the table covers, by the rows' resolution: few enough values to count them."""
 _KEYS = ("fuel", "counterparty", "link")
+_EXACT = 2**53
+"""Below it a double that is whole is an integer of JSON (RFC 8259 section 6)."""
 
 
 def number(value: float) -> str:
@@ -23,22 +29,36 @@ def number(value: float) -> str:
     return f"{value:.10g}"
 
 
-def columns(page: Page) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class PageColumns:
+    """What both forms are made of: the rows in the order of the page."""
+
+    named: Mapping[str, list[Any]]
+    """As columns of plain values, named as JSON names them."""
+    spans: Mapping[str, list[float | None]] | None
+    """The values of each hour (six hours of hourly rows) under the time of its first, ascending, None for a missing
+    one; None where rows are longer, lie off their grid, differ in length, or share an instant."""
+
+    @classmethod
+    def of(cls, page: Page) -> PageColumns:
+        named = formats.columns(page)
+        lengths = set(named["resolution"])
+        return cls(named, _spans(page.rows.ts, named["value"], lengths.pop()) if len(lengths) == 1 else None)
+
+
+def columns(rows: PageColumns) -> dict[str, Any]:
     """`constant` for the members that are the same in every row, and the others in one of two forms.
 
     `by_time` where values alone differ and lie on a grid of short intervals: under each time the values from there on,
     one each `resolution`. Else `columns`, one array for each member, `time` among them; rows by fuel have an array for
     each fuel instead of `fuel` and `value`, so that each instant stands once.
     """
-    named = formats.columns(page)
     constant = {
-        name: column[0] for name, column in named.items() if name not in ("ts", "value") and len(set(column)) == 1
+        name: column[0] for name, column in rows.named.items() if name not in ("ts", "value") and len(set(column)) == 1
     }
-    varying = {name: column for name, column in named.items() if name not in constant}
-    if set(varying) == {"ts", "value"}:
-        spans = _spans(varying["ts"], varying["value"], constant["resolution"])
-        if spans is not None:
-            return {"by_time": spans, "constant": constant}
+    varying = {name: column for name, column in rows.named.items() if name not in constant}
+    if set(varying) == {"ts", "value"} and rows.spans is not None:
+        return {"by_time": rows.spans, "constant": constant}
     if set(varying) == {"fuel", "ts", "value"}:
         varying = by_key(varying["ts"], varying["fuel"], varying["value"])
     times = [stamp(at) for at in varying.pop("ts")]
@@ -69,9 +89,9 @@ def by_instant(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def table(page: Page) -> str:
+def table(page: Page, rows: PageColumns) -> str:
     """The rows as lines of text, oldest first, with a first line that says how to read them."""
-    named = formats.columns(page)
+    named = rows.named
     if page.query.order == "desc":
         named = {name: column[::-1] for name, column in named.items()}
     if any(len(set(named.get(name, ()))) > 1 for name in ("unit", "resolution", "source")):
@@ -79,8 +99,9 @@ def table(page: Page) -> str:
     labels = [_label(parts) for parts in zip(*(named[key] for key in _KEYS if key in named), strict=True)]
     if labels:
         return _by_instant(named["ts"], labels, named["value"])
-    lines = _by_span(named["ts"], named["value"], named["resolution"][0])
-    return f"{lines}\n{_partial(named)}" if _partial(named) else lines
+    lines = _one_by_one(named) if rows.spans is None else _by_span(rows.spans, named["resolution"][0])
+    partial = _partial(named)
+    return f"{lines}\n{partial}" if partial else lines
 
 
 def _label(parts: Sequence[str | None]) -> str:
@@ -93,7 +114,7 @@ def stamp(ts: int) -> str:
     return f"{text[:16]}Z" if text.endswith(":00Z") else text
 
 
-def _row_by_row(named: dict[str, list[Any]]) -> str:
+def _row_by_row(named: Mapping[str, list[Any]]) -> str:
     """One row a line, for rows of several units, resolutions or sources."""
     names = ["ts", *(name for name in named if name != "ts")]
     lines = [" ".join(["time", *names[1:]])]
@@ -109,53 +130,64 @@ def cell(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def pivoted_lines(times: Sequence[str], pivoted: Mapping[str, Sequence[Any]]) -> list[str]:
+    """A line an instant, a column a key, under the keys."""
+    cells = ([cell(value) for value in column] for column in pivoted.values())
+    return [" ".join(["time", *pivoted]), *map(" ".join, zip(times, *cells, strict=True))]
+
+
 def _by_instant(ts: Sequence[int], labels: Sequence[str], values: Sequence[float]) -> str:
     """A line an instant, a column a fuel or border."""
     pivoted = by_key(ts, labels, values)
-    names = [name for name in pivoted if name != "ts"]
-    lines = [" ".join(["time", *names])]
-    for row, at in enumerate(pivoted["ts"]):
-        lines.append(" ".join([stamp(at), *(cell(pivoted[name][row]) for name in names)]))
-    return "\n".join(lines)
+    times = [stamp(at) for at in pivoted.pop("ts")]
+    return "\n".join(pivoted_lines(times, pivoted))
 
 
-def _by_span(ts: Sequence[int], values: Sequence[float], resolution: str) -> str:
-    """Several values a line where rows are short and lie on their grid, else one."""
-    spans = _spans(ts, values, resolution)
-    if spans is None:
-        return "\n".join(["time value", *(f"{stamp(at)} {number(v)}" for at, v in zip(ts, values, strict=True))])
-    lines = [
-        f"Each line: the time of its first value, then one value each {RESOLUTIONS[resolution] // 60} min "
-        "(- is missing)."
-    ]
-    lines += [f"{stamp} {' '.join(cell(value) for value in inside)}" for stamp, inside in spans.items()]
-    return "\n".join(lines)
+def _by_span(spans: Mapping[str, list[float | None]], resolution: str) -> str:
+    """Several values a line."""
+    how = f"Each line: the time of its first value, then one value each {RESOLUTIONS[resolution] // 60} min"
+    lines = [f"{time} {_written(values)}" for time, values in spans.items()]
+    return "\n".join([f"{how} (- is missing).", *lines])
 
 
-def _spans(ts: Sequence[int], values: Sequence[float], resolution: str) -> dict[str, list[float | None]] | None:
-    """The values of each hour (six hours of hourly rows) under the time of its first, None for a missing one.
+def _one_by_one(named: Mapping[str, list[Any]]) -> str:
+    """One value a line."""
+    return "\n".join(
+        ["time value", *(f"{stamp(at)} {number(v)}" for at, v in zip(named["ts"], named["value"], strict=True))]
+    )
 
-    None where rows are longer, or lie off the grid. Ascending, whatever the order of the rows.
-    """
+
+def _written(values: Sequence[float | None]) -> str:
+    """The values of a span as `number` writes them: all at once where none is missing."""
+    if None in values:
+        return " ".join(["-" if value is None else number(value) for value in values])
+    return " ".join(["%.10g"] * len(values)) % tuple(values)
+
+
+def _spans(ts: Ints, values: Sequence[float], resolution: str) -> dict[str, list[float | None]] | None:
+    """The values of each span, as `PageColumns` describes them."""
     step = RESOLUTIONS[resolution]
     span = _SPAN.get(step)
-    if span is None or any(at % step for at in ts):
+    if span is None or (ts % step).any():
         return None
-    by_ts = dict(zip(ts, values, strict=True))
-    first, last = min(ts), max(ts)
-    spans: dict[str, list[float | None]] = {}
-    for begin in sorted({at - at % span for at in by_ts}):
-        inside = [at for at in range(begin, begin + span, step) if first <= at <= last]
-        spans[stamp(inside[0])] = [None if (value := by_ts.get(at)) is None else _short(value) for at in inside]
-    return spans
+    by_ts = dict(zip(ts.tolist(), _short(values), strict=True))
+    if len(by_ts) < len(ts):
+        return None
+    first, behind = int(ts.min()), int(ts.max()) + step
+    begins = np.unique(np.maximum(ts - ts % span, first))
+    times = np.datetime_as_string(begins.astype("datetime64[s]"), unit="m").tolist()
+    return {
+        f"{time}Z": [*map(by_ts.get, range(begin, min(begin - begin % span + span, behind), step))]
+        for time, begin in zip(times, begins.tolist(), strict=True)
+    }
 
 
-def _short(value: float) -> float:
-    """The same number, without `.0` in JSON: it takes two tokens a value."""
-    return int(value) if value.is_integer() else value
+def _short(values: Sequence[float]) -> list[float]:
+    """The same numbers, without `.0` in JSON: it takes two tokens a value."""
+    return [int(value) if value.is_integer() and abs(value) < _EXACT else value for value in values]
 
 
-def _partial(named: dict[str, list[Any]]) -> str:
+def _partial(named: Mapping[str, list[Any]]) -> str:
     """Which means were taken of less than their whole interval."""
     covered = named.get("coverage", [])
     partial = [f"{stamp(at)} {part:.2g}" for at, part in zip(named["ts"], covered, strict=False) if part < 1]

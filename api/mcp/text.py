@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from api.mcp import tables
-from api.mcp.tables import number
+from api.mcp.tables import PageColumns, number
 from api.openapi.schemas import STATE
 from api.series.page import Page
 from warehouse.clock import iso
@@ -91,14 +91,17 @@ def snapshot_lines(generated: int, groups: Sequence[Mapping[str, Any]]) -> list[
     return lines
 
 
-def history(page: Page, span: tuple[int, int] | None) -> str:
-    """What the rows are and reach, then all of them as a table. `span`: the first and last `ts` that are kept."""
+def history(page: Page, columns: PageColumns | None, span: tuple[int, int] | None) -> str:
+    """What the rows are and reach, then all of them as a table: `columns`, None where there are none.
+
+    `span`: the first and last `ts` that are kept.
+    """
     query = page.query
     what = f"{query.zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
     what += f", means of {query.interval}" if query.interval else ""
     window = f"in [{iso(page.start)}, {iso(page.end)})"
     terms = terms_of([{"attribution": page.terms.attribution, "license": page.terms.license}])
-    if not page.count:
+    if columns is None:
         return f"{what}: no rows {window}. {_span_held(span)} {terms}"
     rows = page.rows
     units = ", ".join(sorted({label.unit for label in rows.labels}))
@@ -111,7 +114,7 @@ def history(page: Page, span: tuple[int, int] | None) -> str:
         named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
         reach = ", ".join(f"{word} {number(float(rows.value[at]))} at {iso(int(rows.ts[at]))}" for word, at in named)
         answer = f"{answer} {reach}."
-    return f"{answer}\n{tables.table(page)}\n{terms}"
+    return f"{answer}\n{tables.table(page, columns)}\n{terms}"
 
 
 def _span_held(span: tuple[int, int] | None) -> str:

@@ -32,17 +32,20 @@ from warehouse.storage import Folder
 NOW = 1_795_176_000
 KEYS, ROUNDS, SECONDS = 800, 5, 2
 BUDGET = 0.6
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 _CALL = {"name": "get_latest", "arguments": {"zone": "GB"}}
-_META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
-_ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+def headers_of(tool: str) -> dict[str, str]:
+    """What the newest protocol version sends with a call."""
+    return {**_SENT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}
+
+
 ROUTES: dict[str, tuple[str, dict[str, str], dict[str, object] | None]] = {
     "REST": ("/v1/latest/GB", {}, None),
-    "MCP 2026-07-28": (
-        "/mcp",
-        {**_ACCEPT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "get_latest"},
-        {**_CALL, "_meta": _META},
-    ),
-    "MCP 2025-11-25": ("/mcp", {**_ACCEPT, "MCP-Protocol-Version": "2025-11-25"}, _CALL),
+    "MCP 2026-07-28": ("/mcp", headers_of("get_latest"), {**_CALL, "_meta": META}),
+    "MCP 2025-11-25": ("/mcp", {**_SENT, "MCP-Protocol-Version": "2025-11-25"}, _CALL),
 }
 SCRIPT = """
 local keys, at, threads = {}, 0, {}
