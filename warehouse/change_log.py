@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -34,6 +34,9 @@ BEGINNING = "0"
 CURSOR_PATTERN = "(0|[0-9a-f]{8}-[0-9]{1,12})"
 _LOG = logging.getLogger("emds.warehouse")
 _CURSOR = re.compile(r"([0-9a-f]{8})-([0-9]{1,12})")
+_MEMBERS = tuple(field.name for field in fields(Change))
+Stored = dict[str, Any]
+"""An entry, or a change, as JSON members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +92,11 @@ def append(storage: Storage, change: Change, token: str, now: int, since: int | 
         if since is not None and _holds(storage, head, since, token):
             return
         segment, entries, head = _end(storage, head) if begun else (0, [], head)
-        at = max(now, entries[-1].at) if entries and entries[-1].at <= now + CLOCK_S else now
+        at = max(now, entries[-1]["at"]) if entries and entries[-1]["at"] <= now + CLOCK_S else now
         if len(entries) == SEGMENT:
             segment, entries = segment + 1, []
-        entries.append(Entry(segment * SEGMENT + len(entries) + 1, at, token, change))
-        _put_segment(storage, head, segment, entries)
+        entry = Entry(segment * SEGMENT + len(entries) + 1, at, token, change)
+        _put_segment(storage, head, segment, [*entries, entry])
         if segment != head.tail or begun is None:
             _put_head(storage, head._replace(tail=segment), at)
 
@@ -138,18 +141,19 @@ def read(
     oldest = _cursor(head, head.first - 1)
     start = at = _number(head, since, oldest)
     found: list[Entry] = []
-    more = False
+    more, last = False, 0
     for looked, (segment, entries) in enumerate(_from(storage, head, at // SEGMENT)):
         shown = _settled(entries, until)
-        for entry in shown:
-            if entry.number > at and len(found) < limit:
-                at = entry.number
+        for stored in shown:
+            if stored["number"] > at and len(found) < limit:
+                at, entry = stored["number"], _entry(stored)
                 found += [entry] if wanted(entry.change) else []
-        more = bool(shown) and shown[-1].number > at
+        more = bool(shown) and shown[-1]["number"] > at
+        last = entries[-1]["number"] if entries else last
         if more or len(shown) < len(entries) or len(found) == limit or looked + 1 == MOST_SEGMENTS:
             more = more or (len(shown) == len(entries) and _exists(storage, segment + 1))
             break
-    if at == start and start > _last(storage, head):
+    if at == start and start > last and start > _last(storage, head):
         raise UnknownCursor(oldest)
     return Page(found, _cursor(head, at), more, oldest)
 
@@ -166,7 +170,7 @@ def newest(storage: Storage, until: int | None = None) -> str:
         except UnknownCursor as behind:
             return behind.oldest
         if seen:
-            return _cursor(head, seen[-1].number)
+            return _cursor(head, seen[-1]["number"])
     return _cursor(head, head.first - 1)
 
 
@@ -195,7 +199,7 @@ def _cursor(head: Head, number: int) -> str:
     return f"{head.name}-{number}"
 
 
-def _from(storage: Storage, head: Head, segment: int) -> Iterator[tuple[int, list[Entry]]]:
+def _from(storage: Storage, head: Head, segment: int) -> Iterator[tuple[int, list[Stored]]]:
     """Every segment from a number on. Raises UnknownCursor where one on the way is missing."""
     while segment <= head.tail or _exists(storage, segment):
         yield segment, _entries(storage, head, segment)
@@ -206,33 +210,39 @@ def _exists(storage: Storage, segment: int) -> bool:
     return storage.stat(layout.change_segment(segment)) is not None
 
 
-def _entries(storage: Storage, head: Head, segment: int) -> list[Entry]:
-    """The entries of a segment. Raises UnknownCursor for one that is damaged or gone: go on behind it."""
+def _entries(storage: Storage, head: Head, segment: int) -> list[Stored]:
+    """The entries of a segment. Raises UnknownCursor for one that is damaged or gone: go on behind it.
+
+    As they are stored: of 256 a reader mostly wants the last few.
+    """
     key = layout.change_segment(segment)
     try:
         stored = storage.get(key)
         if stored is not None:
-            return [_entry(each) for each in orjson.loads(artefact.unsealed(stored, key))["entries"]]
+            entries: list[Stored] = orjson.loads(artefact.unsealed(stored, key))["entries"]
+            return entries
     except DamagedFile as error:
         _LOG.error("followers are sent past it: %s", error)
     raise UnknownCursor(_cursor(head, (segment + 1) * SEGMENT))
 
 
-def _entry(stored: dict[str, Any]) -> Entry:
+def _entry(stored: Stored) -> Entry:
     return Entry(stored["number"], stored["at"], stored["token"], change_of(stored["change"]))
 
 
-def change_of(stored: dict[str, Any]) -> Change:
+def change_of(stored: Stored) -> Change:
     """A change from its JSON members."""
-    return Change(**{field.name: stored[field.name] for field in fields(Change)})
+    return Change(*[stored[name] for name in _MEMBERS])
 
 
-def _settled(entries: list[Entry], until: int | None) -> list[Entry]:
+def _settled(entries: list[Stored], until: int | None) -> list[Stored]:
     """The entries before the first young one: later than `until`, but not by so much that its clock was wrong."""
-    return list(takewhile(lambda entry: until is None or not until < entry.at <= until + CLOCK_S, entries))
+    if until is None:
+        return entries
+    return list(takewhile(lambda entry: not until < entry["at"] <= until + CLOCK_S, entries))
 
 
-def _put_segment(storage: Storage, head: Head, segment: int, entries: list[Entry]) -> None:
+def _put_segment(storage: Storage, head: Head, segment: int, entries: Sequence[Stored | Entry]) -> None:
     stored = {"log": head.name, "entries": entries}
     storage.put(layout.change_segment(segment), artefact.sealed(orjson.dumps(stored)))
 
@@ -251,10 +261,10 @@ def _last(storage: Storage, head: Head) -> int:
         entries = _entries(storage, head, segment)
     except UnknownCursor:
         return (segment + 1) * SEGMENT
-    return entries[-1].number if entries else segment * SEGMENT
+    return int(entries[-1]["number"]) if entries else segment * SEGMENT
 
 
-def _end(storage: Storage, head: Head) -> tuple[int, list[Entry], Head]:
+def _end(storage: Storage, head: Head) -> tuple[int, list[Stored], Head]:
     """The newest segment and its entries; behind a damaged or lost one a new segment, which no older cursor reaches."""
     segment = _newest_segment(storage, head)
     try:
@@ -267,7 +277,7 @@ def _holds(storage: Storage, head: Head, segment: int, token: str) -> bool:
     """Whether a token stands in a segment or behind it; what cannot be read holds none."""
     while segment <= head.tail or _exists(storage, segment):
         try:
-            if any(entry.token == token for entry in _entries(storage, head, segment)):
+            if any(entry["token"] == token for entry in _entries(storage, head, segment)):
                 return True
         except UnknownCursor:
             pass
@@ -304,7 +314,7 @@ def _put_head(storage: Storage, head: Head, now: int) -> None:
     old = []
     for segment in range(head.first // SEGMENT, min(head.tail, head.first // SEGMENT + MOST_SEGMENTS)):
         try:
-            if _entries(storage, head, segment)[-1].at > now - KEPT_S:
+            if _entries(storage, head, segment)[-1]["at"] > now - KEPT_S:
                 break
         except UnknownCursor:
             pass

@@ -14,6 +14,7 @@ from warehouse.errors import DamagedFile
 from warehouse.health import Health, Standing
 
 _LOG = logging.getLogger("emds.api")
+_LAST = ("status",)
 _UNREADABLE = "the record of this source's runs cannot be read; its next run writes it anew"
 
 
@@ -25,7 +26,22 @@ class _Carrier(NamedTuple):
 
 
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
-    """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
+    """Per source and zone when it last answered, what went wrong last, and its state at `now`; not to be changed.
+
+    The last one is kept while the second and what is known are the same, since a second sees many questions.
+    """
+    try:
+        records = [documents.get(layout.health(source)) for source in catalogue.sources]
+    except DamagedFile:
+        return _status(documents, catalogue, now)
+    of = now, [None if record is None else record.identity for record in records]
+    last: tuple[Any, dict[str, Any]] | None = catalogue.derived.get(_LAST)
+    if last is None or last[0] != of:
+        last = catalogue.derived[_LAST] = of, _status(documents, catalogue, now)
+    return last[1]
+
+
+def _status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     known: dict[tuple[str, str], Health] = {}
     unreadable = set[str]()
     for source in catalogue.sources:

@@ -117,11 +117,11 @@ CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
 """By `format`; GeoJSON is cut by `api.geo.filters`."""
 
 
-def properties_csv(layer: GeoLayer, positions: Positions) -> bytes:
-    """The properties of the chosen features as CSV (RFC 4180), without their geometry."""
-    rows = [orjson.loads(layer.features[position])["properties"] for position in positions]
+def properties_csv(layer: GeoLayer) -> Csv:
+    """The properties of all features as CSV (RFC 4180), without their geometry."""
+    rows = [orjson.loads(feature)["properties"] for feature in layer.features]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(orjson.loads(layer.features[0])["properties"])
+    writer.writerow(rows[0])
     writer.writerows(row.values() for row in rows)
-    return text.getvalue().encode()
+    return Csv.of(text.getvalue().encode())

@@ -20,7 +20,7 @@ from api.access.gate import Gate
 from api.documents.cache import Document, DocumentCache
 from api.geo.filters import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
-from api.geo.slices import CUTS, properties_csv
+from api.geo.slices import CUTS, Csv, properties_csv
 from api.http import parameters, problem_responses, responses
 from api.http.flask_views import for_flask
 from api.http.guard import guard
@@ -189,7 +189,9 @@ def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positi
     if selection.format == "geojson":
         return layer.collection(positions, {"sample": True} if selection.sample else {})
     if selection.layer == "live":
-        return properties_csv(layer, positions)
+        source = published(documents, selection.document("geojson"))
+        rows: Csv = source.derive("properties", lambda document: properties_csv(layer_of(document)))
+        return rows.cut(positions, None)
     names = [selection.document("geojson"), selection.document(_CUT_FROM.get(selection.format, selection.format))]
     files = [published(documents, name) for name in names]
     if not _belong_together(documents, selection.layer, *files):

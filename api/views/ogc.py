@@ -36,10 +36,17 @@ _GEOJSON, _JSON = "application/geo+json", "application/json"
 _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding")]
 
 
-class _Made(NamedTuple):
-    """What a path answers, before it is written."""
+class _Feature(NamedTuple):
+    """Where a feature stands in its layer, and the terms of the layer that it does not state itself."""
 
-    body: Mapping[str, Any]
+    place: int
+    terms: Mapping[str, str]
+
+
+class _Made(NamedTuple):
+    """What a path answers."""
+
+    body: bytes
     media: str = _JSON
     headers: Headers = _CACHING
 
@@ -65,7 +72,7 @@ def blueprint(service: Service) -> Blueprint:
 
 
 def _answer(made: _Made) -> tuple[Response, int]:
-    return responses.body(request_at_hand(), orjson.dumps(made.body), made.media, made.headers), 1
+    return responses.body(request_at_hand(), made.body, made.media, made.headers), 1
 
 
 def _link(service: Service, path: str, relation: str, media: str, title: str) -> dict[str, str]:
@@ -89,12 +96,12 @@ def _landing(service: Service) -> _Made:
     ]
     title = "Electricity Market Data: zones, interconnectors, plants"
     description = "Layers whose ids join to prices, flows and generation."
-    return _Made({"title": title, "description": description, "links": links})
+    return _Made(orjson.dumps({"title": title, "description": description, "links": links}))
 
 
 def _conformance(_service: Service) -> _Made:
     _unfiltered()
-    return _Made({"conformsTo": list(CONFORMS_TO)})
+    return _Made(orjson.dumps({"conformsTo": CONFORMS_TO}))
 
 
 def _collections(service: Service) -> _Made:
@@ -103,12 +110,12 @@ def _collections(service: Service) -> _Made:
     # `live` appears with the first figures.
     there = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
     described = [_described(service, name) for name in there]
-    return _Made({"links": links, "collections": described})
+    return _Made(orjson.dumps({"links": links, "collections": described}))
 
 
 def _collection(service: Service, name: str) -> _Made:
     _unfiltered()
-    return _Made(_described(service, name))
+    return _Made(orjson.dumps(_described(service, name)))
 
 
 def _described(service: Service, name: str) -> dict[str, Any]:
@@ -150,7 +157,7 @@ def _items(service: Service, name: str) -> _Made:
         "links": links,
     }
     extra |= {"sample": True} if values["sample"] else {}
-    return _Made(orjson.loads(layer.collection(shown, extra)), _GEOJSON, _caching(name, layer))
+    return _Made(layer.collection(shown, extra), _GEOJSON, _caching(name, layer))
 
 
 def _caching(name: str, layer: GeoLayer) -> Headers:
@@ -178,18 +185,22 @@ def _item(service: Service, name: str, feature: str) -> _Made:
     _unfiltered()
     document = published(service.documents, COLLECTIONS[name].document)
     layer = _layer_of(document)
-    places: dict[str, int] = document.derive("ids", lambda _: _by_id(layer))
-    if feature not in places:
+    named: dict[str, _Feature] = document.derive("ids", lambda _: _by_id(layer))
+    if feature not in named:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
     path = f"{ROOT}/collections/{name}"
-    body = orjson.loads(layer.features[places[feature]])
-    terms = {member: layer.head[member] for member in ("license", "attribution") if member not in body["properties"]}
     links = [
         _link(service, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
         _link(service, path, "collection", _JSON, COLLECTIONS[name].title),
     ]
-    return _Made({**body, **terms, "links": links}, _GEOJSON, _caching(name, layer))
+    found = named[feature]
+    members = orjson.dumps({**found.terms, "links": links})
+    return _Made(b"%b,%b" % (layer.features[found.place][:-1], members[1:]), _GEOJSON, _caching(name, layer))
 
 
-def _by_id(layer: GeoLayer) -> dict[str, int]:
-    return {orjson.loads(feature)["id"]: position for position, feature in enumerate(layer.features)}
+def _by_id(layer: GeoLayer) -> dict[str, _Feature]:
+    found = {}
+    for place, feature in enumerate(map(orjson.loads, layer.features)):
+        left = {word: layer.head[word] for word in ("license", "attribution") if word not in feature["properties"]}
+        found[feature["id"]] = _Feature(place, left)
+    return found

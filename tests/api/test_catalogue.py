@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from api.documents import status
 from api.endpoints import ENDPOINTS
 from warehouse.clock import HOUR, instant
 from warehouse.health import Health, note
@@ -179,6 +180,20 @@ def test_status_is_computed_when_asked_for(market: Any, monkeypatch: pytest.Monk
     assert entry(client, "north", "AU-SA")["state"] == "ok"
     monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")
     assert entry(client, "north", "AU-SA")["state"] == "down"
+
+
+def test_status_is_kept_for_a_second_while_nothing_more_is_known(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = market.client()
+    made = []
+    entry_of = status._entry
+    monkeypatch.setattr(status, "_entry", lambda *of: made.append(of) or entry_of(*of))
+    first = client.get("/v1/status").get_json()
+    assert client.get("/v1/status?sample=true").get_json() == first | {"sample": True}
+    assert client.get("/v1/status").get_json() == first
+    assert len(made) == len(first["sources"])
+    note(market.storage, "north", [Health("north.grid", "DE-LU", last_ok=market.now, data_until=market.now)])
+    assert entry(client, "north", "DE-LU")["last_ok"] == market.now
+    assert len(made) == 2 * len(first["sources"])
 
 
 def test_the_catalogue_holds_metrics_feeds_spans_and_prices(market: Any) -> None:
