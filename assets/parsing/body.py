@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import lzma
+import re
 import struct
 import zipfile
 import zlib
@@ -19,6 +20,7 @@ from lxml import etree
 
 from warehouse.errors import FeedChanged, NotPublished
 
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 ZIP_MEMBERS = 10_000
 ZIP_BYTES = 512_000_000
 ZIP_DEPTH = 3
@@ -65,7 +67,7 @@ def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> 
 
 
 def number(text: object, what: str) -> float:
-    """A finite float from a JSON number or a decimal string ("1,234.5" too). Raises FeedChanged."""
+    """A finite float from a JSON number or a decimal string ("1,234.5" too, not "29,84"). Raises FeedChanged."""
     if isinstance(text, bool) or not isinstance(text, int | float | str) or _foreign(text):
         raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number")
     try:
@@ -78,8 +80,10 @@ def number(text: object, what: str) -> float:
 
 
 def _foreign(text: object) -> bool:
-    """Whether Python reads more into a text than its digits: 8_8 and ８８ are numbers to `float`."""
-    return isinstance(text, str) and ("_" in text or not text.isascii())
+    """Whether a text is no number of ours, though `float` takes it, or does without its commas: 8_8, ８８, 29,84."""
+    if not isinstance(text, str):
+        return False
+    return "_" in text or not text.isascii() or ("," in text and _THOUSANDS.fullmatch(text.strip()) is None)
 
 
 def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:

@@ -208,6 +208,16 @@ def test_of_two_reports_of_one_interval_in_a_bundle_the_newer_counts():
             assert [r.value for r in read(DISPATCH, body)] == [70.25]
 
 
+def test_an_empty_report_in_a_bundle_costs_no_other():
+    whole = report(PRICE, price("NSW1", 81.5))
+    names = [f"PUBLIC_DISPATCHIS_202611201200_000000000000000{number}.CSV" for number in (1, 2)]
+    for empty in (b"", b"\xef\xbb\xbf\r\n"):
+        for body in (zipped(a=whole, b=empty), zipped(**{names[0]: whole, names[1]: empty})):
+            assert [r.value for r in read(DISPATCH, body)] == [81.5]
+        with pytest.raises(NotPublished):
+            read(DISPATCH, zipped(a=empty, b=empty))
+
+
 @pytest.mark.parametrize("blank", [b"\r\n\r\n", b"\r\n\r\n\r\n", b"\n\n\n", b" \r\n\r\n"])
 def test_blank_lines_are_no_lines(blank):
     expected = values(read(DISPATCH, WHOLE))

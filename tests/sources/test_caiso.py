@@ -333,6 +333,16 @@ def test_after_midnight_yesterdays_file_is_refused():
     assert len(read(DEMAND, whole, date(2026, 11, 19), requested_at="2026-11-20T08:06:00Z")) == 288
 
 
+def test_yesterdays_file_is_refused_on_the_night_that_skips_an_hour_too():
+    saturday = demand(*((label, 1) for label in day_of()))
+    with pytest.raises(NotPublished, match="yesterday"):
+        read(DEMAND, saturday, date(2026, 3, 8), requested_at="2026-03-08T08:05:00Z")
+    with pytest.raises(FeedChanged):  # in the evening it cannot be: something else is wrong
+        read(DEMAND, saturday, date(2026, 3, 8), requested_at="2026-03-09T06:50:00Z")
+    running = demand(*((label, 1) for label in day_of() if label < "02:00" or "03:00" <= label <= "04:05"))
+    assert len(read(DEMAND, running, date(2026, 3, 8), requested_at="2026-03-08T11:06:00Z")) == 24 + 14
+
+
 def test_labels_off_the_grid_and_without_time_are_dropped_and_counted():
     rows = read(DEMAND, demand(("00:00", 1), ("00:07", 2), ("", 3)), date(2026, 7, 14))
     assert len(rows) == 1

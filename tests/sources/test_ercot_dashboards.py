@@ -86,6 +86,14 @@ def test_minus_is_import_over_the_ties_and_only_five_minute_instants_stay():
     assert rows.dropped == {"between five-minute instants": 1, "a tie is missing": 1}
 
 
+def test_a_tie_that_is_named_without_a_figure_leaves_no_net():
+    """Eagle Pass, which need not be named, too."""
+    ties = {"dcE": 0, "dcN": -218, "dcL": 70, "dcR": 0}
+    rows = read(TIES, {"data": [flows(T, **ties, dcS=-30), flows(T + 300, **ties, dcS=None), flows(T + 600, **ties)]})
+    assert [(r.ts, r.value) for r in rows if r.counterparty is None] == [(T, 178.0), (T + 600, 148.0)]
+    assert rows.dropped == {"a tie is missing": 1}
+
+
 def test_a_recorded_excerpt_of_the_ties(recordings):
     rows = read(TIES, (recordings / "ercot/dc-tie-flows_20260905_EXCERPT.json").read_bytes())
     assert [(r.ts, r.value) for r in rows if r.counterparty is None] == [(1788584400, 148.0)]

@@ -89,6 +89,7 @@ def test_other_settlement_points_give_no_rows():
         day_ahead(ORDINARY, [(0, "N")]),
         zipped(DA_COLUMNS + "\n2026-09-23,01:00,HB_HUBAVG,1,N\n"),
         zipped(RT_COLUMNS + "\n"),
+        b"PK\x05\x06" + bytes(18),
         b"PK\x03\x04",
         b"{}",
         b'{"fields": [], "data": [[1]]}',

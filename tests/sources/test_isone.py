@@ -190,6 +190,20 @@ def test_a_cut_report_and_another_report_are_refused():
         read(DA, whole.replace(b'"01"', b'"25"'))
 
 
+def test_blank_lines_behind_a_report_are_no_cut():
+    whole = report(DA_TITLE, DA_HEADER, '"D","11/20/2026","01","4000",".H.INTERNAL_HUB","HUB",20.25,1.0')
+    for blank in (b"\n", b"\r\n", b"\n\n", b"\r\n \r\n"):
+        assert len(read(DA, whole + blank)) == 1
+
+
+def test_loads_of_the_repeated_hour_that_nothing_places_are_counted():
+    stamps = [f"11/01/2026 0{hour}:{minute:02}:00" for hour in (0, 1, 2) for minute in range(0, 60, 5)]
+    lines = [f'"D","{text}",{9000 + i}.5,3.0' for i, text in enumerate(stamps)]
+    rows = read(LOAD, report("System Load Report", '"H","Date/Time","Native Load","Asset Related Load"', *lines))
+    assert len(rows) == 24
+    assert rows.dropped == {"ambiguous stamp": 12}
+
+
 def test_the_five_minute_load_report_is_placed_by_its_order():
     minutes = [f"11/01/2026 01:{m:02}:00" for m in range(0, 60, 5)]
     stamps = ["11/01/2026 00:55:00", *minutes, *minutes, "11/01/2026 02:00:00"]

@@ -169,6 +169,21 @@ def test_demand_is_the_sum_of_eleven_zones_and_of_no_fewer():
     assert rows.dropped == {"sum without all its parts": 1}
 
 
+def test_until_2005_city_and_island_are_one_part_of_the_sum():
+    """As the load files of 2001 to January 2005 name them, also in a file that begins so and ends otherwise."""
+    before = [zone for zone in LOAD_ZONES if zone not in ("N.Y.C.", "LONGIL")] + ["N.Y.C._LONGIL"]
+    rows = read(LOAD, pal(["01/15/2004 00:00:00"], before))
+    assert net(rows) == {at("2004-01-15T00:00-05:00"): sum(100.25 + i for i in range(10))}
+    assert rows.dropped == {}
+    short = read(LOAD, pal(["01/15/2004 00:00:00"], before[1:]))
+    assert (len(short), short.dropped) == (0, {"sum without all its parts": 1})
+    both = pal(["01/31/2005 00:00:00"], before) + pal(["01/31/2005 00:05:00"]).split("\n", 1)[1]
+    assert net(read(LOAD, both)) == {
+        at("2005-01-31T00:00-05:00"): sum(100.25 + i for i in range(10)),
+        at("2005-01-31T00:05-05:00"): sum(100.25 + i for i in range(11)),
+    }
+
+
 def test_the_load_file_says_which_pass_a_stamp_is_in():
     rows = read(
         LOAD, pal(["11/01/2026 01:30:00"], clock="EST") + pal(["11/01/2026 01:30:00"], clock="EDT").split("\n", 1)[1]
@@ -245,6 +260,23 @@ def test_a_month_comes_in_one_zip():
         for day in (1, 2):
             archive.writestr(f"2025110{day}realtime_zone.csv", lbmp([f"11/0{day}/2025 00:05:00"]))
     assert [r.ts for r in read(RT, out.getvalue())] == [at("2025-11-01T00:00-04:00"), at("2025-11-02T00:00-04:00")]
+
+
+@pytest.mark.parametrize("blank", [b"", b"\r\n", LBMP.encode(), f"{LBMP}\r\n".encode()])
+def test_a_blank_day_in_a_months_zip_costs_no_other(blank):
+    whole = lbmp(["11/01/2025 00:00", "11/01/2025 01:00"])
+    for files in ([whole.encode(), blank], [blank, whole.encode()]):
+        assert [r.value for r in read(DA, zip_of(files))] == [r.value for r in read(DA, whole)]
+    with pytest.raises(NotPublished):
+        read(DA, zip_of([blank, blank]))
+
+
+def zip_of(files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number, content in enumerate(files, 1):
+            archive.writestr(f"202511{number:02}damlbmp_zone.csv", content)
+    return out.getvalue()
 
 
 def test_nothing_yet_and_another_file_are_told_apart():

@@ -206,6 +206,15 @@ def test_a_last_line_without_an_end_is_whole_where_the_areas_name_ends_it():
     assert instant("2026-07-15T03:00Z") not in dict(pairs(read(LOAD, text[:-1])))
 
 
+@pytest.mark.parametrize("blank", ["\n\n", "\r\n", " \n"])
+def test_a_web_page_behind_blank_lines_is_no_empty_body(blank):
+    for feed in (RT, DA, LOAD, TIES):
+        with pytest.raises(FeedChanged):
+            read(feed, f"{blank}<!DOCTYPE html>\n<html><body>Maintenance</body></html>\n")
+        with pytest.raises(NotPublished):
+            read(feed, blank)
+
+
 @pytest.mark.parametrize("header", ["GMTTime,SWPW NSI,SWPW NAI,PNM", "Interval,GMTIntervalEnd,LMP", "<html><body>"])
 def test_other_files_are_refused(header):
     for feed in (RT, DA, LOAD, TIES):

@@ -73,13 +73,17 @@ def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
 
 
 def _newest(members: Iterator[tuple[str, bytes]]) -> list[bytes]:
-    """A bundle's reports; of two of one interval the greater name is the newer."""
+    """A bundle's reports but empty ones, which are to come; of two of one interval the greater name is the newer."""
     newest: dict[str, tuple[str, bytes]] = {}
+    empty = []
     for place, (name, content) in enumerate(members):
+        if not content.removeprefix(_BOM).strip():
+            empty.append(content)
+            continue
         of_interval = _INTERVAL.search(name)
         key = name[: of_interval.end()] if of_interval else str(place)
         newest[key] = max(newest.get(key, ("", b"")), (name, content), key=lambda member: member[0])
-    return [content for _, content in newest.values()]
+    return [content for _, content in newest.values()] or empty[:1]
 
 
 def _collect(body: bytes, wanted: Collection[str], by_header: dict[tuple[str, ...], Table]) -> None:

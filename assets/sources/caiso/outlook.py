@@ -18,7 +18,7 @@ from assets.parsing.body import table, text_of, without_cut_cell
 from assets.parsing.clocks import plausible, wall_instant
 from assets.parsing.columns import floats
 from assets.parsing.stamps import american_date, clock_minutes
-from warehouse.clock import MarketDay, local_midnight
+from warehouse.clock import HOUR, MarketDay, local_midnight
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
 
@@ -63,8 +63,8 @@ def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterab
     for line in lines:
         by_day[_day(line, request)].append(line)
     for day, own in by_day.items():
+        _refuse_yesterday(day, own, request)
         _place(outlook, day, own)
-    _refuse_yesterday(outlook.starts, request)
     return outlook
 
 
@@ -115,10 +115,7 @@ def _day(line: _Line, request: Request) -> date:
 
 def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
     """Adds a day's lines with their instants; labels of the repeated autumn hour are those of its first pass."""
-    try:
-        midnight, ordinary = plausible(local_midnight(day, TZ), day), MarketDay(day, TZ).hours == 24
-    except (ValueError, OverflowError):
-        raise FeedChanged(f"{day} is no day of a market") from None
+    midnight, ordinary = _midnight(day), MarketDay(day, TZ).hours == 24
     for line in lines:
         outlook.starts.append(midnight + line.minutes * 60 if ordinary else wall_instant(day, line.minutes * 60, TZ))
         outlook.lines.append(line.cells)
@@ -135,8 +132,22 @@ def values(outlook: Outlook, places: Sequence[int], what: str) -> tuple[list[int
     return starts, numbers[0] if len(numbers) == 1 else list(map(sum, zip(*numbers, strict=True)))
 
 
-def _refuse_yesterday(starts: Sequence[int], request: Request) -> None:
-    """Raises NotPublished for yesterday's file, still in `current/` after midnight: dated today, it runs ahead."""
+def _midnight(day: date) -> int:
+    try:
+        return plausible(local_midnight(day, TZ), day)
+    except (ValueError, OverflowError):
+        raise FeedChanged(f"{day} is no day of a market") from None
+
+
+def _refuse_yesterday(day: date, lines: Sequence[_Line], request: Request) -> None:
+    """Raises NotPublished for yesterday's file, still in `current/` after midnight: dated today, it runs ahead.
+
+    Before its lines are placed: dated the day that sets clocks ahead, it has labels that this day skips. That day's
+    labels run an hour ahead of the time since midnight, so a file of its own may seem an hour newer than it is.
+    """
     sent_at = dict(request.params).get("_", "")
-    if starts and sent_at.isdigit() and max(starts) > int(sent_at) + SLACK:
+    if not sent_at.isdigit():
+        return
+    ahead = max(line.minutes * 60 for line in lines) - (int(sent_at) - _midnight(day))
+    if ahead > SLACK + max(0, 24 - MarketDay(day, TZ).hours) * HOUR:
         raise NotPublished("the file still holds yesterday")

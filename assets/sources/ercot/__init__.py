@@ -128,10 +128,10 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
         raise NotPublished("no readings yet")
     rows = Rows()
     series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for ts, flows in _five_minute_flows(readings, rows):
+    for ts, flows, whole in _five_minute_flows(readings, rows):
         for tie, flow in flows.items():
             _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
-        if flows.keys() >= ALWAYS:
+        if whole:
             _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
         else:
             rows.dropped["a tie is missing"] += 1
@@ -146,16 +146,20 @@ def _append(series: dict[SeriesKey, tuple[list[int], list[float]]], key: SeriesK
     values.append(value)
 
 
-def _five_minute_flows(readings: list[Any], rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:
-    """Instants on the five minutes and the net imports by tie; the instants between are counted as dropped."""
+def _five_minute_flows(readings: list[Any], rows: Rows) -> Iterator[tuple[int, dict[str, float], bool]]:
+    """Instants on the five minutes, the net imports by tie, and whether that is all of them.
+
+    The instants between are counted as dropped. A tie that is named has a part in the net, also a retired one.
+    """
     for reading in readings:
         # rtsyscond.json, this dashboard's former name, had its epoch under `interval`.
         ts = epoch_instant(member(reading, "epoch" if isinstance(reading, dict) and "epoch" in reading else "interval"))
         if ts % 300:
             rows.dropped["between five-minute instants"] += 1
             continue
-        flows = {tie: reading[tie] for tie in _ties(reading)}
-        yield ts, {tie: 0.0 - number(flow, tie) for tie, flow in flows.items() if flow is not None}
+        stated = {tie: reading[tie] for tie in _ties(reading)}
+        flows = {tie: 0.0 - number(flow, tie) for tie, flow in stated.items() if flow is not None}
+        yield ts, flows, flows.keys() >= ALWAYS | stated.keys()
 
 
 def _ties(reading: dict[str, Any]) -> list[str]:

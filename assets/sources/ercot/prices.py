@@ -216,7 +216,10 @@ def _tables(body: bytes, hub: str) -> Iterable[tuple[list[str], Iterable[Sequenc
     if is_json(body):
         yield *_keyed_table(json_of(body)), iso_date
         return
-    for content in [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]:
+    contents = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
+    if not contents:
+        raise FeedChanged("a zip without members")
+    for content in contents:
         header, lines = table(only_lines_with(hub, text_of(content)))
         yield _names(header), lines, american_date
 

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from assets.parsing.body import is_json, number
 from assets.parsing.clocks import instants, wall_instant
 from assets.parsing.days import age
+from assets.parsing.dropped import drop
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import american_date, american_stamp
 from assets.parsing.totals import DIGITS, total
@@ -139,14 +140,10 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if not is_json(body):
         lines = report(body, "", "Date/Time", "Native Load")
         placed = instants([american_stamp(stamp) for stamp, _ in lines], TZ)
-        return _rows(
-            five,
-            [
-                (ts, number(load, "load"))
-                for ts, (_, load) in zip(placed, lines, strict=True)
-                if ts is not None and load
-            ],
-        )
+        readings = [(ts, load) for ts, (_, load) in zip(placed, lines, strict=True) if load]
+        rows = _rows(five, [(ts, number(load, "load")) for ts, load in readings if ts is not None])
+        drop(rows, "ambiguous stamp", sum(ts is None for ts, _ in readings))
+        return rows
     if b'"FiveMinSystemLoad' in body:
         loads = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
         return _rows(

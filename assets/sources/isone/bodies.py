@@ -66,7 +66,7 @@ def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[st
     """
     if NO_DATA in body[:200]:
         raise NotPublished("no data exists for this period")
-    lines = no_html(text_of(body)).splitlines()
+    lines = no_html(text_of(body)).rstrip().splitlines()
     head = [cells for cells in _cells(lines[:6]) if cells]
     if not any(cells[0] == "C" and title in cells[-1] for cells in head):
         raise FeedChanged(f"not the {title}")

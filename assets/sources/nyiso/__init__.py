@@ -6,7 +6,7 @@ asked for once. Real-time prices are stamped at the interval's end, everything e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 
@@ -24,7 +24,10 @@ ZONE = "US-NYISO"
 POSTINGS = "oasis-postings.prod.nysdi.com"
 MIS = "mis.nyiso.com"
 HUB = "N.Y.C."
-LOAD_ZONES = ("CAPITL", "CENTRL", "DUNWOD", "GENESE", "HUD VL", "LONGIL", "MHK VL", "MILLWD", "N.Y.C.", "NORTH", "WEST")
+UPSTATE = ("CAPITL", "CENTRL", "DUNWOD", "GENESE", "HUD VL", "MHK VL", "MILLWD", "NORTH", "WEST")
+LOAD_ZONES = (*UPSTATE, "LONGIL", "N.Y.C.")
+CITY_AND_ISLAND = "N.Y.C._LONGIL"
+"""What the load files named in place of these last two until the end of January 2005."""
 
 SCHEDULED = "SCH - "
 TIES = {
@@ -42,6 +45,7 @@ TIES = {
 """The interface's counterparty and link."""
 REPEATS_QUEBEC = "SCH - HQ_IMPORT_EXPORT"
 """Counts what the other two Quebec interfaces count already."""
+_NOTHING = Series([], [])
 TEN_TIES_SINCE = date(2014, 1, 1)
 """The Hudson line of 2013 was the tenth; earlier files name the ties of their time."""
 
@@ -108,15 +112,35 @@ def parse_lbmp_da(body: bytes, request: Request) -> Rows:
 def parse_load(body: bytes, request: Request) -> Rows:
     """`demand` rows: the sum of the eleven zones, where all eleven are there. Raises FeedChanged, NotPublished.
 
-    A zone at exactly 0 MW is an outage of its meter: on 331 of 5,514 days of the archive one or all of them are,
-    between ordinary readings. The sum of such an instant is not written.
+    Until the end of January 2005 two of them are stated as one. A zone at exactly 0 MW is an outage of its meter: on
+    331 of 5,514 days of the archive one or all of them are, between ordinary readings. The sum of such an instant is
+    not written.
     """
     rows = Rows()
     for text in files(body):
-        zones = loads(rows, text, LOAD_ZONES)
-        parts = [_on_grid(rows, zones.get(name, Series([], []))) for name in LOAD_ZONES]
-        _extend_total(rows, DEMAND, _without_outages(rows, parts))
+        zones = loads(rows, text, (*LOAD_ZONES, CITY_AND_ISLAND))
+        by_zone = {name: _on_grid(rows, series) for name, series in zones.items()}
+        for parts in _wholes(by_zone):
+            _extend_total(rows, DEMAND, _without_outages(rows, parts))
     return rows
+
+
+def _wholes(by_zone: dict[str, Series]) -> Iterator[list[Series]]:
+    """The parts of the sum: the eleven zones, or, at the instants that state two of them as one, the ten."""
+    joint = set(by_zone.get(CITY_AND_ISLAND, _NOTHING).ts)
+    if not joint:
+        yield [by_zone.get(name, _NOTHING) for name in LOAD_ZONES]
+        return
+    yield [_at(by_zone.get(name, _NOTHING), joint) for name in (*UPSTATE, CITY_AND_ISLAND)]
+    others = {ts for series in by_zone.values() for ts in series.ts} - joint
+    if others:
+        yield [_at(by_zone.get(name, _NOTHING), others) for name in LOAD_ZONES]
+
+
+def _at(series: Series, instants: Collection[int]) -> Series:
+    """The readings of some instants."""
+    pairs = [(ts, value) for ts, value in zip(*series, strict=True) if ts in instants]
+    return Series([ts for ts, _ in pairs], [value for _, value in pairs])
 
 
 def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
@@ -126,8 +150,7 @@ def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
     dark = {ts for part in parts for ts, value in zip(part.ts, part.values, strict=True) if value == 0.0}
     drop(rows, "a zone at 0 MW: meter outage", len(dark))
     rows.refuse(ZONE, Metric.DEMAND, dark)
-    lit = [[(ts, value) for ts, value in zip(*part, strict=True) if ts not in dark] for part in parts]
-    return [Series([ts for ts, _ in part], [value for _, value in part]) for part in lit]
+    return [_at(part, set(part.ts) - dark) for part in parts]
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
@@ -142,7 +165,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
         for name, series in ties.items():
             counterparty, link = TIES[name]
             rows.extend(INTERCHANGE._replace(counterparty=counterparty, link=link), *series)
-        _extend_total(rows, INTERCHANGE, [ties.get(name, Series([], [])) for name in _ties_of_its_time(ties)])
+        _extend_total(rows, INTERCHANGE, [ties.get(name, _NOTHING) for name in _ties_of_its_time(ties)])
     return rows
 
 
@@ -214,7 +237,7 @@ SOURCE = Source(
         ),
         Feed(
             id="nyiso.load",
-            version="2",
+            version="3",
             title="Real-time actual load, sum of the eleven zones",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),

@@ -38,9 +38,9 @@ class Series(NamedTuple):
 
 
 def files(body: bytes) -> Iterator[str]:
-    """The text of every daily file: the body itself, or a monthly zip's CSV members.
+    """The text of every daily file: the body itself, or a monthly zip's CSV members but those without lines.
 
-    Raises FeedChanged, NotPublished.
+    Raises FeedChanged, and NotPublished for an empty body; a zip of nothing but headers gives one of them.
     """
     if not is_zip(body):
         yield without_cut_cell(text_of(body))
@@ -48,7 +48,11 @@ def files(body: bytes) -> Iterator[str]:
     members = [content for name, content in unzipped(body) if name.lower().endswith(".csv")]
     if not members:
         raise FeedChanged("a zip without a CSV file")
-    yield from map(text_of, members)
+    yield from map(text_of, [content for content in members if _has_lines(content)] or members[:1])
+
+
+def _has_lines(content: bytes) -> bool:
+    return bool(content.strip().partition(b"\n")[2])
 
 
 def prices(text: str, location: str) -> Series:

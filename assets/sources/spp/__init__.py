@@ -130,7 +130,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
 
     Raises FeedChanged, NotPublished.
     """
-    header, *lines = body.splitlines(keepends=True) or [b""]
+    header, *lines = body.lstrip().splitlines(keepends=True) or [b""]  # a web page may begin with blank lines
     chosen = [line for line in lines if _ON_GRID.match(line)]
     sheet = Sheet(b"".join([header, *chosen]))
     if WESTERN_NEIGHBOURS & set(sheet.names):

@@ -73,6 +73,7 @@ def readings(lines: Iterator[list[str]], end: int, value: int, step: int) -> Col
 
 def _only(body: bytes, mark: bytes) -> bytes:
     """The header and the lines that hold `mark`: of a day's 40 MB of prices, one line in a thousand is ours."""
+    body = body.lstrip() if body[:1].isspace() else body  # a web page may begin with blank lines
     pieces = [body[: body.find(b"\n") + 1] or body]
     at = len(pieces[0])
     while (hit := body.find(mark, at)) >= 0:
