@@ -271,7 +271,8 @@ SOURCE = Source(
     ),
     notes=(
         "The price is the LBMP of load zone N.Y.C. (New York City), congestion and losses included.",
-        "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out.",
+        "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out. "
+        "Until January 2005 New York City and Long Island are stated as one.",
         "Interchange is scheduled, not metered: ten ties, without SCH - HQ_IMPORT_EXPORT, which counts Quebec again.",
         "Readings off the five-minute grid and the advisory prices at the end of a running day's file are left out.",
     ),
