@@ -1,6 +1,7 @@
 """Events and check evaluations of a feed's partitions for Dagster's event log, made from what the warehouse holds.
 
-An event is a materialisation where the rows of a partition changed (or came for the first time), else an observation.
+An event is a materialisation where the rows of a partition changed (or came for the first time), or where a backfill of
+Dagster's asked for it, else an observation.
 Days that an answer brought beside those that were asked for are recorded too, so that partitions equal the warehouse.
 No `from __future__ import annotations`.
 """
@@ -47,9 +48,18 @@ class RunEvents:
 
 
 def of_run(
-    instance: dg.DagsterInstance, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
+    instance: dg.DagsterInstance,
+    pipeline: PipelineContext,
+    feed: Feed,
+    report: RunReport,
+    begun: int,
+    of_backfill: bool = False,
 ) -> RunEvents:
-    """The events of one run over market days. `begun`: an instant before it wrote (Unix seconds)."""
+    """The events of one run over market days. `begun`: an instant before it wrote (Unix seconds).
+
+    `of_backfill`: the run is part of a backfill of Dagster's, which takes a day without a materialisation of its own
+    for failed. A finished day that stayed as it was is materialised again there, under the same data version.
+    """
     reports = {day.day: day for day in report.days if day.status not in _NOT_REQUESTED}
     requested = [MarketDay(day, feed.tz) for day in requested_days(feed, report)]
     rows, days = _read(pipeline, feed, requested, report, begun)
@@ -63,11 +73,13 @@ def of_run(
         of_day, key = held.of_day(rows, feed, day), key_of(feed, str(day))
         if not of_day.rows:
             emptied += [key] if key in before else []
-        elif before.get(key) != of_day.version:
-            changed.append(day)
-            events.append(materialisation(feed, of_day, rows, reports.get(str(day))))
-        elif str(day) in reports:
-            events.append(_observation(feed, of_day, reports[str(day)]))
+            continue
+        asked, is_new = reports.get(str(day)), before.get(key) != of_day.version
+        changed += [day] if is_new else []
+        if is_new or (of_backfill and asked is not None and asked.finished):
+            events.append(materialisation(feed, of_day, rows, asked))
+        elif asked is not None:
+            events.append(_observation(feed, of_day, asked))
     doubtful = [day for day in requested if reports[str(day)].status in ("short", "failed", "missing")]
     evaluations = _evaluations(instance, pipeline, feed, rows, changed, doubtful)
     return RunEvents(tuple(events), tuple(evaluations), tuple(emptied), tuple(day.day for day in days))

@@ -16,7 +16,7 @@ import dagster as dg
 
 from assets import checks, document_events, events, first_days, runless_events
 from assets.events import forget_partitions
-from assets.giving_way import GivingWay, Slot
+from assets.giving_way import BACKFILL, GivingWay, Slot
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
@@ -129,7 +129,8 @@ def _record(
     context: dg.AssetExecutionContext, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
 ) -> None:
     with logged(f"events of {feed.id}"):
-        run_events = events.of_run(context.instance, pipeline, feed, report, begun)
+        of_backfill = BACKFILL in context.run.tags
+        run_events = events.of_run(context.instance, pipeline, feed, report, begun, of_backfill)
         for event in run_events.days:
             context.log_event(event)
         runless_events.report(context.instance, run_events.evaluations)

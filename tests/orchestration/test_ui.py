@@ -31,6 +31,7 @@ ASSET = ["caiso", "demand"]
 TODAY = date.today()  # noqa: DTZ011  partition keys follow the wall clock
 DAYS = [TODAY - timedelta(days=i) for i in range(45, 15, -1)]
 BROKEN = DAYS[9]
+HELD_ASSET = ["elexon", "price"]
 
 JOB = "nyiso_every_5m"
 """What Chromium drives; no other test touches its feeds."""
@@ -115,6 +116,14 @@ def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None
     assert {str(d) for d in DAYS} - by_status["MATERIALIZED"] == {str(BROKEN)}
     assert str(BROKEN) in by_status["FAILED"]
     assert len(ui.runs(dagster__backfill=backfill)) == 1
+
+
+def test_a_backfill_of_days_that_are_held_is_complete_though_no_row_changes(ui: Ui) -> None:
+    days = [str(TODAY - timedelta(days=back)) for back in (7, 8)]
+    for _ in range(2):
+        backfill = ui.backfill([HELD_ASSET], days)
+        assert ui.until(lambda of=backfill: ui.backfill_status(of), lambda s: s in ENDED) == "COMPLETED_SUCCESS"
+    assert set(days) <= set(ui.partitions(HELD_ASSET)["MATERIALIZED"])
 
 
 def test_history_of_feeds_with_other_market_days_is_started_by_its_sensor(ui: Ui) -> None:
