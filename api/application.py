@@ -29,7 +29,6 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     mode = _mode(storage)
     service = Service.over(settings, storage, gate or Gate.open(settings, mode), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
-    app.config["MAX_CONTENT_LENGTH"] = middleware.MOST_BODY_BYTES
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False

@@ -19,7 +19,8 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]
 def _moments(text: str) -> str:
     """An instant, or an interval of which one end may be open, of any year. Raises ValueError."""
     ends = [end for end in text.split("/") if end not in ("", "..")]
-    if not ends or text.count("/") > 1 or not all(map(_MOMENT.fullmatch, ends)):
+    backwards = len(ends) == 2 and ends[0][:10] > ends[1][:10]
+    if not ends or text.count("/") > 1 or not all(map(_MOMENT.fullmatch, ends)) or backwards:
         raise ValueError("takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be ..")
     return text
 

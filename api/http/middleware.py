@@ -56,7 +56,7 @@ def around(app: WSGIApplication, base_url: str, access_log: AccessLog = ACCESS_L
             if ("Connection", "close") in headers:
                 _close_after(start_response)
             return start_response(
-                status, [*_typed(environ, headers), ("X-Request-Id", name), _NOSNIFF, *_cors(environ)], exc_info
+                status, [*_typed(environ, status, headers), ("X-Request-Id", name), _NOSNIFF, *_cors(environ)], exc_info
             )
 
         refusal = _refusal(environ)
@@ -130,12 +130,13 @@ def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
 
 def _is_mcp(environ: WSGIEnvironment) -> bool:
     """Whether a path is /mcp or below it, by however many slashes it begins: `//mcp` is answered as `/mcp` is."""
-    return bool(environ.get("PATH_INFO", "").lstrip("/").startswith("mcp"))
+    path = environ.get("PATH_INFO", "").lstrip("/")
+    return bool(path == "mcp" or path.startswith("mcp/"))
 
 
-def _typed(environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Flask says of an empty answer too that it is HTML or text: its own to OPTIONS, and a 202 of ours."""
-    if environ["REQUEST_METHOD"] == "GET" or ("Content-Length", "0") not in headers:
+def _typed(environ: WSGIEnvironment, status: str, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Flask says of an empty answer too that it is HTML or text: its own to OPTIONS, and a 202 or 204 of ours."""
+    if environ["REQUEST_METHOD"] == "GET" or not (status.startswith("204") or ("Content-Length", "0") in headers):
         return headers
     return [pair for pair in headers if pair[0] != "Content-Type"]
 

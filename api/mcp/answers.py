@@ -47,7 +47,7 @@ def with_times(stated: Any, instants: frozenset[str] = frozenset()) -> Any:
     if not isinstance(stated, dict):
         return stated
     timed = {name: with_times(part, instants) for name, part in stated.items()}
-    for name in stated.keys() & instants:
-        if isinstance(stated[name], int):
+    for name in stated:
+        if name in instants and isinstance(stated[name], int):
             timed[f"{name.removesuffix('_ts')}_time"] = iso(stated[name])
     return timed | {"time": iso(stated["ts"])} if isinstance(stated.get("ts"), int) else timed

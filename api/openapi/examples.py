@@ -75,7 +75,7 @@ def _documents(service: Service) -> dict[str, Any]:
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
     listed = service.documents.get(layout.BULK)
     if listed is not None:
-        whole = bulk.manifest(listed, service.catalogue, service.settings.base_url, clock.now())
+        whole = bulk.manifest(listed, service.catalogue, service.settings.base_url, service.catalogue.generated)
         examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
     examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
     measured = service.documents.get(layout.PUBLISHERS)
@@ -86,7 +86,7 @@ def _documents(service: Service) -> dict[str, Any]:
 
 
 def _of_catalogue(service: Service, catalogue: Catalogue) -> dict[str, Any]:
-    freshness = status(service.documents, catalogue, clock.now())
+    freshness = status(service.documents, catalogue, catalogue.generated)
     whole = listing(catalogue, service.settings.base_url)
     return {
         "zones": {"zones": zone_list(catalogue)["zones"][:_ROWS]},
@@ -155,7 +155,7 @@ def _series(service: Service) -> dict[str, Any]:
 
 
 def _page(service: Service, name: str) -> Page | None:
-    now = clock.now()
+    now = service.catalogue.generated
     for zone in ENDPOINTS[name].zones:
         query = Query(zone, SERIES[name], now - _DAYS * DAY, now, _ROWS, "desc")
         try:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warehouse import health
-from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
+from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
 from warehouse.health import Carrier
 from warehouse.market import Publication
 from warehouse.reader import RowColumns
+from warehouse.resample import Interval
 from warehouse.versions import Ints
 
 MOST = 20
@@ -91,15 +92,18 @@ class _Grid(NamedTuple):
         return MarketDay.at(at, self.days_of).start if self.days_of else at - (at - self.phase) % self.step
 
 
-def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Window]:
-    """The spans of a window without a row that was due, in order. `rows` ascend and start inside the window."""
+def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str, interval: Interval | None = None) -> list[Window]:
+    """The spans of a window without a row that was due, in order. `rows` ascend and start inside the window.
+
+    `interval`: the rows are means over it, also where there are none.
+    """
     since = min(max(window.start, due.since), window.end)
     if rows.run and _fill(rows, since, window.end):
         return []
     if not len(rows):
-        return _around(Window(since, window.end), due, _Grid(due.step))
+        return _around(Window(since, window.end), due, _grid(due, interval, tz))
     resolution = rows.labels[rows.label[0]].resolution
-    days_of = tz if rows.samples is not None and resolution == "1d" else ""
+    days_of = _days_of(rows, tz)
     fixed = len(rows.labels) == 1 and not days_of and resolution != "1y"
     covered = _covered_alike(rows, RESOLUTIONS[resolution]) if fixed else _covered(rows, days_of)
     first, final = int(rows.ts[0]), int(rows.ts[-1])
@@ -108,6 +112,23 @@ def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str) -> list[Windo
     begins = _Grid(covered.first_end - first, first, days_of)
     finishes = _Grid(covered.until - final, covered.until, days_of)
     return [*_around(head, due, begins), *covered.holes, *_around(tail, due, finishes)]
+
+
+def last_end(rows: RowColumns, tz: str) -> int:
+    """Where the interval of the last of some rows ends."""
+    return int(_ends(rows, _days_of(rows, tz))[-1])
+
+
+def _grid(due: DueSpan, interval: Interval | None, tz: str) -> _Grid:
+    """Where rows may start of which none is at hand."""
+    if interval is None:
+        return _Grid(due.step)
+    return _Grid(HOUR) if interval == "1h" else _Grid(DAY, days_of=tz)
+
+
+def _days_of(rows: RowColumns, tz: str) -> str:
+    """The civil time whose days the rows are means of; empty for other rows."""
+    return tz if rows.samples is not None and rows.labels[rows.label[0]].resolution == "1d" else ""
 
 
 def _fill(rows: RowColumns, since: int, end: int) -> bool:
@@ -146,6 +167,8 @@ def _covered(rows: RowColumns, days_of: str) -> _Covered:
 
 def _around(span: Window, due: DueSpan, grid: _Grid) -> list[Window]:
     """The part of a span whose intervals have begun in it and are due as a whole."""
+    if span.start >= due.until:  # also where the calendar of civil days ends
+        return []
     start, until = grid.at_or_after(span.start), min(span.end, grid.at_or_before(due.until))
     return [Window(start, until)] if start < until else []
 

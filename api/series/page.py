@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from api.documents.catalogue import Catalogue, LicenceTerms
-from api.series import row_sources
-from api.series.gaps import DueSpan, holes
+from api.series import page_gaps, row_sources
 from api.series.paging import Cursor, Cut, Order, RowSlice, cut
 from api.series.query import SAMPLE_ROWS, Plan, Query, find
 from api.series.stored_rows import stored, wanted
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
-from warehouse.zones import ZONES
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +29,8 @@ class Page:
     sources: tuple[str, ...]
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
     terms: LicenceTerms
-    due: DueSpan
-
-    @property
-    def gaps(self) -> list[Window]:
-        """The holes of the page's own window: spans without a row that was due."""
-        rows = self.rows.take(slice(None, None, -1)) if self.query.order == "desc" else self.rows
-        return holes(rows, Window(self.start, max(self.start, self.end)), self.due, ZONES[self.query.zone].tz)
+    gaps: tuple[Window, ...]
+    """The holes of the page's own window: spans without a row that was due."""
 
     @property
     def rows(self) -> RowColumns:
@@ -67,10 +60,12 @@ def page(reader: Reader, plan: Plan) -> Page:
     start, end = _effective(query, made, start, end)
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
+    rows, following = _ascending(made, query.order)
+    gaps = page_gaps.gaps(reader, plan, rows, Window(start, max(start, end)))
     parts = tuple([piece.rows for piece in made.pieces])
     if query.order == "desc":
         parts = tuple([part.take(slice(None, None, -1)) for part in parts])
-    return Page(query, parts, start, end, made.count, left_out, made.following, sources, terms, plan.due)
+    return Page(query, parts, start, end, made.count, left_out, following, sources, terms, tuple(gaps))
 
 
 def first_rows(

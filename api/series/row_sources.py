@@ -11,7 +11,7 @@ from api.series import stored_rows
 from api.series.paging import RowSlice
 from api.series.query import Plan
 from warehouse import clock
-from warehouse.clock import HOUR, MarketDay, Window
+from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
 from warehouse.market import Metric
 from warehouse.reader import Reader, RowColumns
 from warehouse.resample import Interval
@@ -46,10 +46,11 @@ def of_window(reader: Reader, plan: Plan, window: Window) -> tuple[str, ...]:
 def _with_last_mean(window: Window, interval: Interval, tz: str) -> Window:
     """A window up to the end of the last interval that begins in it."""
     if interval == "1d":
-        last: Window | MarketDay = MarketDay.at(window.end - 1, tz)
+        # The last two days of all have no civil end that Python can tell; no row lies there.
+        last: Window | MarketDay = MarketDay.at(min(window.end - 1, LAST_INSTANT - 2 * DAY), tz)
     else:
         last = Window((begin := (window.end - 1) // HOUR * HOUR), begin + HOUR)
-    return Window(window.start, last.end) if last.start >= window.start else window
+    return Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
 
 
 def of_slices(catalogue: Catalogue, slices: Iterable[RowSlice]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,10 +17,9 @@ import pyarrow as pa
 
 from api.documents.catalogue import Catalogue
 from api.series import page as pages
+from api.series import page_gaps, row_sources
 from api.series import query as queries
-from api.series import row_sources
 from api.series.gaps import MOST as MOST_GAPS
-from api.series.gaps import holes
 from api.series.paging import Cursor, Order, RowSlice, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
 from api.series.row_text import Notation, Pieces, csv_header, rows_of_zones
@@ -76,8 +75,8 @@ class ZonesPage:
     plans: tuple[Plan, ...]
     rows: RowColumns
     zone: Any
-    of_zone: tuple[RowColumns, ...]
-    """The same rows of each zone of `query.zones`, ascending."""
+    gaps: tuple[tuple[str, Window], ...]
+    """The holes of each zone in the page's window."""
     start: int
     end: int
     following: ZonesCursor | None
@@ -129,8 +128,9 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
         codes = {code for plan in plans for code in row_sources.of_window(reader, plan, window)}
         sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
     counts = np.bincount(made.zone, minlength=len(plans)).tolist()
-    of_zone = tuple(_given(rows, count, of.order) for (rows, _), count in zip(parts, counts, strict=True))
-    return ZonesPage(query, plans, made.rows, made.zone, of_zone, start, end, made.following, truncated, sources)
+    of_zone = [_given(rows, count, of.order) for (rows, _), count in zip(parts, counts, strict=True)]
+    gaps = tuple(_gaps(reader, query, plans, of_zone, Window(start, max(start, end)), made.following))
+    return ZonesPage(query, plans, made.rows, made.zone, gaps, start, end, made.following, truncated, sources)
 
 
 def _given(rows: RowColumns, count: int, order: Order) -> RowColumns:
@@ -259,7 +259,7 @@ def envelope(page: ZonesPage) -> dict[str, Any]:
     given |= {"interval": of.interval, "as_of": of.as_of}
     members |= {name: value for name, value in given.items() if value is not None}
     terms = {z: plan.catalogue.terms(z, plan.stored, frozenset()) for z, plan in zip(zones, page.plans, strict=True)}
-    gaps = _gaps(page)
+    gaps = page.gaps
     members |= {
         "start": page.start,
         "end": page.end,
@@ -268,28 +268,32 @@ def envelope(page: ZonesPage) -> dict[str, Any]:
         "attribution": {zone: of_zone.attribution for zone, of_zone in terms.items()},
         "license": {zone: of_zone.license for zone, of_zone in terms.items()},
         "sources": list(page.sources),
-        "gaps": gaps[:MOST_GAPS],
+        "gaps": [{"zone": zone, "start": hole.start, "end": hole.end} for zone, hole in gaps[:MOST_GAPS]],
     }
     members |= {"gaps_truncated": True} if len(gaps) > MOST_GAPS else {}
     return members | ({"sample": True} if of.sample else {})
 
 
-def _gaps(page: ZonesPage) -> list[dict[str, Any]]:
-    """The holes of each zone in the page's window."""
-    window = Window(page.start, max(page.start, page.end))
-    found = []
-    for rows, zone, plan in zip(page.of_zone, page.query.zones, page.plans, strict=True):
-        missing = holes(rows, _own_window(page, window, rows, zone, plan), plan.due, ZONES[zone].tz)
-        found += [{"zone": zone, "start": hole.start, "end": hole.end} for hole in missing]
-    return found
+def _gaps(
+    reader: Reader,
+    query: ZonesQuery,
+    plans: Sequence[Plan],
+    of_zone: Sequence[RowColumns],
+    window: Window,
+    following: ZonesCursor | None,
+) -> Iterator[tuple[str, Window]]:
+    """The holes of each zone in a page's window; `of_zone`: the page's rows of each, ascending."""
+    for rows, zone, plan in zip(of_zone, query.zones, plans, strict=True):
+        step = RESOLUTIONS[rows.labels[rows.label[0]].resolution] if len(rows) else plan.due.step
+        own = _own_window(query, window, zone, step, following)
+        yield from ((zone, hole) for hole in page_gaps.gaps(reader, plan, rows, own))
 
 
-def _own_window(page: ZonesPage, window: Window, rows: RowColumns, zone: str, plan: Plan) -> Window:
+def _own_window(query: ZonesQuery, window: Window, zone: str, step: int, following: ZonesCursor | None) -> Window:
     """A page's window without the instant in which it begins or ends, for a zone whose rows of it stand elsewhere."""
-    order, cursor, following = page.query.of.order, page.query.cursor, page.following
+    order, cursor = query.of.order, query.cursor
     if cursor is None and following is None:
         return window
-    step = RESOLUTIONS[rows.labels[rows.label[0]].resolution] if len(rows) else plan.due.step
     start, end = window.start, window.end
     if cursor is not None and _is_passed(zone, order, cursor):
         start, end = (cursor.row.ts + step, end) if order == "asc" else (start, min(end, cursor.row.ts))

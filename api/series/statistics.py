@@ -37,7 +37,10 @@ def answer(
     rows, terms, sources = pages.columns(reader, catalogue, query)
     start = query.start
     if query.sample and len(rows) > SAMPLE_ROWS:
-        rows = rows.take(slice(-SAMPLE_ROWS, None))
+        first = len(rows) - SAMPLE_ROWS
+        if rows.ts[first - 1] == rows.ts[first]:  # never part of an instant: a fuel's coverage would be less
+            first = int(np.searchsorted(rows.ts, rows.ts[first], side="right"))
+        rows = rows.take(slice(first, None))
         start = int(rows.ts[0])
         sources = row_sources.of_slices(catalogue, [RowSlice.of(rows)])
         stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)

@@ -300,7 +300,7 @@ def linkset(settings: Settings) -> dict[str, Any]:
         "linkset": [
             {
                 "anchor": f"{base}/",
-                "service-desc": at("/openapi.json", "application/vnd.oai.openapi+json;version=3.1"),
+                "service-desc": at("/openapi.json", "application/json"),
                 "service-doc": at("/docs", "text/html"),
                 "status": at("/v1/status", _JSON),
                 "service-meta": at("/catalog", _JSON),

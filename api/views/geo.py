@@ -9,9 +9,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+import orjson
 from flask import Blueprint
 from numpy import intp
 from numpy.typing import NDArray
@@ -137,8 +137,9 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     """The response and its number of features. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
-    headers = [*(caching(layer) if selection.layer == "live" else _CACHING), *_disposition(selection)]
     positions = _positions(documents, selection, layer)
+    until = layer.head.get("valid_until") if selection.whole else valid_until(source, positions)
+    headers = [*(caching(layer, until) if selection.layer == "live" else _CACHING), *_disposition(selection)]
     if selection.whole and selection.layer != "live":
         source = published(documents, selection.document(selection.format))
     return ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(positions)
@@ -187,7 +188,9 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
 def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positions: NDArray[intp]) -> bytes:
     """The chosen features. Raises Problem 503 while documents of two publications lie beside each other."""
     if selection.format == "geojson":
-        return layer.collection(positions, {"sample": True} if selection.sample else {})
+        source = published(documents, selection.document("geojson"))
+        until = {"valid_until": valid_until(source, positions)} if selection.layer == "live" else {}
+        return layer.collection(positions, until | ({"sample": True} if selection.sample else {}))
     if selection.layer == "live":
         source = published(documents, selection.document("geojson"))
         rows: Csv = source.derive("properties", lambda document: properties_csv(layer_of(document)))
@@ -229,10 +232,26 @@ def published(documents: DocumentCache, name: str) -> Document:
     return document
 
 
-def caching(layer: GeoLayer) -> Headers:
-    """The caching headers and marks of the layer of newest figures."""
-    head: Mapping[str, Any] = layer.head
-    return [*responses.caching("free"), *responses.marks(head["simulated"], clock.now() > head["valid_until"])]
+def valid_until(document: Document, positions: NDArray[intp]) -> int | None:
+    """Until when nothing newer is due of these features of the newest figures; of all where these have none."""
+    ends: list[int | None] = document.derive("ends", _ends)
+    chosen = [end for end in (ends[place] for place in positions) if end is not None]
+    until: int | None = layer_of(document).head.get("valid_until")
+    return min(chosen, default=until)
+
+
+def _ends(document: Document) -> list[int | None]:
+    """Of each feature the first instant at which one of its figures is due anew."""
+    ends = []
+    for feature in map(orjson.loads, layer_of(document).features):
+        due = [end for name, end in feature["properties"].items() if name.endswith("_expected_by") and end is not None]
+        ends.append(min(due, default=None))
+    return ends
+
+
+def caching(layer: GeoLayer, until: int | None) -> Headers:
+    """The caching headers and marks of features of the newest figures, overdue after an instant."""
+    return [*responses.caching("free"), *responses.marks(layer.head["simulated"], until is None or clock.now() > until)]
 
 
 def _disposition(selection: Selection) -> Headers:

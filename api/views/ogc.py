@@ -12,8 +12,11 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
 import orjson
 from flask import Blueprint, request
+from numpy import intp
+from numpy.typing import NDArray
 
 from api.documents.cache import Document
 from api.geo.collections import COLLECTIONS, ROOT
@@ -25,7 +28,7 @@ from api.http.flask_views import request_at_hand
 from api.http.messages import Headers, Response
 from api.http.problems import Problem
 from api.service import Service
-from api.views.geo import SAMPLE_FEATURES, caching, layer_of, published
+from api.views.geo import SAMPLE_FEATURES, caching, layer_of, published, valid_until
 
 CONFORMS_TO = (
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
@@ -89,7 +92,7 @@ def _landing(service: Service) -> _Made:
     link = partial(_link, service)
     links = [
         link(ROOT, "self", _JSON, "This document"),
-        link("/openapi.json", "service-desc", "application/vnd.oai.openapi+json;version=3.1", "The API"),
+        link("/openapi.json", "service-desc", _JSON, "The API"),
         link("/docs", "service-doc", "text/html", "The API for people"),
         link(f"{ROOT}/conformance", "conformance", _JSON, "Conformance classes"),
         link(f"{ROOT}/collections", "data", _JSON, "The layers"),
@@ -157,11 +160,12 @@ def _items(service: Service, name: str) -> _Made:
         "links": links,
     }
     extra |= {"sample": True} if values["sample"] else {}
-    return _Made(layer.collection(shown, extra), _GEOJSON, _caching(name, layer))
+    extra |= {"valid_until": valid_until(document, shown)} if name == "live" else {}
+    return _Made(layer.collection(shown, extra), _GEOJSON, _caching(name, document, layer, shown))
 
 
-def _caching(name: str, layer: GeoLayer) -> Headers:
-    return caching(layer) if name == "live" else _CACHING
+def _caching(name: str, document: Document, layer: GeoLayer, shown: NDArray[intp]) -> Headers:
+    return caching(layer, valid_until(document, shown)) if name == "live" else _CACHING
 
 
 def _layer_of(document: Document) -> GeoLayer:
@@ -195,7 +199,8 @@ def _item(service: Service, name: str, feature: str) -> _Made:
     ]
     found = named[feature]
     members = orjson.dumps({**found.terms, "links": links})
-    return _Made(b"%b,%b" % (layer.features[found.place][:-1], members[1:]), _GEOJSON, _caching(name, layer))
+    headers = _caching(name, document, layer, np.array([found.place]))
+    return _Made(b"%b,%b" % (layer.features[found.place][:-1], members[1:]), _GEOJSON, headers)
 
 
 def _by_id(layer: GeoLayer) -> dict[str, _Feature]:

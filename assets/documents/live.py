@@ -131,8 +131,9 @@ def publish(
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)
             continue
-        stated = catalogue["zones"][zone]
-        body = {"zone": zone, **head, **own.history, **{n: stated[n] for n in ("attribution", "license")}}
+        stated, member = catalogue["zones"][zone], snapshot["zones"][zone]
+        until = {"valid_until": member.get("valid_until", head["valid_until"])}
+        body = {"zone": zone, **head, **until, **own.history, **{n: stated[n] for n in ("attribution", "license")}}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
 
 

@@ -113,6 +113,35 @@ def test_the_newest_figures_are_marked_as_on_their_own_path(
         assert (through.headers["X-EMDS-Data"], through.headers.get("X-EMDS-Stale")) == ("simulated", stale)
 
 
+def test_the_newest_figures_of_one_zone_are_overdue_when_its_own_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    geo_layers.publish(Folder(tmp_path))
+    head = {"license": "", "attribution": "", "simulated": False, "valid_until": 1_774_872_000}
+    point = {"bbox": [0.0, 52.0, 0.0, 52.0], "geometry": {"type": "Point", "coordinates": [0.0, 52.0]}}
+    ends = {"GB": {"price_expected_by": 1_774_875_600, "demand_expected_by": None}, "FR": {"price_expected_by": None}}
+    features = [
+        {"type": "Feature", "id": zone, "properties": {"id": zone, **own}, **point} for zone, own in ends.items()
+    ]
+    collection = {"type": "FeatureCollection", **head, "features": features}
+    artefact.put(Folder(tmp_path), layout.LIVE, orjson.dumps(collection), artefact.new_version())
+    free = {"free_calls_per_minute": 0, "sample_calls_per_day": 0}
+    app = create_app(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite", **free))
+    monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:30:00Z")
+    for path, until in (
+        ("live", 1_774_872_000),
+        ("live?zone=GB", 1_774_875_600),
+        ("live.geojson?zone=FR", 1_774_872_000),
+        ("live?sample=true", 1_774_875_600),
+        ("collections/live/items?zone=GB", 1_774_875_600),
+    ):
+        answer = app.test_client().get(f"/v1/geo/{path}")
+        assert answer.json["valid_until"] == until, path
+        assert answer.headers.get("X-EMDS-Stale") == ("true" if until == 1_774_872_000 else None), path
+    for path, stale in (("live.csv?zone=GB", None), ("live.csv", "true"), ("collections/live/items/GB", None)):
+        assert app.test_client().get(f"/v1/geo/{path}").headers.get("X-EMDS-Stale") == stale, path
+
+
 def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
     """QGIS makes 0 of a missing whole number, and nothing of a missing real one."""
     for path in ("?limit=2", "/eia-6099"):
@@ -144,6 +173,8 @@ def test_the_description_says_how_many_features_a_page_may_have(client: FlaskCli
         ("/v1/geo/collections/plants/items?colour=red", 400),
         ("/v1/geo/collections?f=html", 400),
         ("/v1/geo/collections/plants/items?datetime=x", 400),
+        ("/v1/geo/collections/plants/items?datetime=2021-01-02/2021-01-01", 400),
+        ("/v1/geo/collections/plants/items?limit=1e4", 400),
         ("/v1/geo/collections/plants/items?datetime=../..", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00Z/2026-02-01T00:00:00Z/..", 400),
         ("/v1/geo/collections/live/items", 503),

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from api.documents.catalogue import LicenceTerms
 from api.series import formats, row_text, rows
-from api.series.gaps import DueSpan
 from api.series.page import Page
 from api.series.query import Query
 from api.series.rows import Shape
@@ -50,9 +49,7 @@ def columns(draw: st.DrawFn, means: bool = False) -> RowColumns:
 
 def page_of(query: Query, made: RowColumns, sources: tuple[str, ...]) -> Page:
     part = made if query.order == "asc" else made.take(slice(None, None, -1))
-    due = DueSpan(0, 0, DAY)
-    terms = LicenceTerms("", "")
-    return Page(query, (part,), 0, DAY, len(made), False, None, sources, terms, due)
+    return Page(query, (part,), 0, DAY, len(made), False, None, sources, LicenceTerms("", ""), ())
 
 
 def dicts(page: Page) -> list[dict[str, Any]]:

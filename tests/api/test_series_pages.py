@@ -8,7 +8,7 @@ import pytest
 
 from api.series.paging import Cursor
 from tests.api.conftest import asking
-from warehouse.clock import HOUR, instant
+from warehouse.clock import DAY, HOUR, instant
 
 
 def test_a_truncated_answer_ends_where_the_first_row_left_out_begins(ask: Any) -> None:
@@ -113,6 +113,70 @@ def test_pages_that_end_within_an_instant_tell_no_hole_of_rows_given_before(rig:
             pages = walked(ask, f"/v1/generation?zones=GB,US-CAISO&{window}&limit={limit}&order={order}")
             assert sum(page["count"] for page in pages) == 36
             assert [page["gaps"] for page in pages if page["gaps"]] == [], (order, limit)
+
+
+def test_a_row_that_runs_when_a_page_begins_is_no_hole(rig: Any) -> None:
+    """Hourly rows beside 5-minute ones, of one zone and of two, whatever their feed says of its resolution."""
+    start = instant("2026-03-29T22:00:00Z")
+    rig.put("north.grid", "GB", "demand", rig.every(start, 300, 120), "MW", "5m")
+    for day in (0, 1):  # the row of 00:00 is missing: a hole of an hour
+        rig.put("north.grid", "AU-SA", "demand", rig.every(start + day * 3 * HOUR, HOUR, 2), "MW", "1h")
+    rig.publish()
+    ask = asking(rig)
+    missing = {"start": start + 2 * HOUR, "end": start + 3 * HOUR}
+    for first, last, found in (
+        (start + 900, start + 2700, []),
+        (start + 900, start + 2 * HOUR, []),
+        (start + HOUR + 900, start + 4 * HOUR, [missing]),
+        (start + 2 * HOUR + 900, start + 2 * HOUR + 1800, [{"start": start + 8100, "end": start + 9000}]),
+    ):
+        assert ask(f"/v1/demand/AU-SA?start={first}&end={last}")["gaps"] == found, (first, last)
+    window = f"start={start + 900}&end={start + 4 * HOUR}"
+    for order in ("asc", "desc"):
+        for limit in (1, 3, 5, 12):
+            pages = walked(ask, f"/v1/demand?zones=AU-SA,GB&{window}&limit={limit}&order={order}")
+            told = {ts for page in pages for gap in page["gaps"] for ts in range(gap["start"], gap["end"], 300)}
+            assert {gap["zone"] for page in pages for gap in page["gaps"]} == {"AU-SA"}
+            # Where a page begins within the hole, less than an hourly row may be left of it there.
+            assert told <= set(range(missing["start"], missing["end"], 300)), (order, limit)
+            assert missing["start"] in told, (order, limit)
+
+
+def test_hourly_rows_before_finer_ones_cover_a_windows_begin(rig: Any) -> None:
+    start = instant("2026-03-29T22:00:00Z")
+    rig.put("north.grid", "AU-SA", "demand", rig.every(start, HOUR, 1), "MW", "1h")
+    rig.put("north.grid", "AU-SA", "demand", rig.every(start + HOUR, 300, 12), "MW", "5m")
+    rig.publish()
+    assert asking(rig)(f"/v1/demand/AU-SA?start={start + 120}&end={start + 2 * HOUR}")["gaps"] == []
+
+
+@pytest.mark.parametrize(
+    ("interval", "first", "last"),
+    [("1d", "06:00", "18:00"), ("1h", "06:15", "06:45"), ("1d", "00:00", "12:00"), ("1h", "06:15", "07:00")],
+)
+def test_a_window_in_which_no_mean_begins_has_no_hole(market: Any, interval: str, first: str, last: str) -> None:
+    answer = asking(market)(f"/v1/price/GB?interval={interval}&start=2026-03-29T{first}:00Z&end=2026-03-29T{last}:00Z")
+    assert answer["gaps"] == []
+
+
+def test_days_of_two_civil_times_are_no_holes_of_each_others_pages(rig: Any) -> None:
+    start = instant("2026-03-24T00:00:00Z")
+    for zone in ("GB", "AU-SA"):
+        rig.put("north.grid", zone, "demand", rig.every(start, 1800, 48 * 5), "MW", "30m")
+    rig.publish()
+    for order in ("asc", "desc"):
+        path = f"/v1/demand?zones=AU-SA,GB&interval=1d&limit=1&start={start + DAY}&end={start + 4 * DAY}&order={order}"
+        pages = walked(asking(rig), path)
+        assert len(pages) == 6
+        assert [page["gaps"] for page in pages if page["gaps"]] == []
+
+
+@pytest.mark.parametrize("zone", ["GB", "DE-LU", "US-CAISO"])
+@pytest.mark.parametrize("interval", ["&interval=1d", "&interval=1h", ""])
+def test_the_last_day_of_all_can_be_asked_for(market: Any, zone: str, interval: str) -> None:
+    for window in ("end=253402300799", "start=253402300000&end=253402300799", "start=0&end=253402300799"):
+        answer = asking(market)(f"/v1/price/{zone}?{window}&limit=5{interval}")
+        assert answer["count"] == (0 if "start=0" not in window else min(5, answer["count"]))
 
 
 def test_pages_end_between_instants(ask: Any, market: Any) -> None:

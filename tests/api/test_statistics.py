@@ -77,6 +77,11 @@ def test_parameters_of_rows_are_refused(ask: Any, market: Any) -> None:
     assert ask("/v1/price/US-PJM?stats=true")[0] == 404
 
 
+def test_a_sample_of_fuels_is_of_whole_instants(market: Any) -> None:
+    fuels = market.client().get("/v1/generation/GB?stats=true&sample=true").get_json()["fuels"]
+    assert len({(stats["count"], stats["coverage"]) for stats in fuels.values()}) == 1
+
+
 def test_a_sample_is_of_the_newest_rows(market: Any) -> None:
     body = market.client().get("/v1/demand/GB?stats=true&sample=true").get_json()
     assert body["sample"] is True

@@ -112,6 +112,11 @@ def test_a_zones_history_holds_hours_days_mix_and_borders(storage: Folder) -> No
     assert artefact.load(storage, layout.live_history("DE-LU")) is None
 
 
+def test_a_zones_history_is_overdue_when_its_own_figures_are(storage: Folder) -> None:
+    own = document(storage, layout.live_history("GB"))["valid_until"]
+    assert own == document(storage, layout.SNAPSHOT)["zones"]["GB"]["valid_until"]
+
+
 def test_hours_of_all_zones_are_48(storage: Folder) -> None:
     body = document(storage, layout.LIVE_HOURS)
     assert set(body["zones"]) == set(ZONES)
