@@ -102,6 +102,7 @@ def _series_of_zones(name: str, metric: Metric) -> Endpoint:
         answer="SeriesOfZones",
         parameters={"zones": zones_of(metric), **only, "cursor": ZONES_CURSOR},
         zones=(),
+        statuses=tuple(sorted({*one.statuses, 404})),  # a zone without the metric, or withheld by its terms
     )
 
 

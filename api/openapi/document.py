@@ -10,6 +10,7 @@ from api.access.prices import PRICES, for_zones, price_of
 from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
 from api.geo.collections import LIMIT
+from api.geo.parameters import FORMATS
 from api.http.parameters import Parameter
 from api.http.problem_kinds import KINDS
 from api.http.problems import MEDIA
@@ -70,6 +71,9 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
     },
 }
 _ALWAYS = ("X-Request-Id",)
+_SUFFIXES = tuple(f".{suffix}" for suffixes in FORMATS.values() for suffix in suffixes if suffix != "geojson")
+_LIVE = re.compile(r"/live\b")
+"""The paths of the newest figures in the geo layers."""
 _QUOTA = ("RateLimit", "RateLimit-Policy")
 _KEPT = ("ETag", "Cache-Control", "Vary")
 _FILE = (
@@ -255,13 +259,15 @@ def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         "Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()),
         "Now": ("X-EMDS-Stale",),
     }.get(endpoint.tag, ())
-    more = (
+    more: tuple[str, ...] = (
         ("Content-Security-Policy",)
         if endpoint.media == ("text/html",)
         else ("Content-Disposition",)
-        if len(endpoint.media) > 1
+        if len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES)
         else ()
     )
+    more += ("Accept-Ranges",) if 416 in endpoint.statuses and endpoint.tag != "Bulk" else ()
+    more += ("X-EMDS-Stale",) if endpoint.tag == "Free" and _LIVE.search(endpoint.path) else ()
     kept = (
         (*_KEPT, "Content-Encoding", "X-Sample", "X-EMDS-Data") if _is_kept(endpoint) else ("Cache-Control", "X-Sample")
     )

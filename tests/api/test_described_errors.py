@@ -42,6 +42,29 @@ def clients(market: Any) -> tuple[FlaskClient, FlaskClient, dict[str, str]]:
     )
 
 
+_OF_HTTP = {"Content-Type", "Content-Length", "X-Content-Type-Options"}
+"""Headers of every answer, which say nothing of this service's own; those of CORS are told to browsers."""
+
+
+@pytest.mark.parametrize("now", ["2026-03-30T12:10:00Z", "2026-04-02T12:10:00Z"])
+def test_each_header_of_an_answer_is_described(clients: Any, monkeypatch: pytest.MonkeyPatch, now: str) -> None:
+    """Also of stale ones, and of coded ones."""
+    client, _, key = clients
+    described = client.get("/openapi.json").get_json()["paths"]
+    monkeypatch.setenv("EMDS_NOW", now)
+    wrong, stale = [], set()
+    for endpoint in (each for each in ENDPOINTS.values() if each.method == "GET"):
+        answer = client.get(example_path(endpoint), headers={**key, "Accept-Encoding": "gzip"})
+        if answer.status_code != 200:
+            continue
+        names = {name for name in dict(answer.headers) if not name.startswith("Access-Control-")} - _OF_HTTP
+        told = described[endpoint.path]["get"]["responses"]["200"]["headers"]
+        wrong += [(endpoint.path, name) for name in names if name.lower() not in {known.lower() for known in told}]
+        stale |= {endpoint.path} if "X-EMDS-Stale" in names else set()
+    assert not wrong
+    assert now < "2026-04" or stale >= {"/v1/geo/live", "/v1/geo/live/{zone}", "/v1/latest/{zone}"}
+
+
 def test_each_error_is_listed_where_it_is_given_and_nowhere_else(clients: Any) -> None:
     client, limited_client, key = clients
     described = client.get("/openapi.json").get_json()["paths"]

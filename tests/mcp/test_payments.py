@@ -115,6 +115,17 @@ def test_the_same_payment_gives_the_same_answer_again_and_is_charged_once(trade:
     assert trade.paid == 1000
 
 
+def test_a_payment_buys_no_other_arguments_on_the_same_path(trade: Trade) -> None:
+    asked = {"zone": "GB", "metric": "price"}
+    offer = trade.offer("get_history", **asked, limit=5)
+    payment = buyer.pay_v2(offer)
+    first = trade.pay("get_history", payment, **asked, limit=5)
+    assert trade.pay("get_history", payment, **asked, limit=7)["isError"] is True
+    again = trade.pay("get_history", payment, **asked, limit=5, api_key="emds_wrong")
+    assert again["content"] == first["content"]
+    assert trade.paid == int(offer["amount"])
+
+
 def test_a_payment_buys_the_answer_it_was_sent_for_and_no_other(trade: Trade) -> None:
     payment = buyer.pay_v2(trade.offer())
     trade.pay("get_latest", payment)

@@ -66,3 +66,11 @@ def test_a_whole_figure_has_no_point_unless_it_is_no_integer_of_json() -> None:
 def test_a_stamp_leaves_out_no_seconds_that_matter(ts: int) -> None:
     text = tables.stamp(ts)
     assert text == (f"{iso(ts)[:16]}Z" if ts % 60 == 0 else iso(ts))
+
+
+def test_means_of_whole_days_are_columns_of_their_times(keyed: Any) -> None:
+    """Though their samples and coverage may be the same in every row."""
+    asked = {"interval": "1d", "start": "2026-02-25T00:00:00Z", "end": "2026-03-27T00:00:00Z"}
+    structured = keyed.call("get_history", zone="GB", metric="price", **asked)["structuredContent"]
+    assert structured["count"] == len(structured["columns"]["time"]) == 30
+    assert "by_time" not in structured

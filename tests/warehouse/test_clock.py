@@ -140,6 +140,12 @@ def test_callers_may_send_small_letters_fractions_and_leap_seconds() -> None:
     )
 
 
+def test_a_stamp_has_four_digits_of_a_year() -> None:
+    """RFC 3339; `strftime` writes fewer for a year before 1000."""
+    for text in ("0001-01-01T00:00:00Z", "0999-02-28T23:59:59Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"):
+        assert clock.iso(int(datetime.fromisoformat(text).timestamp())) == text
+
+
 def test_now_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", "2021-10-08T04:00:00Z")
     assert clock.iso(clock.now()) == "2021-10-08T04:00:00Z"
