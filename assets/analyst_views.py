@@ -34,7 +34,6 @@ _COLUMNS = {
 }
 """What each column holds, in the views' order."""
 _EXPRESSIONS = {"starts_at": "to_timestamp(ts) AS starts_at", "month": "parse_filename(filename, true) AS month"}
-_FILE_COLUMNS = ("fuel", "counterparty", "link", "ts", "value", "unit", "resolution", "source", "feed", "known_at")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from orchestration.resources import open_context
 from warehouse import clock, settings
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
+from warehouse.errors import MarketError
 
 
 def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | None = None) -> int:
@@ -36,12 +37,13 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
             with logged(f"checkpoint of {task.name}"):
                 checkpoint.ended(task)
         progress.step(task, report)
-    failures = refresh_all(pipeline)
+    failures = [*refresh_all(pipeline)]
     event_log.record_freshness(instance, pipeline)
     downstream.record(instance, pipeline, [report for _, report in done])
     retention.after_command(instance, pipeline)
     with logged("webhooks"):
         webhooks.after_command()
+    failures += _published_files()
     print(end_report(done))
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
 
@@ -62,6 +64,17 @@ def published(to: str | None = None) -> int:
         print(f"{done.files} documents and {done.months} month files to {address.partition('?')[0]}: {shown}")
         print(f"{done.put} objects put, {done.removed} removed")
     return code
+
+
+def _published_files() -> list[str]:
+    """Puts the free documents where EMDS_PUBLISH_TO says: without a daemon nobody else does. Lists what went wrong."""
+    from orchestration.static_side.run import counts
+
+    try:
+        counts()
+    except MarketError as fault:
+        return [f"files to EMDS_PUBLISH_TO: {fault}"]
+    return []
 
 
 def _ended(failures: Sequence[str]) -> int:

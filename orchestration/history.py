@@ -22,6 +22,7 @@ from orchestration.schedules import RANGE, schedule_groups
 from warehouse import clock
 from warehouse.market import Feed
 
+HISTORY_JOB = "history"
 MOST_RUNS = 500
 """Started at once; each costs Dagster's storage some 200 kB until retention, and `emds backfill` does without."""
 OP = "plan_history"
@@ -114,7 +115,7 @@ def history_job_and_sensor(firsts: Mapping[str, date], jobs: Sequence[Any]) -> t
             context.log.info(task.name)
 
     @dg.job(
-        name="history",
+        name=HISTORY_JOB,
         description="Past market days of any feeds, though their market days differ: a run a feed and month.",
         tags={"source": "history"},
     )

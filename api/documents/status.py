@@ -79,10 +79,6 @@ def _healths(document: Document) -> dict[tuple[str, str], Health]:
     return {(member["feed"], member["zone"]): Health(**member) for member in document.json["feeds"]}
 
 
-def _configured(carrier: _Carrier) -> bool:
-    return carrier.health is None or not carrier.health.unconfigured
-
-
 def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> Standing:
     known = [
         (health.carrier(c.feed, configured=c.health is None or not c.health.unconfigured), c.health) for c in carriers

@@ -19,6 +19,7 @@ import pytest
 import zstandard
 
 from assets.static_side import static_side_asset
+from orchestration import commands
 from orchestration.static_side import publish, run
 from orchestration.static_side.folder import FolderTarget
 from orchestration.static_side.publication import (
@@ -271,6 +272,21 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match="file"):
         send(FolderTarget(tmp_path / "file"), publication(1, "x"))
+
+
+def test_a_command_that_ingests_publishes_where_a_target_is_set(
+    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a daemon nobody else does; what it cannot write is told, and the rows are stored all the same."""
+    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: publication(1, "x").files)
+    monkeypatch.setenv("EMDS_HOME", str(filled.home))
+    monkeypatch.setattr(commands, "refresh_all", lambda pipeline: [])
+    monkeypatch.setenv("EMDS_PUBLISH_TO", str(tmp_path / "site"))
+    assert commands.run([]) == 0
+    assert manifest_of(FolderTarget(tmp_path / "site").get)["mode"] == "live"
+    monkeypatch.setenv("EMDS_PUBLISH_TO", "ftp://x/y")
+    assert commands.run([]) == 1
+    assert "not published: files to EMDS_PUBLISH_TO: " in capsys.readouterr().err
 
 
 def test_the_pipeline_publishes_where_a_target_is_set(
