@@ -19,6 +19,7 @@ from warehouse.storage import Identity
 
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
+WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 _YEAR = 367 * DAY
 """A capacity row began at most so long before an instant of its year."""
 
@@ -63,6 +64,11 @@ class Plan:
     @property
     def identities(self) -> tuple[Identity, ...]:
         return tuple(file.identity for file in self.files)
+
+
+def is_of_its_rows(cursor: Cursor, metric: Metric, borders: bool) -> bool:
+    """Whether a cursor names no fuel, border or tie where the question's rows have none: it would skip some of them."""
+    return (not cursor.fuel or metric in WITH_FUEL) and (not (cursor.counterparty or cursor.link) or borders)
 
 
 def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:

@@ -11,11 +11,8 @@ import pyarrow as pa
 
 from api.series import times
 from api.series.page import Page
-from api.series.query import Query
-from warehouse.market import Metric
+from api.series.query import WITH_FUEL, Query
 from warehouse.reader import RowColumns
-
-_WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 
 
 class Shape(NamedTuple):
@@ -31,7 +28,7 @@ class Shape(NamedTuple):
 
     @classmethod
     def of_query(cls, query: Query, source: bool) -> Shape:
-        return cls(query.metric in _WITH_FUEL, query.borders, source)
+        return cls(query.metric in WITH_FUEL, query.borders, source)
 
 
 def plain_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, list[Any]]:

@@ -41,6 +41,8 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
     cursor = values["cursor"]
     if cursor is not None and cursor.order != values["order"]:
         raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
+    if cursor is not None and not queries.is_of_its_rows(cursor, SERIES[name], values.get("by") is not None):
+        raise parameters.invalid([ParameterFault("cursor", "conflict", "belongs to another question")])
     if cursor is not None and not (start <= cursor.ts < end or (cursor.ts < end and SERIES[name] is Metric.CAPACITY)):
         raise parameters.invalid(
             [

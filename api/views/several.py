@@ -64,6 +64,8 @@ def query_of(catalogue: Catalogue, metric: Metric, values: dict[str, Any], now: 
     cursor = values["cursor"]
     if cursor is not None and cursor.row.order != values["order"]:
         raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.row.order}")])
+    if cursor is not None and not queries.is_of_its_rows(cursor.row, metric, values.get("by") is not None):
+        raise parameters.invalid([ParameterFault("cursor", "conflict", "belongs to another question")])
     if cursor is not None and not (cursor.row.ts < end and (start <= cursor.row.ts or metric is Metric.CAPACITY)):
         raise parameters.invalid([ParameterFault("cursor", "out-of-range", "lies outside start..end")])
     of = Query(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api.series.paging import Cursor
+from api.series.several import ZonesCursor
 from tests.api.conftest import asking
 from warehouse.clock import DAY, HOUR, instant
 
@@ -53,6 +54,22 @@ def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
     assert by_accept.data == by_format.data
     assert "format=csv" in by_format.headers["Link"]
     assert "format" not in by_accept.headers["Link"]
+
+
+@pytest.mark.parametrize("of", [("gas", "", ""), ("", "FR", ""), ("", "FR", "ifa"), ("", "", "ifa")])
+def test_a_cursor_of_fuels_or_borders_is_none_of_a_series_without(ask: Any, market: Any, of: tuple[str, ...]) -> None:
+    """It would skip rows of the instant that it names."""
+    window = f"start={market.now - 2 * HOUR}&end={market.now}"
+    cursor = Cursor("asc", market.now - HOUR, *of)
+    for path, text in (
+        ("/v1/price/GB?", cursor.to_text()),
+        ("/v1/price?zones=GB&", ZonesCursor("GB", cursor).to_text()),
+        ("/v1/price?zones=GB&", ZonesCursor("", cursor).to_text()),
+    ):
+        problem = ask(f"{path}{window}&cursor={text}", 400)
+        assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
+    if of[0]:
+        assert ask(f"/v1/generation/GB?{window}&cursor={cursor.to_text()}")["count"]
 
 
 def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> None:
