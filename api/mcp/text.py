@@ -102,7 +102,7 @@ def history(page: Page, columns: PageColumns | None, span: tuple[int, int] | Non
     window = f"in [{iso(page.start)}, {iso(page.end)})"
     terms = terms_of([{"attribution": page.terms.attribution, "license": page.terms.license}])
     if columns is None:
-        return f"{what}: no rows {window}. {_span_held(span)} {terms}"
+        return f"{what}: no rows {window}. {_span_held(span, page)} {terms}"
     rows = page.rows
     units = ", ".join(sorted({label.unit for label in rows.labels}))
     lengths = ", ".join(sorted({label.resolution for label in rows.labels}))
@@ -117,9 +117,11 @@ def history(page: Page, columns: PageColumns | None, span: tuple[int, int] | Non
     return f"{answer}\n{tables.table(page, columns)}\n{terms}"
 
 
-def _span_held(span: tuple[int, int] | None) -> str:
+def _span_held(span: tuple[int, int] | None, page: Page) -> str:
     if span is None:
         return "None are held yet for this zone and metric."
+    if page.start <= span[1] and span[0] < page.end:
+        return f"None begins in it of those held, from {iso(span[0])} to {iso(span[1])}: widen the window."
     return f"Held are intervals from {iso(span[0])} to {iso(span[1])}: ask for a window in that span."
 
 

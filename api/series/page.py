@@ -60,12 +60,12 @@ def page(reader: Reader, plan: Plan) -> Page:
     start, end = _effective(query, made, start, end)
     terms = plan.catalogue.terms(query.zone, plan.stored, frozenset(sources))
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
-    rows, following = _ascending(made, query.order)
-    gaps = page_gaps.gaps(reader, plan, rows, Window(start, max(start, end)))
     parts = tuple([piece.rows for piece in made.pieces])
+    ascending = joined(parts if query.order == "asc" else parts[::-1])
+    gaps = tuple(page_gaps.gaps(reader, plan, ascending, Window(start, max(start, end))))
     if query.order == "desc":
         parts = tuple([part.take(slice(None, None, -1)) for part in parts])
-    return Page(query, parts, start, end, made.count, left_out, following, sources, terms, tuple(gaps))
+    return Page(query, parts, start, end, made.count, left_out, made.following, sources, terms, gaps)
 
 
 def first_rows(

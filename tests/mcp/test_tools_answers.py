@@ -104,6 +104,15 @@ def test_a_limit_below_one_instant_is_said_and_not_a_circle(keyed: Any, order: s
     assert "raise limit" in result["content"][0]["text"]
 
 
+def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
+    window = {"start": "2026-03-30T10:05:00Z", "end": "2026-03-30T10:20:00Z"}
+    result = keyed.call("get_history", zone="GB", metric="price", **window)
+    text = result["content"][0]["text"]
+    assert result["structuredContent"]["gaps"] == []
+    assert "no rows in" in text
+    assert "to 2026-03-30T12:00:00Z: widen the window." in text
+
+
 def test_a_window_without_rows_is_an_answer(keyed: Any) -> None:
     result = keyed.call("get_history", zone="GB", metric="price", start=86400, end=2 * 86400)
     assert result["structuredContent"]["count"] == 0
