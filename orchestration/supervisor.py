@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestration import with_parent
 from orchestration.logs import Logs
 from warehouse.bookkeeping import logged
 
@@ -93,11 +95,19 @@ class Supervisor:
             server.restart_at = now + LONGEST_WAIT_S
 
     def _spawn(self, argv: Sequence[str], log: Path | None) -> subprocess.Popen[bytes]:
-        """In a group of its own, so that Ctrl-C reaches us first and each server is stopped whole."""
-        if log is None:
-            return subprocess.Popen(argv, cwd=self.folder, start_new_session=True)
-        with log.open("ab") as stream:
-            return subprocess.Popen(argv, cwd=self.folder, start_new_session=True, stdout=stream, stderr=stream)
+        """In a group of its own, so that Ctrl-C reaches us first and each server is stopped whole.
+
+        It ends with us also where nothing can be stopped any more. To be called from the main thread.
+        """
+        with nullcontext() if log is None else log.open("ab") as stream:
+            return subprocess.Popen(
+                argv,
+                cwd=self.folder,
+                start_new_session=True,
+                stdout=stream,
+                stderr=stream,
+                preexec_fn=with_parent.before_exec(),
+            )
 
 
 def _cause(code: int) -> str:

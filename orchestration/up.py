@@ -14,7 +14,7 @@ import urllib.request
 from multiprocessing import get_context
 from pathlib import Path
 
-from orchestration import code_server, fill, serve
+from orchestration import code_server, fill, home_lock, serve, with_parent
 from orchestration.dagster_home import dagster_home
 from orchestration.logs import Logs
 from orchestration.settings import PipelineSettings
@@ -29,16 +29,25 @@ READY_WITHIN_S = 180.0
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
     """Runs until a signal; then 0. A server that ends is restarted, and the API serves whatever becomes of Dagster.
 
-    `ui_host`: where Dagster's UI listens, which has no log-in. Raises StorageError where a port is taken or the API
-    does not start.
+    `ui_host`: where Dagster's UI listens, which has no log-in. Raises StorageError where a port is taken, the API
+    does not start, or another `emds up` runs over the same home.
     """
     # As Ctrl-C: from anywhere below, past the `finally` that stops the servers. Also where the shell has SIGINT
     # ignored, as for jobs in its background.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    for needed in (port, ui_port):
-        _free(needed)
-    _fill(days, recordings)
+    home = PipelineSettings.from_environ(os.environ).home
+    home.settle(os.environ)  # the servers run in the project's folder: a relative home is meant from here
+    with home_lock.held(home.local):
+        for needed in (port, ui_port):
+            _free(needed)
+        dagster_home(home.local)
+        _fill(days, recordings)
+        return _serve(port, ui_port, ui_host)
+
+
+def _serve(port: int, ui_port: int, ui_host: str) -> int:
+    """Runs the servers over a warehouse that is filled."""
     supervisor = Supervisor(ROOT, Logs.here())
     try:
         _await_api(supervisor.start("api", serve.command(port)), port)
@@ -63,10 +72,7 @@ def _fill(days: int, recordings: Path | None) -> None:
 
     Raises StorageError where it ends with a failure, which it has told.
     """
-    home = PipelineSettings.from_environ(os.environ).home
-    home.settle(os.environ)  # the servers run in the project's folder: a relative home is meant from here
-    dagster_home(home.local)
-    process = get_context("spawn").Process(target=fill.run, args=(days, recordings))
+    process = get_context("spawn").Process(target=_fill_alone, args=(days, recordings))
     process.start()
     try:
         process.join()
@@ -76,6 +82,12 @@ def _fill(days: int, recordings: Path | None) -> None:
         raise
     if process.exitcode:
         raise StorageError("the warehouse could not be filled")
+
+
+def _fill_alone(days: int, recordings: Path | None) -> None:
+    """The main function of the first fill's process."""
+    with_parent.end_worker()
+    fill.run(days, recordings)
 
 
 def _free(port: int) -> None:

@@ -46,6 +46,38 @@ except EOFError:
     told.append("the run has ended too")
 print(json.dumps(told))
 """
+_TOLD_TO_END = """
+import json, os, signal
+from dagster._utils.interrupts import setup_interrupt_handlers
+from orchestration import run_processes
+from tests.orchestration.test_run_processes import as_a_long_run
+run_processes.fork_from_one()
+run_processes.end_all.__defaults__ = (0.3,)
+setup_interrupt_handlers()
+from dagster._grpc import server
+context, runs = server.multiprocessing.get_context("spawn"), []
+for deaf in (False, True):
+    here, there = context.Pipe()
+    runs.append(context.Process(target=as_a_long_run, args=[deaf, there]))
+    runs[-1].start()
+    here.recv()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+except KeyboardInterrupt:
+    for run in runs:
+        run.join(60)
+    print(json.dumps([run.exitcode for run in runs]))
+"""
+
+
+def as_a_long_run(deaf: bool, told: Connection) -> None:
+    """A run that is not done by itself; `deaf`: nor ends when it is told to."""
+    if deaf:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    told.send("begun")
+    while True:
+        signal.pause()
 
 
 def as_a_run(told: Connection) -> None:
@@ -79,3 +111,13 @@ def test_a_run_is_forked_with_all_loaded_and_builds_its_own_definitions(tmp_path
     assert first["ended"] == second["ended"] == -signal.SIGTERM, "how a run ended is known"
     assert first["pid"] != second["pid"]
     assert end == "the run has ended too", "it would be taken for ended, and started again beside itself"
+
+
+@pytest.mark.slow
+def test_a_code_server_that_is_told_to_end_waits_for_no_run_to_be_done(tmp_path: Path) -> None:
+    environ = {"EMDS_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _TOLD_TO_END], env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [-signal.SIGTERM, -signal.SIGKILL]

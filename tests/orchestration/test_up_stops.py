@@ -56,7 +56,10 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """`up` on two free ports."""
     ports = str(free_port()), str(free_port())
     argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
-    with subprocess.Popen(argv, cwd=up.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    environ = {**os.environ, "EMDS_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        argv, cwd=up.ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         yield process
         process.kill()
 
