@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from ipaddress import AddressValueError, IPv4Address
 
-from orchestration import code_server
+from orchestration import code_server, ports
 from orchestration.dagster_home import ROOT, dagster_home
 from orchestration.settings import PipelineSettings
 from warehouse.errors import StorageError
@@ -15,8 +15,11 @@ def become(server: str, host: str, port: int, code: str) -> int:
     """Never returns where it succeeds: the process becomes the server.
 
     `host`, `port`: where a code or web server listens; `code`: for the two others, see `command`.
+    Raises StorageError where it cannot.
     """
     home = PipelineSettings.from_environ(os.environ).home
+    if server != "daemon":
+        ports.require_free(port, host=host)
     home.settle(os.environ)  # the server runs in the project's folder: a relative home is meant from here
     dagster_home(home.local)
     argv = command(server, host, port, code)

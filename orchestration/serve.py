@@ -6,10 +6,21 @@ import os
 import sys
 from pathlib import Path
 
+from api.settings import Settings
+from orchestration import ports
 from orchestration.resources import open_context
 from warehouse import catalogue, clock, home
+from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def check_settings() -> None:
+    """Raises MarketError for settings with which the API would not start: gunicorn tells of them by a traceback."""
+    Settings.from_environ(os.environ)
+    workers = os.environ.get("WEB_CONCURRENCY", "1")
+    if not (workers.isascii() and workers.isdigit() and 1 <= int(workers) <= 1000):
+        raise StorageError("WEB_CONCURRENCY is not a number of workers from 1 to 1000")
 
 
 def prepare() -> None:
@@ -31,7 +42,9 @@ def command(port: int) -> list[str]:
 
 
 def serve(port: int) -> int:
-    """Never returns where it succeeds: the process becomes gunicorn."""
+    """Never returns where it succeeds: the process becomes gunicorn. Raises MarketError where it cannot."""
+    check_settings()
+    ports.require_free(port)
     prepare()
     argv = command(port)
     os.chdir(ROOT)

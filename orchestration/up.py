@@ -7,14 +7,13 @@ import json
 import os
 import secrets
 import signal
-import socket
 import sys
 import time
 import urllib.request
 from multiprocessing import get_context
 from pathlib import Path
 
-from orchestration import code_server, fill, home_lock, serve, with_parent
+from orchestration import code_server, fill, home_lock, ports, serve, with_parent
 from orchestration.dagster_home import dagster_home
 from orchestration.logs import Logs
 from orchestration.settings import PipelineSettings
@@ -29,9 +28,10 @@ READY_WITHIN_S = 180.0
 def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
     """Runs until a signal; then 0. A server that ends is restarted, and the API serves whatever becomes of Dagster.
 
-    `ui_host`: where Dagster's UI listens, which has no log-in. Raises StorageError where a port is taken, the API
-    does not start, or another `emds up` runs over the same home.
+    `ui_host`: where Dagster's UI listens, which has no log-in. Raises MarketError where a setting is wrong, a port is
+    taken, the API does not start, or another `emds up` runs over the same home.
     """
+    serve.check_settings()
     # As Ctrl-C: from anywhere below, past the `finally` that stops the servers. Also where the shell has SIGINT
     # ignored, as for jobs in its background.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -40,7 +40,7 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
     home.settle(os.environ)  # the servers run in the project's folder: a relative home is meant from here
     with home_lock.held(home.local):
         for needed in (port, ui_port):
-            _free(needed)
+            ports.require_free(needed, "--port or --ui-port")
         dagster_home(home.local)
         _fill(days, recordings)
         return _serve(port, ui_port, ui_host)
@@ -88,17 +88,6 @@ def _fill_alone(days: int, recordings: Path | None) -> None:
     """The main function of the first fill's process."""
     with_parent.end_worker()
     fill.run(days, recordings)
-
-
-def _free(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("0.0.0.0", port))  # noqa: S104  as the servers will
-        except OSError as error:
-            raise StorageError(
-                f"port {port} is taken ({error.strerror}): choose another with --port or --ui-port"
-            ) from None
 
 
 def _dagster_commands(ui_port: int, ui_host: str) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import logs, supervisor, up
+from orchestration import logs, ports, supervisor, up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient
 from warehouse.errors import StorageError
@@ -226,4 +226,4 @@ def test_a_taken_port_is_told_before_anything_starts() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(StorageError, match="choose another with --port"):
-            up._free(taken.getsockname()[1])
+            ports.require_free(taken.getsockname()[1], "--port or --ui-port")
