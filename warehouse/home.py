@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -64,6 +64,21 @@ def at(text: str, local: str = "", fresh_s: float = 2.0, cache_bytes: int = 1 <<
         return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s, cache_bytes)
     folder = Path(_path(text)).resolve()
     return Home(folder, folder, fresh_s, cache_bytes)
+
+
+def nested(first: Home, second: Home) -> bool:
+    """Whether one place is the other, or lies inside it."""
+    if isinstance(first.place, Path) and isinstance(second.place, Path):
+        return first.place.is_relative_to(second.place) or second.place.is_relative_to(first.place)
+    if isinstance(first.place, StoreAddress) and isinstance(second.place, StoreAddress):
+        return _within(first.place, second.place) or _within(second.place, first.place)
+    return False
+
+
+def _within(place: StoreAddress, outer: StoreAddress) -> bool:
+    if replace(place, prefix="") != replace(outer, prefix=""):
+        return False
+    return not outer.prefix or f"{place.prefix}/".startswith(f"{outer.prefix}/")
 
 
 DEFAULT_LOCAL = "./local"
