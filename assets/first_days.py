@@ -11,9 +11,8 @@ from datetime import date, timedelta
 
 import orjson
 
-from warehouse import layout
+from warehouse import first_asked, layout
 from warehouse.bookkeeping import logged
-from warehouse.errors import DamagedFile
 from warehouse.market import Feed
 from warehouse.storage import Storage
 
@@ -24,17 +23,8 @@ FIRST_FILL_DAYS = 35
 def load(storage: Storage) -> dict[str, date]:
     """The oldest market day asked for, by feed. Empty for an empty warehouse; logged, where what is kept is damaged."""
     with logged(layout.FIRST_DAYS):
-        return read(storage)
+        return first_asked.read(storage)
     return {}
-
-
-def read(storage: Storage) -> dict[str, date]:
-    """The same. Raises DamagedFile for what does not decode."""
-    try:
-        kept: Mapping[str, str] = orjson.loads(storage.get(layout.FIRST_DAYS) or b"{}")
-        return {feed: date.fromisoformat(day) for feed, day in kept.items()}
-    except (AttributeError, TypeError, ValueError):
-        raise DamagedFile(layout.FIRST_DAYS, "does not hold days by feed") from None
 
 
 def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
@@ -43,10 +33,10 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
     Raises DamagedFile: what is damaged stays for `emds repair` to set aside.
     """
     first = min(days, default=None)
-    if first is None or first >= read(storage).get(feed.id, date.max):
+    if first is None or first >= first_asked.read(storage).get(feed.id, date.max):
         return
     with storage.locked([layout.FIRST_DAYS]):
-        known = read(storage)
+        known = first_asked.read(storage)
         known[feed.id] = min(first, known.get(feed.id, date.max))
         storage.put(layout.FIRST_DAYS, orjson.dumps({name: str(day) for name, day in sorted(known.items())}))
 

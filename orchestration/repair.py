@@ -25,19 +25,20 @@ def main() -> int:
     if restored:
         print(f"the file {layout.MODE} was written again: its month files say {restored}")
     pipeline = open_context()
+    before = {damage.name for damage in damaged.listed(storage) if damage.settled or damage.missing}
     moved = set_aside(pipeline, verify.faults(storage))
     for fault in moved:
         print(f"{fault.key}: {fault.reason}: moved to {layout.DAMAGED}")
-    waiting = damaged.pending(storage)
+    geo = any(damage.key.startswith(layout.published("geo/")) for damage in damaged.pending(storage))
     repair.rebuild_pending(pipeline)
-    if any(damage.key.startswith(layout.published("geo/")) for damage in waiting):
+    if geo:
         geo_layers.publish(storage)
     unpublished = refresh_all(pipeline)
     for failure in unpublished:
         print(failure)
-    for settled in damaged.listed(storage):
-        if settled.name in {damage.name for damage in waiting}:
-            print(f"{settled.key}: {settled.settled}")
+    waiting = [damage for damage in damaged.listed(storage) if damage.name not in before]
+    for damage in waiting:
+        print(f"{damage.key}: {damage.settled or 'rows of it are not held'}")
     in_line = mend_partitions(pipeline)
     left = verify.broken(storage)
     for line in left:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from assets import first_days
-from warehouse import artefact, attempts, change_log, damaged, layout, modes, monthfile, raw, release
+from assets.ingest import losses
+from warehouse import artefact, attempts, change_log, damaged, first_asked, layout, modes, monthfile, raw, release
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Metric
@@ -56,7 +56,9 @@ def faults(storage: Storage) -> Iterator[Fault]:
     yield from _of_file(storage, layout.FIRST_DAYS, _first_days)
     yield from _of_files(storage, layout.ATTEMPTS, _attempts)
     yield from _of_file(storage, layout.ACCOUNTS, _accounts)
-    yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in damaged.pending(storage))
+    pending = damaged.pending(storage)
+    yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in pending if not d.missing)
+    yield from (Fault(layout.DAMAGED, line) for line in losses.to_ask(pending))
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 
@@ -149,7 +151,7 @@ def _journal(storage: Storage, key: str) -> None:
 
 
 def _first_days(storage: Storage, _key: str) -> None:
-    first_days.read(storage)
+    first_asked.read(storage)
 
 
 def _attempts(storage: Storage, key: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 import orjson
@@ -24,6 +25,12 @@ class Damage:
     reason: str
     at: int
     settled: str = ""
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By feed the market days whose rows were lost with it, for as long as they have to be asked for again."""
+    beyond: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The same of days that their publisher gives no longer."""
+    newest: int = 0
+    """When the newest body came that was kept as that was found, Unix seconds."""
 
 
 def set_aside(storage: Storage, key: str, reason: str) -> Damage:
@@ -52,8 +59,17 @@ def settle(storage: Storage, damage: Damage, how: str) -> None:
     """Notes how a damaged file was made good; the file itself stays for whoever wants to look."""
     storage.put(
         layout.damage_note(damage.name),
-        orjson.dumps(asdict(damage) | {"settled": how}),
+        orjson.dumps(asdict(damage) | {"settled": how, "missing": {}}),
     )
+
+
+def await_rows(storage: Storage, damage: Damage, waiting: Damage) -> bool:
+    """Notes which market days have to be asked for again before a damaged file is made good; whether that is new."""
+    body = orjson.dumps(asdict(waiting))
+    if body == orjson.dumps(asdict(damage)):
+        return False
+    storage.put(layout.damage_note(damage.name), body)
+    return True
 
 
 def pending(storage: Storage) -> list[Damage]:

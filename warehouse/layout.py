@@ -105,6 +105,17 @@ def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
     return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
 
 
+def is_kept_body(key: str) -> bool:
+    """Whether a key lies where kept bodies do, whatever its own name."""
+    return key.startswith(RAW) and key.count("/") == 4
+
+
+def of_raw(key: str) -> tuple[str, str]:
+    """The feed and the market day of a kept body's key. Raises ValueError for another key."""
+    _, source, product, day, _ = key.split("/")
+    return f"{source}.{product}", day
+
+
 def quarantine_prefix(feed: str) -> str:
     """Below this the rows of a feed lie that were set aside."""
     source, product = feed.split(".", 1)

@@ -95,12 +95,30 @@ def opened(storage: Storage, key: str) -> Kept | None:
     return Kept(key, _stamp(key), request, _unpacked(packed, key))
 
 
-def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
-    """The question of each kept body of rows; the bodies are not unpacked. Raises WrongMode."""
+def questions(
+    storage: Storage, feed: str, first: date | None = None, last: date | None = None, after: int = -1
+) -> Iterator[Request]:
+    """The question of each kept body of rows that came after an instant; no body is unpacked. Raises WrongMode."""
     for key in _keys(storage, feed, first, last):
+        if _stamp(key) <= after:
+            continue
         question = _question_of(storage, key)
         if question is not None and question[0].kind == "rows" and _covers(question[0], first, last):
             yield question[0]
+
+
+def newest(storage: Storage, feed: str) -> int:
+    """When the newest kept body of a feed came, by the names alone; 0 where none is kept."""
+    return max((_stamp(key) for key in _bodies(storage, layout.raw_prefix(feed))), default=0)
+
+
+def stated(stored: bytes) -> Request | None:
+    """What a damaged file still says was asked, unchecked: a hint; None where that cannot be read."""
+    try:
+        magic, size = struct.unpack_from("<II", stored)
+        return request_of(orjson.loads(stored[8 : 8 + size])["request"]) if magic == _SKIPPABLE else None
+    except (struct.error, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:

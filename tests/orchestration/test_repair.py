@@ -83,6 +83,32 @@ def test_the_next_ingest_heals_by_itself(storage: Folder) -> None:
     assert [damage.key for damage in damaged.listed(storage)] == [MONTH] * 3
 
 
+@pytest.mark.parametrize("first", ["repair", "ingest"])
+def test_rows_lost_with_their_kept_bytes_are_a_fault_until_they_were_asked_for_again(
+    storage: Folder, capsys: pytest.CaptureFixture[str], first: str
+) -> None:
+    """Also where a run that brings another feed was the first to notice."""
+    before = mix(storage)
+    files.cut(storage.path(MONTH), CHANCE)
+    for key in storage.keys(layout.raw_prefix("neso.generation")):
+        files.cut(storage.path(key), CHANCE)
+    assert main([first] if first == "repair" else [first, "--feed", "neso.carbon_intensity"]) == (first == "repair")
+    capsys.readouterr()
+    command = "backfill --feed neso.generation --start 2026-11-18 --end 2026-11-20"
+    for verb in ("verify", "repair"):
+        assert main([verb]) == 1
+        assert f"neso.generation: rows of 2026-11-18 to 2026-11-20 were lost with damaged files: `emds {command}`" in (
+            told := capsys.readouterr().out
+        )
+        assert "stand in the series" not in told
+    assert "1 faults are left" in told
+    assert mix(storage) == []
+    assert main(command.split()) == 0
+    assert mix(storage) == before
+    assert main(["verify"]) == 0
+    assert main(["repair"]) == 0
+
+
 def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     storage.delete(layout.MODE)
     for verb in ("ingest", "publish", "rebuild"):
