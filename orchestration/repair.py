@@ -12,7 +12,7 @@ from assets.ingest.refresh import refresh_all
 from orchestration import verify
 from orchestration.resources import open_context, opened
 from orchestration.verify import Fault
-from warehouse import damaged, layout, modes, monthfile
+from warehouse import damaged, layout, lost_months, modes, monthfile
 from warehouse.bookkeeping import logged
 from warehouse.errors import HalfCopy, StorageError, WrongMode
 from warehouse.storage import Storage
@@ -29,6 +29,8 @@ def main() -> int:
     moved = set_aside(pipeline, verify.faults(storage))
     for fault in moved:
         print(f"{fault.key}: {fault.reason}: moved to {layout.DAMAGED}")
+    for key in lost_months.note(storage):
+        print(f"{key}: {lost_months.REASON}")
     geo = any(damage.key.startswith(layout.published("geo/")) for damage in damaged.pending(storage))
     repair.rebuild_pending(pipeline)
     if geo:

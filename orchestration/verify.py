@@ -11,7 +11,19 @@ import numpy as np
 import orjson
 
 from assets.ingest import losses
-from warehouse import artefact, attempts, change_log, damaged, first_asked, layout, modes, monthfile, raw, release
+from warehouse import (
+    artefact,
+    attempts,
+    change_log,
+    damaged,
+    first_asked,
+    layout,
+    lost_months,
+    modes,
+    monthfile,
+    raw,
+    release,
+)
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Metric
@@ -49,6 +61,7 @@ def faults(storage: Storage) -> Iterator[Fault]:
         yield from _of_files(storage, layout.RAW, _body)
     else:
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
+    yield from (Fault(key, lost_months.REASON) for key in lost_months.find(storage))
     yield from _of_files(storage, layout.published(), _document)
     yield from _of_files(storage, layout.QUARANTINE, _quarantined)
     yield from _of_files(storage, layout.CHANGES, change_log.check)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse import artefact, layout, monthfile, series
+from warehouse import artefact, layout, lost_months, monthfile, series
+from warehouse.bookkeeping import logged
 from warehouse.clock import DAY
 from warehouse.errors import StorageError
 from warehouse.market import Feed, Metric, Source
@@ -126,7 +127,12 @@ def publish(
     configured: Collection[str],
     generated: int,
 ) -> dict[str, Any]:
-    """Describes what is held and puts the catalogue in place; returns it."""
+    """Describes what is held and puts the catalogue in place; returns it.
+
+    Month files that the one before counted and that are gone are noted first: this one knows nothing of them.
+    """
+    with logged("month files that are gone"):
+        lost_months.note(storage)
     version = artefact.new_version()
     document = describe(storage, sources, mode, rights, configured, generated)
     artefact.put(storage, layout.SPANS, artefact.encode(document.pop("spans")), version)

@@ -35,16 +35,22 @@ class Damage:
 
 def set_aside(storage: Storage, key: str, reason: str) -> Damage:
     """Moves a file to `damaged/<name>/<key>`. The caller holds the file's lock. Raises StorageError."""
-    at = datetime.now(UTC)
-    damage = Damage(f"{at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key, reason, int(at.timestamp()))
     # The note first: a kill in between leaves the file where it is, to be found again.
-    storage.put(layout.damage_note(damage.name), orjson.dumps(asdict(damage)))
+    damage = note(storage, key, reason)
     served = layout.is_month_file(key) and not layout.of_series(key)[-1]
     noted = served and _note_change(storage, *layout.of_series(key)[:3])
     storage.move(key, layout.damaged(damage.name, key))
     if served:
         untold.tell(storage, *layout.of_series(key)[:3], noted)
     _LOG.error("%s is damaged and was moved to %s: %s", key, layout.damaged(damage.name, key), reason)
+    return damage
+
+
+def note(storage: Storage, key: str, reason: str) -> Damage:
+    """Notes what is wrong with a file, and moves nothing: that is all for one that is gone. Raises StorageError."""
+    at = datetime.now(UTC)
+    damage = Damage(f"{at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key, reason, int(at.timestamp()))
+    storage.put(layout.damage_note(damage.name), orjson.dumps(asdict(damage)))
     return damage
 
 

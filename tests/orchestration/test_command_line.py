@@ -122,7 +122,8 @@ def test_verify_finds_a_file_that_does_not_decode(recordings: Path, capsys: pyte
         storage.put(f"raw/neso/generation/2026-10-25/{name}.json.zst", b"no frame")
     assert main(["verify"]) == 1
     output = capsys.readouterr().out
-    assert all(word in output for word in ("notes.txt: no month file", "1-aaaaaaaa", "2-bbbbbbbb", "3 broken"))
+    assert all(word in output for word in ("notes.txt: no month file", "1-aaaaaaaa", "2-bbbbbbbb", "4 broken"))
+    assert f"{month}: is gone" in output
 
 
 @pytest.mark.parametrize(

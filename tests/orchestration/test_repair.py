@@ -14,7 +14,7 @@ import pytest
 
 from assets import first_days
 from assets.sources import feeds
-from orchestration import repair, verify
+from orchestration import repair, serve, verify
 from orchestration.cli import main
 from tests.faults import files
 from tests.orchestration.conftest import in_simulated
@@ -107,6 +107,47 @@ def test_rows_lost_with_their_kept_bytes_are_a_fault_until_they_were_asked_for_a
     assert mix(storage) == before
     assert main(["verify"]) == 0
     assert main(["repair"]) == 0
+
+
+@pytest.mark.parametrize("verb", [["repair"], ["ingest", "--feed", "neso.carbon_intensity"], ["publish"]])
+def test_a_month_file_that_is_gone_is_named_and_made_again(
+    storage: Folder, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    before = mix(storage)
+    storage.delete(MONTH)
+    assert main(["verify"]) == 1
+    assert f"{MONTH}: is gone, though the catalogue counts rows of it\n1 broken" in capsys.readouterr().out
+    assert main(verb) == 0
+    assert mix(storage) == before
+    assert main(["verify"]) == 0
+    assert [damage.settled for damage in damaged.listed(storage)] == [
+        f"made again from the kept bytes: {len(before)} rows"
+    ]
+
+
+def test_a_catalogue_published_at_a_servers_start_forgets_no_month_that_is_gone(
+    storage: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage.delete(MONTH)
+    serve.prepare()
+    assert main(["verify"]) == 1
+    assert f"{MONTH} waits for `emds repair`: is gone" in capsys.readouterr().out
+    assert main(["repair"]) == 0
+
+
+def test_a_month_that_is_gone_without_its_kept_bytes_is_asked_for_again(
+    storage: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = mix(storage)
+    for key in (MONTH, *storage.keys(layout.raw_prefix("neso.generation"))):
+        storage.delete(key)
+    command = "backfill --feed neso.generation --start 2026-11-18 --end 2026-11-20"
+    for verb in ("repair", "verify"):
+        assert main([verb]) == 1
+        assert f"`emds {command}` asks for them again" in capsys.readouterr().out
+    assert main(command.split()) == 0
+    assert mix(storage) == before
+    assert main(["verify"]) == 0
 
 
 def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
