@@ -10,10 +10,9 @@ import os
 import select
 import sys
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 
-from orchestration import collector, verbs
+from orchestration import arguments, collector, verbs
 from warehouse.errors import MarketError
 
 
@@ -86,10 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     record = _add_trial(verb("record", verbs.record, "the same, keeping the answers in a folder that `replay` takes"))
     record.add_argument("folder", type=Path)
     gaps = _which(verb("gaps", verbs.gaps, "list holes against the feeds' own calendars"))
-    gaps.add_argument("--days", type=_count, default=35, help="how far back (35)")
+    gaps.add_argument("--days", type=arguments.count, default=35, help="how far back (35)")
     gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
     serve = verb("serve", verbs.serve, "run the API alone")
-    serve.add_argument("--port", type=_port, default=8000)
+    serve.add_argument("--port", type=arguments.port, default=8000)
     _add_dagster(
         verb(
             "dagster",
@@ -98,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         )
     )
     fill = verb("fill", verbs.fill, "fill an empty warehouse as `up` does before its servers, and end")
-    fill.add_argument("--days", type=_count, default=35, help="days of history (35)")
+    fill.add_argument("--days", type=arguments.count, default=35, help="days of history (35)")
     verb("bucket", verbs.bucket, "make the bucket of EMDS_HOME where its S3 server has none")
     verb("doctor", verbs.doctor, "tell what is configured, what is missing and what is stale")
     verb("repair", verbs.repair, "set damaged files aside and make them again from the kept bytes")
@@ -116,9 +115,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_up(up: argparse.ArgumentParser) -> None:
-    up.add_argument("--days", type=_count, default=35, help="days of history for an empty warehouse (35)")
-    up.add_argument("--port", type=_port, default=8000, help="the API's port (8000)")
-    up.add_argument("--ui-port", type=_port, default=3000, help="Dagster's port (3000)")
+    up.add_argument("--days", type=arguments.count, default=35, help="days of history for an empty warehouse (35)")
+    up.add_argument("--port", type=arguments.port, default=8000, help="the API's port (8000)")
+    up.add_argument("--ui-port", type=arguments.port, default=3000, help="Dagster's port (3000)")
     up.add_argument(
         "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"
     )
@@ -137,7 +136,7 @@ def _add_dagster(dagster: argparse.ArgumentParser) -> None:
         server = servers.add_parser(name, help=text, description=text)
         server.set_defaults(host="", port=port, code="")
         if port:
-            server.add_argument("--port", type=int, help=f"where it listens ({port})")
+            server.add_argument("--port", type=arguments.port, help=f"where it listens ({port})")
             server.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
         if name != "code":
             text = "the code server; of several, by IPv4 addresses and with commas, the first that is there"
@@ -147,13 +146,13 @@ def _add_dagster(dagster: argparse.ArgumentParser) -> None:
 def _add_keys(keys: argparse.ArgumentParser) -> None:
     actions = keys.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the busiest keys, and those used least")
-    listing.add_argument("--days", type=_count, default=30, help="over how many days (30)")
-    listing.add_argument("--top", type=_count, default=10, help="how many of each (10)")
+    listing.add_argument("--days", type=arguments.count, default=30, help="over how many days (30)")
+    listing.add_argument("--top", type=arguments.count, default=10, help="how many of each (10)")
     for name, text in (("show", "one key"), ("revoke", "end a key at once"), ("quota", "set a key's answers a day")):
         action = actions.add_parser(name, help=text)
-        action.add_argument("key", type=int, metavar="ID", help="as `emds keys list` shows it")
+        action.add_argument("key", type=arguments.key, metavar="ID", help="as `emds keys list` shows it")
         if name == "quota":
-            action.add_argument("answers", type=_quota, metavar="N", help="answers a UTC day, or `usual`")
+            action.add_argument("answers", type=arguments.quota, metavar="N", help="answers a UTC day, or `usual`")
 
 
 def _add_webhooks(webhooks: argparse.ArgumentParser) -> None:
@@ -169,62 +168,35 @@ def _add_webhooks(webhooks: argparse.ArgumentParser) -> None:
         actions.add_parser(name, help=text).add_argument("webhook", metavar="ID", help="as `emds webhooks list` says")
 
 
-def _quota(text: str) -> int | None:
-    if text == "usual":
-        return None
-    if not (text.isascii() and text.isdigit() and int(text) <= 10_000_000):
-        raise argparse.ArgumentTypeError("a number from 0 to 10000000, or `usual`")
-    return int(text)
-
-
 def _add_backfill(backfill: argparse.ArgumentParser) -> None:
     _which(backfill)
-    backfill.add_argument("--days", type=_count, help="the last N days")
+    backfill.add_argument("--days", type=arguments.count, help="the last N days")
     _between(backfill)
     backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
 
 
 def _add_trial(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     _which(parser)
+    parser.add_argument("--day", type=arguments.day, metavar="D", help="the past market day (the newest whole one)")
     parser.add_argument(
-        "--day", type=date.fromisoformat, metavar="D", help="the past market day (the newest whole one)"
-    )
-    parser.add_argument(
-        "--requests", type=_requests, default=12, metavar="N", help="at most N a feed and day (12); 0: all of them"
+        "--requests",
+        type=arguments.requests,
+        default=12,
+        metavar="N",
+        help="at most N a feed and day (12); 0: all of them",
     )
     return parser
 
 
 def _between(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--start", type=date.fromisoformat, metavar="D", help="first market day")
-    parser.add_argument("--end", type=date.fromisoformat, metavar="D", help="last market day")
+    parser.add_argument("--start", type=arguments.day, metavar="D", help="first market day")
+    parser.add_argument("--end", type=arguments.day, metavar="D", help="last market day")
 
 
 def _which(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--source", help="only this source")
     parser.add_argument("--feed", help="only this feed, as aemo.dispatch")
     return parser
-
-
-def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65_535:
-        raise argparse.ArgumentTypeError("takes a port from 0 to 65535")
-    return number
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 36600:
-        raise argparse.ArgumentTypeError("1..36600")
-    return value
-
-
-def _requests(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 20_000:
-        raise argparse.ArgumentTypeError("0..20000")
-    return value
 
 
 if __name__ == "__main__":

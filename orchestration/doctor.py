@@ -11,7 +11,7 @@ from api.access.diagnosis import access_faults, calls_by_unknown_proxies
 from api.settings import Settings
 from assets.ingest.context import PipelineContext
 from orchestration.resources import open_unclaimed
-from warehouse import clock, health
+from warehouse import clock, health, home
 from warehouse.bucket import Bucket
 from warehouse.clock import iso
 from warehouse.settings import SETTINGS
@@ -22,7 +22,7 @@ def doctor() -> int:
     pipeline = open_unclaimed()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
-    pipeline.storage.local.mkdir(parents=True, exist_ok=True)
+    home.of(os.environ).make_local()
     free = shutil.disk_usage(pipeline.storage.local).free / 1e9
     place, disk = pipeline.storage, pipeline.storage.local
     print(f"warehouse {place}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")

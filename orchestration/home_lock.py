@@ -14,13 +14,12 @@ from warehouse.errors import StorageError, as_storage_error
 
 @contextmanager
 def held(local: Path) -> Iterator[None]:
-    """Holds the lock of a home's local folder, which is made; a process that ends frees it, however it ends.
+    """Holds the lock of a home's local folder; a process that ends frees it, however it ends.
 
     Raises StorageError where another process holds it, or the folder cannot be written.
     """
     file = local / layout.UP_LOCK
     try:
-        local.mkdir(parents=True, exist_ok=True)
         stream = file.open("a+")
     except OSError as error:
         raise as_storage_error(error) from None

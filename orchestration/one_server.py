@@ -21,6 +21,7 @@ def become(server: str, host: str, port: int, code: str) -> int:
     if server != "daemon":
         ports.require_free(port, host=host)
     home.settle(os.environ)  # the server runs in the project's folder: a relative home is meant from here
+    home.make_local()
     dagster_home(home.local)
     argv = command(server, host, port, code)
     os.chdir(ROOT)

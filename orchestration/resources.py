@@ -30,6 +30,11 @@ def opened(environ: Mapping[str, str]) -> Storage:
     return PipelineSettings.from_environ(environ).home.open()
 
 
+def opened_to_write(environ: Mapping[str, str]) -> Storage:
+    """The same for whoever is going to write."""
+    return PipelineSettings.from_environ(environ).home.open_to_write()
+
+
 def kept_mode(storage: Storage) -> str | None:
     """The mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
     return modes.kept(storage)
@@ -43,7 +48,7 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     settings = PipelineSettings.from_environ(environ)
     if recordings:
         _require_real(recordings)
-    storage = settings.home.open()
+    storage = settings.home.open_to_write()
     if isinstance(storage, Bucket) and release.version_of(storage) is None:
         storage.require_conditions()
     release.mark(storage)

@@ -38,6 +38,7 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
         signal.signal(number, signal.default_int_handler)
     home = PipelineSettings.from_environ(os.environ).home
     home.settle(os.environ)  # the servers run in the project's folder: a relative home is meant from here
+    home.make_local()
     with home_lock.held(home.local):
         for needed in (port, ui_port):
             ports.require_free(needed, "--port or --ui-port")

@@ -204,9 +204,9 @@ def main() -> int:
     from assets import analyst
     from assets.ingest.refresh import refresh_all
     from orchestration.repair import mend_partitions
-    from orchestration.resources import open_context, opened
+    from orchestration.resources import open_context, opened_to_write
 
-    storage = opened(os.environ)
+    storage = opened_to_write(os.environ)
     done = upgrade(storage, _print_progress)
     if not any((done.months, done.bodies, done.documents, done.damaged)):
         print("nothing to do: this warehouse is of this release")

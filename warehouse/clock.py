@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from warehouse.errors import BadWindow
+from warehouse.errors import BadWindow, StorageError
 
 HOUR = 3600
 DAY = 86400
@@ -37,7 +37,10 @@ def now(wall_ns: int | None = None) -> int:
 
 @lru_cache(maxsize=4)
 def _fixed(text: str) -> int:
-    return instant(text)
+    try:
+        return instant(text)
+    except BadWindow as fault:
+        raise StorageError(f"EMDS_NOW is no instant: {fault}") from None
 
 
 def instant(text: str) -> int:

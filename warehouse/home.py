@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +36,21 @@ class Home:
         from warehouse.bucket import Bucket  # a folder's processes need none of it
 
         return Bucket(self.place, self.local, self.fresh_s, self.cache_bytes)
+
+    def open_to_write(self) -> Storage:
+        """The same for whoever is going to write: a folder is made. Raises StorageError that names it."""
+        if isinstance(self.place, Path):
+            self.make_local()
+            if not os.access(self.place, os.W_OK | os.X_OK):
+                raise StorageError(f"the folder {self.place} cannot be written")
+        return self.open()
+
+    def make_local(self) -> None:
+        """Makes the local folder where there is none. Raises StorageError that names it where it cannot."""
+        try:
+            self.local.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{self.local} is no folder, and cannot be made one: {error.strerror}") from None
 
     def settle(self, environ: MutableMapping[str, str]) -> None:
         """Names absolute places in an environment: servers run in another folder than this one.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,6 @@ from assets.sources import feeds
 from orchestration import commands, dagster_home, event_log, serve
 from orchestration.cli import main
 from tests.orchestration.conftest import in_simulated
-from tests.stand_ins.ports import free_port
 from warehouse import catalogue, layout, series
 from warehouse.clock import Window
 from warehouse.storage import Folder
@@ -198,50 +196,6 @@ def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypa
     serve.prepare()
     assert os.environ["EMDS_HOME"] == str(tmp_path / "mine")
     assert catalogue.load(Folder(tmp_path / "mine")) is not None
-
-
-@pytest.mark.parametrize("verb", ["serve", "up"])
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("EMDS_FREE_CALLS_PER_MINUTE", "x", "is not a whole number from 0 (0 is unlimited)"),
-        (
-            "EMDS_PAY_TO",
-            "nope",
-            "is not an address of 0x and 40 hex digits with its right checksum (EIP-55)",
-        ),
-        ("WEB_CONCURRENCY", "x", "is not a number of workers from 1 to 1000"),
-    ],
-)
-def test_a_setting_with_which_the_api_cannot_start_is_told_before_anything_is_done(
-    verb: str, name: str, value: str, told: str, tmp_path: Path
-) -> None:
-    environ = {**os.environ, "EMDS_HOME": str(tmp_path / "home"), name: value}
-    port = ("--port", str(free_port()))
-    done = subprocess.run(
-        [sys.executable, "-m", "orchestration.cli", verb, *port],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"emds: {name} {told}\n")
-    assert not (tmp_path / "home").exists()
-
-
-def test_a_port_that_is_taken_is_told_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    in_simulated(monkeypatch, tmp_path / "home")
-    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("the server would have been started"))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        for verb in (["serve"], ["dagster", "code"], ["dagster", "webserver", "--code", "code:3030"]):
-            assert main([*verb, "--port", str(port)]) == 1
-            told = capsys.readouterr().err
-            assert told == f"emds: port {port} is taken (Address already in use): choose another with --port\n"
-    assert not (tmp_path / "home").exists()
 
 
 def test_serving_does_not_import_dagster() -> None:

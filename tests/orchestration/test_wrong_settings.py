@@ -1,0 +1,111 @@
+"""Settings and arguments that cannot be are told in one line that names them, before anything is done."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestration.cli import main
+from tests.orchestration.conftest import in_simulated
+from tests.stand_ins.ports import free_port
+
+
+@pytest.mark.parametrize("verb", ["serve", "up"])
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("EMDS_FREE_CALLS_PER_MINUTE", "x", "is not a whole number from 0 (0 is unlimited)"),
+        (
+            "EMDS_PAY_TO",
+            "nope",
+            "is not an address of 0x and 40 hex digits with its right checksum (EIP-55)",
+        ),
+        ("WEB_CONCURRENCY", "x", "is not a number of workers from 1 to 1000"),
+    ],
+)
+def test_a_setting_with_which_the_api_cannot_start_is_told_before_anything_is_done(
+    verb: str, name: str, value: str, told: str, tmp_path: Path
+) -> None:
+    environ = {**os.environ, "EMDS_HOME": str(tmp_path / "home"), name: value}
+    port = ("--port", str(free_port()))
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestration.cli", verb, *port],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"emds: {name} {told}\n")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path / "home")
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("the server would have been started"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for verb in (["serve"], ["dagster", "code"], ["dagster", "webserver", "--code", "code:3030"]):
+            assert main([*verb, "--port", str(port)]) == 1
+            told = capsys.readouterr().err
+            assert told == f"emds: port {port} is taken (Address already in use): choose another with --port\n"
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("verb", ["doctor", "ingest", "publish", "serve", "upgrade", "dagster code", "copy"])
+@pytest.mark.parametrize("place", ["file", "below/nothing"])
+def test_a_home_that_is_no_folder_is_named(
+    verb: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "below").symlink_to("/proc")
+    home = (tmp_path / place).resolve()
+    argv = [*verb.split(), *(("--port", str(free_port())) if verb in ("serve", "dagster code") else ())]
+    if verb == "copy":
+        in_simulated(monkeypatch, tmp_path / "from")
+        assert main(["publish"]) == 0
+        capsys.readouterr()
+        argv += [str(tmp_path / "from"), str(home)]
+    in_simulated(monkeypatch, home)
+    assert main(argv) == 1
+    assert capsys.readouterr().err.startswith(f"emds: {home} is no folder, and cannot be made one: ")
+
+
+@pytest.mark.parametrize("verb", [["doctor"], ["ingest"], ["gaps", "--days", "1"]])
+def test_an_instant_that_is_none_is_named(
+    verb: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    monkeypatch.setenv("EMDS_NOW", "garbage")
+    assert main(verb) == 1
+    assert capsys.readouterr().err == (
+        "emds: EMDS_NOW is no instant: not a time: 'garbage'; give Unix seconds or RFC 3339 with an offset\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        ("backfill --days x", "argument --days: 'x' is no number from 1 to 36600"),
+        ("backfill --start yesterday", "argument --start: 'yesterday' is no day such as 2026-01-31"),
+        ("probe --day 2", "argument --day: '2' is no day such as 2026-01-31"),
+        ("probe --requests many", "argument --requests: 'many' is no number from 0 to 20000"),
+        ("up --port x", "argument --port: 'x' is no port from 0 to 65535"),
+        ("serve --port 99999", "argument --port: '99999' is no port from 0 to 65535"),
+        ("dagster code --port 99999", "argument --port: '99999' is no port from 0 to 65535"),
+        ("keys show x", "argument ID: 'x' is no number from 0 to 9223372036854775807"),
+        ("keys quota 1 all", "argument N: 'all' is no number from 0 to 10000000, nor `usual`"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_told_in_words(argv: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(argv.split())
+    assert end.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {told}\n")
