@@ -241,8 +241,22 @@ def _database_url(text: str) -> str:
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
         return text
     if scheme in ("postgres", "postgresql", "postgresql+psycopg") and rest:
-        return f"postgresql+psycopg://{rest}"
+        return _readable(f"postgresql+psycopg://{rest}")
     raise ValueError("is neither sqlite:///PATH nor postgresql://...")
+
+
+def _readable(url: str) -> str:
+    from sqlalchemy import make_url  # here: who has no such address needs none of it
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        make_url(url)
+    except (ArgumentError, ValueError):
+        raise ValueError(
+            "cannot be read: its port is a number, and its password's signs other than letters and digits are "
+            "percent-encoded"
+        ) from None
+    return url
 
 
 def _pay_to(text: str) -> str:

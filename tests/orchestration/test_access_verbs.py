@@ -157,3 +157,16 @@ def test_calls_by_a_proxy_that_is_not_trusted_are_counted(trade: Trade) -> None:
         trade.http.get("/v1/zones", headers={"X-Forwarded-For": "203.0.113.9"})
     trade.http.get("/v1/zones")
     assert calls_by_unknown_proxies(trade.gate.settings, int(time.time())) == 3
+
+
+@pytest.mark.parametrize("verb", [["keys", "list"], ["webhooks", "list"]])
+def test_an_accounts_database_that_is_away_is_told_with_the_reason(
+    verb: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_DATABASE_URL", "postgresql+psycopg://emds:s3cret@127.0.0.1:1/x")
+    assert main(verb) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("emds: the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: ")
+    assert told.count("\n") == 1
+    assert "s3cret" not in told

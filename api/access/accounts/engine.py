@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceError, ProgrammingError
 
+from api.access.accounts import driver_words
+from warehouse import layout
 from warehouse.errors import MarketError
 
 READS = "emds_reads"
@@ -43,7 +46,7 @@ def open_engine(url: str) -> Engine:
         # A cluster made without a locale is in SQL_ASCII, from which psycopg gives text as bytes unless told.
         options = {"connect_timeout": 5, "client_encoding": "utf8"}
         engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=options)
-    event.listen(engine, "handle_error", _as_unavailable)
+    event.listen(engine, "handle_error", _as_unavailable(url))
     return engine
 
 
@@ -102,11 +105,18 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _as_unavailable(context: ExceptionContext) -> None:
-    fault = context.sqlalchemy_exception
-    broken = isinstance(fault, DatabaseError | InterfaceError) and not isinstance(fault, _OURS)
-    if broken and not context.is_pre_ping:
-        raise AccountsUnavailable(type(context.original_exception).__name__) from fault
+def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
+    """Raises AccountsUnavailable for errors of the database at an address."""
+    name = layout.ACCOUNTS if address.startswith("sqlite") else "EMDS_DATABASE_URL"
+
+    def raise_unavailable(context: ExceptionContext) -> None:
+        fault = context.sqlalchemy_exception
+        broken = isinstance(fault, DatabaseError | InterfaceError) and not isinstance(fault, _OURS)
+        if broken and not context.is_pre_ping:
+            reason = driver_words.told(context.original_exception, address)
+            raise AccountsUnavailable(f"the accounts database ({name}) does not answer: {reason}") from fault
+
+    return raise_unavailable
 
 
 def _begin(connection: Connection) -> None:

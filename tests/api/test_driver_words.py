@@ -1,0 +1,60 @@
+"""What a database's driver says is told in one line, and never with the password of the address."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.access.accounts import driver_words
+from api.access.accounts.engine import AccountsUnavailable, open_engine
+from api.settings import Settings, SettingsError
+
+SECRET = "s3cr t%"
+ADDRESS = "postgresql+psycopg://emds:s3cr%20t%25@127.0.0.1:1/accounts"
+
+
+def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() -> None:
+    engine = open_engine(ADDRESS)
+    with pytest.raises(AccountsUnavailable) as told, engine.connect():
+        pass
+    assert str(told.value).startswith("the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: ")
+    assert "Connection refused" in str(told.value)
+    assert "\n" not in str(told.value)
+    assert "s3cr" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"cannot connect by {ADDRESS}",
+        f"no connection: host=127.0.0.1 password={SECRET}",
+        "no connection: password=s3cr+t%25 as a form has it",
+        f"password {SECRET!r} is refused\nfor user emds",
+    ],
+)
+def test_a_driver_that_repeats_the_address_is_not_repeated(said: str) -> None:
+    told = driver_words.told(RuntimeError(said), ADDRESS)
+    assert "s3cr" not in told
+    assert "***" in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("password", ["s3@cret", "s3:cret", "s3/cret", "s3?cret", "s3@a:cret"])
+def test_a_password_that_a_parser_may_have_cut_silences_the_driver(password: str) -> None:
+    fault = RuntimeError("failed to resolve host 'cret@127.0.0.1'")
+    assert driver_words.told(fault, f"postgresql+psycopg://emds:{password}@127.0.0.1/x") == "RuntimeError"
+
+
+def test_a_password_among_the_options_is_one_too() -> None:
+    address = "postgresql+psycopg://emds@127.0.0.1/x?connect_timeout=3&password=s3cret"
+    assert driver_words.told(RuntimeError(f"by {address}: away"), address).endswith("password=***: away")
+
+
+def test_an_address_without_a_password_leaves_the_words_as_they_are() -> None:
+    assert driver_words.told(RuntimeError("away"), "postgresql+psycopg://127.0.0.1/x") == "away"
+    assert driver_words.told(RuntimeError("database is locked"), "sqlite:////x/accounts.sqlite") == "database is locked"
+
+
+def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:
+    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be read: its port") as told:
+        Settings.from_environ({"EMDS_DATABASE_URL": "postgresql://emds:s3cret@127.0.0.1:port/x"})
+    assert "s3cret" not in str(told.value)
