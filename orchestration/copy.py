@@ -106,7 +106,7 @@ def main(first: str, second: str, local: str) -> int:
         raise StorageError(f"{places[0]} and {places[1]}: one place lies inside the other, name one beside it")
     source, target = (place.open() for place in places)
     if modes.kept(source) is not None:
-        home.at(second, local).open_to_write()
+        places[1].open_to_write()
     files, copied = copy(source, target, _print_progress)
     print(f"{target} holds {files} files of {source}; {copied} were copied now. Accounts were not: docs/operating.md")
     return 0

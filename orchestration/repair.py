@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 from assets.documents import geo_layers
 from assets.ingest import repair
@@ -26,27 +28,47 @@ def main() -> int:
         print(f"the file {layout.MODE} was written again: its month files say {restored}")
     pipeline = open_context()
     before = {damage.name for damage in damaged.listed(storage) if damage.settled or damage.missing}
-    moved = set_aside(pipeline, verify.faults(storage))
+    faults = list(verify.faults(storage))
+    with _not_logged({fault.key for fault in faults if fault.movable}):
+        moved = set_aside(pipeline, faults)
     for fault in moved:
         print(f"{fault.key}: {fault.reason}: moved to {layout.DAMAGED}")
     for key in lost_months.note(storage):
         print(f"{key}: {lost_months.REASON}")
-    geo = any(damage.key.startswith(layout.published("geo/")) for damage in damaged.pending(storage))
-    repair.rebuild_pending(pipeline)
-    if geo:
+    waiting = damaged.pending(storage)
+    with _not_logged({damage.key for damage in waiting}):
+        repair.rebuild_pending(pipeline)
+    if any(damage.key.startswith(layout.published("geo/")) for damage in waiting):
         geo_layers.publish(storage)
     unpublished = refresh_all(pipeline)
     for failure in unpublished:
         print(failure)
-    waiting = [damage for damage in damaged.listed(storage) if damage.name not in before]
-    for damage in waiting:
+    noted = [damage for damage in damaged.listed(storage) if damage.name not in before]
+    for damage in noted:
         print(f"{damage.key}: {damage.settled or 'rows of it are not held'}")
     in_line = mend_partitions(pipeline)
     left = verify.broken(storage)
     for line in left:
         print(line)
-    print(f"{len(waiting)} damaged files were set aside, {len(left)} faults are left")
+    print(f"{len(noted)} damaged files were set aside, {len(left)} faults are left")
     return 0 if in_line and not left and not unpublished else 1
+
+
+@contextmanager
+def _not_logged(keys: Collection[str]) -> Iterator[None]:
+    """Keeps lines that begin with these files out of the log: what became of them is printed, as the results are."""
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return not (isinstance(record.args, tuple) and record.args and record.args[0] in keys)
+
+    loggers = [logging.getLogger(name) for name in ("emds.warehouse", "emds.ingest")]
+    for logger in loggers:
+        logger.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_another)
 
 
 def mend_partitions(pipeline: PipelineContext) -> bool:

@@ -150,6 +150,21 @@ def test_a_month_that_is_gone_without_its_kept_bytes_is_asked_for_again(
     assert main(["verify"]) == 0
 
 
+def test_a_repair_says_each_result_once(
+    storage: Folder, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    body = storage.keys(layout.RAW)[0]
+    files.empty(storage.path(MONTH), CHANCE)
+    files.cut(storage.path(body), CHANCE)
+    assert main(["repair"]) == 0
+    output = capsys.readouterr().out
+    for key in (MONTH, body):
+        assert sum(line.startswith(f"{key}: ") for line in output.splitlines()) == 2, "moved, and then settled"
+        assert key not in caplog.text
+    damaged.set_aside(storage, MONTH, "later")
+    assert MONTH in caplog.text, "whoever else sets a file aside logs it"
+
+
 def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     storage.delete(layout.MODE)
     for verb in ("ingest", "publish", "rebuild"):
