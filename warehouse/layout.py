@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 CATALOGUE = "catalogue.json"
 SPANS = "spans.json"
 """Names of published documents: what is held, and the row counts that it was counted from."""
@@ -105,15 +107,19 @@ def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
     return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
 
 
+def of_raw(key: str) -> tuple[str, date]:
+    """The feed and the market day below which a kept body lies. Raises ValueError for another key."""
+    _, source, product, day, _ = key.split("/")
+    return f"{source}.{product}", date.fromisoformat(day)
+
+
 def is_kept_body(key: str) -> bool:
     """Whether a key lies where kept bodies do, whatever its own name."""
-    return key.startswith(RAW) and key.count("/") == 4
-
-
-def of_raw(key: str) -> tuple[str, str]:
-    """The feed and the market day of a kept body's key. Raises ValueError for another key."""
-    _, source, product, day, _ = key.split("/")
-    return f"{source}.{product}", day
+    try:
+        of_raw(key)
+    except ValueError:
+        return False
+    return key.startswith(RAW)
 
 
 def quarantine_prefix(feed: str) -> str:

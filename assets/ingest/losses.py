@@ -18,6 +18,7 @@ from assets.ingest.reports import window_of
 from warehouse import clock, coverage, first_asked, health, layout, raw, vintages
 from warehouse.clock import MarketDay, Window, months
 from warehouse.damaged import Damage
+from warehouse.errors import StorageError
 from warehouse.market import Feed, Request
 from warehouse.schema import Rows, SeriesKey
 from warehouse.versions import LIVE
@@ -70,12 +71,11 @@ def filled(pipeline: PipelineContext, damage: Damage, lost: Places) -> list[tupl
     if layout.is_month_file(damage.key):
         place = Month(*layout.of_series(damage.key)[:3])
         carriers = [feed for feed in feeds if place.zone in feed.zones and place.metric in feed.metrics]
-        asked = first_asked.read(pipeline.storage)
-        return [(feed, place) for feed in carriers if feed.id in asked]
+        return [(feed, place) for feed in carriers if _first_asked(pipeline, feed) is not None]
     if not layout.is_kept_body(damage.key):
         return []
     name, first = layout.of_raw(damage.key)
-    month = str(date.fromisoformat(first) - timedelta(days=1))[:7]  # a market day may begin in the UTC month before
+    month = str(first - timedelta(days=1))[:7]  # a market day may begin in the UTC month before
     own = [feed for feed in feeds if feed.id == name]
     places = [Month(*place) for place in sorted(lost) if place[2] >= month]
     return [(feed, at) for feed in own for at in places if at.zone in feed.zones and at.metric in feed.metrics]
@@ -124,7 +124,7 @@ def _again(pipeline: PipelineContext, damage: Damage, feed: Feed, place: Month, 
     if layout.is_month_file(damage.key):
         brought = _brought(pipeline, feed, place, owed)
         return brought - _answered(pipeline, feed, place.zone, brought)
-    first = date.fromisoformat(layout.of_raw(damage.key)[1])
+    _, first = layout.of_raw(damage.key)
     asked = raw.stated(pipeline.storage.get(layout.damaged(damage.name, damage.key)) or b"")
     if asked is not None and first in asked.days:
         return set(owed.intersection(asked.days)) if _is_of(asked, place.zone) else set()
@@ -135,11 +135,19 @@ def _again(pipeline: PipelineContext, damage: Damage, feed: Feed, place: Month, 
 
 def _brought(pipeline: PipelineContext, feed: Feed, place: Month, days: Collection[date]) -> set[date]:
     """The days between the first that a feed was asked for and the end of its rows of a metric: others lose nothing."""
-    first = first_asked.read(pipeline.storage).get(feed.id)
+    first = _first_asked(pipeline, feed)
     known = health.known(pipeline.storage, feed.source)
     reached = [h.until(place.metric) for h in known if (h.feed, h.zone) == (feed.id, place.zone)]
     until = max(reached, default=0) or clock.now()
     return {day for day in days if first is not None and first <= day and MarketDay(day, feed.tz).start < until}
+
+
+def _first_asked(pipeline: PipelineContext, feed: Feed) -> date | None:
+    """None too where that is damaged itself: then nobody can tell what was lost, and the rest is made good."""
+    try:
+        return first_asked.read(pipeline.storage).get(feed.id)
+    except StorageError:
+        return None
 
 
 def _answered(pipeline: PipelineContext, feed: Feed, zone: str, days: Collection[date], after: int = -1) -> set[date]:

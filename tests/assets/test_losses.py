@@ -137,6 +137,15 @@ def test_what_no_publisher_gives_again_is_said_to_be_lost(of: PipelineContext) -
     assert {d.settled for d in lost} == {gone, f"made again from the kept bytes: 78 rows; {gone}"}
 
 
+def test_what_is_damaged_beside_it_keeps_no_month_from_being_made_good(of: PipelineContext) -> None:
+    of.storage.put(layout.FIRST_DAYS, b"torn")
+    damaged.note(of.storage, f"{layout.raw_prefix(FEED.id)}no day/1-deadbeef.txt.zst", "spoilt")
+    lose_month(of)
+    assert asked_for(of) == []
+    assert not damaged.pending(of.storage)
+    assert sorted(stored(of)) == list(range(-50, 30))
+
+
 def test_what_a_damaged_body_still_says_was_asked_is_a_hint_alone() -> None:
     for stored_bytes in (b"", b"torn", b"P*M\x18\x10\x00\x00\x00" + b"{}", b"P*M\x18\xff\xff\xff\xff{"):
         assert raw.stated(stored_bytes) is None
