@@ -138,8 +138,7 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
     positions = _positions(documents, selection, layer)
-    until = layer.head.get("valid_until") if selection.whole else valid_until(source, positions)
-    headers = [*(caching(layer, until) if selection.layer == "live" else _CACHING), *_disposition(selection)]
+    headers = [*_kept(selection, source, positions), *_disposition(selection)]
     if selection.whole and selection.layer != "live":
         source = published(documents, selection.document(selection.format))
     return ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(positions)
@@ -230,6 +229,14 @@ def published(documents: DocumentCache, name: str) -> Document:
             "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
         )
     return document
+
+
+def _kept(selection: Selection, source: Document, positions: NDArray[intp]) -> Headers:
+    """How long an answer may be kept, and the marks of figures."""
+    if selection.layer != "live":
+        return _CACHING
+    layer = layer_of(source)
+    return caching(layer, layer.head["valid_until"] if selection.whole else valid_until(source, positions))
 
 
 def valid_until(document: Document, positions: NDArray[intp]) -> int | None:
