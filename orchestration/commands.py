@@ -70,10 +70,11 @@ def _published_files() -> list[str]:
     """Puts the free documents where EMDS_PUBLISH_TO says: without a daemon nobody else does. Lists what went wrong."""
     from orchestration.static_side.run import counts
 
-    try:
-        counts()
-    except MarketError as fault:
-        return [f"files to EMDS_PUBLISH_TO: {fault}"]
+    with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
+        try:
+            counts()
+        except MarketError as fault:
+            return [f"files to EMDS_PUBLISH_TO: {fault}"]
     return []
 
 

@@ -1,6 +1,7 @@
 """The holes of a page's window: those that its rows show, less what the row covers that runs when the window begins.
 
-That row stands on no page of the window and is read only where it may matter. What a hole is: `api.series.gaps`.
+That row stands outside the window or on a page before, and is read only where it may matter. What a hole is:
+`api.series.gaps`.
 """
 
 from __future__ import annotations
