@@ -92,16 +92,25 @@ class _Grid(NamedTuple):
         return MarketDay.at(at, self.days_of).start if self.days_of else at - (at - self.phase) % self.step
 
 
-def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str, interval: Interval | None = None) -> list[Window]:
+def holes(
+    rows: RowColumns,
+    window: Window,
+    due: DueSpan,
+    tz: str,
+    interval: Interval | None = None,
+    asked_from: int | None = None,
+) -> list[Window]:
     """The spans of a window without a row that was due, in order. `rows` ascend and start inside the window.
 
-    `interval`: the rows are means over it, also where there are none.
+    `interval`: the rows are means over it, also where there are none. `asked_from`: where the window begins of which
+    this is a page: a hole that began on the page before goes on.
     """
     since = min(max(window.start, due.since), window.end)
-    if rows.run and _fill(rows, since, window.end):
+    begun = max(window.start if asked_from is None else asked_from, due.since)
+    if rows.run and _fill(rows, since, begun, window.end):
         return []
     if not len(rows):
-        return _around(Window(since, window.end), due, _grid(due, interval, tz))
+        return _around(Window(since, window.end), due, _grid(due, interval, tz), begun)
     resolution = rows.labels[rows.label[0]].resolution
     days_of = _days_of(rows, tz)
     fixed = len(rows.labels) == 1 and not days_of and resolution != "1y"
@@ -111,7 +120,7 @@ def holes(rows: RowColumns, window: Window, due: DueSpan, tz: str, interval: Int
     tail = Window(min(covered.until, window.end), window.end)
     begins = _Grid(covered.first_end - first, first, days_of)
     finishes = _Grid(covered.until - final, covered.until, days_of)
-    return [*_around(head, due, begins), *covered.holes, *_around(tail, due, finishes)]
+    return [*_around(head, due, begins, begun), *covered.holes, *_around(tail, due, finishes, begun)]
 
 
 def last_end(rows: RowColumns, tz: str) -> int:
@@ -131,13 +140,14 @@ def _days_of(rows: RowColumns, tz: str) -> str:
     return tz if rows.samples is not None and rows.labels[rows.label[0]].resolution == "1d" else ""
 
 
-def _fill(rows: RowColumns, since: int, end: int) -> bool:
+def _fill(rows: RowColumns, since: int, begun: int, end: int) -> bool:
     """Whether rows that follow each other leave no room for one more, before or behind: most windows' are such."""
     if not len(rows) or rows.samples is not None:
         return False
     resolution = rows.labels[rows.label[0]].resolution
     step = RESOLUTIONS[resolution]
-    return resolution != "1y" and bool(rows.ts[0] - since < step and rows.ts[-1] + step >= end)
+    first = rows.ts[0]
+    return resolution != "1y" and bool((first == since or first - begun < step) and rows.ts[-1] + step >= end)
 
 
 class _Covered(NamedTuple):
@@ -165,11 +175,13 @@ def _covered(rows: RowColumns, days_of: str) -> _Covered:
     return _Covered(int(ends[0]), within, int(reached[-1]))
 
 
-def _around(span: Window, due: DueSpan, grid: _Grid) -> list[Window]:
-    """The part of a span whose intervals have begun in it and are due as a whole."""
+def _around(span: Window, due: DueSpan, grid: _Grid, begun: int) -> list[Window]:
+    """The part of a span whose intervals have begun at `begun` or later and are due as a whole."""
     if span.start >= due.until:  # also where the calendar of civil days ends
         return []
-    start, until = grid.at_or_after(span.start), min(span.end, grid.at_or_before(due.until))
+    running = grid.at_or_before(span.start)
+    start, until = span.start if running >= begun else grid.at_or_after(span.start), grid.at_or_before(due.until)
+    until = min(span.end, until)
     return [Window(start, until)] if start < until else []
 
 

@@ -24,7 +24,7 @@ from api.series.paging import Cursor, Order, RowSlice, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
 from api.series.row_text import Notation, Pieces, csv_header, rows_of_zones
 from api.series.rows import Shape, arrow_columns, plain_columns
-from warehouse.clock import RESOLUTIONS, Window
+from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
 from warehouse.zones import ZONES
@@ -283,24 +283,25 @@ def _gaps(
     following: ZonesCursor | None,
 ) -> Iterator[tuple[str, Window]]:
     """The holes of each zone in a page's window; `of_zone`: the page's rows of each, ascending."""
+    within = Window(window.start, _end_of_gaps(query, window))
     for rows, zone, plan in zip(of_zone, query.zones, plans, strict=True):
-        step = RESOLUTIONS[rows.labels[rows.label[0]].resolution] if len(rows) else plan.due.step
-        own = _own_window(query, window, zone, step, following)
-        yield from ((zone, hole) for hole in page_gaps.gaps(reader, plan, rows, own))
+        elsewhere = _is_first_elsewhere(query, zone, following)
+        yield from ((zone, hole) for hole in page_gaps.gaps(reader, plan, rows, within, elsewhere))
 
 
-def _own_window(query: ZonesQuery, window: Window, zone: str, step: int, following: ZonesCursor | None) -> Window:
-    """A page's window without the instant in which it begins or ends, for a zone whose rows of it stand elsewhere."""
-    order, cursor = query.of.order, query.cursor
-    if cursor is None and following is None:
-        return window
-    start, end = window.start, window.end
-    if cursor is not None and _is_passed(zone, order, cursor):
-        start, end = (cursor.row.ts + step, end) if order == "asc" else (start, min(end, cursor.row.ts))
-    if order == "desc" and following is not None and zone <= following.zone:
-        start = following.row.ts + step
-    start = min(max(window.start, start), window.end)
-    return Window(start, max(start, end))
+def _end_of_gaps(query: ZonesQuery, window: Window) -> int:
+    """The end of a page's window, without an instant of which the page before told the holes."""
+    cursor = query.cursor
+    if cursor is None or not cursor.zone or query.of.order == "asc":
+        return window.end
+    return max(window.start, min(window.end, cursor.row.ts))
+
+
+def _is_first_elsewhere(query: ZonesQuery, zone: str, following: ZonesCursor | None) -> bool:
+    """Whether a zone's rows of the instant with which a page's window begins stand on the page before, or the next."""
+    if query.of.order == "asc":
+        return query.cursor is not None and _is_passed(zone, "asc", query.cursor)
+    return following is not None and zone <= following.zone
 
 
 def text_rows(page: ZonesPage, notation: Notation) -> Pieces:
