@@ -28,7 +28,7 @@ _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
 _WORDS_OF_TOOLS = (
     ("or add sample=true", "or call the tool without both for a sample"),
     ("sample=true needs none", "a call without a key gives a sample"),
-    ("sample=true needs no key", "a call without a key gives a sample"),
+    ("sample=true needs no key", "A call without a key gives a sample"),
     ("sample=true works", "a call without a key gives a sample"),
 )
 STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}

@@ -155,7 +155,7 @@ def test_a_wrong_key_is_said_to_be_wrong_and_gives_no_sample(mcp: Any, version: 
 
 def test_a_mistyped_key_is_told_apart_from_an_unknown_one(mcp: Any, key: str) -> None:
     mistyped = mcp.call("get_latest", zone="GB", api_key=key[:-1])["content"][0]["text"]
-    assert "mistyped or cut" in mistyped
+    assert "mistyped or cut: its length or checksum is wrong. A call without a key" in mistyped
     assert "sample=true" not in mistyped
     foreign = mcp.call("get_latest", zone="GB", api_key="sk-123")["content"][0]["text"]
     assert "unknown or revoked" in foreign
