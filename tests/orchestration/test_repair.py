@@ -212,6 +212,13 @@ def test_every_command_of_the_page_runs(storage: Folder, tmp_path: Path) -> None
     assert mix(storage) == before
 
 
+def test_a_backup_without_accounts_leaves_no_empty_accounts_behind(storage: Folder, tmp_path: Path) -> None:
+    _shell(_blocks("Backup and restore")[0], tmp_path)
+    for place in (storage, Folder(tmp_path / "backup")):
+        assert place.stat(MONTH) is not None
+        assert place.stat(layout.ACCOUNTS) is None, "an empty one is refused by every command that counts"
+
+
 def _shell(commands: str, place: Path) -> None:
     emds = f'emds() {{ "{sys.executable}" -m orchestration.cli "$@"; }}\nset -e\n'
     extra = {"BACKUP": str(place / "backup"), "RESTORED": str(place / "restored"), "PYTHONPATH": str(ROOT)}
