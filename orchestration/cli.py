@@ -170,7 +170,7 @@ def _add_webhooks(webhooks: argparse.ArgumentParser) -> None:
 
 def _add_backfill(backfill: argparse.ArgumentParser) -> None:
     _which(backfill)
-    backfill.add_argument("--days", type=arguments.count, help="the last N days")
+    backfill.add_argument("--days", type=arguments.count, help="the last N days, today and what is out for tomorrow")
     _between(backfill)
     backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
 
