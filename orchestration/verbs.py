@@ -111,6 +111,10 @@ def record(args: argparse.Namespace) -> int:
     if (args.folder / "MANIFEST.json").exists():
         return _wrong(f"{args.folder} already holds recordings: name a new folder")
     from orchestration import record
+    from warehouse import layout
+
+    if any((args.folder / name).exists() for name in (layout.MODE, layout.SCHEMA)):
+        return _wrong(f"{args.folder} holds a warehouse: name a new folder")
 
     return record.record(args.folder, _feeds(args), args.day, args.requests)
 

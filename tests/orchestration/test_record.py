@@ -111,6 +111,19 @@ def test_simulated_publishers_are_recorded_and_never_replayed_as_real_ones(
     assert not home.exists()
 
 
+def test_nothing_is_recorded_among_the_files_of_a_warehouse(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("EMDS_HOME", str(home))
+    monkeypatch.setenv("EMDS_FEEDS", "simulated")
+    assert cli.main(["publish"]) == 0
+    before = {path.name for path in home.iterdir()}
+    assert cli.main(["record", str(home), "--source", "neso"]) == 2
+    assert f"{home} holds a warehouse" in capsys.readouterr().err
+    assert {path.name for path in home.iterdir()} == before
+
+
 def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EMDS_FEEDS", "simulated")
     monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
