@@ -236,6 +236,16 @@ def test_embedded_it_is_the_map_alone(visit: Callable[..., Any]) -> None:
     assert re.search(r"\?embed#metric=demand&zone=GB", page.url)
 
 
+def test_a_browser_that_keeps_nothing_shows_the_map(visit: Callable[..., Any]) -> None:
+    """As in a frame of another site where cookies of third parties are blocked."""
+    denied = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }});"
+    page = visit("/?embed", before=lambda page: page.add_init_script(denied))
+    assert page.locator("path.zone").count() == 25
+    page = visit(before=lambda page: page.add_init_script(denied))
+    page.click("#theme")
+    assert page.inner_text("#theme-name") == "light"
+
+
 def test_weight_and_speed(browser: Any, address: str) -> None:
     """At most 900 kB compressed with everything shown; usable within two seconds of the page's CPU time.
 

@@ -1,11 +1,10 @@
 // The visitor's own API key, kept in this browser only, and only if the visitor stores it here.
 
+import * as kept from './kept.js';
+
 const KEPT = 'emds-key';
 
-export const stored = () => localStorage.getItem(KEPT);
+export const stored = () => kept.read(KEPT);
 
 /** Keeps a key, or forgets it (`null`). */
-export function store(value) {
-  if (value) localStorage.setItem(KEPT, value);
-  else localStorage.removeItem(KEPT);
-}
+export const store = (value) => kept.write(KEPT, value);

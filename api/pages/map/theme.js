@@ -1,6 +1,7 @@
 // Light, dark, or as the system has it; remembered in this browser.
 
 import { byId } from './dom.js';
+import * as kept from './kept.js';
 
 const ORDER = ['auto', 'light', 'dark'];
 const KEPT = 'emds-theme';
@@ -12,11 +13,12 @@ function apply(theme) {
 }
 
 export function wire() {
-  let theme = ORDER.includes(localStorage.getItem(KEPT)) ? localStorage.getItem(KEPT) : 'auto';
+  const before = kept.read(KEPT);
+  let theme = ORDER.includes(before) ? before : 'auto';
   apply(theme);
   byId('theme').addEventListener('click', () => {
     theme = ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length];
-    localStorage.setItem(KEPT, theme);
+    kept.write(KEPT, theme);
     apply(theme);
   });
 }
