@@ -143,6 +143,35 @@ def test_all_of_it_by_keyboard(visit: Callable[..., Any]) -> None:
     page.wait_for_selector("#panel-title:has-text('Austria')")
 
 
+def test_the_keyboard_keeps_its_place_while_figures_are_renewed(visit: Callable[..., Any]) -> None:
+    focused = "document.activeElement.textContent"
+    page = visit()
+
+    def renew() -> None:
+        row = page.query_selector("#zone-rows tr")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        page.wait_for_function("row => !row.isConnected", arg=row)
+
+    button = page.get_by_role("button", name="AT Austria")
+    button.focus()
+    renew()
+    assert page.evaluate(focused) == "ATAustria"
+    button.press("Enter")
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    for name, shown in (("24 h", "Hourly means"), ("30 d", "6-hour means")):
+        page.get_by_role("button", name=name, exact=True).press("Enter")
+        page.wait_for_selector(f'#chart-bar [aria-pressed="true"] >> text={name}')
+        page.wait_for_selector(f"#chart-actions >> text={shown}")
+        assert page.evaluate(focused) == name
+    page.focus("#chart-bar select")
+    old = page.query_selector("#chart-bar select")
+    renew()
+    page.wait_for_function("old => !old.isConnected", arg=old)
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "ATAustria", "back to where the panel was opened from"
+
+
 def test_the_tab_order_is_zones_list_panel(visit: Callable[..., Any]) -> None:
     page = visit(flows=True)
     page.check("#show-plants")

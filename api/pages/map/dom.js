@@ -15,3 +15,12 @@ function fill(made, attributes, children) {
 export const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 export const byId = (id) => document.getElementById(id);
+
+/** New children for a place. A focused element among the old ones is followed by the new one of the same `data-keep`. */
+export function replace(place, ...children) {
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...children);
+  if (!held) return;
+  const again = held.dataset.keep ? place.querySelector(`[data-keep="${held.dataset.keep}"]`) : null;
+  (again ?? place.closest('[tabindex]'))?.focus({ preventScroll: true });
+}

@@ -1,6 +1,6 @@
 // All zones as a table: what the map shows, for eyes, keyboards and screen readers alike.
 
-import { byId, el } from './dom.js';
+import { byId, el, replace } from './dom.js';
 import { rankBar } from './panel.js';
 import { nameOf, quantity, rank } from './words.js';
 
@@ -13,10 +13,10 @@ export function list(zones, metric, colours, figures, now, onSelect) {
   };
   const ordered = [...zones.values()].sort((a, b) => place(b) - place(a) || a.name.localeCompare(b.name));
   byId('zones-caption').textContent = `${nameOf(metric)} of all zones, the highest ${colours === 'rank' ? 'rank' : 'value'} first`;
-  byId('zone-rows').replaceChildren(...ordered.map((zone) => {
+  replace(byId('zone-rows'), ...ordered.map((zone) => {
     const figure = figures.get(zone.id);
     return el('tr', { class: figure ? null : 'none' },
-      el('th', { scope: 'row' }, el('button', { type: 'button', on: { click: () => onSelect(zone.id) } }, zone.id, el('small', {}, zone.name))),
+      el('th', { scope: 'row' }, el('button', { type: 'button', 'data-keep': `list-${zone.id}`, on: { click: () => onSelect(zone.id) } }, zone.id, el('small', {}, zone.name))),
       el('td', { class: 'num' }, figure ? number(quantity(metric, figure)) : 'not published'),
       el('td', {}, figure ? rankCell(figure, now) : null));
   }));

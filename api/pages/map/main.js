@@ -27,6 +27,8 @@ const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon_in
 const view = { metric: 'price', colours: null, zone: null, beside: null, span: '7d', at: null, ...address.read() };
 const data = { live: null, hours: null, lines: null, now: 0, zones: new Map(), figures: new Map(), filled: 0 };
 const layers = { flows: null, plants: null };
+// The `data-keep` of the button in the list that opened the panel; null where the map did.
+let opener = null;
 const panes = new Panes((zone) => choose(zone), tip);
 let timer = null;
 let turn = 0;
@@ -167,16 +169,23 @@ async function choose(id, withFocus = true) {
   byId('panel').hidden = id === null;
   document.body.classList.toggle('with-panel', id !== null);
   if (id === null) {
-    // Focus goes back to where the zone was opened from.
-    if (before) document.querySelector(`path[data-zone="${before}"]`)?.focus({ preventScroll: true });
+    if (before) goBack(before);
     return;
   }
+  if (withFocus) opener = document.activeElement?.dataset.keep ?? null;
   const figure = data.figures.get(id);
   byId('panel').replaceChildren(...panel.frame(view, data.zones, figure, actions));
   if (withFocus) byId('panel').focus({ preventScroll: true });
   byId('side').scrollTop = 0;
   byId('said').textContent = `${data.zones.get(id).name}. ${figure ? `${nameOf(view.metric)} ${quantity(view.metric, figure)}, ${rank(figure)}.` : ''}`;
   await fill();
+}
+
+/** Focus goes back to where the zone was opened from. */
+function goBack(zone) {
+  const button = opener && document.querySelector(`[data-keep="${opener}"]`);
+  if (button) button.focus();
+  else document.querySelector(`path[data-zone="${zone}"]`)?.focus({ preventScroll: true });
 }
 
 function remember() {

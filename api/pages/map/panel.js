@@ -2,7 +2,7 @@
 
 import * as api from './api.js';
 import { drawLines, drawStack, ready } from './chart.js';
-import { el } from './dom.js';
+import { el, replace } from './dom.js';
 import * as download from './download.js';
 import { cheapest, knownUntil, newest, points } from './figures.js';
 import * as key from './key.js';
@@ -83,17 +83,17 @@ function chartBar(view, zones, body, now, actions) {
   const own = body.metrics[view.metric];
   const bar = document.getElementById('chart-bar');
   if (!own) {
-    bar.replaceChildren();
+    replace(bar);
     return;
   }
   const spans = Object.keys(SPANS).filter((span) => span !== 'ahead' || isAhead(own.hours, now));
   const buttons = spans.map((span) => el('button', {
-    type: 'button', class: 'quiet', 'aria-pressed': String(span === view.span), on: { click: () => actions.span(span) },
+    type: 'button', class: 'quiet', 'data-keep': span, 'aria-pressed': String(span === view.span), on: { click: () => actions.span(span) },
   }, SPANS[span]));
   const others = [...zones.values()].filter((zone) => zone.id !== view.zone && newest(zone, view.metric));
-  const select = el('select', { 'aria-label': 'Compare with another zone', on: { change: (event) => actions.beside(event.target.value || null) } },
+  const select = el('select', { 'aria-label': 'Compare with another zone', 'data-keep': 'beside', on: { change: (event) => actions.beside(event.target.value || null) } },
     el('option', { value: '' }, 'Compare with …'), others.map((zone) => el('option', { value: zone.id, selected: zone.id === view.beside }, zone.name)));
-  bar.replaceChildren(el('div', { class: 'spans', role: 'group', 'aria-label': 'Time span' }, buttons), select);
+  replace(bar, el('div', { class: 'spans', role: 'group', 'aria-label': 'Time span' }, buttons), select);
 }
 
 async function chart(view, zones, body, now) {
@@ -101,7 +101,7 @@ async function chart(view, zones, body, now) {
   const own = body.metrics[view.metric];
   if (!own) {
     place.replaceChildren();
-    document.getElementById('chart-actions').replaceChildren();
+    replace(document.getElementById('chart-actions'));
     return;
   }
   const zone = zones.get(view.zone);
@@ -115,7 +115,7 @@ async function chart(view, zones, body, now) {
   const known = lines[0].points.filter(([, value]) => value !== null);
   if (known.length < 2) {
     place.replaceChildren(el('p', { class: 'note' }, 'No history to draw.'));
-    document.getElementById('chart-actions').replaceChildren();
+    replace(document.getElementById('chart-actions'));
     return;
   }
   const title = `${nameOf(view.metric)}, ${lines.map((one) => one.label).join(' and ')}`;
@@ -123,8 +123,8 @@ async function chart(view, zones, body, now) {
   const said = `${title}: ${time(known[0][0], zone.tz)} to ${time(known.at(-1)[0], zone.tz)}. Lowest ${number(Math.min(...values), 0)}, highest ${number(Math.max(...values), 0)} ${unitText(own.unit)}.`;
   const drawn = drawLines(place, zone.tz, lines, said, now);
   const name = `emds-${view.metric}-${lines.map((one) => one.id).join('-')}-${view.span}`;
-  const button = (text, action) => el('button', { type: 'button', class: 'quiet small', on: { click: action } }, text);
-  document.getElementById('chart-actions').replaceChildren(
+  const button = (text, action) => el('button', { type: 'button', class: 'quiet small', 'data-keep': text, on: { click: action } }, text);
+  replace(document.getElementById('chart-actions'),
     el('span', { class: 'note' }, `${stepText(view, lines)} ${unitText(own.unit)}, ${zone.tz} time.`),
     button('CSV', () => download.csv(name, lines, body)), button('PNG', () => download.png(name, drawn, `${title}, ${unitText(own.unit)}`, body)));
 }
@@ -177,11 +177,11 @@ function rest(zone, body) {
   const mix = body.mix && Object.values(body.mix.parts).some((values) => values.some((value) => value > 0));
   const mixPlace = el('div', { class: 'chart-place stack' });
   const bordersPlace = el('div', { class: 'chart-place' });
-  place.replaceChildren(...[
+  replace(place, ...[
     current(zone),
     mix ? el('h3', {}, `Generation mix, 48 h, ${body.mix.unit}`) : null, mix ? mixPlace : null,
     body.borders ? el('h3', {}, 'Net import by border, 48 h, MW') : null, body.borders ? bordersPlace : null,
-    el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { href: api.address(`v1/geo/live/${zone.id}`) }, 'These figures as JSON')),
+    el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { 'data-keep': 'json', href: api.address(`v1/geo/live/${zone.id}`) }, 'These figures as JSON')),
   ].filter(Boolean));
   if (mix) drawStack(mixPlace, zone.tz, body.mix, `Generation mix of ${zone.name} over 48 hours`);
   if (body.borders) {
@@ -202,25 +202,25 @@ function current(zone) {
 async function exact(view, zone, actions) {
   const place = document.getElementById('exact');
   if (!key.stored()) {
-    place.replaceChildren(el('p', { class: 'note' }, 'Figures here are rounded. A free key shows exact ones, and the brief in words. ',
-      el('button', { type: 'button', class: 'quiet small', on: { click: actions.key } }, 'Use a key')));
+    replace(place, el('p', { class: 'note' }, 'Figures here are rounded. A free key shows exact ones, and the brief in words. ',
+      el('button', { type: 'button', class: 'quiet small', 'data-keep': 'key', on: { click: actions.key } }, 'Use a key')));
     return;
   }
   try {
     const { body, stale } = await api.brief(zone.id);
     if (!place.isConnected) return;
     const figure = body.current[view.metric];
-    place.replaceChildren(...[
+    replace(place, ...[
       el('h3', {}, 'The brief, exact'),
       stale ? el('p', { class: 'badge late' }, 'Overdue: newer figures should be out.') : null,
       figure ? el('p', { class: 'value' }, el('span', {}, nameOf(view.metric)), el('b', {}, quantity(view.metric, figure, view.metric === 'price' ? 2 : 0))) : null,
       el('p', { class: 'summary' }, body.summary),
       body.coverage_note ? el('p', { class: 'note' }, body.coverage_note) : null,
-      el('button', { type: 'button', class: 'quiet small', on: { click: actions.forget } }, 'Forget my key'),
+      el('button', { type: 'button', class: 'quiet small', 'data-keep': 'key', on: { click: actions.forget } }, 'Forget my key'),
     ].filter(Boolean));
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
-    place.replaceChildren(el('p', { class: 'note' }, refusal(error)),
-      el('button', { type: 'button', class: 'quiet small', on: { click: actions.forget } }, 'Forget my key'));
+    replace(place, el('p', { class: 'note' }, refusal(error)),
+      el('button', { type: 'button', class: 'quiet small', 'data-keep': 'key', on: { click: actions.forget } }, 'Forget my key'));
   }
 }
