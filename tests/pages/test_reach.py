@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.pages.browser import in_chromium, touch, zone
+from tests.pages.conftest import NOW
+from warehouse.clock import HOUR, instant
 
 pytestmark = in_chromium
 AXE = Path(__file__).resolve().parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
@@ -113,6 +115,108 @@ def test_spent_calls_are_said_and_the_map_stays(visit: Callable[..., Any]) -> No
     page.wait_for_selector("#trouble >> text=goes on in 30 minutes")
     assert not zone(page, "GB").get_attribute("aria-label").endswith("not published"), "the last figures stay"
     visit.faults.clear()  # the browser itself logs the 429
+
+
+def _failing(paths: str, **answer: Any) -> Callable[[Any], None]:
+    return lambda page: page.route(paths, lambda route: route.fulfill(**answer))
+
+
+@pytest.mark.parametrize("path", ["/v1/status", "/v1/geo/live/hours"])
+def test_what_fails_beside_the_figures_leaves_the_map(visit: Callable[..., Any], path: str) -> None:
+    page = visit(
+        f"/#metric=price&at={instant(NOW) - instant(NOW) % HOUR - 9 * HOUR}", before=_failing(f"**{path}", status=500)
+    )
+    page.wait_for_selector("#trouble >> text=The service answered 500.")
+    assert page.locator("path.zone").count() == 25
+    hatched = page.locator('path.zone[fill="url(#hatch)"]').count()
+    if path == "/v1/status":
+        assert page.inner_text("#freshness-note") == "The state of the sources cannot be told at the moment."
+        assert hatched == 2, "those without a price"
+    else:
+        assert page.inner_text("#zones-note") == "The hours before are not known yet."
+        assert hatched == 25, "the newest figures are none of that hour"
+    visit.faults.clear()  # the browser itself logs the 500
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"status": 200, "body": '{"type": "Feature'}, "The answer of the service could not be read."),
+        ({"status": 502, "body": "<h1>Bad gateway"}, "The service answered 502."),
+        (
+            {"status": 503, "json": {"type": "http://a/problems/warehouse-unavailable"}},
+            "The service has no answer at the moment; the page tries again by itself.",
+        ),
+        (
+            {"status": 503, "json": {"type": "http://a/problems/not-yet-available"}},
+            "Nothing has been published yet; the page looks again by itself.",
+        ),
+    ],
+)
+def test_a_refusal_says_what_is_so(visit: Callable[..., Any], answer: dict[str, Any], said: str) -> None:
+    page = visit(ready=False, before=_failing("**/v1/geo/live", **answer))
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert page.inner_text("#trouble") == said
+    visit.faults.clear()  # the browser itself logs what it was refused
+
+
+def test_a_service_that_fails_later_is_not_called_empty(visit: Callable[..., Any]) -> None:
+    page = visit()
+    _failing("**/v1/geo/live", status=503, json={"type": "http://a/problems/not-yet-available"})(page)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_selector("#trouble >> text=what you see is the last one.")
+    visit.faults.clear()  # the browser itself logs the 503
+
+
+def test_a_zone_that_a_release_adds_appears_in_an_open_page(visit: Callable[..., Any]) -> None:
+    """As does the next refresh after an answer that the page cannot make sense of."""
+    answers = {"now": "old"}
+
+    def alter(route: Any) -> None:
+        body = route.fetch().json()
+        if answers["now"] == "old":
+            body["features"] = [feature for feature in body["features"] if feature["id"] != "FR"]
+        route.fulfill(json={} if answers["now"] == "none" else body)
+
+    def before(page: Any) -> None:
+        page.clock.install()
+        page.route("**/v1/geo/live", alter)
+
+    page = visit(before=before)
+    assert page.locator("path.zone").count() == 24
+    answers["now"] = "none"
+    with page.expect_event("pageerror"):
+        page.clock.run_for(121_000)
+    visit.faults.clear()
+    answers["now"] = "new"
+    page.clock.run_for(16_000)
+    page.wait_for_selector('path.zone[data-zone="FR"][aria-label^="France: Price"]')
+
+
+def test_a_price_that_is_withheld_since_is_none_of_an_hour_before(visit: Callable[..., Any]) -> None:
+    def withhold(route: Any) -> None:
+        body = route.fetch().json()
+        for own in (feature["properties"] for feature in body["features"] if feature["id"] == "FR"):
+            own |= {name: None for name in own if name.startswith("price")}
+        route.fulfill(json=body)
+
+    page = visit(
+        f"/#metric=price&at={instant(NOW) - instant(NOW) % HOUR - 9 * HOUR}",
+        before=lambda page: page.route("**/v1/geo/live", withhold),
+    )
+    page.wait_for_selector("#zones-note >> text=Means of the hour")
+    assert zone(page, "FR").get_attribute("aria-label") == "France: Price not published"
+
+
+def test_a_metric_that_nobody_has_is_said_to_be_so(visit: Callable[..., Any]) -> None:
+    def without(route: Any) -> None:
+        body = route.fetch().json()
+        for own in (feature["properties"] for feature in body["features"]):
+            own |= {name: None for name in own if name.startswith("demand")}
+        route.fulfill(json=body)
+
+    page = visit("/#metric=demand", before=lambda page: page.route("**/v1/geo/live", without))
+    assert "Demand is published here for no zone." in page.inner_text("#zones-note")
 
 
 def test_simulated_figures_are_marked(visit: Callable[..., Any]) -> None:
@@ -267,7 +371,9 @@ def test_embedded_it_is_the_map_alone(visit: Callable[..., Any]) -> None:
 
 def test_a_browser_that_keeps_nothing_shows_the_map(visit: Callable[..., Any]) -> None:
     """As in a frame of another site where cookies of third parties are blocked."""
-    denied = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }});"
+    denied = (
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }});"
+    )
     page = visit("/?embed", before=lambda page: page.add_init_script(denied))
     assert page.locator("path.zone").count() == 25
     page = visit(before=lambda page: page.add_init_script(denied))

@@ -5,12 +5,14 @@ import * as key from './key.js';
 const ROOT = new URL('.', document.baseURI);
 const PATHS = { price: 'price', demand: 'demand', interchange: 'interchange', carbon_intensity: 'carbon-intensity' };
 
-/** An answer other than 2xx, or none; `status` 0: the service was not reached. `wait`: seconds until the next try. */
+/** An answer other than 2xx, or none that can be read; `status` 0: the service was not reached. `wait`: seconds until the next
+ *  try. `type`: the last part of the problem's type. */
 export class Refused extends Error {
-  constructor(status, detail, wait) {
+  constructor(status, detail, wait, type = '') {
     super(detail);
     this.status = status;
     this.wait = wait;
+    this.type = type;
   }
 }
 
@@ -26,7 +28,8 @@ async function get(path, query = {}, options = {}) {
   const body = await response.json().catch(() => null);
   if (!response.ok || body === null) {
     const wait = Number(response.headers.get('Retry-After')) || null;
-    throw new Refused(response.status, body?.detail ?? `The service answered ${response.status}.`, wait);
+    const unsaid = response.ok ? 'The answer of the service could not be read.' : `The service answered ${response.status}.`;
+    throw new Refused(response.status, body?.detail ?? unsaid, wait, String(body?.type ?? '').split('/').at(-1));
   }
   return { body, stale: response.headers.get('X-EMDS-Stale') === 'true' };
 }

@@ -9,12 +9,13 @@ export function newest(properties, metric) {
   return { value: properties[metric], unit: part('unit'), ts: part('ts'), percentile: part('percentile'), expectedBy: part('expected_by') };
 }
 
-/** The mean of the hour that starts at `ts`; null where nothing is known. */
+/** The mean of the hour that starts at `ts`; null where nothing is known, or where the zone has no such metric any more. */
 export function ofHour(properties, hours, metric, ts) {
-  const own = hours.zones[properties.id];
+  const own = hours?.zones[properties.id];
   const value = own?.[metric]?.[(ts - own.start) / HOUR];
-  if (value === null || value === undefined) return null;
-  return { value, unit: properties[`${metric}_unit`], ts, percentile: null, past: true };
+  const unit = properties[`${metric}_unit`];
+  if (value === null || value === undefined || !unit) return null;
+  return { value, unit, ts, percentile: null, past: true };
 }
 
 /** [start, value] pairs of a series of means; null values stay null. */

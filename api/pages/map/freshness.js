@@ -21,6 +21,11 @@ export function show({ now, sources }) {
     el('td', { class: 'num' }, row.newest ? ago(row.newest, now) : '–'))));
 }
 
+/** Says that the status could not be asked. The rows that stood there stay. */
+export function unknown() {
+  byId('freshness-note').textContent = 'The state of the sources cannot be told at the moment.';
+}
+
 function summary(source, rows) {
   const states = rows.map((row) => row.state ?? (row.last_error ? 'down' : row.last_ok ? 'ok' : 'unknown'));
   const state = states.reduce((worst, one) => (WORST.indexOf(one) > WORST.indexOf(worst) ? one : worst), 'ok');

@@ -51,7 +51,7 @@ function paint() {
   const colours = coloursOf();
   data.figures = new Map();
   for (const [id, zone] of data.zones) {
-    const figure = view.at && data.hours ? figures.ofHour(zone, data.hours, metric, view.at) : figures.newest(zone, metric);
+    const figure = view.at ? figures.ofHour(zone, data.hours, metric, view.at) : figures.newest(zone, metric);
     if (figure) data.figures.set(id, figure);
     panes.paint(id, {
       fill: colourOf(figure, metric, colours), dark: isDark(figure, metric, colours), text: figure ? short(metric, figure) : '',
@@ -76,10 +76,14 @@ function paintLegend(metric, colours) {
 
 function note() {
   const { generated } = data.live;
+  if (view.at && !data.hours) {
+    byId('zones-note').textContent = 'The hours before are not known yet.';
+    return;
+  }
   const parts = [view.at ? `Means of the hour from ${time(view.at, 'UTC')}.` : `As of ${time(generated, 'UTC')}.`];
   const known = [...data.figures.keys()];
   const missing = data.zones.size - known.length;
-  if (missing && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.join(', ') || 'no zone'} only.`);
+  if (missing && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.length ? `${known.join(', ')} only` : 'no zone'}.`);
   else if (missing) parts.push(`${missing} of ${data.zones.size} zones publish no such figure here.`);
   const overdue = [...data.figures.values()].filter((figure) => figure.expectedBy && data.now > figure.expectedBy).length;
   if (overdue) parts.push(`${overdue} overdue (◷): newer figures should be out.`);
@@ -90,23 +94,30 @@ function note() {
 async function refresh() {
   clearTimeout(timer);
   const asked = (turn += 1);
-  let wait = EVERY;
+  let wait = AGAIN;
   try {
-    const [live, status, hours] = await Promise.all([api.live(), api.status(), view.at || data.hours ? api.hours() : null]);
+    const failed = [];
+    const tried = (call) => call.catch((error) => { failed.push(error); return null; });
+    const [live, status, hours] = await Promise.all([api.live(), tried(api.status()), view.at || data.hours ? tried(api.hours()) : null]);
     if (asked !== turn) return;
     data.live = live.body;
-    data.now = status.body.now;
+    data.now = status?.body.now ?? Math.max(data.now, live.body.generated);
     if (hours) data.hours = hours.body;
     show(live.body);
-    freshness.show(status.body);
-    trouble(null);
+    if (status) freshness.show(status.body);
+    else freshness.unknown();
+    wait = failed.length ? waitOf(failed[0]) : EVERY;
+    trouble(failed[0]);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
-    wait = Math.max(AGAIN, (error.wait ?? 0) * 1000);
+    wait = waitOf(error);
     trouble(error);
+  } finally {
+    if (asked === turn) timer = setTimeout(refresh, wait);
   }
-  if (asked === turn) timer = setTimeout(refresh, wait);
 }
+
+const waitOf = (error) => Math.max(AGAIN, (error.wait ?? 0) * 1000);
 
 function trouble(error) {
   const banner = byId('trouble');

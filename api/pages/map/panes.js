@@ -33,17 +33,17 @@ export class Panes {
     }
   }
 
-  /** The zones and their labels, once. */
+  /** The zones and their labels, each once. */
   drawZones(collection) {
-    if (this.shapes.size) return;
-    for (const feature of collection.features) {
+    const added = collection.features.filter((feature) => !this.shapes.has(feature.id));
+    for (const feature of added) {
       const map = this.maps.get(regionOf(feature.properties.country));
       const layer = L.geoJSON(feature, { style: { className: 'zone', fillColor: 'url(#hatch)', fillOpacity: 1, weight: 1 } });
       layer.eachLayer((shape) => this.#wire(shape, feature));
       layer.addTo(map);
       this.#label(map, feature);
     }
-    for (const [id, shape] of this.shapes) this.#reachable(shape.getElement(), id);
+    for (const { id } of added) this.#reachable(this.shapes.get(id).getElement(), id);
   }
 
   #wire(shape, feature) {

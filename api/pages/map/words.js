@@ -60,7 +60,9 @@ export function refusal(error, shown = false) {
       const wait = error.wait > 90 ? `${Math.ceil(error.wait / 60)} minutes` : `${error.wait ?? 60} seconds`;
       return `Too many calls from your address or with your key; the page goes on in ${wait}.`;
     }
-    case 503: return 'Nothing has been published yet; the page looks again by itself.';
+    case 503: return error.type === 'not-yet-available' && !shown
+      ? 'Nothing has been published yet; the page looks again by itself.'
+      : `The service has no answer at the moment; ${shown ? 'what you see is the last one. The page' : 'the page'} tries again by itself.`;
     default: return error.message;
   }
 }
