@@ -206,6 +206,52 @@ def test_the_slider_shows_one_of_the_last_48_hours(visit: Callable[..., Any], ad
     assert painted(again) == fills
 
 
+def test_an_open_panel_follows_the_slider(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=price&zone=GB")
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    page.fill("#hour", "40")
+    own = api(address, "/v1/geo/live/hours")["zones"]["GB"]
+    ts = instant(NOW) - instant(NOW) % HOUR - 7 * HOUR
+    page.wait_for_selector(f"#headline >> text={own['price'][(ts - own['start']) // HOUR]} GBP/MWh")
+    assert "Mean of the hour. Interval starting Fri 20 Nov, 07:00 GMT." in page.inner_text("#headline")
+
+
+def test_hours_are_asked_for_once_while_the_slider_is_drawn(visit: Callable[..., Any]) -> None:
+    asked: list[str] = []
+    note = lambda request: asked.append(request.url) if request.url.endswith("/hours") else None  # noqa: E731
+    page = visit(before=lambda page: page.on("request", note))
+    draw = """() => {
+      const hour = document.getElementById('hour');
+      for (let at = 46; at >= 20; at -= 1) { hour.value = at; hour.dispatchEvent(new Event('input')); }
+    }"""
+    page.evaluate(draw)
+    page.wait_for_selector("#zones-note >> text=Means of the hour from Thu 19 Nov, 11:00 UTC")
+    assert page.input_value("#hour") == "20"
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("before", "position"), [(9 * HOUR, "38"), (60 * HOUR, "0"), (-5 * HOUR, "47")])
+def test_the_slider_stands_at_the_hour_of_the_address_after_an_outage_too(
+    visit: Callable[..., Any], before: int, position: str
+) -> None:
+    down = {"now": True}
+
+    def outage(page: Any) -> None:
+        page.clock.install()
+        page.route("**/v1/**", lambda route: route.abort() if down["now"] else route.continue_())
+
+    page = visit(f"/#metric=price&at={instant(NOW) - instant(NOW) % HOUR - before}", ready=False, before=outage)
+    page.wait_for_selector("#trouble:not([hidden])")
+    page.fill("#hour", "5")
+    down["now"] = False
+    page.clock.run_for(16_000)
+    page.wait_for_selector("body[data-ready=true]")
+    assert page.input_value("#hour") == position
+    shown = page.inner_text("#hour-text")
+    assert shown == "now" if position == "47" else shown in page.inner_text("#zones-note")
+    visit.faults.clear()  # the browser itself logs what it could not fetch
+
+
 def test_a_metric_that_is_not_published_says_so(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=carbon_intensity&zone=ES")
     page.wait_for_selector('#panel[aria-busy="false"]')

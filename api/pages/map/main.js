@@ -29,6 +29,7 @@ const data = { live: null, hours: null, lines: null, now: 0, zones: new Map(), f
 const layers = { flows: null, plants: null };
 // The `data-keep` of the button in the list that opened the panel; null where the map did.
 let opener = null;
+let asking = null;
 const panes = new Panes((zone) => choose(zone), tip);
 let timer = null;
 let turn = 0;
@@ -132,6 +133,7 @@ function show(live) {
   panes.drawZones(live);
   byId('attribution').textContent = live.attribution;
   byId('simulated').hidden = !live.simulated;
+  keepHour();
   paint();
   if (first) {
     document.body.dataset.ready = 'true';
@@ -145,8 +147,12 @@ function show(live) {
 
 /** The open panel anew: its headline always, its charts when their figures may have changed. */
 function refill() {
-  byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view.metric, data.figures.get(view.zone)));
+  showHeadline();
   if (!key.stored() || Date.now() - data.filled > EXACT_EVERY) fill();
+}
+
+function showHeadline() {
+  if (view.zone) byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view.metric, data.figures.get(view.zone)));
 }
 
 async function fill() {
@@ -230,19 +236,36 @@ async function showPlants(wanted) {
 
 /** The slider: 0 is 47 hours ago, 47 the present. */
 async function slide(position) {
-  data.hours ??= (await api.hours().catch((error) => { trouble(error); return null; }))?.body ?? null;
-  if (!data.hours) return;
-  const last = data.now - (data.now % HOUR);
-  view.at = position >= 47 ? null : last - (47 - position) * HOUR;
+  if (!data.live) return;
+  view.at = atPosition(position);
   showHour();
-  remember();
+  if (view.at && !data.hours) await loadHours();
   paint();
+  remember();
+  showHeadline();
   drawFlows();
 }
 
+/** The hours, asked for once however far the slider is drawn meanwhile. */
+async function loadHours() {
+  asking ??= api.hours().then(({ body }) => { data.hours = body; }, trouble).finally(() => { asking = null; });
+  await asking;
+}
+
+const runningHour = () => data.now - (data.now % HOUR);
+const atPosition = (position) => (position >= 47 ? null : runningHour() - (47 - position) * HOUR);
+
+/** The hour that is shown stays one of the last 48: of an address that is older, and while a page stands open. */
+function keepHour() {
+  if (view.at) {
+    view.at = atPosition(Math.max(0, 47 - Math.ceil((runningHour() - view.at) / HOUR)));
+    remember();
+  }
+  showHour();
+}
+
 function showHour() {
-  const last = data.now - (data.now % HOUR);
-  byId('hour').value = view.at ? 47 - (last - view.at) / HOUR : 47;
+  byId('hour').value = view.at ? 47 - (runningHour() - view.at) / HOUR : 47;
   byId('hour-text').textContent = view.at ? time(view.at, 'UTC') : 'now';
   byId('hour').setAttribute('aria-valuetext', byId('hour-text').textContent);
 }
@@ -284,10 +307,6 @@ async function start() {
   wire();
   fetch(new URL('land.json', import.meta.url)).then((response) => response.json()).then((land) => panes.drawLand(land)).catch(() => null);
   await refresh();
-  if (view.at && data.live) {
-    showHour();
-    await slide(Number(byId('hour').value));
-  }
 }
 
 start();
