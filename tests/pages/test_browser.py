@@ -206,6 +206,21 @@ def test_the_slider_shows_one_of_the_last_48_hours(visit: Callable[..., Any], ad
     assert painted(again) == fills
 
 
+def test_another_view_in_the_address_of_the_open_page_is_shown(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=price&zone=FR")
+    page.evaluate("location.hash = '#metric=demand&zone=GB'")
+    page.wait_for_selector("body[data-metric=demand] #panel-title >> text=Great Britain")
+    assert page.url.endswith("#metric=demand&zone=GB&span=7d")
+
+
+def test_the_link_that_skips_the_map_keeps_the_view(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=demand&colours=value")
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/#metric=demand&colours=value")
+    assert page.evaluate("document.activeElement.id") == "zones"
+
+
 def test_an_open_panel_follows_the_slider(visit: Callable[..., Any], address: str) -> None:
     page = visit("/#metric=price&zone=GB")
     page.wait_for_selector('#panel[aria-busy="false"]')

@@ -270,6 +270,12 @@ function showHour() {
   byId('hour').setAttribute('aria-valuetext', byId('hour-text').textContent);
 }
 
+/** Another view was put into the address of the open page; or the link that skips the map was followed, and the view stays. */
+function goTo() {
+  if (location.hash === '#zones') remember();
+  else location.reload();
+}
+
 function wire() {
   for (const radio of document.querySelectorAll('input[name=metric]')) {
     radio.checked = radio.value === view.metric;
@@ -298,6 +304,7 @@ function wire() {
   // A tab in the background is not refreshed by browsers; it catches up when it comes to the front.
   document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });
   window.addEventListener('online', refresh);
+  window.addEventListener('hashchange', goTo);
   window.addEventListener('emds-key', () => { if (view.zone) fill(); });
 }
 
