@@ -339,6 +339,38 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
         page.wait_for_selector(f"{shown}:empty", state="attached")
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_key_is_copied_without_https_too(visit: Callable[..., Any], allowed: bool) -> None:
+    """A page over http, other than of this machine, has no clipboard."""
+    script = """
+      Object.defineProperty(navigator, 'clipboard', { value: undefined });
+      document.execCommand = () => { window.copied = document.activeElement.value; return ALLOWED; };
+    """.replace("ALLOWED", str(allowed).lower())
+    page = visit(before=lambda page: page.add_init_script(script))
+    page.click("#get-key")
+    page.fill("#email", f"copied-{allowed}@example.org")
+    page.click("#sign-up-form [type=submit]")
+    page.wait_for_selector("#sign-up-done:not([hidden])")
+    page.click("#copy-key")
+    page.wait_for_selector(f"#copy-key >> text=/^{'Copied' if allowed else 'Not copied'}$/")
+    assert page.evaluate("window.copied") == page.inner_text("#new-key")
+    assert page.locator("#sign-up textarea").count() == 0
+
+
+def test_a_dialog_opened_again_complains_of_nothing(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.click("#get-key")
+    page.fill("#own-key", "no key")
+    page.press("#own-key", "Enter")
+    page.fill("#email", "no address")
+    page.click("#sign-up-form [type=submit]")
+    assert page.inner_text("#own-key-error") == "A key begins with emds_."
+    page.click("#sign-up-form [data-close]")
+    page.click("#get-key")
+    assert page.inner_text("#own-key-error") == page.inner_text("#sign-up-error") == ""
+    assert page.get_attribute("#email", "aria-invalid") is None
+
+
 def test_a_refused_sign_up_says_why(visit: Callable[..., Any]) -> None:
     page = visit()
     page.click("#get-key")

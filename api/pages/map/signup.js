@@ -1,6 +1,7 @@
 // The form for a free key, and for using one that the visitor has. A key is kept only in this browser, and only on request.
 
 import * as api from './api.js';
+import { copied } from './clipboard.js';
 import { byId } from './dom.js';
 import * as key from './key.js';
 
@@ -15,7 +16,7 @@ export function wire() {
   byId('use-key').addEventListener('click', () => use(byId('new-key').textContent));
   for (const button of dialog.querySelectorAll('[data-close]')) button.addEventListener('click', () => dialog.close());
   dialog.addEventListener('close', () => { byId('new-key').textContent = ''; byId('example').textContent = ''; });
-  byId('copy-key').addEventListener('click', () => copied(byId('copy-key')));
+  byId('copy-key').addEventListener('click', () => copyKey(byId('copy-key')));
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     submitted(form);
@@ -32,6 +33,8 @@ export function open(own) {
   byId('own-key-form').hidden = false;
   byId('sign-up-done').hidden = true;
   byId('sign-up-error').textContent = '';
+  byId('own-key-error').textContent = '';
+  form.elements.email.removeAttribute('aria-invalid');
   dialog.showModal();
   if (own) byId('own-key').focus();
 }
@@ -73,7 +76,6 @@ function complain(email, text) {
 }
 
 function show(form, made) {
-  form.elements.email.removeAttribute('aria-invalid');
   form.hidden = true;
   byId('own-key-form').hidden = true;
   byId('new-key').textContent = made;
@@ -82,8 +84,9 @@ function show(form, made) {
   byId('copy-key').focus();
 }
 
-async function copied(button) {
-  await navigator.clipboard.writeText(byId('new-key').textContent);
-  button.textContent = 'Copied';
+async function copyKey(button) {
+  const done = await copied(byId('new-key').textContent, byId('sign-up-done'));
+  button.focus();
+  button.textContent = done ? 'Copied' : 'Not copied';
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 }
