@@ -116,6 +116,54 @@ def test_a_chart_can_be_taken_along_as_csv_and_png(visit: Callable[..., Any], ad
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
 
 
+def test_each_line_of_a_file_has_its_own_terms(visit: Callable[..., Any]) -> None:
+    def terms(route: Any) -> None:
+        route.fulfill(json=route.fetch().json() | {"attribution": "Data: Réseau.", "license": "Réseau-2.0"})
+
+    def before(page: Any) -> None:
+        page.route("**/v1/geo/live/FR", terms)
+        page.add_init_script("""
+          window.written = [];
+          const write = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            window.written.push(String(text));
+            return write.call(this, text, ...rest);
+          };
+        """)
+
+    page = visit("/#metric=price&zone=GB&beside=FR&span=24h", before=before)
+    page.wait_for_selector("#chart .u-legend >> text=France")
+    assert "GBP/MWh and EUR/MWh" in page.inner_text("#chart-actions")
+    with page.expect_download() as download:
+        page.click("#chart-actions >> text=CSV")
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    assert {(row["series"], row["license"], row["attribution"]) for row in rows} == {
+        ("Great Britain", "Toy Grid: Toy-1.0; Ties Grid: Ties-1.0", "Data: Toy Grid.; Data: Ties Grid."),
+        ("France", "Réseau-2.0", "Data: Réseau."),
+    }
+    page.evaluate("window.written.length = 0")
+    with page.expect_download():
+        page.click("#chart-actions >> text=PNG")
+    written = page.evaluate("window.written")
+    assert written[:3] == ["Price, GBP/MWh and EUR/MWh", "Great Britain", "France"]
+    assert " ".join(written[3:]) == (
+        "Great Britain: Data: Toy Grid.; Data: Ties Grid. Licence: Toy Grid: Toy-1.0; Ties Grid: Ties-1.0. "
+        "France: Data: Réseau. Licence: Réseau-2.0."
+    )
+
+
+def test_borders_without_any_figure_leave_the_panel_whole(visit: Callable[..., Any]) -> None:
+    def silent(route: Any) -> None:
+        body = route.fetch().json()
+        parts = body["borders"]["parts"]
+        route.fulfill(json=body | {"borders": body["borders"] | {"parts": {n: [None] * 48 for n in parts}}})
+
+    page = visit("/#metric=price&zone=GB", before=lambda page: page.route("**/v1/geo/live/GB", silent))
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    page.wait_for_timeout(100)
+    assert "Figures here are rounded" in page.inner_text("#exact")
+
+
 def test_two_zones_are_compared(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=price&zone=FR&beside=GB&span=7d")
     page.wait_for_selector("#chart .u-legend >> text=Great Britain")

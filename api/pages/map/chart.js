@@ -8,6 +8,8 @@ import { number, time, unitText } from './words.js';
 const HEIGHT = 190;
 const LINES = ['#1f77b4', '#d95f02', '#1b9e77', '#7570b3', '#e7298a', '#66a61e', '#a6761d', '#666666'];
 
+export const colourOf = (line) => LINES[line % LINES.length];
+
 let library = null;
 
 /** Loads uPlot once, when a chart is wanted for the first time. Rejects where it cannot be reached; the next chart tries again. */
@@ -46,7 +48,7 @@ function options(place, tz, units, series, more = {}) {
     width: Math.max(240, place.clientWidth), height: HEIGHT, tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), tz),
     cursor: { drag: { x: false, y: false } }, legend: { live: true },
     axes: axes(tz, units), ...more,
-    series: [{ label: 'Time', value: (_, ts) => (ts === null ? '–' : time(ts, tz)) }, ...series],
+    series: [{ label: 'Time', value: (_, ts) => (ts === null || ts === undefined ? '–' : time(ts, tz)) }, ...series],
   };
 }
 
@@ -70,7 +72,7 @@ function put(place, opts, data, said) {
 function atRest(chart) {
   const [stamps, ...lines] = chart.data;
   const idx = stamps.findLastIndex((_, i) => lines.some((line) => line[i] !== null));
-  const rest = () => chart.setLegend({ idx });
+  const rest = () => chart.setLegend({ idx: idx < 0 ? null : idx });
   chart.over.addEventListener('mouseleave', () => setTimeout(rest));
   // uPlot fills its legend after this task.
   setTimeout(rest);
@@ -85,7 +87,7 @@ export function drawLines(place, tz, lines, said, now) {
     return stamps.map((ts) => known.get(ts) ?? null);
   })];
   const series = lines.map((line, i) => ({
-    label: line.label, scale: line.unit, stroke: LINES[i % LINES.length], width: 2, points: { show: false }, spanGaps: false,
+    label: line.label, scale: line.unit, stroke: colourOf(i), width: 2, points: { show: false }, spanGaps: false,
     paths: uPlot.paths.stepped({ align: 1 }), value: (_, value) => (value === null ? '–' : `${number(value, line.digits ?? 0)} ${unitText(line.unit)}`),
   }));
   return put(place, options(place, tz, units, series, { hooks: { draw: [(chart) => mark(chart, now), (chart) => zero(chart, units[0])] } }), data, said);

@@ -105,11 +105,11 @@ async function chart(view, zones, body, now) {
     return;
   }
   const zone = zones.get(view.zone);
-  const lines = [await line(view, zone, own, now)];
+  const lines = [await line(view, zone, own, now, termsOf(body))];
   if (view.beside && zones.has(view.beside)) {
     const other = await api.history(view.beside).catch(() => null);
     const theirs = other?.body.metrics[view.metric];
-    if (theirs) lines.push(await line(view, zones.get(view.beside), theirs, now));
+    if (theirs) lines.push(await line(view, zones.get(view.beside), theirs, now, termsOf(other.body)));
   }
   if (!place.isConnected) return;
   const known = lines[0].points.filter(([, value]) => value !== null);
@@ -122,18 +122,21 @@ async function chart(view, zones, body, now) {
   const values = known.map(([, value]) => value);
   const said = `${title}: ${time(known[0][0], zone.tz)} to ${time(known.at(-1)[0], zone.tz)}. Lowest ${number(Math.min(...values), 0)}, highest ${number(Math.max(...values), 0)} ${unitText(own.unit)}.`;
   const drawn = drawLines(place, zone.tz, lines, said, now);
+  const units = [...new Set(lines.map((one) => unitText(one.unit)))].join(' and ');
   const name = `emds-${view.metric}-${lines.map((one) => one.id).join('-')}-${view.span}`;
   const button = (text, action) => el('button', { type: 'button', class: 'quiet small', 'data-keep': text, on: { click: action } }, text);
   replace(document.getElementById('chart-actions'),
-    el('span', { class: 'note' }, `${stepText(view, lines)} ${unitText(own.unit)}, ${zone.tz} time.`),
-    button('CSV', () => download.csv(name, lines, body)), button('PNG', () => download.png(name, drawn, `${title}, ${unitText(own.unit)}`, body)));
+    el('span', { class: 'note' }, `${stepText(view, lines)} ${units}, ${zone.tz} time.`),
+    button('CSV', () => download.csv(name, lines)), button('PNG', () => download.png(name, drawn, `${nameOf(view.metric)}, ${units}`, lines)));
 }
 
 const stepText = (view, lines) => `${view.span === '30d' && !lines[0].exact ? '6-hour' : 'Hourly'} means${lines[0].exact ? '' : ', rounded'};`;
 
-/** One zone's line: exact where the visitor's key answers, else rounded. */
-async function line(view, zone, means, now) {
-  const rounded = { id: zone.id, label: zone.name, unit: means.unit, points: spanOf(view.span, means, now), exact: false };
+const termsOf = ({ attribution, license }) => ({ attribution, license });
+
+/** One zone's line, on its own terms: exact where the visitor's key answers, else rounded. */
+async function line(view, zone, means, now, terms) {
+  const rounded = { id: zone.id, label: zone.name, unit: means.unit, points: spanOf(view.span, means, now), exact: false, ...terms };
   if (!key.stored()) return rounded;
   const [start, end] = windowOf(view.span, now);
   try {
