@@ -6,14 +6,11 @@ Every text follows from the tables of endpoints, prices and problems.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import orjson
 from flask import render_template
-from markdown_it import MarkdownIt
-from markupsafe import Markup
 
 from api.access.prices import PRICES
 from api.access.values import Grant
@@ -32,13 +29,13 @@ from api.openapi.example_paths import example_path
 from api.service import Service
 from api.settings import Settings
 from api.views import reference_page
+from api.views.doc_page import doc_page
 from warehouse import clock
 from warehouse.clock import DAY
 from warehouse.errors import StorageError
 from warehouse.storage import Identity
 from warehouse.zones import ZONES
 
-_DOCS = Path(__file__).parents[2] / "docs"
 _TITLE = "Electricity Market Data Service"
 _ABOUT = (
     "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and "
@@ -83,7 +80,7 @@ def views(service: Service) -> dict[str, View]:
             _HTML,
             reference_page.HEADERS,
         ),
-        **{f"docs-{page}": _view(service, partial(_doc_page, page), _HTML, _PAGE) for page in DOC_PAGES},
+        **{f"docs-{page}": _view(service, partial(doc_page, page), _HTML, _PAGE) for page in DOC_PAGES},
         "problem": partial(_problem_page, service),
     }
 
@@ -143,14 +140,6 @@ def _problem_page(service: Service, request: Request, kind: str) -> Response:
         raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
     page = _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)
     return page(request)
-
-
-@cache
-def _doc_page(page: str) -> str:
-    """A page of the folder `docs` as HTML. The texts are our own: what HTML is in them may stay."""
-    markdown = MarkdownIt("commonmark").enable("table")
-    text = (_DOCS / f"{page}.md").read_text()
-    return render_template("document.html", title=DOC_PAGES[page], body=Markup(markdown.render(text)))  # noqa: S704
 
 
 def _shown(tag: str) -> list[Endpoint]:

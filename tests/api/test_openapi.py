@@ -10,6 +10,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import jsonschema_rs
 import orjson
@@ -349,3 +350,12 @@ def test_the_pages_of_methods_are_served_and_linked(market: Any) -> None:
         assert "<script" not in answer.text
     assert "<table>" in client.get("/docs/brief").text
     assert "/docs/brief" in client.get("/docs").text
+
+
+def test_links_of_the_pages_of_methods_lead_to_pages_that_are_served(market: Any) -> None:
+    client = market.client()
+    texts = {page: client.get(f"/docs/{page}").text for page in DOC_PAGES}
+    links = {link for text in texts.values() for link in re.findall(r'href="(?!https?:|data:)([^"]+)"', text)}
+    assert {"/docs", "/docs/brief", "/docs/changes", "/docs/statistics", "/docs/webhooks", "/docs/windows"} <= links
+    assert [link for link in sorted(links) if client.get(urljoin("/docs/", link)).status_code != 200] == []
+    assert "own clock. feeds.md lists both" in texts["publishers"], "of a file that is no page the words are left"
