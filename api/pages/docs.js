@@ -95,8 +95,15 @@ document.addEventListener('keydown', (event) => {
 });
 
 // What a link leads to is opened.
+function named() {
+  try {
+    return document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch { // no percent-encoded text
+    return null;
+  }
+}
 function unfold() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = named();
   if (!target) return;
   target.hidden = false;
   for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
@@ -177,9 +184,16 @@ function prepare(operation) {
     }
   });
 }
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch { // cut on its way, or empty: as it came
+    return text;
+  }
+}
 function readable(media, bytes) {
   if (!/json|text/.test(media)) return 'Not text: save it with one of the examples above.';
   let text = new TextDecoder().decode(bytes);
-  if (/json/.test(media)) text = JSON.stringify(JSON.parse(text), null, 2);
+  if (/json/.test(media)) text = indented(text);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}\n... cut after ${SHOWN} of ${text.length} characters` : text;
 }

@@ -112,6 +112,20 @@ def test_calls_are_made_with_ones_own_key_kept_in_memory_alone(reference: Callab
     assert page.input_value("#key") == ""
 
 
+def test_an_address_that_names_no_part_leaves_the_page_whole(reference: Callable[..., Any]) -> None:
+    page = reference("/docs#100%")
+    page.evaluate("location.hash = '#zones'")
+    page.wait_for_selector("#zones .try form")
+
+
+def test_an_answer_that_was_cut_is_shown_as_it_came(reference: Callable[..., Any]) -> None:
+    page = reference("/docs#zones")
+    page.route("**/v1/zones", lambda route: route.fulfill(body='{"zones": [', content_type="application/json"))
+    page.click("#zones .try button[type=submit]")
+    page.wait_for_selector("#zones .try [role=status] >> text=200, application/json, 11 bytes")
+    assert page.inner_text("#zones .try pre") == '{"zones": ['
+
+
 def test_refusals_are_shown(reference: Callable[..., Any], visit: Any) -> None:
     page = reference("/docs#price")
     page.fill("#price-query-limit", "0")
