@@ -5,23 +5,45 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE
 from api.http.parameters import Parameter, whole
 from warehouse import layout
+from warehouse.clock import DAY
 
 ROOT = "/v1/geo"
 LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)
 OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?)?", re.ASCII)
+_CLOCK = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(:(?P<second>[0-5]\d|60)(\.\d+)?)?"
+_OFFSET = r"[Zz]|(?P<sign>[+ -])(?P<east_hour>[01]\d|2[0-3]):(?P<east_minute>[0-5]\d)"
+_MOMENT = re.compile(rf"(?P<day>\d{{4}}-\d\d-\d\d)([Tt ]{_CLOCK}({_OFFSET})?)?", re.ASCII)
+_NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be .."
+
+
+def _second(text: str, last: bool) -> int:
+    """The second since 1970 at which a stated moment begins, of a date its `last` one. Raises ValueError."""
+    stated = _MOMENT.fullmatch(text)
+    if stated is None:
+        raise ValueError(_NO_MOMENT)
+    try:
+        day = int(np.datetime64(stated["day"]).astype(np.int64)) * DAY
+    except ValueError:
+        raise ValueError(f"names {stated['day']}, which is no day") from None
+    if stated["hour"] is None:
+        return day + (DAY - 1) * last
+    east = (int(stated["east_hour"] or 0) * 60 + int(stated["east_minute"] or 0)) * (-1 if stated["sign"] == "-" else 1)
+    return day + (int(stated["hour"]) * 60 + int(stated["minute"]) - east) * 60 + int(stated["second"] or 0)
 
 
 def _moments(text: str) -> str:
     """An instant, or an interval of which one end may be open, of any year. Raises ValueError."""
-    ends = [end for end in text.split("/") if end not in ("", "..")]
-    backwards = len(ends) == 2 and ends[0][:10] > ends[1][:10]
-    if not ends or text.count("/") > 1 or not all(map(_MOMENT.fullmatch, ends)) or backwards:
-        raise ValueError("takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be ..")
+    ends = [(_second(end, bool(place)), place) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
+    if not ends or text.count("/") > 1:
+        raise ValueError(_NO_MOMENT)
+    if ends != sorted(ends):
+        raise ValueError("takes an interval that begins before it ends")
     return text
 
 

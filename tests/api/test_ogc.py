@@ -66,7 +66,17 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
     items = "/v1/geo/collections/plants/items"
     page = get(client, f"{items}?bbox=-11,35,25,62&fuel=nuclear&zone=FR&datetime=2026-01-01T00:00:00Z")
     assert {f["properties"]["fuel"] for f in page["features"]} == {"nuclear"}
-    for moment in ("2026-01-01", "2026-01-01T00:00:00Z/..", "/2026-01-01T00:00:00%2B01:00", "2025-01-01/2026-01-01"):
+    for moment in (
+        *("2026-01-01", "2026-01-01T00:00:00Z/..", "/2026-01-01T00:00:00%2B01:00", "2025-01-01/2026-01-01"),
+        *(
+            "2024-02-29",
+            "0000-02-29",
+            "9999-12-31T23:59:60Z",
+            "2026-01-01/2026-01-01",
+            "2026-01-01T23:00:00Z/2026-01-01",
+        ),
+        *("2026-01-01t10:00:00.5z/2026-01-01T10:00:00.5Z", "2026-01-02T01:00:00%2B02:00/2026-01-01T23:30:00Z"),
+    ):
         assert get(client, f"{items}?limit=1&datetime={moment}")["numberMatched"] == len(records.plants())
     feature = get(client, f"{items}/eia-6099")
     assert (feature["properties"]["name"], feature["type"]) == ("Diablo Canyon", "Feature")
@@ -176,6 +186,13 @@ def test_the_description_says_how_many_features_a_page_may_have(client: FlaskCli
         ("/v1/geo/collections/plants/items?datetime=2021-01-02/2021-01-01", 400),
         ("/v1/geo/collections/plants/items?limit=1e4", 400),
         ("/v1/geo/collections/plants/items?datetime=../..", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-13-01", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-02-29T00:00:00Z", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-01-01T24:00:00Z", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-01-01T10:60:00Z/..", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00%2B24:00", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-01-02T12:00:00Z/2026-01-02T10:00:00Z", 400),
+        ("/v1/geo/collections/plants/items?datetime=2026-01-02T12:00:00-02:00/2026-01-02T13:00:00Z", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00Z/2026-02-01T00:00:00Z/..", 400),
         ("/v1/geo/collections/live/items", 503),
     ],
