@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE
+from api.geo.filters import Box
+from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE, number
 from api.http.parameters import Parameter, whole
 from warehouse import layout
 from warehouse.clock import DAY
@@ -15,6 +16,28 @@ from warehouse.clock import DAY
 ROOT = "/v1/geo"
 LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)
 OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
+
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+
+
+def _flat(text: str) -> Box:
+    """A box of four numbers, or of six with heights, which no feature has. Raises ValueError."""
+    parts = text.split(",")
+    if len(parts) != 6:
+        box: Box = BBOX.read(text)
+        return box
+    bottom, top = parts.pop(2), parts.pop(4)
+    if number(bottom) > number(top):
+        raise ValueError("takes the lower height before the upper: west,south,bottom,east,north,top")
+    return _flat(",".join(parts))
+
+
+BOX = replace(
+    BBOX,
+    description=f"{BBOX.description} Of six numbers the third and the sixth are heights, which no feature has.",
+    read=_flat,
+    schema={"anyOf": [{**_NUMBERS, "minItems": count, "maxItems": count} for count in (4, 6)]},
+)
 
 _CLOCK = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(:(?P<second>[0-5]\d|60)(\.\d+)?)?"
 _OFFSET = r"[Zz]|(?P<sign>[+ -])(?P<east_hour>[01]\d|2[0-3]):(?P<east_minute>[0-5]\d)"
@@ -67,7 +90,7 @@ class Collection:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """What its items take, by name."""
-        return {parameter.name: parameter for parameter in (*self.filters, BBOX, LIMIT, OFFSET, DATETIME, SAMPLE)}
+        return {parameter.name: parameter for parameter in (*self.filters, BOX, LIMIT, OFFSET, DATETIME, SAMPLE)}
 
 
 COLLECTIONS = {

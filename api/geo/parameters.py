@@ -44,24 +44,24 @@ def _point(text: str) -> tuple[float, float]:
     parts = text.split(",")
     if len(parts) != 2:
         raise ValueError("takes two numbers: latitude,longitude in degrees")
-    lat, lon = (_number(part) for part in parts)
+    lat, lon = (number(part) for part in parts)
     if not (abs(lat) <= 90 and abs(lon) <= 180):
         raise ValueError("takes a latitude from -90 to 90, then a longitude from -180 to 180")
     return lon, lat
 
 
 def _min_mw(text: str) -> float:
-    number = _number(text)
-    if number < FLOOR_MW:
+    megawatts = number(text)
+    if megawatts < FLOOR_MW:
         raise ValueError(f"takes a number from {FLOOR_MW}: the layer holds no smaller plant")
-    return number
+    return megawatts
 
 
 def _bbox(text: str) -> Box:
     parts = text.split(",")
     if len(parts) != 4:
         raise ValueError("takes four numbers: west,south,east,north in degrees")
-    west, south, east, north = (_number(part) for part in parts)
+    west, south, east, north = (number(part) for part in parts)
     if not (abs(west) <= 180 and abs(east) <= 180 and abs(south) <= 90 and abs(north) <= 90):
         raise ValueError("takes longitudes from -180 to 180 and latitudes from -90 to 90")
     if south > north:
@@ -69,14 +69,15 @@ def _bbox(text: str) -> Box:
     return west, south, east, north
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float:
+    """A finite number. Raises ValueError."""
     try:
-        number = float(text) if text.isascii() and "_" not in text else math.nan
+        read = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+        read = math.nan
+    if not math.isfinite(read):
         raise ValueError(f"holds {text[:40]!r}, which is not a number")
-    return number
+    return read
 
 
 SAMPLE = yes_no("sample", 'The first 50 features only, marked `"sample": true`.')

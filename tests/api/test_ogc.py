@@ -83,6 +83,16 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
     assert links(feature)["collection"] == "/v1/geo/collections/plants"
 
 
+def test_a_box_may_state_heights_which_no_feature_has(client: FlaskClient) -> None:
+    items = "/v1/geo/collections/zones/items"
+    flat = get(client, f"{items}?bbox=-11,35,25,62")
+    high = get(client, f"{items}?bbox=-11,35,-100,25,62,3e3")
+    assert [f["id"] for f in high["features"]] == [f["id"] for f in flat["features"]]
+    described = get(client, "/openapi.json")["paths"][items]["get"]["parameters"]
+    [schema] = [parameter["schema"] for parameter in described if parameter.get("name") == "bbox"]
+    assert [one["minItems"] for one in schema["anyOf"]] == [4, 6]
+
+
 @pytest.mark.parametrize("name", ["zones", "interconnectors", "plants"])
 def test_a_single_feature_names_its_licence(client: FlaskClient, name: str) -> None:
     page = get(client, f"/v1/geo/collections/{name}/items?limit=1")
@@ -180,6 +190,10 @@ def test_the_description_says_how_many_features_a_page_may_have(client: FlaskCli
         ("/v1/geo/collections/plants/items/none", 404),
         ("/v1/geo/collections/plants/items?limit=0", 400),
         ("/v1/geo/collections/plants/items?bbox=1,2,3", 400),
+        ("/v1/geo/collections/plants/items?bbox=1,2,3,4,5", 400),
+        ("/v1/geo/collections/plants/items?bbox=1,2,9,3,4,8", 400),
+        ("/v1/geo/collections/plants/items?bbox=1,2,x,3,4,8", 400),
+        ("/v1/geo/plants?bbox=1,2,0,3,4,8", 400),
         ("/v1/geo/collections/plants/items?colour=red", 400),
         ("/v1/geo/collections?f=html", 400),
         ("/v1/geo/collections/plants/items?datetime=x", 400),
