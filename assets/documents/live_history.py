@@ -128,7 +128,8 @@ def newest_flows(zone: str, borders: pa.Table | None, now: int) -> list[dict[str
 def _parts(rows: pa.Table | None, column: str, now: int) -> dict[str, Any] | None:
     """Hourly means over 48 hours by fuel or by border; None without rows.
 
-    Ties of one border are added, in the hours in which all of its ties have a value.
+    A border has its total where one is published, else its ties added, in the hours in which all of them have a value:
+    one publisher's totals may end where another's ties begin.
     """
     if rows is None or not rows.num_rows:
         return None
@@ -136,12 +137,24 @@ def _parts(rows: pa.Table | None, column: str, now: int) -> dict[str, Any] | Non
     names = pc.fill_null(rows.column(column).cast(pa.string()), "").to_numpy(zero_copy_only=False)
     links = pc.fill_null(rows.column("link").cast(pa.string()), "").to_numpy(zero_copy_only=False)
     ts, seconds, values = _columns(rows)
-    ties: dict[str, list[list[int | None]]] = {}
+    rows_of: dict[str, dict[str, list[int | None]]] = {}
     for name, link in sorted(set(zip(names, links, strict=True))):
         own = (names == name) & (links == link)
-        ties.setdefault(name, []).append(means(ts[own], seconds[own], values[own], window, HOUR, unit)["values"])
-    parts = {name: [_sum(step) for step in zip(*steps, strict=True)] for name, steps in ties.items()}
+        rows_of.setdefault(name, {})[link] = means(ts[own], seconds[own], values[own], window, HOUR, unit)["values"]
+    parts = {name: _border(own) for name, own in rows_of.items()}
     return {"unit": unit, "start": window.start, "step": HOUR, "parts": parts}
+
+
+def _border(rows_of: Mapping[str, list[int | None]]) -> list[int | None]:
+    """The steps of one border, or fuel, from its rows by link; those without a link are its total."""
+    ties = [steps for link, steps in rows_of.items() if link]
+    added = [_sum(step) for step in zip(*ties, strict=True)]
+    total = rows_of.get("")
+    if total is None:
+        return added
+    if not ties:
+        return total
+    return [tie if whole is None else whole for whole, tie in zip(total, added, strict=True)]
 
 
 def _sum(values: tuple[int | None, ...]) -> int | None:

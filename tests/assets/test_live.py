@@ -112,6 +112,17 @@ def test_a_zones_history_holds_hours_days_mix_and_borders(storage: Folder) -> No
     assert artefact.load(storage, layout.live_history("DE-LU")) is None
 
 
+def test_a_border_goes_on_where_ties_follow_its_total(storage: Folder) -> None:
+    """As where a publisher's own ties are newer than the totals that another gives of all borders."""
+    stamps = range(LAST - 20 * HOUR, LAST + 1, HOUR)
+    for link, mw, chosen in ((None, 700.0, stamps[:10]), ("gb-nl-britned", 300.0, stamps[10:])):
+        key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "1h", None, "NL", link)
+        _fold(storage, FEEDS[1], key, [*chosen], [mw] * len(chosen))
+    publish(storage, NOW)
+    steps = document(storage, layout.live_history("GB"))["borders"]["parts"]["NL"]
+    assert steps == [None] * 27 + [700] * 10 + [300] * 11
+
+
 def test_a_zones_history_is_overdue_when_its_own_figures_are(storage: Folder) -> None:
     own = document(storage, layout.live_history("GB"))["valid_until"]
     assert own == document(storage, layout.SNAPSHOT)["zones"]["GB"]["valid_until"]
