@@ -222,11 +222,17 @@ def flatgeobuf(name: str, rows: Any, index: bool) -> bytes:
     return body.getvalue()
 
 
-def topojson(features: list[Feature]) -> bytes:
-    """The zones as TopoJSON: borders shared by two zones are one arc. Object `zones`; quantised to 1e5 steps."""
+_STEPS = {"low": 100_000, "high": 1_000_000}
+"""Steps of the grid from west to east: 0.003 and 0.0003 degrees. On a coarser one rings of high detail cross."""
+
+
+def topojson(features: list[Feature], detail: str) -> bytes:
+    """The zones as TopoJSON: borders shared by two zones are one arc. Object `zones`; quantised by detail."""
     from topojson.core.topology import Topology
 
-    made = Topology({"type": "FeatureCollection", "features": features}, object_name="zones", prequantize=100_000)
+    made = Topology(
+        {"type": "FeatureCollection", "features": features}, object_name="zones", prequantize=_STEPS[detail]
+    )
     return orjson.dumps({**made.to_dict(), "license": LICENCE, "attribution": ATTRIBUTION})
 
 
@@ -234,7 +240,9 @@ def documents(layer: str) -> dict[str, bytes]:
     """The documents of a layer by name: `geo/zones.low.geojson`."""
     if layer == "zones":
         both = zone_features()
-        shared = {layout.geo(layer, "topojson", detail): topojson(features) for detail, features in both.items()}
+        shared = {
+            layout.geo(layer, "topojson", detail): topojson(features, detail) for detail, features in both.items()
+        }
         tiles = {
             layout.geo(layer, "pmtiles", detail): body
             for detail, body in geo_tiles.pmtiles(both, LICENCE, ATTRIBUTION).items()

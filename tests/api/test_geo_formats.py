@@ -211,6 +211,18 @@ def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> No
     assert client.get("/v1/geo/zones?format=topojson&bbox=0,0,1,1").status_code == 400
 
 
+@pytest.mark.parametrize(("detail", "most"), [("low", 0.002), ("high", 0.0002)])
+def test_shapes_of_topojson_are_valid_and_near_those_of_geojson(client: FlaskClient, detail: str, most: float) -> None:
+    """Degrees: half a step of the grid in both directions."""
+    file = io.BytesIO(client.get(f"/v1/geo/zones.topojson?detail={detail}").data)
+    drawn = dict(pyogrio.read_dataframe(file).set_index("id").geometry)
+    for feature in client.get(f"/v1/geo/zones.geojson?detail={detail}").json["features"]:
+        shape = drawn.pop(feature["id"])
+        assert shape.is_valid, feature["id"]
+        assert shape.hausdorff_distance(shapely.geometry.shape(feature["geometry"])) < most
+    assert not drawn
+
+
 def test_tiles_are_served_as_they_are(client: FlaskClient) -> None:
     """Their directory names byte ranges of the file itself: no answer is compressed on the way."""
     answer = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"Accept-Encoding": "zstd, br, gzip"})
