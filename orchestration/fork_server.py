@@ -1,4 +1,8 @@
-"""The start of the process from which runs are forked (`orchestration.run_processes`); nothing else imports this."""
+"""The start of the process from which runs are forked (`orchestration.run_processes`); nothing else imports this.
+
+It loads what a run loads, and makes the definitions, by the warehouse's first days as they are then: as the code server
+does, to which it belongs. Both are half of a run's CPU time.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,19 @@ def _end_where_idle(_signal: int, _frame: FrameType | None) -> None:
     signal.alarm(_IDLE_S)
 
 
-collector.hold_back()  # a run's process lets go once it has its definitions
+def _make_definitions() -> None:
+    """So that a run finds them made. A bucket's client has threads, which no fork takes along: there a run makes them.
+
+    Opens nothing that stays open.
+    """
+    from orchestration import definitions
+    from orchestration.settings import PipelineSettings
+
+    if isinstance(PipelineSettings.from_environ(os.environ).home.place, Path):
+        definitions.defs().get_repository_def()
+
+
+collector.hold_back()  # `definitions.defs` lets go
 # Whoever stops a code server signals its whole process group. The server learns from this process how its runs ended,
 # so this one ignores SIGTERM and ends by itself once they have.
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -59,8 +75,16 @@ for _module in (
     "dagster._core.storage.sqlite_storage",
     "dagster._core.storage.local_compute_log_manager",
     "dagster._core.storage.fs_io_manager",
+    "dagster._core.storage.root",
+    "dagster._core.instance.factory",
+    "dagster._core.executor.in_process",
+    "dagster._core.secrets.env_file",
+    "dagster._core.workspace.autodiscovery",
+    "upath.implementations.local",
     "assets.simulated.answer",
     "pandas",  # PyArrow looks for it as it makes its first array
 ):
     with suppress(Exception):  # a run loads it once more, and tells what is wrong
         import_module(_module)
+with suppress(Exception):  # as above
+    _make_definitions()

@@ -2,7 +2,7 @@
 
 Dagster's code server starts a process a run by multiprocessing's `spawn`, and each would load Dagster, PyArrow and the
 definitions' modules anew, most of the CPU time of a run over a day. By its `forkserver` they are loaded once, at the
-first run, by a process that opens nothing (`orchestration.fork_server`); each run still builds its own definitions.
+first run, by a process that keeps nothing open (`orchestration.fork_server`) and makes the definitions too.
 """
 
 from __future__ import annotations

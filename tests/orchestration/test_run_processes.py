@@ -1,4 +1,4 @@
-"""A run's process is forked from one that has loaded, builds its own definitions, tells its end, and ends with it."""
+"""A run's process is forked from one that has its definitions, tells its end, and ends with it."""
 
 from __future__ import annotations
 
@@ -46,6 +46,18 @@ except EOFError:
     told.append("the run has ended too")
 print(json.dumps(told))
 """
+_OVER_A_BUCKET = """
+from orchestration import run_processes
+from tests.orchestration.test_run_processes import as_a_run_over_a_bucket
+run_processes.fork_from_one()
+from dagster._grpc import server
+context = server.multiprocessing.get_context("spawn")
+here, there = context.Pipe()
+run = context.Process(target=as_a_run_over_a_bucket, args=[there])
+run.start()
+print(here.recv())
+run.join(60)
+"""
 _TOLD_TO_END = """
 import json, os, signal
 from dagster._utils.interrupts import setup_interrupt_handlers
@@ -82,30 +94,35 @@ def as_a_long_run(deaf: bool, told: Connection) -> None:
 
 def as_a_run(told: Connection) -> None:
     """What a run's process does, and what it finds there."""
-    held, loaded = not gc.isenabled(), {"orchestration.definitions", "pandas"} <= sys.modules.keys()
+    loaded = {"orchestration.definitions", "pandas"} <= sys.modules.keys()
     from orchestration import definitions
 
     begun = time.process_time()
-    made = definitions.defs()
-    built = time.process_time() - begun > 0.01  # not those of another process
-    again = definitions.defs() is made
+    repository = definitions.defs().get_repository_def()
+    found = time.process_time() - begun < 0.01 and repository.has_job("history")  # to make them takes far longer
+    alone = len(os.listdir("/proc/self/task")) == 1
     collects = gc.isenabled() and gc.get_freeze_count() > 100_000
     if not (child := os.fork()):
         os._exit(0)
     lets_fork = os.waitpid(child, 0)[1] == 0
-    told.send({"parent": os.getppid(), "is": [held, loaded, built, again, collects, lets_fork]})
+    told.send({"parent": os.getppid(), "is": [loaded, found, alone, collects, lets_fork]})
     signal.pause()
 
 
+def as_a_run_over_a_bucket(told: Connection) -> None:
+    """A run that says whether the client of a bucket was loaded before it began."""
+    told.send("obstore" in sys.modules)
+
+
 @pytest.mark.slow
-def test_a_run_is_forked_with_all_loaded_and_builds_its_own_definitions(tmp_path: Path) -> None:
+def test_a_run_is_forked_with_all_loaded_and_its_definitions_made(tmp_path: Path) -> None:
     environ = {"EMDS_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
     done = subprocess.run(
         [sys.executable, "-c", _AS_A_CODE_SERVER], env=environ, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     first, second, third, end = json.loads(done.stdout)
-    assert first["is"] == second["is"] == third["is"] == [True] * 6
+    assert first["is"] == second["is"] == third["is"] == [True] * 5
     assert first["parent"] == second["parent"], "the process that runs are forked from stays while it has a run"
     assert first["parent"] != third["parent"], "where it has none it ends in time, and the next run starts another"
     assert first["ended"] == second["ended"] == -signal.SIGTERM, "how a run ended is known"
@@ -121,3 +138,12 @@ def test_a_code_server_that_is_told_to_end_waits_for_no_run_to_be_done(tmp_path:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [-signal.SIGTERM, -signal.SIGKILL]
+
+
+@pytest.mark.slow
+def test_over_a_bucket_a_run_makes_its_own_definitions(tmp_path: Path) -> None:
+    environ = {"EMDS_HOME": "s3://nowhere/emds", "EMDS_LOCAL": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", _OVER_A_BUCKET], env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "False\n", f"it has threads, which no fork takes along: {done.stderr}"
