@@ -13,6 +13,7 @@ import secrets
 import struct
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 _HEAD = struct.Struct("<4sIH")
@@ -81,6 +82,7 @@ class BodyCache:
                 file.write(_HEAD.pack(_MARK, zlib.crc32(body), len(text)) + text + body)
             os.replace(scratch, path)
         except OSError as error:
+            _remove(scratch)  # half a body on a full disk
             self._say(error)
             return
         self._written += len(body)
@@ -89,10 +91,7 @@ class BodyCache:
 
     def forget(self, key: str) -> None:
         """Removes the bytes of a key."""
-        try:
-            os.unlink(self._path(key))
-        except OSError:
-            return
+        _remove(self._path(key))
 
     def sweep(self) -> int:
         """Removes what has been unused longest until seven eighths of the bound are left; returns how many went."""
@@ -126,6 +125,11 @@ class BodyCache:
         if not self._refused:
             self._refused = True
             logging.getLogger("emds.warehouse").warning("no copies are kept in %s: %s", self._folder, error.strerror)
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def _text(tag: dict[str, str]) -> bytes:

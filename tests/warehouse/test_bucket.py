@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 
@@ -139,6 +140,19 @@ def test_a_disk_that_refuses_copies_costs_nothing_but_speed(bucket_place):
     storage = bucket_place.open(fresh_s=60.0)
     storage.put("a", b"one")
     assert storage.get("a") == b"one"
+
+
+def test_a_full_disk_keeps_no_pieces_of_copies(tmp_path, monkeypatch):
+    cache = BodyCache(tmp_path / "c", 1 << 20)
+    cache.put("a", {"e_tag": "1"}, b"one")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("warehouse.bucket_cache.os.replace", full)
+    cache.put("b", {"e_tag": "1"}, b"two")
+    assert len([path for path in (tmp_path / "c").rglob("*") if path.is_file()]) == 1
+    assert cache.get("a", {"e_tag": "1"}) == b"one"
 
 
 def test_a_large_object_is_read_in_ranges(bucket_place, line):
