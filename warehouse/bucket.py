@@ -128,7 +128,7 @@ class Bucket:
         return found[1]
 
     def _absent(self, key: str, at: float) -> None:
-        self._requests.require_bucket()
+        self._requests.require_bucket(self.fresh_s)
         self._seen.learn(key, Seen(at, None, None))
 
     def keys(self, prefix: str) -> list[str]:

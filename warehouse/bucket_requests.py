@@ -7,6 +7,7 @@ there: it may have arrived, and its answer been lost.
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import secrets
 import time
@@ -47,19 +48,23 @@ class Requests:
     def __init__(self, place: StoreAddress, request_s: float, retries: int, retry_s: float) -> None:
         self.place = place
         self._open: Callable[[], ObjectStore] = partial(open_store, place, request_s, retries, retry_s)
-        self._bucket_known = False
+        self._bucket_seen_at = -math.inf
 
     @cached_property
     def _store(self) -> ObjectStore:
         return self._open()
 
-    def require_bucket(self) -> None:
-        """Raises StorageError where there is no such bucket: its absence must not look like an empty warehouse."""
+    def require_bucket(self, fresh_s: float) -> None:
+        """Raises StorageError where there is no such bucket: its absence must not look like an empty warehouse.
+
+        One that was there `fresh_s` seconds ago counts as there. The answer to a HEAD does not tell the two apart.
+        """
         import obstore
 
-        if not self._bucket_known:
+        begun = time.monotonic()
+        if begun - self._bucket_seen_at > fresh_s:
             self._repeated(str(self.place), lambda: list(obstore.list(self._store, "nothing")), "listed")
-            self._bucket_known = True
+            self._bucket_seen_at = begun
 
     def require_conditions(self) -> None:
         """Raises StorageError for a store that ignores conditions: writers would lose each other's rows.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import http.client
 import threading
 import time
+from urllib.parse import urlsplit
 
 import numpy as np
 import obstore
 import pytest
 
-from tests.stand_ins.buckets import CREDENTIALS
+from tests.stand_ins.buckets import CREDENTIALS, make_bucket
 from warehouse import series
 from warehouse.bucket_cache import BodyCache
 from warehouse.clock import Window
@@ -306,6 +308,23 @@ def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
     for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/")):
         with pytest.raises(StorageError, match="no such bucket"):
             ask()
+
+
+def test_a_bucket_that_goes_away_meanwhile_is_no_empty_warehouse(bucket_place, bucket_endpoint):
+    from warehouse.bucket import Bucket
+
+    server = urlsplit(bucket_endpoint)
+    make_bucket(server.port, "passing")
+    storage = Bucket(f"s3://passing?endpoint={bucket_endpoint}", bucket_place.local, fresh_s=0.2)
+    assert storage.stat("a") is None
+    assert storage.stat("b") is None
+    connection = http.client.HTTPConnection(server.hostname, server.port, timeout=30)
+    connection.request("DELETE", "/passing")
+    assert connection.getresponse().status == 204
+    connection.close()
+    time.sleep(0.3)
+    with pytest.raises(StorageError, match="no such bucket"):
+        storage.stat("a")
 
 
 def test_a_store_that_ignores_conditions_is_refused(bucket_place, line):
