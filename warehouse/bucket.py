@@ -205,9 +205,8 @@ class Bucket:
 
         A kill in between leaves them under both.
         """
-        if self.stat(key) is None:
+        if self.stat(key) is None or not self._requests.copy(key, checked_key(target)):
             return
-        self._requests.copy(key, checked_key(target))
         self._seen.forget(target)
         self.delete(key)
 

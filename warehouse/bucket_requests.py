@@ -174,11 +174,15 @@ class Requests:
 
         self._repeated(key, lambda: obstore.delete(self._store, key), "removed")
 
-    def copy(self, key: str, target: str) -> None:
-        """Puts an object's bytes and metadata under another key too. Raises StorageError."""
+    def copy(self, key: str, target: str) -> bool:
+        """Puts an object's bytes and metadata under another key too; whether there was one. Raises StorageError."""
         import obstore
 
-        self._repeated(target, lambda: obstore.copy(self._store, key, target), "written")
+        def copied() -> bool:
+            obstore.copy(self._store, key, target)
+            return True
+
+        return bool(self._repeated(target, copied, "copied"))
 
     def _repeated(self, key: str, call: Callable[[], Any], doing: str = "read") -> Any:
         """What may be asked twice, once more where an answer broke off, or an object was replaced between ranges."""

@@ -169,7 +169,7 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
     """What a call of obstore gives; `absent` where there is no such object.
 
     Raises Conflict where a condition did not hold, else StorageError with the key and the kind of the failure: `doing`
-    is `read`, `written`, `listed` or `removed`. `NotModified` travels as obstore's own.
+    is `read`, `written`, `copied`, `listed` or `removed`. `NotModified` travels as obstore's own.
     """
     from obstore.exceptions import AlreadyExistsError, NotModifiedError, PreconditionError
 

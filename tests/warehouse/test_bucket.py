@@ -310,6 +310,15 @@ def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
             ask()
 
 
+def test_what_another_process_moved_first_is_not_moved(bucket_place):
+    storage = bucket_place.open(fresh_s=60.0)
+    storage.put("a", b"one")
+    bucket_place.open().move("a", "b")
+    storage.move("a", "c")
+    assert storage.get("b") == b"one"
+    assert storage.get("c") is None
+
+
 def test_a_bucket_that_goes_away_meanwhile_is_no_empty_warehouse(bucket_place, bucket_endpoint):
     from warehouse.bucket import Bucket
 
