@@ -193,18 +193,28 @@ class Bucket:
         self._seen.forget_listings()
 
     def delete(self, key: str) -> None:
-        """Removes a key; nothing happens where there is none. Raises StorageError."""
+        """Removes a key; nothing happens where there is none. Raises StorageError.
+
+        Under a lock Conflict where another writer has taken it over: what lies there may be that one's.
+        """
+        self._require_locks(key)
         begun = time.monotonic()
         self._requests.delete(checked_key(key))
         self._seen.learn(key, Seen(begun, None, None))
         self._bodies.forget(key)
         self._seen.forget_listings()
 
+    def _require_locks(self, key: str) -> None:
+        section = self._seen.section
+        for lease in section.leases if section else ():
+            self._leases.require(lease, key)
+
     def move(self, key: str, target: str) -> None:
         """Gives bytes another key without reading them; nothing happens where there are none. Raises StorageError.
 
         A kill in between leaves them under both.
         """
+        self._require_locks(key)
         if self.stat(key) is None or not self._requests.copy(key, checked_key(target)):
             return
         self._seen.forget(target)

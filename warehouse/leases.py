@@ -44,6 +44,8 @@ class Lease:
     tag: Tag
     token: str
     lost: bool = False
+    written_at: float = field(default_factory=time.monotonic)
+    """When its object was last written, as far as is known: the monotonic second before that was asked for."""
     writing: threading.Lock = field(default_factory=threading.Lock)
     """Held while its object is written: a beat never follows the release."""
 
@@ -86,8 +88,10 @@ class Leases:
         token = secrets.token_hex(8)
         mode: Any = self._freed.pop(key, "create")
         while True:
+            begun = time.monotonic()
             try:
-                return Lease(key, self._put_if(PREFIX + key, _holder(token, 0), mode, {}), token)
+                tag = self._put_if(PREFIX + key, _holder(token, 0), mode, {})
+                return Lease(key, tag, token, written_at=begun)
             except Conflict:
                 mode = self._takeable(key, deadline, wait_s)
 
@@ -108,6 +112,19 @@ class Leases:
                 raise _kept_waiting(key, wait_s)
             time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that waiters do not come all at once
             pause = min(2 * pause, 0.5)
+
+    def require(self, lease: Lease, removed: str) -> None:
+        """Raises Conflict where another writer may have taken a lock over: for what no condition of its own refuses.
+
+        A holder that has been silent for long is asked for its beat at once.
+        """
+        if self._is_silent(lease):
+            self._renew(lease, secrets.randbits(32))
+        if lease.lost or self._is_silent(lease):
+            raise Conflict(f"{removed} was not removed: another writer may have taken over the lock of {lease.key}")
+
+    def _is_silent(self, lease: Lease) -> bool:
+        return time.monotonic() - lease.written_at > self._lease_s * 2 / 3
 
     def _free(self, lease: Lease) -> None:
         with self._wake:
@@ -147,8 +164,10 @@ class Leases:
         with lease.writing:
             if lease.token not in self._held or lease.lost:
                 return
+            begun = time.monotonic()
             try:
                 lease.tag = self._put_if(PREFIX + lease.key, _holder(lease.token, number), lease.tag, {})
+                lease.written_at = begun
             except Conflict:
                 lease.lost = True
                 _LOG.error("the lock of %s was lost: this process had been silent for too long", lease.key)

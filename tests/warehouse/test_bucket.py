@@ -276,6 +276,22 @@ def test_the_lock_of_a_silent_holder_runs_out_and_its_writes_are_refused(bucket_
     assert bucket_place.open().get("a") == b"one and two"
 
 
+@pytest.mark.parametrize("remove", [lambda storage: storage.delete("a"), lambda storage: storage.move("a", "b")])
+def test_a_holder_that_stood_still_removes_nothing_of_another_writer(bucket_place, monkeypatch, remove):
+    stopped, other = bucket_place.open(lease_s=0.6), bucket_place.open(lease_s=0.6)
+    _elsewhere(stopped, monkeypatch)
+    stopped.put("a", b"damaged")
+    with stopped.locked(["a"]):
+        assert stopped.get("a") == b"damaged"
+        with monkeypatch.context() as patch:
+            patch.setattr(stopped._leases, "_renew", lambda lease, number: None)
+            with other.locked(["a"], wait_s=30):
+                other.put("a", b"made again")
+        with pytest.raises(Conflict, match="may have taken over the lock of a"):
+            remove(stopped)
+    assert bucket_place.open().get("a") == b"made again"
+
+
 def test_a_holder_that_beats_keeps_its_lock_however_long_it_works(bucket_place, monkeypatch):
     holder, other = bucket_place.open(lease_s=0.9), bucket_place.open(lease_s=0.9)
     _elsewhere(holder, monkeypatch)
