@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import orjson
 
 from warehouse import changes, layout, untold
+from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
 
 _LOG = logging.getLogger("emds.warehouse")
@@ -84,12 +85,23 @@ def pending(storage: Storage) -> list[Damage]:
 
 
 def listed(storage: Storage) -> list[Damage]:
-    """Every damaged file that was set aside, made good or not, the oldest first."""
+    """Every damaged file that was set aside, made good or not, the oldest first.
+
+    A note that cannot be read is logged.
+    """
     notes = []
     for key in storage.keys(layout.DAMAGED):
         if layout.is_damage_note(key):
             try:
-                notes.append(Damage(**orjson.loads(storage.get(key) or b"")))
-            except (orjson.JSONDecodeError, TypeError) as error:
-                _LOG.error("%s does not say what was damaged: %s", key, error)
+                notes.append(read(storage, key))
+            except DamagedFile as error:
+                _LOG.error("%s", error)
     return notes
+
+
+def read(storage: Storage, key: str) -> Damage:
+    """What a note says. Raises DamagedFile."""
+    try:
+        return Damage(**orjson.loads(storage.get(key) or b""))
+    except (orjson.JSONDecodeError, TypeError) as error:
+        raise DamagedFile(key, f"does not say what was damaged: {error}") from None

@@ -11,7 +11,7 @@ import pytest
 
 from orchestration import verify
 from tests.faults import files
-from warehouse import artefact, layout, modes, monthfile, raw, series
+from warehouse import artefact, damaged, layout, modes, monthfile, raw, series
 from warehouse.clock import Window
 from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market import Request
@@ -138,6 +138,18 @@ def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> N
     }
 
 
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_note_that_cannot_be_read_is_a_fault_and_hides_no_other(folder: Folder, cut: bool) -> None:
+    noted = damaged.note(folder, layout.series("demand", "GB", "2026-11"), "is gone")
+    note = folder.path(layout.damage_note("20261101T000000Z-00000000"))
+    note.write_bytes(b'{"name"') if cut else note.symlink_to(note.name)
+    assert damaged.pending(folder) == [noted]
+    named, waiting = verify.faults(folder)
+    assert (named.key, named.movable) == (layout.damage_note(note.stem), False)
+    assert "remove it once `emds gaps` misses nothing" in named.reason
+    assert "zone=GB/2026-11.parquet waits for `emds repair`" in waiting.reason
+
+
 def test_a_folder_that_cannot_be_listed_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
@@ -162,8 +174,8 @@ def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) 
         connection.commit()
     assert verify.broken(folder) == []
     body = path.read_bytes()
-    for damaged in (b"", b"no database" * 900, body[: len(body) // 2], body[:8192] + bytes(4096) + body[12288:]):
-        path.write_bytes(damaged)
+    for garbage in (b"", b"no database" * 900, body[: len(body) // 2], body[:8192] + bytes(4096) + body[12288:]):
+        path.write_bytes(garbage)
         [line] = verify.broken(folder)
         assert line.startswith("accounts.sqlite: ")
         assert "restore it from a backup" in line
