@@ -6,6 +6,7 @@ see the publication before. The next one makes good what is left over.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +31,10 @@ from orchestration.static_side.publication import (
 from orchestration.static_side.targets import Target
 from warehouse import artefact, clock, layout, modes
 from warehouse.caches import LruCache
+from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
 
+_LOG = logging.getLogger("emds.publish")
 _PARQUET = "application/vnd.apache.parquet"
 
 
@@ -94,13 +97,22 @@ def put_months(
     entries, put = [], 0
     for entry in listed["files"]:
         key = f"{OBJECTS}{entry['sha256']}.parquet"
-        file = month_files.find(storage, entry["metric"], entry["zone"], entry["month"])
-        whole = month_files.read(storage, LruCache(0), file) if file else None
+        whole = _whole(storage, entry)
         if whole is None or whole.sha256 != entry["sha256"] or bulk.withheld(catalogue, whole.sources):
-            continue  # replaced since it was listed: the next publication has it
+            continue  # replaced since it was listed, or damaged: the next publication has it
         put += target.put(StaticObject(key, whole.body, _PARQUET))
         entries.append({**entry, "object": key})
     return tuple(entries), put
+
+
+def _whole(storage: Storage, entry: Mapping[str, Any]) -> month_files.Whole | None:
+    """The month file of an entry; None where it is gone. One that is damaged costs no other its publication."""
+    file = month_files.find(storage, entry["metric"], entry["zone"], entry["month"])
+    try:
+        return None if file is None else month_files.read(storage, LruCache(0), file)
+    except DamagedFile as error:
+        _LOG.error("not published: %s", error)
+        return None
 
 
 def note(storage: Storage, months: tuple[Mapping[str, Any], ...]) -> None:

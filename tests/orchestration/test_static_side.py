@@ -37,6 +37,7 @@ from orchestration.static_side.publish import publish_to, send
 from orchestration.static_side.targets import open_target
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
+from warehouse import layout
 from warehouse.errors import StorageError
 from warehouse.object_store import address, open_store
 
@@ -147,6 +148,23 @@ def test_month_files_go_where_the_owner_names_a_public_address_and_withheld_ones
     finally:
         filled.sources = before
         filled.publish()
+
+
+def test_a_damaged_month_file_costs_no_other_its_publication(
+    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())
+    settings, target = filled.settings(public_url="https://files.example/emds"), FolderTarget(tmp_path)
+    publish_to(target, filled.storage, settings)
+    before = manifest_of(target.get)["months"]
+    path = filled.home / layout.series(*(before[0][name] for name in ("metric", "zone", "month")))
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+        publish_to(target, filled.storage, settings)
+        assert manifest_of(target.get)["months"] == before[1:]
+    finally:
+        path.write_bytes(whole)
 
 
 @pytest.mark.parametrize("first", [True, False])
