@@ -8,13 +8,11 @@ long it holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import obstore
-import orjson
 
-from orchestration.static_side.folder import pointer_of
 from orchestration.static_side.publication import (
     KEPT_S,
     MANIFESTS,
@@ -24,6 +22,7 @@ from orchestration.static_side.publication import (
     StaticObject,
     digest,
     place,
+    stated_in,
 )
 from warehouse.errors import StorageError
 from warehouse.object_store import Conflict, StoreAddress, ask, open_store
@@ -58,7 +57,7 @@ class Bucket:
         """The pointer by its ETag; then the names. Raises StorageError where others keep being first."""
         for _ in range(_TRIES):
             meta = ask(POINTER, "read", lambda: obstore.head(self._store, POINTER))
-            before = {} if meta is None else pointer_of(self.get(POINTER))
+            before = {} if meta is None else stated_in(self.get(POINTER))
             if int(str(before.get("version", 0))) > publication.version:
                 return False
             mode: Any = "create" if meta is None else {"e_tag": meta["e_tag"]}
@@ -84,11 +83,13 @@ class Bucket:
 
     def _name(self, publication: Publication, before: str) -> None:
         """Puts each path under its own name where its bytes changed since the manifest that was named before."""
-        known = self._stated(before) if before and self.get(_SITE_VERSION) == before.encode() else {}
+        named = (self.get(_SITE_VERSION) or b"").decode("utf-8", "replace")
+        known = self._stated(before) if before and named == before else {}
         for file in publication.files:
             if known.get(file.path) != digest(file.plain.body):
                 self._put(SITE + place(file.path, file.media), file.plain.body, file.media, file.cache_control)
-        gone = sorted(SITE + known_place for known_place in self._gone(before, publication))
+        # Both: a publisher that was killed at its names had not removed those of the one before.
+        gone = sorted(SITE + known_place for known_place in self._gone({before, named}, publication))
         if gone:
             ask(SITE, "removed", lambda: obstore.delete(self._store, gone))
         self._put(_SITE_VERSION, publication.manifest.key.encode(), "text/plain", "no-store")
@@ -97,15 +98,14 @@ class Bucket:
         """Path -> SHA-256 of a manifest's files."""
         return {file["path"]: file["sha256"] for file in self._manifest(manifest).get("files", [])}
 
-    def _gone(self, before: str, publication: Publication) -> set[str]:
-        """The names of paths that a publication no longer has."""
-        files = self._manifest(before).get("files", []) if before else []
+    def _gone(self, manifests: Iterable[str], publication: Publication) -> set[str]:
+        """The names of paths of earlier manifests that a publication no longer has."""
+        files = [file for key in manifests if key for file in self._manifest(key).get("files", [])]
         now = {place(file.path, file.media) for file in publication.files}
         return {place(file["path"], file["content_type"]) for file in files} - now
 
     def _manifest(self, key: str) -> Mapping[str, Any]:
-        body = self.get(key)
-        return orjson.loads(body) if body else {}
+        return stated_in(self.get(key))
 
     def _listed(self, prefix: str) -> dict[str, float]:
         """Keys below a prefix, each with its age in seconds."""

@@ -16,8 +16,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import orjson
-
 from orchestration.static_side.publication import MANIFESTS, OBJECTS, POINTER, Publication, StaticObject, place
 from warehouse.errors import StorageError
 
@@ -42,10 +40,9 @@ class FolderTarget:
     def put(self, item: StaticObject) -> bool:
         """Puts an object whole, on the disk before its name is. Raises StorageError."""
         with self._typed(item.key):
-            path = self.root / item.key
-            if path.exists():
+            if self.get(item.key) == item.body:  # not by its name alone: it may be damaged
                 return False
-            self._write(path, item.body)
+            self._write(self.root / item.key, item.body)
             return True
 
     def swap(self, publication: Publication) -> bool:
@@ -134,12 +131,3 @@ class FolderTarget:
             yield
         except OSError as error:
             raise StorageError(f"{key} in {self.root}: {error.strerror or error}") from None
-
-
-def pointer_of(body: bytes | None) -> dict[str, object]:
-    """What a pointer says; nothing where there is none, or it cannot be read."""
-    try:
-        stated = orjson.loads(body or b"")
-    except orjson.JSONDecodeError:
-        return {}
-    return stated if isinstance(stated, dict) else {}

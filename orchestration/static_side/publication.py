@@ -148,5 +148,15 @@ def place(path: str, media: str) -> str:
 
 def objects_of(manifest: Mapping[str, Any]) -> set[str]:
     """The keys of every object that a manifest names."""
-    keys = {file["object"] for file in manifest["files"]} | {month["object"] for month in manifest["months"]}
-    return keys | {packed["object"] for file in manifest["files"] for packed in file["encodings"].values()}
+    files, months = manifest.get("files", ()), manifest.get("months", ())
+    keys = {file["object"] for file in files} | {month["object"] for month in months}
+    return keys | {packed["object"] for file in files for packed in file["encodings"].values()}
+
+
+def stated_in(body: bytes | None) -> dict[str, Any]:
+    """What a pointer or a manifest says; nothing where there is none, or it cannot be read."""
+    try:
+        stated = orjson.loads(body or b"")
+    except orjson.JSONDecodeError:
+        return {}
+    return stated if isinstance(stated, dict) else {}

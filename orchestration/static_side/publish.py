@@ -19,14 +19,13 @@ from api.documents.catalogue import Catalogue, current
 from api.series import month_files
 from api.settings import Settings
 from orchestration.static_side import documents
-from orchestration.static_side.folder import pointer_of
 from orchestration.static_side.publication import (
     KEPT_S,
     OBJECTS,
-    POINTER,
     Publication,
     StaticObject,
     objects_of,
+    stated_in,
 )
 from orchestration.static_side.targets import Target
 from warehouse import artefact, clock, layout, modes
@@ -72,18 +71,19 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
 
 def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
     """Puts a publication: objects put, objects removed, and whether it is shown."""
-    narrowed = set(publication.withheld) - set(_pointed(target).get("withheld", []))
     put = sum(target.put(item) for item in publication.objects())
     if not target.swap(publication):
         return put, 0, False
-    # What must not be passed on any more goes at once, and everything else that is old with it.
-    kept_s = 0.0 if narrowed else float(KEPT_S)
-    keep = {publication.manifest.key} | objects_of(orjson.loads(publication.manifest.body))
-    for key, age in target.manifests().items():
-        body = target.get(key) if age < kept_s else None
-        if body:
-            keep |= {key} | objects_of(orjson.loads(body))
-    return put, target.sweep(keep, kept_s), True
+    own = publication.manifest.key
+    young = [key for key, age in target.manifests().items() if age < KEPT_S and key != own]
+    stated = {key: stated_in(target.get(key)) for key in young}
+    # What must not be passed on any more goes at once, and everything else that is old with it: also where the
+    # publication that narrowed it was killed before it had removed anything.
+    narrowed = any(set(publication.withheld) - set(each.get("withheld", ())) for each in stated.values())
+    keep = {own} | objects_of(orjson.loads(publication.manifest.body))
+    if not narrowed:
+        keep = keep.union(stated, *map(objects_of, stated.values()))
+    return put, target.sweep(keep, 0.0 if narrowed else float(KEPT_S)), True
 
 
 def put_months(
@@ -119,10 +119,6 @@ def note(storage: Storage, months: tuple[Mapping[str, Any], ...]) -> None:
     """Says which month files lie at the public address, for the manifest of `/v1/bulk`."""
     body = artefact.encode({"sha256": sorted({month["sha256"] for month in months})})
     artefact.put(storage, layout.PUBLIC_MONTHS, body, artefact.new_version())
-
-
-def _pointed(target: Target) -> dict[str, Any]:
-    return pointer_of(target.get(POINTER))
 
 
 def _withheld(catalogue: Catalogue) -> list[str]:

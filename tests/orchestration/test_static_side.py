@@ -225,6 +225,37 @@ def test_where_a_source_comes_to_be_withheld_old_objects_go_at_once(tmp_path: Pa
     assert target.get(old.manifest.key) is None
 
 
+@pytest.mark.parametrize("place", ["folder", "bucket"])
+def test_old_objects_of_a_withheld_source_go_where_its_publisher_was_killed_before_it_removed_them(
+    place: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = str(tmp_path) if place == "folder" else request.getfixturevalue("bucket")
+    target, old = open_target(address), publication(1, "old")
+    send(target, old)
+    with monkeypatch.context() as patch:
+        patch.setattr(target, "sweep", killed)
+        with suppress(KeyboardInterrupt):
+            send(target, publication(2, "new", withheld=("north",)))
+    send(open_target(address), publication(3, "newer", withheld=("north",)))
+    assert open_target(address).get(old.files[0].plain.key) is None
+    assert open_target(address).get(old.manifest.key) is None
+
+
+def killed(*_: object) -> int:
+    raise KeyboardInterrupt
+
+
+def test_damaged_objects_and_manifests_are_made_good_by_the_next_publication(tmp_path: Path) -> None:
+    target, old, new = FolderTarget(tmp_path), publication(1, "old"), publication(2, "new")
+    send(target, old)
+    same = new.files[1].plain
+    (tmp_path / same.key).write_bytes(same.body[:-1])
+    (tmp_path / old.manifest.key).write_bytes(old.manifest.body[:-1])
+    assert send(target, new)[2]
+    assert shown(tmp_path)["docs.html"] == same.body
+    assert manifest_of(target.get)["version"] == 2
+
+
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in CREDENTIALS.items():
@@ -252,6 +283,22 @@ def test_a_bucket_holds_the_same_with_types_and_codings(bucket: str) -> None:
     assert target.get(old.files[0].plain.key) is not None, "kept for a day"
     assert send(open_target(bucket), publication(3, "newer", withheld=("north",)))[1] > 0
     assert open_target(bucket).get(old.files[0].plain.key) is None
+
+
+def test_names_that_a_killed_publisher_had_not_removed_go_with_the_next_publication(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = publication(1, "old")
+    send(open_target(bucket), two)
+    one = replace(publication(2, "new"), files=publication(2, "new").files[:1])
+    with monkeypatch.context() as patch:
+        target = open_target(bucket)
+        patch.setattr(target, "_gone", killed)
+        with suppress(KeyboardInterrupt):
+            send(target, one)
+    assert open_target(bucket).get("site/docs.html") is not None
+    send(open_target(bucket), replace(one, version=3))
+    assert open_target(bucket).get("site/docs.html") is None
 
 
 def test_a_writer_killed_before_the_pointer_leaves_the_publication_before(
