@@ -259,6 +259,40 @@ def test_a_fault_of_the_statement_leaves_no_connection_behind(on_postgres: Accou
     assert batch(on_postgres, [digest]) == [2]
 
 
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_a_database_that_takes_no_writes_does_not_answer(on_postgres: Accounts, server: postgres.Postgres) -> None:
+    """As a standby's, after its primary is gone."""
+    digest, counter = new_key(on_postgres), on_postgres._counter
+    assert isinstance(counter, PostgresUsageCounter)
+    assert batch(on_postgres, [digest]) == [1]
+    for connection in counter._idle:
+        connection._connection.execute("SET default_transaction_read_only = on")
+    assert batch(on_postgres, [digest]) == [2], "another connection takes them"
+    with psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True) as owner:
+        owner.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")
+        try:
+            counter.close()
+            with pytest.raises(AccountsUnavailable, match="ReadOnlySqlTransaction"):
+                batch(on_postgres, [digest])
+        finally:
+            owner.execute("SET default_transaction_read_only = off")
+            owner.execute("ALTER DATABASE postgres RESET default_transaction_read_only")
+    assert batch(on_postgres, [digest]) == [3]
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postgres: Accounts) -> None:
+    """As behind a pooler."""
+    digest, counter = new_key(on_postgres), on_postgres._counter
+    assert isinstance(counter, PostgresUsageCounter)
+    assert batch(on_postgres, [digest]) == [1]
+    for connection in counter._idle:
+        connection._connection.execute("DEALLOCATE ALL")
+    assert batch(on_postgres, [digest]) == [2]
+
+
 def _together(threads: Sequence[threading.Thread]) -> None:
     for thread in threads:
         thread.start()

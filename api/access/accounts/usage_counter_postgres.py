@@ -48,7 +48,14 @@ class PostgresUsageCounter:
         from api.access.accounts.prepared_statements import PreparedStatements
 
         self._connect = PreparedStatements
-        self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
+        # Errors of the database, as a standby's that takes no writes, and of a server behind a pooler that knows none
+        # of this connection's statements: a new connection helps, or nothing does.
+        self._lost = (
+            psycopg.OperationalError,
+            psycopg.InterfaceError,
+            psycopg.InternalError,
+            psycopg.errors.InvalidSqlStatementName,
+        )
         self._address = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._begin()
 
