@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from api.access.accounts import prepared_statements
 from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.key_format import digest_of
 from api.access.accounts.prepared_statements import PreparedStatements, Value
@@ -291,6 +294,26 @@ def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postg
     for connection in counter._idle:
         connection._connection.execute("DEALLOCATE ALL")
     assert batch(on_postgres, [digest]) == [2]
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_a_server_that_stands_still_is_not_waited_for(on_postgres: Accounts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared_statements, "WITHIN_S", 0.3)
+    digest, counter = new_key(on_postgres), on_postgres._counter
+    assert isinstance(counter, PostgresUsageCounter)
+    assert batch(on_postgres, [digest]) == [1]
+    [idle] = counter._idle
+    server_process = idle._connection.info.backend_pid
+    os.kill(server_process, signal.SIGSTOP)
+    going_on = threading.Timer(15, os.kill, (server_process, signal.SIGCONT))
+    going_on.start()
+    try:
+        assert batch(on_postgres, [digest]) == [2], "by another connection"
+        assert going_on.is_alive()
+    finally:
+        going_on.cancel()
+        os.kill(server_process, signal.SIGCONT)
 
 
 def _together(threads: Sequence[threading.Thread]) -> None:

@@ -5,16 +5,20 @@ A statement's parameters ($1, ...) and its rows hold whole numbers of 64 bits an
 
 from __future__ import annotations
 
+import select
 import struct
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import psycopg
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
+from psycopg.pq.abc import PGresult
 
 Value = int | bytes | Sequence[int] | Sequence[bytes]
 Row = tuple[int | bytes | None, ...]
 
+WITHIN_S = 10.0
+"""A statement takes milliseconds; a server that is silent for so long stands still, or is gone without a word."""
 # Every statement finds its few rows by an index, at any size of the tables. Left alone, the planner reads small tables
 # whole, and plans again for each call where it takes the size of the batch for a reason.
 _PLANS = """
@@ -42,12 +46,15 @@ class PreparedStatements:
         self._connection = psycopg.connect(address, autocommit=True, connect_timeout=5, client_encoding="utf8")
         self._connection.execute(_PLANS)
         self._libpq = self._connection.pgconn
+        self._readable = select.poll()
+        self._readable.register(self._libpq.socket, select.POLLIN)
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, statement: str, values: Sequence[Value]) -> list[Row]:
         """The rows of a statement, which is prepared when it first comes; a value keeps its type."""
         name, formats = self._prepared.get(statement) or self._prepare(statement, values)
-        result = self._libpq.exec_prepared(name, [_written(value) for value in values], formats, _BINARY)
+        self._libpq.send_query_prepared(name, [_written(value) for value in values], formats, _BINARY)
+        result = self._answer()
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             raise self._fault(result.error_field(DiagnosticField.SQLSTATE))
         columns = range(result.nfields)
@@ -62,11 +69,25 @@ class PreparedStatements:
 
     def _prepare(self, statement: str, values: Sequence[Value]) -> _Prepared:
         prepared = _Prepared(f"emds_{len(self._prepared)}".encode(), (_BINARY,) * len(values))
-        result = self._libpq.prepare(prepared.name, statement.encode(), [_type_of(value) for value in values])
+        self._libpq.send_prepare(prepared.name, statement.encode(), [_type_of(value) for value in values])
+        result = self._answer()
         if result.status != ExecStatus.COMMAND_OK:
             raise self._fault(result.error_field(DiagnosticField.SQLSTATE))
         self._prepared[statement] = prepared
         return prepared
+
+    def _answer(self) -> PGresult:
+        """What the server answers; not libpq's own wait, which a server that stands still would never end."""
+        while self._libpq.is_busy():
+            if not self._readable.poll(WITHIN_S * 1000):
+                raise psycopg.OperationalError(f"no answer within {WITHIN_S:.0f} s")
+            self._libpq.consume_input()
+        result = self._libpq.get_result()
+        while self._libpq.get_result() is not None:
+            pass
+        if result is None:
+            raise psycopg.OperationalError(self._libpq.get_error_message())
+        return result
 
     def _fault(self, state: bytes | None) -> psycopg.Error:
         """Without a SQLSTATE, libpq itself failed: the server is gone."""
