@@ -293,6 +293,20 @@ def test_a_database_without_an_encoding_serves(server: postgres.Postgres) -> Non
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
+def test_a_machine_that_vanishes_is_noticed_in_seconds(server: postgres.Postgres) -> None:
+    """By the kernel, which is told so: by itself it would try for a quarter of an hour."""
+    engine = open_engine(server.url)
+    with engine.connect() as connection:
+        opened = connection.connection.driver_connection
+        assert isinstance(opened, psycopg.Connection)
+        told = opened.info.get_parameters()
+    engine.dispose()
+    assert int(told["tcp_user_timeout"]) <= 10_000
+    assert int(told["keepalives_idle"]) + int(told["keepalives_interval"]) * int(told["keepalives_count"]) <= 30
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
 def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None:
     server.empty()
     accounts = Accounts.open(server.url)
