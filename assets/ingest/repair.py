@@ -13,7 +13,7 @@ from assets.ingest.runs import reparse_days
 from warehouse import artefact, clock, damaged, layout, monthfile
 from warehouse.bookkeeping import logged
 from warehouse.damaged import Damage
-from warehouse.errors import DamagedFile, StorageError
+from warehouse.errors import DamagedFile, MarketError, StorageError
 from warehouse.market import Feed
 
 _LOG = logging.getLogger("emds.ingest")
@@ -54,19 +54,21 @@ def set_aside(pipeline: PipelineContext, key: str) -> bool:
 def rebuild_pending(pipeline: PipelineContext) -> set[str]:
     """Makes the months of damaged files again from the kept bytes, and settles each; returns the zones touched.
 
-    One whose rows have to be asked for again stays pending, and is looked at again the next time.
+    One whose rows have to be asked for again stays pending, as one that cannot be made now, and is looked at again the
+    next time.
     """
-    zones = set()
+    zones, not_made = set(), set()
     for damage in damaged.pending(pipeline.storage):
         if layout.is_month_file(damage.key) and not damage.missing:
-            _rebuild(pipeline, damage)
+            if not _rebuild(pipeline, damage):
+                not_made.add(damage.name)
             zones.add(layout.of_series(damage.key)[1])
     # Listed anew: bodies that were found damaged meanwhile are among them.
     noted = damaged.listed(pipeline.storage)
     lost = {layout.of_series(damage.key)[:3] for damage in noted if layout.is_month_file(damage.key)}
     gaps = cache(partial(losses.gaps, pipeline))
     for damage in noted:
-        if not damage.settled:
+        if not damage.settled and damage.name not in not_made:
             with logged(damage.key):
                 _settle(pipeline, damage, lost, gaps)
     return zones
@@ -107,14 +109,28 @@ def _how(pipeline: PipelineContext, damage: Damage, lost: losses.Places) -> str:
     return "nothing is made from it again"
 
 
-def _rebuild(pipeline: PipelineContext, damage: Damage) -> None:
-    """Parses the kept bytes of every feed that carries a month's series again."""
+def _rebuild(pipeline: PipelineContext, damage: Damage) -> bool:
+    """Parses the kept bytes of every feed that carries a month's series again.
+
+    False, and logged, where the bytes cannot be read now, or the rows cannot be written.
+    """
     metric, zone, month, _ = layout.of_series(damage.key)
     window = clock.month_window(month)
-    for feed in _carriers(pipeline, metric, zone):
-        days = list(losses.days_of(feed, window))
-        if days:
-            reparse_days(pipeline, feed, days)
+    failures: list[MarketError] = []
+    with logged(damage.key) as making:
+        for feed in _carriers(pipeline, metric, zone):
+            if days := list(losses.days_of(feed, window)):
+                failures += reparse_days(pipeline, feed, days).failures
+    refused = [error for error in failures if isinstance(error, StorageError) and _may_be_of(error, metric, zone)]
+    for error in refused:
+        _LOG.error("%s: %s was not made again", error, damage.key)
+    return making.error is None and not refused
+
+
+def _may_be_of(error: StorageError, metric: str, zone: str) -> bool:
+    """Whether an error names a file, or a lock, of a zone's metric, or none at all: a run writes many zones' files."""
+    told = str(error).replace("~", "/")
+    return layout.series_prefix(metric, zone).partition("/")[2] in told or "metric=" not in told
 
 
 def _carriers(pipeline: PipelineContext, metric: str, zone: str) -> Iterator[Feed]:

@@ -53,6 +53,22 @@ def lose_month(of: PipelineContext) -> None:
     assert repair.set_aside(of, MONTH)
 
 
+def test_a_month_that_cannot_be_written_now_waits_and_is_no_loss(of: PipelineContext) -> None:
+    assert isinstance(of.storage, Folder)
+    before = stored(of)
+    lose_month(of)
+    folder = of.storage.path(MONTH).parent
+    folder.rmdir()
+    folder.write_bytes(b"a file where the folder should be")
+    repair.rebuild_pending(of)
+    [waiting] = damaged.pending(of.storage)
+    assert waiting.key == MONTH
+    folder.unlink()
+    repair.rebuild_pending(of)
+    assert damaged.pending(of.storage) == []
+    assert stored(of) == before
+
+
 def asked_for(of: PipelineContext) -> list[str]:
     """What has to be asked for again after what lies aside was made again as far as that goes."""
     repair.rebuild_pending(of)
