@@ -153,7 +153,10 @@ class Requests:
             try:
                 return _tag(ask(key, "written", put))
             except StorageError as error:
-                mine = self._mine(key, sent[_TRY])
+                try:
+                    mine = self._mine(key, sent[_TRY])
+                except StorageError:  # the store is away: it was asked again and again by now
+                    raise error from None
                 if mine is not None:
                     return mine
                 if isinstance(error, Conflict) or attempt == _ATTEMPTS or _hopeless(error):
@@ -162,10 +165,7 @@ class Requests:
 
     def _mine(self, key: str, sent: str) -> Tag | None:
         """The tag of the object that lies there if it is the one that was sent: its answer was lost."""
-        try:
-            there = self._head(key)
-        except StorageError:
-            return None
+        there = self._head(key)
         return _tag(there.meta) if there is not None and there.attributes.get(_TRY) == sent else None
 
     def delete(self, key: str) -> None:

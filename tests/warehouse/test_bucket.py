@@ -239,6 +239,17 @@ def test_a_line_that_stays_bad_is_an_error_in_words(bucket_place, line):
     assert storage.get("a") == b"one"
 
 
+def test_a_write_to_a_store_that_is_away_is_not_begun_again(bucket_place, line):
+    """It would take four times as long, for each file of a run."""
+    storage = bucket_place.open(request_s=0.5, retries=1, retry_s=2.0)
+    storage.put("a", b"one")
+    line.requests.clear()
+    line.plan = lambda number, request: "lost"
+    with pytest.raises(StorageError, match="a cannot be written: no connection to the object store lasted"):
+        storage.put("a", b"two")
+    assert sum(request.startswith("PUT") for request in asked(line)) == 2
+
+
 def test_racing_writers_lose_nothing(bucket_place):
     """Each has a storage of its own, as separate machines have."""
     writers = [bucket_place.open(cache_bytes=0) for _ in range(4)]
