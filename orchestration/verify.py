@@ -87,7 +87,12 @@ def _mode_known(storage: Storage) -> bool:
 
 
 def _of_files(storage: Storage, prefix: str, check: Check) -> Iterator[Fault]:
-    for key in storage.keys(prefix):
+    try:
+        keys = storage.keys(prefix)
+    except StorageError as error:
+        yield Fault(prefix, str(error))
+        return
+    for key in keys:
         yield from _of_file(storage, key, check)
     for folder in storage.folders(prefix):
         if "." in folder.rsplit("/", 1)[1]:

@@ -19,13 +19,13 @@ REASON = "is gone, though the catalogue counts rows of it"
 
 
 def find(storage: Storage) -> list[str]:
-    """Keys of the month files that are gone; none where the counts cannot be read."""
+    """Keys of the month files that are gone; none where the counts cannot be read, or the files not be listed."""
     try:
         counted: Mapping[str, Any] = artefact.load(storage, layout.SPANS) or {}
+        # In this order: whoever sets a file aside notes it first, and moves it then.
+        there = set(storage.keys(layout.series_prefix()))
     except StorageError:
         return []
-    # In this order: whoever sets a file aside notes it first, and moves it then.
-    there = set(storage.keys(layout.series_prefix()))
     absent = [key for key, count in counted.items() if key not in there and _holds_rows(count)]
     waiting = {damage.key for damage in damaged.pending(storage)} if absent else set()
     return [key for key in absent if layout.is_month_file(key) and key not in waiting and _is_gone(storage, key)]

@@ -27,6 +27,9 @@ _OF_THE_FILE = frozenset(
 """What a read fails with because of this very file; anything else (too many open files) passes by itself."""
 
 
+_NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
+
+
 class Identity(NamedTuple):
     """Which bytes a key holds right now: equal identities mean equal bytes."""
 
@@ -217,12 +220,18 @@ class Folder:
                 raise _unwritable(key, error) from None
 
     def keys(self, prefix: str) -> list[str]:
-        """Every key below a prefix that ends in `/`, sorted; without unreadable folders (`unreadable` names them)."""
-        base = self.path(prefix)
-        if not base.is_dir():
-            return []
+        """Every key below a prefix that ends in `/`, sorted; without unreadable folders below: `unreadable` names them.
+
+        Raises StorageError where the prefix's own folder cannot be listed: that must not look like an empty one.
+        """
+        base = str(self.path(prefix))
+
+        def refuse(error: OSError) -> None:
+            if error.filename == base and error.errno not in _NOTHING_THERE:
+                raise StorageError(f"{prefix} cannot be listed: {error.strerror}") from None
+
         root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
-        return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(str(base)) for name in names)
+        return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(base, onerror=refuse) for name in names)
 
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
         """Every key below these folders of a prefix, sorted."""
@@ -239,7 +248,8 @@ class Folder:
         errors: list[OSError] = []
         for _ in os.walk(str(self.path(prefix)), onerror=errors.append):
             pass
-        return [f"{error.filename}: {os.strerror(error.errno or 0)}" for error in errors if self.path(prefix).exists()]
+        there = [error for error in errors if error.errno not in _NOTHING_THERE]
+        return [f"{error.filename}: {os.strerror(error.errno or 0)}" for error in there]
 
     def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack:
         """Holds the locks of these keys, taken in key order so that two writers never wait for each other."""

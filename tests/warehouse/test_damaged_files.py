@@ -162,6 +162,26 @@ def test_a_folder_that_cannot_be_listed_is_named(folder: Folder, monkeypatch: py
 
     monkeypatch.setattr(os, "scandir", refusing)
     assert any("zone=GB: Permission denied" in line for line in verify.broken(folder))
+    with pytest.raises(StorageError, match="zone=GB/ cannot be listed: Permission denied"):
+        Reader(folder, 0).files("GB", "demand", Window(START, START + 86400 * 400))
+    assert Reader(folder, 0).files("FR", "demand", Window(START, START + 86400 * 400))
+
+
+@pytest.mark.parametrize("name", ["series", "raw", "published"])
+def test_a_whole_part_that_cannot_be_listed_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    import os
+
+    real, whole = os.scandir, str(folder.root / name)
+
+    def refusing(path):  # type: ignore[no-untyped-def]
+        if str(path) == whole:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert any(f"{whole}: Permission denied" in line for line in verify.broken(folder))
 
 
 def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) -> None:
