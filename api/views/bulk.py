@@ -100,6 +100,7 @@ def _file(
         *responses.marks(catalogue.simulated),
         ("Content-Disposition", f'attachment; filename="{zone}_{metric}_{month}.parquet"'),
         *((ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in said.items()),
+        ("Access-Control-Expose-Headers", ", ".join(ENVELOPE_FIELDS[name] for name in said)),
     ]
     if entry.method == "sample":
         part = month_files.sample(whole.body)

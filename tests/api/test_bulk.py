@@ -120,6 +120,8 @@ def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(files: Rig) -> None:
     assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
     assert client.get(PRICE, headers={**key, "If-None-Match": whole.headers["ETag"]}).status_code == 304
     assert whole.headers["Cache-Control"].startswith("private")
+    exposed = {name.strip() for name in ",".join(whole.headers.getlist("Access-Control-Expose-Headers")).split(",")}
+    assert {"X-EMDS-License", "X-EMDS-Attribution", "ETag"} <= exposed, "scripts of other pages may read them"
     used = client.get("/v1/usage", headers=key).get_json()["quota"]["used"]
     assert used == 6, "whole, three parts, HEAD and the one that If-Range made whole; not 304 and 416"
 
