@@ -13,7 +13,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestration.static_side.publication import MANIFESTS, OBJECTS, POINTER, Publication, StaticObject, place
@@ -65,10 +65,13 @@ class FolderTarget:
             return 0
 
     def manifests(self) -> dict[str, float]:
-        """Every manifest that lies there, with its age in seconds."""
-        now = time.time()
-        found = sorted((self.root / MANIFESTS).glob("*.json"))
-        return {f"{MANIFESTS}{path.name}": now - path.stat().st_mtime for path in found}
+        """Every manifest that lies there, with its age in seconds. Raises StorageError."""
+        now, ages = time.time(), {}
+        with self._typed(MANIFESTS):
+            for path in sorted((self.root / MANIFESTS).glob("*.json")):
+                with suppress(FileNotFoundError):  # another publisher's sweep removed it
+                    ages[f"{MANIFESTS}{path.name}"] = now - path.stat().st_mtime
+        return ages
 
     def sweep(self, keep: Collection[str], older_than_s: float) -> int:
         """Removes what is not kept and old enough, and the trees and scratch files that nobody needs."""

@@ -199,6 +199,14 @@ def test_an_older_publication_never_replaces_a_newer_one(tmp_path: Path) -> None
     assert shown(tmp_path)["v1/zones.json"].startswith(b"new")
 
 
+def test_a_manifest_that_another_publisher_removes_meanwhile_is_none(tmp_path: Path) -> None:
+    """As a sweep does between the listing and the look at a file's age."""
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests/gone.json").symlink_to("nowhere")
+    (tmp_path / "manifests/there.json").write_bytes(b"{}")
+    assert list(FolderTarget(tmp_path).manifests()) == ["manifests/there.json"]
+
+
 def test_what_is_superseded_stays_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = FolderTarget(tmp_path)
     old, new = publication(1, "old"), publication(2, "new")
