@@ -17,7 +17,7 @@ from types import FrameType
 from orchestration import collector
 
 _IDLE_S = 600
-"""Seconds after the last run's begin at which this process, 148 MB, ends where no run is under way."""
+"""Seconds after the last run's begin at which this process, 156 MB, ends where no run is under way."""
 _SET_PARENT_DEATH_SIGNAL = 1
 _SELF, _LIBC = os.getpid(), ctypes.CDLL(None)
 _RUN: list[int] = []
