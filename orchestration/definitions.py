@@ -149,7 +149,7 @@ def _deliver(_: dg.InitResourceContext) -> Deliver:
 @dg.definitions
 @cache
 def defs() -> dg.Definitions:
-    """What the code server serves, and what a run's process loads. Dagster asks for them twice in each run."""
+    """What the code server serves, and what a run asks for twice (`orchestration.fork_server` makes them before it)."""
     made = build()
     collector.let_go()
     return made

@@ -179,9 +179,9 @@ def _around(span: Window, due: DueSpan, grid: _Grid, begun: int) -> list[Window]
     """The part of a span whose intervals have begun at `begun` or later and are due as a whole."""
     if span.start >= due.until:  # also where the calendar of civil days ends
         return []
-    running = grid.at_or_before(span.start)
-    start, until = span.start if running >= begun else grid.at_or_after(span.start), grid.at_or_before(due.until)
-    until = min(span.end, until)
+    is_running = grid.at_or_before(span.start) >= begun
+    start = span.start if is_running else grid.at_or_after(span.start)
+    until = min(span.end, grid.at_or_before(due.until))
     return [Window(start, until)] if start < until else []
 
 

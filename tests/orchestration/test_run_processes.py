@@ -64,7 +64,7 @@ from dagster._utils.interrupts import setup_interrupt_handlers
 from orchestration import run_processes
 from tests.orchestration.test_run_processes import as_a_long_run
 run_processes.fork_from_one()
-run_processes.end_all.__defaults__ = (0.3,)
+run_processes.end_all.__defaults__ = (2.0,)
 setup_interrupt_handlers()
 from dagster._grpc import server
 context, runs = server.multiprocessing.get_context("spawn"), []
@@ -114,12 +114,16 @@ def as_a_run_over_a_bucket(told: Connection) -> None:
     told.send("obstore" in sys.modules)
 
 
+def ended(script: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """A process of Python's that has ended."""
+    argv = [sys.executable, "-c", script]
+    return subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=120)
+
+
 @pytest.mark.slow
 def test_a_run_is_forked_with_all_loaded_and_its_definitions_made(tmp_path: Path) -> None:
     environ = {"EMDS_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", _AS_A_CODE_SERVER], env=environ, capture_output=True, text=True, timeout=120
-    )
+    done = ended(_AS_A_CODE_SERVER, environ)
     assert done.returncode == 0, done.stderr
     first, second, third, end = json.loads(done.stdout)
     assert first["is"] == second["is"] == third["is"] == [True] * 5
@@ -133,9 +137,7 @@ def test_a_run_is_forked_with_all_loaded_and_its_definitions_made(tmp_path: Path
 @pytest.mark.slow
 def test_a_code_server_that_is_told_to_end_waits_for_no_run_to_be_done(tmp_path: Path) -> None:
     environ = {"EMDS_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "DAGSTER_DISABLE_TELEMETRY": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", _TOLD_TO_END], env=environ, capture_output=True, text=True, timeout=120
-    )
+    done = ended(_TOLD_TO_END, environ)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [-signal.SIGTERM, -signal.SIGKILL]
 
@@ -143,7 +145,5 @@ def test_a_code_server_that_is_told_to_end_waits_for_no_run_to_be_done(tmp_path:
 @pytest.mark.slow
 def test_over_a_bucket_a_run_makes_its_own_definitions(tmp_path: Path) -> None:
     environ = {"EMDS_HOME": "s3://nowhere/emds", "EMDS_LOCAL": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        [sys.executable, "-c", _OVER_A_BUCKET], env=environ, capture_output=True, text=True, timeout=120
-    )
+    done = ended(_OVER_A_BUCKET, environ)
     assert done.stdout == "False\n", f"it has threads, which no fork takes along: {done.stderr}"

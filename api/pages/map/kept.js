@@ -5,9 +5,9 @@ const memory = new Map();
 /** What was kept; null where nothing was. */
 export function read(name) {
   try {
-    return window.localStorage.getItem(name) ?? memory.get(name) ?? null;
+    return memory.get(name) ?? window.localStorage.getItem(name);
   } catch {
-    return memory.get(name) ?? null;
+    return null;
   }
 }
 
