@@ -1,8 +1,8 @@
-"""What the table of endpoints says of one method of one path."""
+"""One row of the table of endpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from api.http.parameters import Parameter
@@ -13,31 +13,50 @@ class Endpoint:
     """One method of one path."""
 
     id: str
-    """Its operationId; the key of its price where it has one."""
+    """Its operationId, and the key of its price."""
     path: str
-    summary: str
-    description: str
     tag: str
     answer: str
-    """The name of the 200's schema in OpenAPI's components."""
-    parameters: dict[str, Parameter] = field(default_factory=dict)
+    """The schema of a good answer, by its name in OpenAPI's components; empty where there is no body."""
+    summary: str
+    description: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     zones: tuple[str, ...] = ()
     """What `{zone}` may be."""
-    method: str = "GET"
-    paid: bool = False
+    price: str = ""
+    """USD a call; empty for what is free. Several zones in one call: USD a zone."""
+    offer: str = ""
+    """What a buyer gets, in one line; facilitators refuse more than 500 characters."""
     media: tuple[str, ...] = ("application/json",)
+    method: str = "GET"
     body: str = ""
-    """The name of the request body's schema; empty where it takes none."""
-    statuses: tuple[int, ...] = ()
-    """Statuses besides the answer's own, 304, 404 for a zone, and those that come anywhere (`api.openapi.document`)."""
+    """The schema of the request body; empty where it takes none."""
     code: int = 200
-    """The status of its answer."""
+    """The status of a good answer."""
+    more_statuses: tuple[int, ...] = ()
+    """Refusals beyond those that follow from its kind."""
     keyed: bool = False
     """Only for holders of a key: about the key itself."""
     token: bool = False
     """Only for the operator, by EMDS_METRICS_TOKEN."""
 
+    @property
+    def paid(self) -> bool:
+        return bool(self.price)
 
-def named(parameters: Iterable[Parameter]) -> dict[str, Parameter]:
+    @property
+    def statuses(self) -> frozenset[int]:
+        """Its refusals, besides those that any path may answer."""
+        kinds = (
+            ((401, 402, 409), self.paid),
+            ((401,), self.keyed or self.token),
+            ((404,), "{" in self.path),
+            ((406,), len(self.media) > 1),
+            ((413, 415), self.body),
+        )
+        return frozenset(status for statuses, fits in kinds if fits for status in statuses) | {*self.more_statuses}
+
+
+def takes(*parameters: Parameter) -> dict[str, Parameter]:
     """Parameters by name, in this order."""
     return {parameter.name: parameter for parameter in parameters}

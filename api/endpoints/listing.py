@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.access.prices import PRICES
 from api.documents.catalogue import Catalogue
 from api.endpoints import ENDPOINTS, Endpoint
 
 
 def listing(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
     """All that is held, and every path with its price."""
-    stated: dict[str, Any] = catalogue.document.json
-    return {**stated, "endpoints": [_endpoint(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
+    held: dict[str, Any] = catalogue.document.json
+    return {**held, "endpoints": [_entry(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
 
 
-def _endpoint(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
-    described = {
+def _entry(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
+    entry = {
         "id": endpoint.id,
         "method": endpoint.method,
         "path": endpoint.path,
@@ -26,7 +25,7 @@ def _endpoint(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
         "parameters": list(endpoint.parameters),
         "zones": list(endpoint.zones),
     }
-    return {**described, "price_usd": PRICES[endpoint.id].usd} if endpoint.paid else described
+    return {**entry, "price_usd": endpoint.price} if endpoint.paid else entry
 
 
 def _access(endpoint: Endpoint) -> str:

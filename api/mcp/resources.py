@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from api.documents.catalogue import SERIES, Catalogue, zone_list
-from api.endpoints.service_paths import DOC_PAGES
+from api.endpoints.table import DOC_PAGES
 from api.mcp.answers import with_times
 from api.mcp.arguments import metric_name, zone_id
 from warehouse.zones import ZONES

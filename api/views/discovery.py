@@ -17,7 +17,7 @@ from api.access.values import Grant
 from api.access.x402 import requirements
 from api.documents.cache import Document
 from api.endpoints import ENDPOINTS, Endpoint
-from api.endpoints.service_paths import DOC_PAGES
+from api.endpoints.table import DOC_PAGES
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problem_kinds import KINDS

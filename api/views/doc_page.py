@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from api.endpoints.service_paths import DOC_PAGES
+from api.endpoints.table import DOC_PAGES
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")

@@ -18,7 +18,7 @@ import pytest
 
 from api.access.prices import PRICES
 from api.endpoints import ENDPOINTS
-from api.endpoints.service_paths import DOC_PAGES
+from api.endpoints.table import DOC_PAGES
 from api.http.problem_kinds import KINDS
 from api.openapi.schemas import SCHEMAS
 from api.openapi.schemas.definitions import COMMON, OWN

@@ -1,0 +1,225 @@
+"""Every path of this service, one row each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from api.documents.catalogue import SERIES
+from api.endpoints import query_parameters as query
+from api.endpoints import series_paths
+from api.endpoints.endpoint import Endpoint, takes
+from api.geo import parameters as geo
+from api.geo.collections import COLLECTIONS, ROOT
+from api.series import formats
+from warehouse.zones import ZONES
+
+DOC_PAGES = {
+    "brief": "The method of the brief",
+    "windows": "The method of windows",
+    "statistics": "The method of statistics",
+    "webhooks": "How to be told",
+    "changes": "How to follow what changes",
+    "publishers": "How publishers are measured",
+    "bulk": "Month files",
+    "data": "What each metric and zone is",
+    "mcp": "The MCP server",
+}
+"""Pages of the folder `docs` that the service itself shows, with their titles."""
+_ALL = tuple(ZONES)
+_PARQUET = (formats.MEDIA["parquet"],)
+_GEOJSON, _TEXT, _HTML = (geo.MEDIA["geojson"],), ("text/plain",), ("text/html",)
+
+
+# fmt: off
+_PRESENT = (
+    Endpoint("zones", "/v1/zones", "Free", "Zones", "Zones",
+             "The 25 zones with their clocks, currency, licence and attribution."),
+    Endpoint("status", "/v1/status", "Free", "Status", "Ingestion freshness",
+             "When each source last gave figures for each zone, what went wrong, and its state against its own "
+             "schedule."),
+    Endpoint("publishers", "/v1/publishers", "Free", "Publishers", "Measured publishers",
+             "By feed and UTC month, of the last 13 months: how late rows came (median, 95th percentile, worst), how "
+             "many were revised, when and by how much, intervals due and missing, and failures by kind. Measured once "
+             "a day. Definitions: /docs/publishers.",
+             takes(query.SOURCE, query.FEED, query.MONTH)),
+    Endpoint("changes", "/v1/changes", "Free", "Changes", "What changed",
+             "Every change of the rows served, in order: which zone and metric, from which to which `ts`, how many "
+             "rows were added, changed and withdrawn. Who follows `next` and reads those spans again misses no row. "
+             "Kept 30 days; an older or unknown cursor is 410. How to follow: /docs/changes.",
+             takes(query.SINCE, query.CHANGED_ZONES, query.CHANGED_METRIC, query.FEED, query.ENTRIES),
+             more_statuses=(410,)),
+    Endpoint("snapshot", "/v1/map/snapshot", "Now", "Snapshot", "Snapshot", "The latest values of every zone.",
+             takes(query.SNAPSHOT_METRIC, query.SNAPSHOT_ZONES),
+             price="0.002", offer="Latest electricity market values of all 25 zones"),
+    Endpoint("brief", "/v1/brief/{zone}", "Now", "Brief", "Brief",
+             "Current values ranked against the zone's own trailing 30 days, a 24-hour trend and a plain-language "
+             "summary.", {}, _ALL,
+             "0.02", "One zone's market now, ranked against its last 30 days, with trend and summary"),
+    Endpoint("latest", "/v1/latest/{zone}", "Now", "Latest", "Latest values",
+             "Of each metric the newest row whose interval has begun.", {}, _ALL,
+             "0.001", "One zone's latest electricity market values"),
+    Endpoint("windows", "/v1/windows/{zone}", "Now", "Windows", "Cheapest or dearest hours",
+             "The best contiguous block of hours among prices that are already published (nothing is forecast): its "
+             "mean, rank, the next best blocks, and whether it is now. Method: /docs/windows. Where no prices are "
+             "known ahead, `available` is false and nothing is charged.",
+             takes(query.HOURS, query.WITHIN, query.KIND, query.WINDOW_METRIC), _ALL,
+             "0.005", "The cheapest or dearest hours of one zone's known prices ahead"),
+    Endpoint("bulk", "/v1/bulk", "Free", "Bulk", "Month files",
+             "Every month file that may be passed on: one a zone, metric and UTC month, with address, rows, span, "
+             "bytes, SHA-256, licence and attribution, and whether it is final. `price-day-ahead` is the day-ahead "
+             "auction where it is a series of its own. How to read them: /docs/bulk.",
+             takes(query.BULK_ZONE, query.BULK_METRIC)),
+    Endpoint("bulk-file", "/v1/bulk/{metric}/{zone}/{month}.parquet", "Bulk", "Document", "A month file",
+             "All rows of one zone's metric in one UTC month, as Parquet. `ETag` is the SHA-256 of the bytes. `Range` "
+             "is honoured, and each answer counts as one; a payment buys the whole file. A sample keeps the newest 50 "
+             "rows.", {}, _ALL,
+             "0.02", "A month of one zone's series as a Parquet file", _PARQUET, more_statuses=(416,)),
+)
+_LIVE = (
+    Endpoint("live-hours", "/v1/geo/live/hours", "Free", "LiveHours", "The last 48 hours of every zone, rounded",
+             "Hourly means of price, demand, net import and carbon intensity, rounded as `/v1/geo/live`: from `start` "
+             "on, one value a `step`, null where less than half an hour is covered."),
+    Endpoint("live-zone", "/v1/geo/live/{zone}", "Free", "LiveZone", "Recent history of a zone, rounded",
+             "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and "
+             "hours of the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.", {}, _ALL),
+)
+_KEYS = (
+    Endpoint("sign-up", "/v1/keys/signup", "Keys", "Key", "Sign up for a free key",
+             "A key for 500 answers of the paid paths a UTC day, shown once. At most three live keys an address. Where "
+             "the owner asks for it, `confirmed` is false and the key works once the link in the mail was opened.",
+             method="POST", body="SignUp", code=201, more_statuses=(409,)),
+    Endpoint("confirm", "/v1/keys/confirm", "Keys", "Confirmed", "Confirm a key",
+             "Where the link of the confirmation mail leads: from then on the key works.",
+             takes(query.CONFIRMATION), more_statuses=(404, 409)),
+    Endpoint("rotate", "/v1/keys/rotate", "Keys", "Rotated", "Rotate a key",
+             "A new key in place of the one that is shown, with the same quota and count; the old one works for 24 "
+             "hours more.", method="POST", code=201, keyed=True, more_statuses=(409,)),
+    Endpoint("usage", "/v1/usage", "Keys", "Usage", "A key's own count",
+             "What is left of the day of the key in Authorization.", keyed=True),
+    Endpoint("revoke", "/v1/keys/current", "Keys", "", "Revoke a key", "Ends the key in Authorization.",
+             method="DELETE", code=204, keyed=True),
+)
+_WEBHOOKS = (
+    Endpoint("subscribe", "/v1/webhooks", "Webhooks", "NewWebhook", "Subscribe by webhook",
+             "Messages to an https address of yours about changes of rows, prices beyond a threshold, bands of the "
+             "brief and stale figures, signed as Standard Webhooks. The secret is shown once. At most ten a key. See "
+             "/docs/webhooks.",
+             method="POST", body="Subscription", code=201, keyed=True, more_statuses=(409,)),
+    Endpoint("webhooks", "/v1/webhooks", "Webhooks", "Webhooks", "Webhooks of a key",
+             "Every subscription of the key in Authorization, and how its deliveries go.", keyed=True),
+    Endpoint("webhook", "/v1/webhooks/{webhook}", "Webhooks", "Webhook", "One webhook",
+             "A subscription, and how its deliveries go.", keyed=True),
+    Endpoint("unsubscribe", "/v1/webhooks/{webhook}", "Webhooks", "", "End a webhook",
+             "Ends a subscription; what waits for it is dropped.", method="DELETE", code=204, keyed=True),
+    Endpoint("test-webhook", "/v1/webhooks/{webhook}/test", "Webhooks", "TestedWebhook", "Test a webhook",
+             "Puts a message of type `test` behind those that wait; the pipeline delivers it.",
+             method="POST", code=202, keyed=True, more_statuses=(409,)),
+)
+_TEXTS = {"llms": "What this service is, for language models.", "agents": "How agents may use it."}
+_DISCOVERY = (
+    Endpoint("catalogue", "/catalog", "Discovery", "Catalogue", "Catalogue",
+             "What is held: zones and metrics with unit, resolution, market, feeds in rank order, licence, span and "
+             "row count; every path with its price."),
+    Endpoint("openapi", "/openapi.json", "Discovery", "Document", "This description", "OpenAPI 3.1 of every path."),
+    *(Endpoint(f"{name}{place}", f"/{folder}{name}.txt", "Discovery", "Text", f"{name}.txt", words, media=_TEXT)
+      for name, words in _TEXTS.items() for place, folder in (("", ""), ("-well-known", ".well-known/"))),
+    Endpoint("x402-json", "/.well-known/x402.json", "Discovery", "Document", "Payable paths",
+             "Every paid path with its price (x402)."),
+    Endpoint("x402", "/.well-known/x402", "Discovery", "Document", "Payable paths", "The same at the older address."),
+    Endpoint("api-catalog", "/.well-known/api-catalog", "Discovery", "Document", "API catalogue",
+             "Where this API is described (RFC 9727).", media=("application/linkset+json",)),
+    Endpoint("security-txt", "/.well-known/security.txt", "Discovery", "Text", "security.txt",
+             "Whom to tell of a weakness (RFC 9116).", media=_TEXT),
+    Endpoint("robots", "/robots.txt", "Discovery", "Text", "robots.txt", "What crawlers may fetch.", media=_TEXT),
+    *(Endpoint(f"docs-{page}", f"/docs/{page}", "Discovery", "Text", title, f"{title}, as a page.", media=_HTML)
+      for page, title in DOC_PAGES.items()),
+    Endpoint("docs", "/docs", "Discovery", "Text", "Reference", "This description as a page.", media=_HTML),
+    Endpoint("problem", "/problems/{kind}", "Discovery", "Text", "A kind of problem", "What a problem's `type` means.",
+             media=_HTML),
+)
+_OPERATION = (
+    Endpoint("healthz", "/healthz", "Service", "Alive", "Process",
+             "Whether the process runs; nothing else is looked at."),
+    Endpoint("readyz", "/readyz", "Service", "Ready", "Readiness", "Whether the catalogue can be read, however old."),
+    Endpoint("metrics", "/metrics", "Service", "Text", "Metrics",
+             "Counts for Prometheus, by the bearer token of EMDS_METRICS_TOKEN.", media=_TEXT, token=True),
+)
+_LAYERS = {
+    "zones": ("Zone boundaries",
+              "Boundaries of the 25 zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: "
+              "vector tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by ranges."),
+    "interconnectors": ("Interconnectors", "Lines between zones, each with the zone ids at its ends."),
+    "plants": ("Power plants of 250 MW and above", "Points with capacity, fuel and zone."),
+    "live": ("Zones with their newest figures, rounded",
+             "Each zone with its latest price, demand, net import and carbon intensity and each one's band among the "
+             "zone's own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, "
+             "100 MW and 10 g (`rounded: true`): exact figures are the snapshot's. One document a publication."),
+}
+_OGC = (
+    Endpoint("ogc-landing", ROOT, "Free", "OgcDocument", "OGC API Features",
+             "Landing page, which QGIS and ArcGIS add as a service."),
+    Endpoint("ogc-conformance", f"{ROOT}/conformance", "Free", "OgcConformance", "Conformance classes",
+             "Part 1: Core, and GeoJSON."),
+    Endpoint("ogc-collections", f"{ROOT}/collections", "Free", "OgcDocument", "The geo layers as collections",
+             "Each with extent and links."),
+)
+# fmt: on
+
+
+def _layer(layer: str) -> tuple[Endpoint, ...]:
+    """A geo layer's path, and one with the suffix of each of its formats."""
+    title, words = _LAYERS[layer]
+    own, suffixes = geo.PARAMETERS[layer], geo.FORMATS[layer]
+    media = tuple(geo.MEDIA[suffix] for suffix in suffixes)
+    statuses = (404, 416) if "at" in own else (416,)
+    answer = "Live" if layer == "live" else "Features"
+    whole = Endpoint(
+        f"geo-{layer}", f"/v1/geo/{layer}", "Free", answer, title, words, own, media=media, more_statuses=statuses
+    )
+    return (whole, *(_layer_file(whole, layer, suffix) for suffix in suffixes))
+
+
+def _layer_file(whole: Endpoint, layer: str, suffix: str) -> Endpoint:
+    of_file = replace(
+        whole,
+        id=f"{whole.id}-{'file' if suffix == 'geojson' else suffix}",
+        path=f"{whole.path}.{suffix}",
+        summary=f"{whole.summary} as {suffix}",
+        parameters={name: parameter for name, parameter in whole.parameters.items() if name != "format"},
+        media=(geo.MEDIA[suffix],),
+    )
+    if suffix not in geo.UNCUT:
+        return of_file
+    return replace(of_file, answer="Document", parameters={"detail": whole.parameters["detail"]}, more_statuses=(416,))
+
+
+def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
+    """A geo layer as a collection of OGC API Features."""
+    collection, path = COLLECTIONS[name], f"{ROOT}/collections/{name}"
+    title = collection.title
+    by_page = "Features by `limit` and `offset`, with `numberMatched` and a link to the next page (OGC API Features)."
+    # fmt: off
+    return (
+        Endpoint(f"ogc-{name}", path, "Free", "OgcDocument", f"{title}, described",
+                 "Extent and links (OGC API Features)."),
+        Endpoint(f"ogc-{name}-items", f"{path}/items", "Free", "Features", f"{title} by page", by_page,
+                 collection.parameters, media=_GEOJSON),
+        Endpoint(f"ogc-{name}-item", f"{path}/items/{{feature}}", "Free", "Feature", f"{title}: one feature",
+                 "A feature by its id.", media=_GEOJSON),
+    )
+    # fmt: on
+
+
+TABLE: tuple[Endpoint, ...] = (
+    *_PRESENT,
+    *(series_paths.of_one_zone(name, metric) for name, metric in SERIES.items()),
+    *(series_paths.of_several_zones(name, metric) for name, metric in SERIES.items()),
+    *(endpoint for layer in geo.PARAMETERS for endpoint in _layer(layer)),
+    *_LIVE,
+    *_OGC,
+    *(endpoint for name in COLLECTIONS for endpoint in _collection(name)),
+    *_KEYS,
+    *_WEBHOOKS,
+    *_DISCOVERY,
+    *_OPERATION,
+)
