@@ -30,8 +30,8 @@ _OF_ZONES = {
     }.items()
 }
 _OF_LINES = {
-    "pairs_of_zones": "Every tie joins two of our zones.",
-    "end_in_their_zones": "Every tie starts in one of its zones and ends in the other.",
+    "lead_somewhere": "Every tie leads from one of our zones to another, or to an area outside that has a name.",
+    "end_in_their_zones": "Every tie starts in its zone and ends in the other, or outside all of them.",
 }
 _OF_PLANTS = {
     "names": "No two plants share a name.",
@@ -61,7 +61,7 @@ LAYERS = (
     ),
     Layer(
         "interconnectors",
-        "Ties between two zones; a tie's id is the `link` of its flow rows.",
+        "Ties between zones, or to an area outside; a tie's id is the `link` of its flow rows.",
         findings.interconnectors,
         _IDS | _OF_LINES,
     ),

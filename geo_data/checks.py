@@ -94,23 +94,33 @@ def vocabulary(plants: Iterable[Plant]) -> list[str]:
     return faults
 
 
-def pairs(lines: Iterable[Interconnector]) -> list[str]:
-    """Lines that do not join two of our zones."""
+def ends(lines: Iterable[Interconnector]) -> list[str]:
+    """Lines that do not lead from one of our zones to another one, or to an area outside that has a name."""
     return [
-        f"{line.id}: {line.pair} is not a pair of zones"
+        f"{line.id}: leads from {line.from_zone} to {line.to_zone or line.neighbour}"
         for line in lines
-        if line.from_zone == line.to_zone or not {line.from_zone, line.to_zone} <= set(ZONES)
+        if line.from_zone not in ZONES
+        or (line.to_zone is None) == (line.neighbour is None)
+        or line.to_zone == line.from_zone
+        or (line.to_zone or line.from_zone) not in ZONES
+        or line.neighbour in ZONES
     ]
 
 
 def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> list[str]:
-    """Lines that do not start in their `from` zone and end in their `to` zone, a landing point on the shore allowed."""
+    """Lines that do not start in their `from` zone and end in their `to` zone, a landing point on the shore allowed.
+
+    One that leads outside ends in none of the zones.
+    """
     import shapely
 
     faults = []
     for line in lines:
-        points = [shapely.Point(xy) for xy in shapely.get_coordinates(shapely.from_wkt(line.line))]
-        for zone, end in ((line.from_zone, points[0]), (line.to_zone, points[-1])):
+        first, *_, last = (shapely.Point(xy) for xy in shapely.get_coordinates(shapely.from_wkt(line.line)))
+        for zone, end in ((line.from_zone, first), (line.to_zone, last)):
+            if zone is None:
+                faults += [f"{line.id}: ends in {name}" for name, shape in shapes.items() if shape.covers(end)]
+                continue
             away = distance_km(end, shapes[zone])
             if away > (0 if line.geometry_quality == "schematic" else COAST_KM):
                 faults.append(f"{line.id}: ends {away:.1f} km from {zone}")

@@ -32,18 +32,22 @@ class ZoneRecord:
 
 @dataclass(frozen=True, slots=True)
 class Interconnector:
-    """A tie between two zones; its id is the `link` of flow rows. Flow is positive from `from_zone` to `to_zone`."""
+    """A tie of one of our zones; its id is the `link` of flow rows. Flow is positive from `from_zone` outward."""
 
     id: str
     name: str
     from_zone: str
-    to_zone: str
+    to_zone: str | None
+    """None where the tie leads to an area outside our zones,"""
+    neighbour: str | None
+    """whose name stands here, as in the `counterparty` of flow rows."""
     type: str
     capacity_mw: float | None
     capacity_from_to_mw: float | None
     capacity_to_from_mw: float | None
     commissioning_year: int | None
     status: str
+    """`operating`, `commissioning` or `retired`."""
     geometry_quality: str
     elexon_id: str | None
     elexon_name: str | None
@@ -51,14 +55,15 @@ class Interconnector:
     nyiso_id: str | None
     isone_id: str | None
     ercot_id: str | None
+    note: str | None
     checked: str
     line: str
     """WKT in lon/lat."""
 
     @property
-    def pair(self) -> str:
+    def pair(self) -> str | None:
         """Both ids in order, joined by `_`: the key of flows that are published by zone pair only."""
-        return "_".join(sorted((self.from_zone, self.to_zone)))
+        return "_".join(sorted((self.from_zone, self.to_zone))) if self.to_zone else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ ATTRIBUTION = (
     "No endorsement implied."
 )
 LAYERS = ("zones", "interconnectors", "plants")
-_REVISION = "3"
+_REVISION = "4"
 """Increased when the code writes other bytes from the same tables."""
 
 Feature = dict[str, Any]

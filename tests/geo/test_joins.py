@@ -2,67 +2,57 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
+from assets.sources import elexon, ercot, isone, nyiso
+from assets.sources.aemo import rows as aemo
+from assets.sources.entsoe.areas import BORDERS
 from geo_data import records
 from warehouse.market import Fuel
 from warehouse.zones import ZONES
 
-SOURCES = Path(__file__).resolve().parents[2] / "assets" / "sources"
 LINES = {line.id: line for line in records.interconnectors()}
-COLUMNS = {"elexon": "elexon_name", "aemo": "aemo_id", "nyiso": "nyiso_id", "isone": "isone_id", "ercot": "ercot_id"}
-TIES = [
-    (source, getattr(line, column), line.id)
-    for line in LINES.values()
-    for source, column in COLUMNS.items()
-    if getattr(line, column)
-]
+TIES = {
+    "elexon_name": {name: tie.link for name, tie in elexon.TIES.items()},
+    "aemo_id": {name: link for name, (_, _, link) in aemo.TIES.items()},
+    "nyiso_id": {name: link for name, (_, link) in nyiso.TIES.items()},
+    "isone_id": {tie: isone.LINKS.get(tie, tie) for tie in isone.TIES},
+    "ercot_id": {tie: link for tie, (_, link) in ercot.TIES.items()},
+}
+"""The link of each tie by the publisher's name for it, as the sources write it."""
+YOUNG = {"NSW1-SA1", "SCH - HQ_CHPE"}
+"""Ties of 2026, on the map whether or not a feed reads them."""
 
 
-def entries(source: str) -> Iterator[tuple[str, set[str]]]:
-    """Every key of a dict literal in a source's files, with the strings in its value."""
-    for path in (*SOURCES.glob(f"{source}.py"), *SOURCES.glob(f"{source}/*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Dict):
-                for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                        yield (
-                            key.value,
-                            {
-                                n.value
-                                for n in ast.walk(value)
-                                if isinstance(n, ast.Constant) and isinstance(n.value, str)
-                            },
-                        )
+@pytest.mark.parametrize("column", TIES)
+def test_a_publishers_tie_is_the_line_that_its_flow_names(column: str) -> None:
+    on_the_map = {getattr(line, column): line.id for line in LINES.values() if getattr(line, column)}
+    assert {tie: link for tie, link in on_the_map.items() if tie not in YOUNG - set(TIES[column])} == TIES[column]
 
 
-@pytest.mark.parametrize(("source", "tie", "link"), TIES, ids=lambda value: str(value))
-def test_a_publishers_tie_becomes_the_link_of_its_line(source: str, tie: str, link: str) -> None:
-    assert any(key == tie and link in strings for key, strings in entries(source)), (
-        f"{source} does not turn {tie!r} into {link}"
-    )
+def links() -> dict[str, tuple[str, str]]:
+    """Every link that a flow of any feed can carry, with the two ends of its flow."""
+    found = {tie.link: ("GB", tie.counterparty) for tie in elexon.TIES.values()}
+    found |= {link: (origin, target) for origin, target, link in aemo.TIES.values()}
+    found |= {border.link: (zone, border.neighbour) for zone, own in BORDERS.items() for border in own if border.link}
+    found |= {link: ("US-ERCOT", other) for other, link in ercot.TIES.values()}
+    found |= {isone.LINKS.get(tie, tie): ("US-ISONE", other) for tie, other in isone.TIES.items()}
+    return found | {link: ("US-NYISO", other) for other, link in nyiso.TIES.values()}
 
 
-@pytest.mark.parametrize("source", COLUMNS)
-def test_a_source_writes_no_link_between_our_zones_that_the_map_lacks(source: str) -> None:
-    """A link in a source's table beside one of our zones is an id of the map."""
-    for key, strings in entries(source):
-        links = {
-            text
-            for text in strings
-            if text.count("-") >= 2 and text == text.lower() and not text[0].isdigit() and " " not in text
-        }
-        if strings & set(ZONES):
-            assert links <= set(LINES), f"{source}: {key}"
+def test_every_link_of_a_flow_is_a_line_between_the_same_two_ends() -> None:
+    for link, ends in links().items():
+        line = LINES[link]
+        assert {line.from_zone, line.to_zone or line.neighbour} == set(ends), link
+
+
+def test_a_line_that_leads_outside_is_one_that_a_flow_can_carry() -> None:
+    assert {line.id for line in LINES.values() if line.to_zone is None} <= {*links(), "SCH - HQ_CHPE"}
 
 
 def test_pairs_join_flows_that_are_published_by_border() -> None:
     for line in LINES.values():
-        assert line.pair.split("_") == sorted((line.from_zone, line.to_zone))
+        assert line.pair == ("_".join(sorted((line.from_zone, line.to_zone))) if line.to_zone else None)
 
 
 def test_plants_speak_the_fuels_of_generation_and_capacity() -> None:

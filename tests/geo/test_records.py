@@ -133,14 +133,21 @@ def test_checks_find_foreign_words_and_small_plants() -> None:
         plant(fuel_2="gas", fuel_2_mw=5000.0),
     ]
     assert len(checks.vocabulary(wrong)) == 5
-    faults = checks.pairs([line(), line(to_zone="FR"), line(to_zone="IE")])
-    assert faults == ["fr-ch-ac: FR_FR is not a pair of zones", "fr-ch-ac: FR_IE is not a pair of zones"]
+    outside = {"to_zone": None, "neighbour": "Andorra"}
+    wrong = [line(to_zone="FR"), line(to_zone="IE"), line(neighbour="Andorra"), line(to_zone=None)]
+    assert checks.ends([line(), line(**outside)]) == []
+    assert len(checks.ends([*wrong, line(to_zone=None, neighbour="CH")])) == 5
 
 
 def test_checks_find_lines_that_end_elsewhere() -> None:
     assert checks.line_ends([line()], HIGH) == []
     there = line(line="LINESTRING (8 47, 2 48)")
     assert len(checks.line_ends([there], HIGH)) == 2
+    outside = line(to_zone=None, neighbour="Andorra", line="LINESTRING (2 43, 1.6 42.55)")
+    assert checks.line_ends([outside], HIGH) == []
+    assert checks.line_ends([dataclasses.replace(outside, line="LINESTRING (2 43, 0 42)")], HIGH) == [
+        "fr-ch-ac: ends in ES"
+    ]
     # A landing point may lie on the generalised shore; a drawn corridor has no such excuse.
     shore = next(one for one in LINES if one.id == "gb-nl-britned")
     assert checks.line_ends([shore], HIGH) == []

@@ -196,10 +196,10 @@ def _borders(rows: Rows, zone: str, last: int) -> None:
     """A day of flows: single ties where a publisher names them, else the border's total."""
     totals = set()
     for line in records.interconnectors():
-        if zone not in (line.from_zone, line.to_zone) or line.id == "au-sa-nsw-pec":
+        if zone not in (line.from_zone, line.to_zone) or line.status == "retired":
             continue
-        named = line.elexon_id or line.aemo_id or line.nyiso_id or line.ercot_id
-        other = line.to_zone if zone == line.from_zone else line.from_zone
+        named = line.elexon_id or line.aemo_id or line.nyiso_id or line.ercot_id or line.neighbour
+        other = (line.to_zone or line.neighbour) if zone == line.from_zone else line.from_zone
         if not named and other in totals:
             continue
         if not named:

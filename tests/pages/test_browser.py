@@ -328,9 +328,10 @@ def test_lines_point_the_way_the_power_flows(visit: Callable[..., Any], address:
     drawn = dict(page.eval_on_selector_all("path.flow", targets))
     lines = {f["id"]: f["properties"] for f in api(address, "/v1/geo/interconnectors")["features"]}
     assert set(drawn) == set(lines)
-    assert drawn["au-sa-nsw-pec"] is None, "no flow is published for it"
+    assert drawn["DC_S"] is None, "no flow is published for it"
     flows = {(f["zone"], f["link"] or f["counterparty"]): f["mw"] for f in api(address, "/v1/geo/live")["flows"]}
     assert drawn["gb-fr-ifa"] == ("GB" if flows["GB", "gb-fr-ifa"] > 0 else "FR")
+    assert drawn["INTIRL"] == ("GB" if flows["GB", "INTIRL"] > 0 else "Northern Ireland")
     assert drawn["gb-no2-nsl"] == ("GB" if flows["GB", "gb-no2-nsl"] > 0 else "NO-2")
     assert drawn["de-pl-ac"] == ("DE-LU" if flows["DE-LU", "PL"] > 0 else "PL")
     moving = page.locator("path.flow.moving")

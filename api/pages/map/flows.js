@@ -9,7 +9,7 @@ export function flowOn(line, rows) {
   const border = rows.find((row) => !row.link && [line.from, line.to].includes(row.zone) && [line.from, line.to].includes(row.counterparty));
   const row = own ?? border;
   if (!row) return null;
-  const other = row.zone === line.from ? line.to : line.from;
+  const other = row.zone === line.from ? (line.to ?? line.neighbour) : line.from;
   const inward = row.mw >= 0;
   return { mw: Math.abs(row.mw), from: inward ? other : row.zone, to: inward ? row.zone : other, ts: row.ts, whole: !own };
 }
@@ -52,6 +52,6 @@ function tip(line, flow, clockOf) {
     ? `${flow.from} → ${flow.to}  ${number(flow.mw, 0)} MW, rounded${flow.whole ? ', all lines of this border' : ''}`
     : 'No flow is published for it.';
   return el('div', {}, el('strong', {}, line.name), el('div', {}, what),
-    flow ? el('div', { class: 'when' }, time(flow.ts, clockOf(flow.to))) : null,
+    flow ? el('div', { class: 'when' }, time(flow.ts, clockOf(line.to ? flow.to : line.from))) : null,
     line.capacity_mw ? el('div', { class: 'when' }, `${line.type}, ${number(line.capacity_mw, 0)} MW`) : el('div', { class: 'when' }, line.type));
 }
