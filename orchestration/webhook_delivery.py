@@ -1,31 +1,36 @@
-"""Delivers what waits: each subscription's messages in order, at least once, and none held up by another's receiver.
+"""Delivers webhooks: each subscription's messages in order, at least once, and no receiver at another's expense.
 
-Two pools work side by side: receivers that answered promptly last time, and those that failed or were slow. A round
-ends within its time; what is left waits for the next.
+A round first turns news into messages, then sends them from one pool of threads. The key served longest ago comes next,
+and of its subscriptions the one served longest ago, so that the next round goes on where this one ended. Receivers that
+failed or were slow, and new ones, share half of the threads.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
 
 from api.access.accounts import webhooks
 from api.access.accounts.database import Database
+from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.webhooks import Message, Webhook
 from orchestration import webhook_events, webhook_post
 from orchestration.webhook_events import Documents
-from orchestration.webhook_post import NotDelivered
+from orchestration.webhook_post import TOTAL_S, NotDelivered
 from warehouse.bookkeeping import logged
 from warehouse.storage import Storage
 
 ROUND_S = 60.0
-TURN_S = 20.0
-"""So long one subscription may go on within a round."""
 SLOW_S = 2.0
-POOL = 8
+"""A delivery that took longer makes its receiver a slow one."""
+THREADS = 16
+SLOW_THREADS = 8
+KEY_THREADS = 2
+"""Deliveries of one key that may be under way at once."""
 _LOG = logging.getLogger("emds.webhooks")
 
 Send = Callable[[Webhook, Message, int], None]
@@ -33,113 +38,154 @@ Send = Callable[[Webhook, Message, int], None]
 
 
 @dataclass(slots=True)
-class Delivered:
+class RoundCounts:
     """What a round did."""
 
     subscriptions: int = 0
-    made: int = 0
+    created: int = 0
     """Messages."""
     delivered: int = 0
     failed: int = 0
     disabled: int = 0
 
-    def counts(self) -> dict[str, int]:
+    def by_name(self) -> dict[str, int]:
         return asdict(self)
 
 
 def sender(private: bool) -> Send:
-    """The real way out; `private` for tests."""
+    """Return the function that posts over the network; `private` for tests."""
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
         headers = webhook_post.signed(webhook.secret, message.id, message.body, now)
-        webhook_post.post(webhook.wish.url, headers, message.body, private)
+        webhook_post.post(webhook.subscription.url, headers, message.body, private)
 
     return send
 
 
-def round_(
-    storage: Storage,
-    database: Database,
-    send: Send,
-    market_now: int,
-    lag_s: float,
-    round_s: float = ROUND_S,
-    turn_s: float = TURN_S,
-) -> Delivered:
-    """One round over all subscriptions; `lag_s`: so long changes wait, until no reader is given older rows.
+def run_round(
+    storage: Storage, database: Database, send: Send, market_now: int, lag_s: float, round_s: float = ROUND_S
+) -> RoundCounts:
+    """Deliver what is due, within `round_s`. Raises AccountsUnavailable.
 
-    Raises AccountsUnavailable.
+    Changes younger than `lag_s` wait: a reader might not see their rows yet.
     """
-    done, ends = Delivered(), time.monotonic() + round_s
+    begun = time.monotonic()
     documents = Documents(storage, lag_s)
-    subscribed = webhooks.live(database)
-    done.subscriptions = len(subscribed)
-    prompt = [each for each in subscribed if not each.slow]
-    slow = [each for each in subscribed if each.slow]
-
-    def turn(webhook: Webhook) -> None:
-        if time.monotonic() < ends:
+    subscribed = webhooks.deliverable(database)
+    counts = RoundCounts(subscriptions=len(subscribed))
+    waiting: list[Webhook] = []
+    for webhook in subscribed:
+        created = 0
+        if time.monotonic() < begun + round_s / 2:
             with logged(f"webhook {webhook.id}"):
-                _turn(documents, database, send, webhook, market_now, min(ends, time.monotonic() + turn_s), done)
+                created = _enqueue_news(documents, database, webhook, market_now)
+        counts.created += created
+        if webhook.waiting + created and webhook.next_at <= time.time():
+            waiting.append(replace(webhook, waiting=webhook.waiting + created))
+    _deliver(database, send, _Queue(waiting), begun + round_s, counts)
+    return counts
 
-    with ThreadPoolExecutor(POOL) as first, ThreadPoolExecutor(POOL) as second:
-        _ = [pool.submit(turn, each) for pool, some in ((first, prompt), (second, slow)) for each in some]
-    return done
+
+def _enqueue_news(documents: Documents, database: Database, webhook: Webhook, market_now: int) -> int:
+    """Turn what is new for a subscription into messages; return how many. While many wait, news wait in the log."""
+    now, created = int(time.time()), 0
+    while webhook.waiting + created < webhooks.MOST_WAITING:
+        news = webhook_events.news_for(documents, webhook, now, market_now)
+        if not (news.bodies or news.states != webhook.states or webhook_events.is_far(webhook.cursor, news.cursor)):
+            break  # idle subscriptions are read and not written
+        if not webhooks.enqueue_batch(database, webhook, news.bodies, news.cursor, news.states, now):
+            break  # another process was first
+        created += len(news.bodies)
+        if not news.more:
+            break
+        webhook = replace(webhook, cursor=news.cursor, states=news.states)
+    return created
 
 
-def _turn(
-    documents: Documents, database: Database, send: Send, seen: Webhook, market_now: int, ends: float, done: Delivered
-) -> None:
-    """Makes a subscription's messages and sends them one after the other until one fails or the turn is over."""
-    if not webhooks.claim(database, seen.id, int(time.time())):
-        return
-    try:
-        while time.monotonic() < ends:
-            webhook = webhooks.one(database, seen.id)
-            if webhook is None or webhook.disabled:
+class _Queue:
+    """Decides which subscription is served next: by key, the key served longest ago first."""
+
+    def __init__(self, subscribed: Sequence[Webhook]) -> None:
+        """`subscribed`: those with messages that are due, the one served longest ago first."""
+        served: dict[int, int] = {}
+        for webhook in subscribed:
+            served[webhook.key] = max(webhook.next_at, served.get(webhook.key, 0))
+        self._keys: dict[int, deque[Webhook]] = {key: deque() for key in sorted(served, key=lambda key: served[key])}
+        for webhook in subscribed:
+            self._keys[webhook.key].append(webhook)
+        self._active: Counter[int] = Counter()
+        self._slow = 0
+
+    def take(self) -> Webhook | None:
+        """Return the next subscription to serve, or None while none may be."""
+        for key, waiting in self._keys.items():
+            if self._active[key] == KEY_THREADS:
+                continue
+            webhook = next((each for each in waiting if self._slow < SLOW_THREADS or not each.slow), None)
+            if webhook is not None:
+                waiting.remove(webhook)
+                self._keys[key] = self._keys.pop(key)  # to the end of the line
+                self._active[key] += 1
+                self._slow += webhook.slow
+                return webhook
+        return None
+
+    def end(self, webhook: Webhook, after: Webhook | None) -> None:
+        """End a turn; `after` is the subscription as it stands now, where it has more to send."""
+        self._active[webhook.key] -= 1
+        self._slow -= webhook.slow
+        if after is not None:
+            self._keys[webhook.key].append(after)
+
+
+def _deliver(database: Database, send: Send, queue: _Queue, ends: float, counts: RoundCounts) -> None:
+    active: dict[Future[_Attempt], Webhook] = {}
+    with ThreadPoolExecutor(THREADS) as pool:
+        while True:
+            # A delivery begins only where its own time limit lies within the round's.
+            while len(active) < THREADS and time.monotonic() + TOTAL_S <= ends and (webhook := queue.take()):
+                active[pool.submit(_attempt, database, send, webhook)] = webhook
+            if not active:
                 return
-            made = _make(documents, database, webhook, market_now)
-            done.made += made
-            if webhook.next_at > time.time():
-                return
-            message = webhooks.first(database, webhook.id)
-            if message is None:
-                return
-            if not _deliver(database, send, webhook, message, done):
-                return
-    finally:
-        webhooks.release(database, seen.id)
+            for future in wait(active, return_when=FIRST_COMPLETED).done:
+                webhook, attempt = active.pop(future), _Attempt()
+                try:
+                    attempt = future.result()
+                except AccountsUnavailable:
+                    raise
+                except Exception:
+                    _LOG.exception("webhook %s", webhook.id)
+                counts.delivered += attempt.delivered
+                counts.failed += attempt.failed
+                counts.disabled += bool(attempt.disabled)
+                queue.end(webhook, attempt.after)
 
 
-def _make(documents: Documents, database: Database, webhook: Webhook, market_now: int) -> int:
-    """Adds what is new; how many messages. While many wait, nothing is made: the cursor keeps the place."""
-    if webhook.waiting >= webhooks.MOST_WAITING:
-        return 0
-    now = int(time.time())
-    told = webhook_events.told(documents, webhook, now, market_now)
-    if told.bodies or told.cursor != webhook.cursor or told.states != webhook.states:
-        webhooks.put(database, webhook.id, told.bodies, told.cursor, told.states, now)
-    return len(told.bodies)
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """How one attempt ended; neither delivered nor failed where another deliverer was first."""
+
+    delivered: bool = False
+    failed: bool = False
+    disabled: str = ""
+    after: Webhook | None = None
+    """The subscription as it stands then, where another message may follow now."""
 
 
-def _deliver(database: Database, send: Send, webhook: Webhook, message: Message, done: Delivered) -> bool:
+def _attempt(database: Database, send: Send, webhook: Webhook) -> _Attempt:
+    """Send a subscription's oldest message."""
+    message = webhooks.claim(database, webhook.id, int(time.time()))
+    if message is None:
+        return _Attempt()
     begun = time.monotonic()
     try:
         send(webhook, message, int(time.time()))
     except NotDelivered as fault:
-        now = int(time.time())
-        webhooks.failed(database, webhook, str(fault), now)
-        done.failed += 1
-        after = webhooks.one(database, webhook.id)
-        if after is not None and after.disabled:
-            done.disabled += 1
-            _LOG.warning("webhook %s is disabled: %s", webhook.id, after.disabled)
-        return False
-    webhooks.delivered(database, webhook.id, message, time.monotonic() - begun > SLOW_S, int(time.time()))
-    done.delivered += 1
-    return True
-
-
-def waiting(subscribed: Sequence[Webhook]) -> int:
-    """Messages that wait, in all."""
-    return sum(each.waiting for each in subscribed)
+        if why := webhooks.record_failure(database, webhook, str(fault), int(time.time())):
+            _LOG.warning("webhook %s is disabled: %s", webhook.id, why)
+        return _Attempt(failed=True, disabled=why)
+    slow = time.monotonic() - begun > SLOW_S
+    webhooks.record_delivery(database, webhook.id, message, slow, int(time.time()))
+    left = webhook.waiting - 1
+    after = replace(webhook, slow=slow, waiting=left, failing_since=None, attempts=0) if left else None
+    return _Attempt(delivered=True, after=after)

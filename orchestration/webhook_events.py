@@ -1,4 +1,4 @@
-"""What a subscription is told: messages made of the log of changes and of the published documents. Reads only."""
+"""Turns the change log and the published documents into webhook messages. Reads only."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import orjson
 from api.access.accounts.webhooks import Webhook
 from api.documents import changes
 from api.documents.changes import Wanted
+from assets.documents.live_history import rounded
 from warehouse import artefact, change_log, layout
-from warehouse.change_log import UnknownCursor
+from warehouse.change_log import Page, UnknownCursor
 from warehouse.clock import iso
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
@@ -23,51 +24,67 @@ ENTRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The published documents as they stand, each read once."""
+    """The published documents and pages of the change log, each read once a round."""
 
     storage: Storage
     lag_s: float
-    """So long a worker of the API may give rows that are older than an entry of the log of changes."""
+    """How long after an entry of the change log a worker of the API may still give older rows."""
     _read: dict[str, Any] = field(default_factory=dict)
+    _pages: dict[tuple[str, tuple[str, ...]], Page] = field(default_factory=dict)
 
     def get(self, name: str) -> Any:
         if name not in self._read:
             self._read[name] = artefact.load(self.storage, name)
         return self._read[name]
 
+    def changes(self, cursor: str, zones: tuple[str, ...]) -> Page:
+        """Return a page of the change log, with entries of `zones` (empty: all). Raises UnknownCursor, StorageError."""
+        if (cursor, zones) not in self._pages:
+            until, wanted = changes.settled(self.lag_s), Wanted(zones=zones or None)
+            self._pages[cursor, zones] = change_log.read(self.storage, cursor, ENTRIES, wanted.fits, until)
+        return self._pages[cursor, zones]
+
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Messages for a subscription, and what it knows after them."""
+class News:
+    """Messages for a subscription, and its position after them."""
 
     bodies: list[bytes]
     cursor: str
     states: dict[str, Any]
+    more: bool
+    """Whether the change log goes on behind `cursor`."""
 
 
-def told(documents: Documents, webhook: Webhook, now: int, market_now: int) -> Told:
-    """What is new for a subscription. `now`: true time; `market_now`: by which figures are late (EMDS_NOW).
+def news_for(documents: Documents, webhook: Webhook, now: int, market_now: int) -> News:
+    """Return what is new for a subscription. `now`: true time; `market_now`: by which figures are late (EMDS_NOW).
 
     Raises StorageError.
     """
     bodies: list[bytes] = []
-    cursor, states = webhook.cursor, dict(webhook.states)
-    if "changes" in webhook.wish.events:
-        cursor, found = _changes(documents, webhook)
+    cursor, states, more = webhook.cursor, dict(webhook.states), False
+    if "changes" in webhook.subscription.events:
+        cursor, found, more = _changes(documents, webhook)
         bodies += [message("changes", now, data) for data in found]
-    for event in webhook.wish.events:
+    for event in webhook.subscription.events:
         look = _LOOKS.get(event)
         if look is None:
             continue
         known = dict(states.get(event, {}))
-        for zone in webhook.wish.zones or ZONES:
-            state, data = look(documents, zone, webhook.wish.threshold, known.get(zone), market_now)
+        for zone in webhook.subscription.zones or ZONES:
+            state, data = look(documents, zone, webhook.subscription.threshold, known.get(zone), market_now)
             if data is not None:
                 bodies.append(message(event, now, {"zone": zone, **data}))
             if state is not None:
                 known[zone] = state
         states[event] = known
-    return Told(bodies, cursor, states)
+    return News(bodies, cursor, states, more)
+
+
+def is_far(cursor: str, later: str) -> bool:
+    """Whether a cursor lies a segment of the change log before another: then reading on from it costs."""
+    first, last = (int(each.rpartition("-")[2]) for each in (cursor, later))
+    return abs(last - first) >= change_log.SEGMENT
 
 
 def message(event: str, now: int, data: Mapping[str, Any]) -> bytes:
@@ -75,20 +92,18 @@ def message(event: str, now: int, data: Mapping[str, Any]) -> bytes:
     return orjson.dumps({"type": event, "timestamp": iso(now), "data": data})
 
 
-def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str, Any]]]:
-    """The cursor behind what was looked at, and one page of entries; or that the cursor is gone."""
-    wanted = Wanted(zones=webhook.wish.zones or None)
-    until = changes.settled(documents.lag_s)
+def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str, Any]], bool]:
+    """The cursor behind one page, the page's body or none, and whether there is more; or that the cursor is gone."""
     try:
-        page = change_log.read(documents.storage, webhook.cursor, ENTRIES, wanted.fits, until)
+        page = documents.changes(webhook.cursor, webhook.subscription.zones)
     except UnknownCursor:
-        cursor = change_log.newest(documents.storage, until)
-        return cursor, [{"count": 0, "entries": [], "next": cursor, "gone": True, "docs": "/docs/changes"}]
-    return page.next, [changes.body(page)] if page.entries else []
+        cursor = change_log.newest(documents.storage, changes.settled(documents.lag_s))
+        return cursor, [{"count": 0, "entries": [], "next": cursor, "gone": True, "docs": "/docs/changes"}], False
+    return page.next, [changes.body(page)] if page.entries else [], page.more
 
 
 _Look = Callable[[Documents, str, float | None, Any, int], tuple[Any, dict[str, Any] | None]]
-"""Document, zone, threshold, the state told last, the market's now -> the state now, and what is to be told."""
+"""Documents, zone, threshold, state last reported, the market's now -> state now, and the message's data or None."""
 
 
 def _beyond(above: bool) -> _Look:
@@ -100,8 +115,10 @@ def _beyond(above: bool) -> _Look:
         beyond = price["value"] > threshold if above else price["value"] < threshold
         if not beyond or known is True:
             return beyond, None
-        figure = {name: price[name] for name in ("value", "unit", "ts", "resolution", "source")}
-        return True, {"metric": "price", **figure, "threshold": threshold, **_terms(document)}
+        figure = {name: price[name] for name in ("unit", "ts", "resolution", "source")}
+        # Exact prices are sold; a threshold that always holds would give them away.
+        value = {"value": rounded(price["value"], price["unit"]), "rounded": True}
+        return True, {"metric": "price", **value, **figure, "threshold": threshold, **_terms(document)}
 
     return look
 

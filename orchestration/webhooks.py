@@ -31,7 +31,7 @@ def counts() -> dict[str, int]:
     settings = Settings.from_environ(os.environ)
     with _open(settings) as accounts:
         send = webhook_delivery.sender(settings.webhook_private)
-        return webhook_delivery.round_(_storage(), accounts.database, send, clock.now(), _lag_s(settings)).counts()
+        return webhook_delivery.run_round(_storage(), accounts.database, send, clock.now(), _lag_s(settings)).by_name()
 
 
 def after_command() -> None:
@@ -40,7 +40,7 @@ def after_command() -> None:
     path = settings.database_url.removeprefix("sqlite:///")
     if path == settings.database_url or os.path.exists(path):
         with _open(settings) as accounts:
-            subscribed = bool(webhooks.live(accounts.database))
+            subscribed = bool(webhooks.deliverable(accounts.database))
         if subscribed:
             wait_s = _lag_s(settings) + 2  # what this command changed is told a moment later
             time.sleep(wait_s if wait_s <= MOST_WAIT_S else 0)
@@ -57,18 +57,18 @@ def place() -> str:
 def due() -> tuple[bool, bool]:
     """Whether anybody subscribed, and whether a message waits whose time has come. Raises AccountsUnavailable."""
     with _open(Settings.from_environ(os.environ)) as accounts:
-        return bool(webhooks.live(accounts.database)), webhooks.any_due(accounts.database, int(time.time()))
+        return bool(webhooks.deliverable(accounts.database)), webhooks.any_due(accounts.database, int(time.time()))
 
 
 def listed() -> int:
     """Prints every subscription: whose, where, and how delivery goes."""
     with _open(Settings.from_environ(os.environ)) as accounts:
         subscribed = webhooks.listed(accounts.database)
-    print(f"{len(subscribed)} webhooks, {webhook_delivery.waiting(subscribed)} messages wait")
+    print(f"{len(subscribed)} webhooks, {sum(each.waiting for each in subscribed)} messages wait")
     for each in subscribed:
         print(
             f"{each.id}  key {each.key:>4}  {_state(each):9} delivered {each.delivered:>6}  waiting {each.waiting:>4}  "
-            f"{urlsplit(each.wish.url).hostname}  {','.join(each.wish.events)}"
+            f"{urlsplit(each.subscription.url).hostname}  {','.join(each.subscription.events)}"
         )
     return 0
 
@@ -78,8 +78,10 @@ def shown(webhook: str) -> int:
 
     def print_one(found: Webhook, _: Accounts) -> None:
         print(f"{found.id} of key {found.key}, since {iso(found.created)}: {_state(found)}")
-        print(f"  url        {found.wish.url}")
-        print(f"  events     {', '.join(found.wish.events)}; zones {', '.join(found.wish.zones) or 'all'}")
+        print(f"  url        {found.subscription.url}")
+        print(
+            f"  events     {', '.join(found.subscription.events)}; zones {', '.join(found.subscription.zones) or 'all'}"
+        )
         print(f"  delivered  {found.delivered}, {found.waiting} wait")
         print(f"  last       {iso(found.last_delivery) if found.last_delivery else 'never'}")
         if found.last_error or found.disabled:
@@ -112,7 +114,7 @@ def delivered() -> int:
 
 def _on(webhook: str, act: Callable[[Webhook, Accounts], None]) -> int:
     with _open(Settings.from_environ(os.environ)) as accounts:
-        found = webhooks.one(accounts.database, webhook)
+        found = webhooks.get(accounts.database, webhook)
         if found is None:
             print(f"there is no webhook {webhook}")
             return 1

@@ -17,7 +17,8 @@ from flask import Blueprint, Request, request
 from api.access import api_key
 from api.access.accounts import webhooks
 from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.webhooks import EVENTS, MOST_OF_A_KEY, TooManyWebhooks, Webhook, Wish
+from api.access.accounts.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
+from api.access.public_addresses import is_public
 from api.documents import changes
 from api.endpoints.query_parameters import SAMPLE
 from api.http import parameters, problem_responses, request_body
@@ -115,7 +116,7 @@ def _tested(service: Service, call: Request, webhook: str) -> Response:
 def _own(service: Service, call: Request, webhook: str) -> Webhook:
     """The subscription, if it is the caller's. Raises Problem 401 and 404."""
     key = own_key(service.gate, call)
-    found = webhooks.one(service.gate.accounts.database, webhook[:60], key)
+    found = webhooks.get(service.gate.accounts.database, webhook[:60], key)
     if found is None:
         raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
     return found
@@ -124,10 +125,10 @@ def _own(service: Service, call: Request, webhook: str) -> Webhook:
 def _body(webhook: Webhook) -> dict[str, Any]:
     return {
         "id": webhook.id,
-        "url": webhook.wish.url,
-        "events": list(webhook.wish.events),
-        "zones": list(webhook.wish.zones),
-        "threshold": webhook.wish.threshold,
+        "url": webhook.subscription.url,
+        "events": list(webhook.subscription.events),
+        "zones": list(webhook.subscription.zones),
+        "threshold": webhook.subscription.threshold,
         "created": webhook.created,
         "state": "disabled" if webhook.disabled else "failing" if webhook.failing_since else "good",
         "reason": webhook.disabled or webhook.last_error or None,
@@ -140,7 +141,7 @@ def _body(webhook: Webhook) -> dict[str, Any]:
     }
 
 
-def _wish(call: Request, private: bool) -> Wish:
+def _wish(call: Request, private: bool) -> Subscription:
     """What the body asks for. Raises Problem 400, 413 or 415 that names every fault."""
     if call.mimetype != "application/json":
         raise Problem("unsupported-media-type", "The body is JSON, with Content-Type: application/json.")
@@ -169,7 +170,7 @@ def _wish(call: Request, private: bool) -> Wish:
     if faults:
         words = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in faults[:3])
         raise Problem("invalid-request", f"{words}.", faults[:20])
-    return Wish(
+    return Subscription(
         document["url"],
         tuple(dict.fromkeys(document["events"])),
         tuple(dict.fromkeys(zones)),
@@ -205,7 +206,7 @@ def _url_fault(url: Any, private: bool) -> str:
 
 def _is_public_name(host: str) -> bool:
     try:
-        return ip_address(host).is_global
+        return is_public(ip_address(host))
     except ValueError:
         local = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
         return "." in host and not host.rstrip(".").endswith(local)

@@ -130,7 +130,7 @@ def test_a_wrong_body_is_refused(rig: Rig, client: FlaskClient, body: bytes, med
 def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) -> None:
     rig.put("north.grid", "GB", "demand", [(0, 1.0)])
     made = subscribe(client, rig.key(client)).get_json()
-    found = webhooks.one(client.application.extensions["emds"].gate.accounts.database, made["id"])
+    found = webhooks.get(client.application.extensions["emds"].gate.accounts.database, made["id"])
     assert found is not None
     assert found.cursor == client.get("/v1/changes").get_json()["next"]
 

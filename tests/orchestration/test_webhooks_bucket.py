@@ -15,7 +15,7 @@ import pytest
 from api.access.accounts import webhooks as subscriptions
 from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
-from api.access.accounts.webhooks import Wish
+from api.access.accounts.webhooks import Subscription
 from api.application import create_app
 from api.documents import cache, changes
 from api.documents.changes import WORKER_TTL_S
@@ -71,7 +71,7 @@ def test_a_row_read_after_its_entry_is_never_older(
     key = {"Authorization": f"Bearer {secret}"}
     put(writer, 0.0, 1)
     database = app.extensions["emds"].gate.accounts.database
-    webhook = subscriptions.create(database, 1, Wish("https://hook.example/", ("changes",)), "0", 1)
+    webhook = subscriptions.create(database, 1, Subscription("https://hook.example/", ("changes",)), "0", 1)
     follower = bucket_place.open()
 
     def read() -> float:
@@ -81,7 +81,7 @@ def test_a_row_read_after_its_entry_is_never_older(
     def told() -> int:
         """How many entries a message would hold."""
         documents = Documents(follower, webhooks._lag_s(settings))
-        bodies = webhook_events.told(documents, webhook, BASE, BASE).bodies
+        bodies = webhook_events.news_for(documents, webhook, BASE, BASE).bodies
         return len(orjson.loads(bodies[0])["data"]["entries"]) if bodies else 0
 
     def listed() -> int:
@@ -119,7 +119,7 @@ def test_a_deliverer_over_a_bucket_killed_at_its_requests_loses_and_disorders_no
     url, receiver = f"sqlite:///{tmp_path / 'accounts.sqlite'}", Receiver()
     accounts = Accounts.open(url)
     accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
-    webhook = subscriptions.create(accounts.database, 1, Wish(receiver.url, ("changes",)), "0", 1)
+    webhook = subscriptions.create(accounts.database, 1, Subscription(receiver.url, ("changes",)), "0", 1)
     receiver.secret = webhook.secret
     clock.now = 1_000_000.0
     killed = 0

@@ -8,12 +8,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import event
 
 from api.access.accounts import webhooks
 from api.access.accounts.key_format import digest_of
+from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.webhooks import Message, Webhook
 from orchestration import webhook_delivery, webhook_post
 from tests.orchestration.webhook_receivers import NOW, Post, firsts
+from tests.stand_ins.clock import Clock
 from tests.stand_ins.receiver import Receiver, patient
 
 
@@ -88,7 +91,7 @@ def test_pauses_grow_to_an_hour_and_end_with_the_day(post: Post) -> None:
     webhook = post.subscribe(receiver.url)
     waits, now = [], 1000
     for _ in range(9):
-        webhooks.failed(post.accounts.database, post.state(webhook), "x", now)
+        webhooks.record_failure(post.accounts.database, post.state(webhook), "x", now)
         waits.append(post.state(webhook).next_at - now)
         now = post.state(webhook).next_at
     assert waits == [5, 15, 60, 300, 900, 1800, 3600, 3600, 3600]
@@ -118,8 +121,6 @@ def _killed_at_statement(post: Post, step: int) -> bool:
     """A child runs a round and gets SIGKILL before statement `step`."""
     pid = os.fork()
     if pid == 0:
-        from sqlalchemy import event
-
         accounts, count = post.open(), 0
 
         def before(*_: object) -> None:
@@ -130,7 +131,7 @@ def _killed_at_statement(post: Post, step: int) -> bool:
 
         event.listen(accounts.database.open(), "before_cursor_execute", before)
         try:
-            webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
+            webhook_delivery.run_round(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -149,7 +150,7 @@ def test_two_deliverers_at_once_send_nothing_twice(post: Post) -> None:
         if pid == 0:
             try:
                 accounts = post.open()
-                webhook_delivery.round_(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
+                webhook_delivery.run_round(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
             except BaseException:
                 os._exit(1)
             os._exit(0)
@@ -160,33 +161,67 @@ def test_two_deliverers_at_once_send_nothing_twice(post: Post) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["hang", "trickle"])
-def test_slow_receivers_hold_up_nobody(post: Post, how: str) -> None:
-    """More of them than there are threads: once they were slow they wait in a lane of their own."""
-    slow = post.receiver(answer=lambda _: how)
-    subscribed = [post.subscribe(slow.url) for _ in range(9)]
+def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> None:
+    """Thirty subscriptions of three keys, older than that of an honest fourth: it is served among the first."""
+    slow, prompt = post.receiver(answer=lambda _: how), post.receiver()
+    for number in range(2, 5):
+        post.accounts.sign_up(SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+        for _ in range(10):
+            post.subscribe(slow.url, key=number)
+    post.subscribe(prompt.url)
     post.change(at=1)
+    before: list[int] = []
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
         headers = webhook_post.signed(webhook.secret, message.id, message.body, now)
-        total_s = 0.5 if webhook.wish.url == slow.url else 30.0
-        webhook_post.post(webhook.wish.url, headers, message.body, True, total_s)
+        if webhook.subscription.url == prompt.url:
+            before.append(len(slow.tries))
+        webhook_post.post(webhook.subscription.url, headers, message.body, True, 0.5)
 
-    webhook_delivery.round_(post.storage, post.accounts.database, send, NOW, 0.0)
-    assert all(post.state(each).slow and "in time" in post.state(each).last_error for each in subscribed)
-    prompt = post.receiver()
-    post.due_now()
-    good = post.subscribe(prompt.url)
-    post.change(at=2)
-    held = [False]
+    counts = webhook_delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+    assert firsts(prompt) == [1]
+    assert before[0] <= 3 * webhook_delivery.KEY_THREADS, "at most one turn of each other key went first"
+    assert (counts.delivered, counts.failed) == (1, 30)
+    states = [each for each in webhooks.listed(post.accounts.database) if each.subscription.url == slow.url]
+    assert all(each.slow and "in time" in each.last_error for each in states)
 
-    def watched(webhook: Webhook, message: Message, now: int) -> None:
-        if webhook.id == good.id:
-            held[0] = len(slow.tries) > 9 + webhook_delivery.POOL
-        send(webhook, message, now)
 
-    webhook_delivery.round_(post.storage, post.accounts.database, watched, NOW, 0.0)
-    assert firsts(prompt) == [2]
-    assert not held[0], "it did not wait until the slow ones were through"
+def test_the_next_round_goes_on_where_one_ended(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds that end after one delivery, though all keys have more, serve each key before any a second time."""
+    for number in range(2, 7):
+        post.accounts.sign_up(SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+    for number in range(1, 7):
+        post.subscribe("https://hook.example/", key=number)
+    clock = Clock()
+    monkeypatch.setattr(webhook_delivery, "time", clock)
+    monkeypatch.setattr(webhook_delivery, "THREADS", 1)
+    served: list[int] = []
+
+    def send(webhook: Webhook, _: Message, __: int) -> None:
+        served.append(webhook.key)
+        clock.now += webhook_delivery.ROUND_S
+
+    for at in range(1, 13):
+        post.change(at=at)
+        webhook_delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+    assert sorted(served[:6]) == sorted(served[6:]) == [1, 2, 3, 4, 5, 6]
+
+
+def test_idle_subscriptions_are_read_and_not_written(post: Post) -> None:
+    for number in range(5):
+        post.subscribe(f"https://hook.example/{number}", "changes", "price.above", zones=("FR",), threshold=1.0)
+    post.change("GB", 1)
+    post.round()
+    statements: list[str] = []
+    event.listen(
+        post.accounts.database.open(),
+        "before_cursor_execute",
+        lambda _connection, _cursor, statement, *_: statements.append(statement.split()[0]),
+    )
+    post.change("GB", 2)
+    post.round()
+    assert "SELECT" in statements
+    assert not set(statements) & {"INSERT", "UPDATE", "DELETE"}
 
 
 @pytest.mark.slow
@@ -224,6 +259,13 @@ def test_redirects_are_not_followed(post: Post, status: int) -> None:
     post.round()
     assert len(receiver.tries) == 1
     assert post.state(webhook).last_error == f"answered {status}"
+
+
+def test_interim_answers_are_passed_over(post: Post) -> None:
+    receiver = post.receiver(answer=lambda _: "hints")
+    post.subscribe(receiver.url)
+    post.change(at=1)
+    assert post.round().delivered == 1
 
 
 def test_a_receiver_that_comes_back_is_found(post: Post) -> None:

@@ -37,15 +37,16 @@ def brief(post: Post, band: str) -> None:
 def test_a_price_beyond_a_threshold_is_told_once_until_it_came_back(post: Post) -> None:
     receiver = post.receiver()
     post.subscribe(receiver.url, "price.above", "price.below", zones=("GB",), threshold=100.0)
-    for value in (90.0, 95.0, 120.0, 130.0, 100.0, 101.0):
+    for value in (90.0, 95.0, 120.4, 130.0, 100.0, 101.0):
         latest(post, value)
         post.round()
     told = [(message["type"], message["data"]["value"]) for message in receiver.taken]
-    assert told == [("price.below", 90.0), ("price.above", 120.0), ("price.above", 101.0)]
+    assert told == [("price.below", 90), ("price.above", 120), ("price.above", 101)]
     assert receiver.taken[1]["data"] == {
         "zone": "GB",
         "metric": "price",
-        "value": 120.0,
+        "value": 120,
+        "rounded": True,
         "unit": "GBP/MWh",
         "ts": NOW,
         "resolution": "30m",

@@ -11,8 +11,9 @@ import orjson
 import pytest
 from standardwebhooks import Webhook as Verifier
 
+from api.access.public_addresses import is_public
 from orchestration import webhook_events, webhook_post
-from orchestration.webhook_post import NotDelivered, is_public
+from orchestration.webhook_post import NotDelivered
 from tests.orchestration.webhook_receivers import NOW
 
 
@@ -30,7 +31,9 @@ def test_the_official_verifier_accepts_what_is_signed() -> None:
         "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1",
         "255.255.255.255", "192.0.2.1", "198.18.0.1", "240.0.0.1", "::1", "::", "fe80::1", "fc00::1", "fd12::1",
         "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
-        "2002:7f00:1::", "2001:db8::1", "fe80::1%eth0", "2001:0:53aa:64c:0:0:80ff:fffe", "64:ff9b:1::a00:1",
+        "2002:7f00:1::", "2001:db8::1",
+        "fec0::1", "192.0.0.8", "192.88.99.1", "3fff::1", "3fff:fff::1", "2002:5db8:d822::1",
+        "fe80::1%eth0", "2001:0:53aa:64c:0:0:80ff:fffe", "64:ff9b:1::a00:1",
     ],
 )  # fmt: skip
 def test_private_addresses_are_none_to_send_to(address: str) -> None:

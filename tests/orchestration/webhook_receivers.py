@@ -11,7 +11,7 @@ from sqlalchemy import text
 from api.access.accounts import webhooks
 from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
-from api.access.accounts.webhooks import Webhook, Wish
+from api.access.accounts.webhooks import Subscription, Webhook
 from orchestration import webhook_delivery
 from tests.stand_ins.receiver import Receiver
 from warehouse import change_log
@@ -47,21 +47,21 @@ class Post:
         self.receivers.append(made)
         return made
 
-    def subscribe(self, url: str, *events: str, **given: Any) -> Webhook:
-        wish = Wish(url, events or ("changes",), **given)
-        return webhooks.create(self.accounts.database, 1, wish, change_log.newest(self.storage), 1)
+    def subscribe(self, url: str, *events: str, key: int = 1, **given: Any) -> Webhook:
+        wish = Subscription(url, events or ("changes",), **given)
+        return webhooks.create(self.accounts.database, key, wish, change_log.newest(self.storage), 1)
 
     def change(self, zone: str = "GB", at: int = 1) -> None:
         change = Change(zone, "demand", "one.fast", at, at, 1, 0, 0)
         change_log.append(self.storage, change, f"{zone}{at}", at)
 
-    def round(self, **given: Any) -> webhook_delivery.Delivered:
-        return webhook_delivery.round_(
+    def round(self, **given: Any) -> webhook_delivery.RoundCounts:
+        return webhook_delivery.run_round(
             self.storage, self.accounts.database, webhook_delivery.sender(private=True), NOW, 0.0, **given
         )
 
     def state(self, webhook: Webhook) -> Webhook:
-        found = webhooks.one(self.accounts.database, webhook.id)
+        found = webhooks.get(self.accounts.database, webhook.id)
         assert found is not None
         return found
 

@@ -1,8 +1,8 @@
 """Subscriptions of webhooks and the messages that wait for each, in the accounts database.
 
-A message and what it was made from (cursor, states) are written in one transaction, so that a kill makes none twice and
-loses none. Messages of a subscription go out one after the other; whoever delivers holds a lease. Instants are true
-time in Unix seconds. The secret that signs messages has to be kept as it is; nothing here logs it.
+A batch of messages and the position it was made from (cursor, states) are written in one transaction, so that a kill
+neither repeats nor loses one. A subscription's messages go out one after the other: a delivery claims the subscription
+first. Instants are true time in Unix seconds. The secret is stored as it is, since it signs; nothing here logs it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from warehouse.errors import MarketError
 
 EVENTS = ("changes", "price.above", "price.below", "band", "stale")
 MOST_OF_A_KEY = 10
-LEASE_S = 120
-"""So long a subscription is its deliverer's own; a killed one's goes to the next after that."""
+CLAIM_S = 60
+"""How long a claim lasts if its deliverer is killed; a delivery takes at most ten seconds."""
 GIVE_UP_S = DAY
 """After so long without a delivery the subscription is disabled."""
 MOST_WAITING = 100
@@ -37,7 +37,7 @@ class TooManyWebhooks(MarketError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Subscription:
     """What a subscriber asks for. `zones` empty: all."""
 
     url: str
@@ -52,20 +52,21 @@ class Webhook:
 
     id: str
     key: int
-    wish: Wish
+    subscription: Subscription
     secret: str = field(repr=False)
     created: int
     cursor: str
-    """Behind the last change that became a message."""
+    """Position in the change log: what lies before it has become messages."""
     states: dict[str, Any]
-    """What was last told of each event and zone."""
+    """State last reported, by event and zone."""
     disabled: str
     """Why nothing is delivered any more; empty while it is."""
     failing_since: int | None
     attempts: int
     next_at: int
+    """When the next attempt may begin: the last attempt, or later while attempts fail."""
     slow: bool
-    """Whether the last try failed or took long: such receivers wait for each other, never others for them."""
+    """Whether the last attempt failed or took long, or there was none yet: slow receivers share a few threads."""
     delivered: int
     last_delivery: int | None
     last_error: str
@@ -82,49 +83,49 @@ class Message:
     body: bytes
 
 
-def create(database: Database, key: int, wish: Wish, cursor: str, now: int) -> Webhook:
-    """A new subscription of a key, from a cursor of the log of changes on. Raises TooManyWebhooks."""
+def create(database: Database, key: int, subscription: Subscription, cursor: str, now: int) -> Webhook:
+    """Create a subscription of a key that begins at a cursor of the change log. Raises TooManyWebhooks."""
     with database.begin() as connection:
         # Two at once must not both be the tenth: the key's row is locked where the database locks rows.
         connection.execute(select(KEYS.c.id).where(KEYS.c.id == key).with_for_update())
         count = connection.execute(select(func.count()).where(WEBHOOKS.c.key_id == key)).scalar_one()
         if count >= MOST_OF_A_KEY:
             raise TooManyWebhooks(f"a key has at most {MOST_OF_A_KEY} webhooks")
-        made = {
+        row = {
             "id": f"wh_{secrets.token_hex(12)}",
             "key_id": key,
-            "url": wish.url,
-            "events": orjson.dumps(wish.events).decode(),
-            "zones": orjson.dumps(wish.zones).decode(),
-            "threshold": None if wish.threshold is None else repr(wish.threshold),
+            "url": subscription.url,
+            "events": orjson.dumps(subscription.events).decode(),
+            "zones": orjson.dumps(subscription.zones).decode(),
+            "threshold": None if subscription.threshold is None else repr(subscription.threshold),
             "secret": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
             "created": now,
             "change_cursor": cursor,
             "states": "{}",
             "disabled": "",
             "attempts": 0,
-            "next_at": 0,
+            "next_at": now,
             "claimed_until": 0,
-            "slow": 0,
+            "slow": 1,
             "delivered": 0,
             "last_error": "",
         }
-        connection.execute(insert(WEBHOOKS).values(made))
-    found = one(database, str(made["id"]), key)
+        connection.execute(insert(WEBHOOKS).values(row))
+    found = get(database, str(row["id"]), key)
     assert found is not None
     return found
 
 
 def listed(database: Database, key: int | None = None) -> list[Webhook]:
-    """The subscriptions of a key, or of all, the oldest first."""
+    """List the subscriptions of a key, or of all keys, the oldest first."""
     query = _query().order_by(WEBHOOKS.c.created, WEBHOOKS.c.id)
     with database.connect() as connection:
         rows = connection.execute(query if key is None else query.where(WEBHOOKS.c.key_id == key)).all()
     return [_webhook(row) for row in rows]
 
 
-def one(database: Database, webhook: str, key: int | None = None) -> Webhook | None:
-    """A subscription, where it is that key's."""
+def get(database: Database, webhook: str, key: int | None = None) -> Webhook | None:
+    """Return a subscription, or None where there is none or it is another key's."""
     query = _query().where(WEBHOOKS.c.id == webhook)
     with database.connect() as connection:
         row = connection.execute(query if key is None else query.where(WEBHOOKS.c.key_id == key)).first()
@@ -132,37 +133,37 @@ def one(database: Database, webhook: str, key: int | None = None) -> Webhook | N
 
 
 def remove(database: Database, webhook: str) -> None:
-    """Ends a subscription, and what waits for it."""
+    """Delete a subscription and its messages."""
     with database.begin() as connection:
         connection.execute(delete(WEBHOOK_MESSAGES).where(WEBHOOK_MESSAGES.c.webhook_id == webhook))
         connection.execute(delete(WEBHOOKS).where(WEBHOOKS.c.id == webhook))
 
 
 def enable(database: Database, webhook: str) -> None:
-    """Takes a disabled subscription up again; what it missed is not sent later."""
-    fresh = {"disabled": "", "failing_since": None, "attempts": 0, "next_at": 0, "slow": 0, "claimed_until": 0}
+    """Enable a disabled subscription again; what it missed is not sent later."""
+    fresh = {"disabled": "", "failing_since": None, "attempts": 0, "next_at": 0, "slow": 1, "claimed_until": 0}
     with database.begin() as connection:
         connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(fresh))
 
 
 def disable(database: Database, webhook: str, reason: str) -> None:
-    """Delivers nothing any more; what waits is dropped."""
+    """Disable a subscription and drop its messages."""
     with database.begin() as connection:
         connection.execute(delete(WEBHOOK_MESSAGES).where(WEBHOOK_MESSAGES.c.webhook_id == webhook))
         connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(disabled=reason))
 
 
-def live(database: Database) -> list[Webhook]:
-    """The subscriptions that something may be delivered to: enabled, of keys that are not revoked."""
+def deliverable(database: Database) -> list[Webhook]:
+    """Enabled subscriptions of keys that are confirmed and not revoked, the one attempted longest ago first."""
     query = _query().join(KEYS, KEYS.c.id == WEBHOOKS.c.key_id)
     open_ = and_(KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_not(None), WEBHOOKS.c.disabled == "")
     with database.connect() as connection:
-        rows = connection.execute(query.where(open_).order_by(WEBHOOKS.c.id)).all()
+        rows = connection.execute(query.where(open_).order_by(WEBHOOKS.c.next_at, WEBHOOKS.c.id)).all()
     return [_webhook(row) for row in rows]
 
 
 def any_due(database: Database, now: int) -> bool:
-    """Whether a message waits whose time has come."""
+    """Whether a message is due."""
     mine = and_(WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id)
     due = (WEBHOOKS.c.disabled == "", WEBHOOKS.c.next_at <= now, WEBHOOKS.c.claimed_until <= now)
     with database.connect() as connection:
@@ -170,54 +171,52 @@ def any_due(database: Database, now: int) -> bool:
         return connection.execute(found).first() is not None
 
 
-def claim(database: Database, webhook: str, now: int) -> bool:
-    """Takes the lease of a subscription; False where another deliverer has it."""
-    free = (WEBHOOKS.c.id == webhook, WEBHOOKS.c.claimed_until <= now, WEBHOOKS.c.disabled == "")
+def claim(database: Database, webhook: str, now: int) -> Message | None:
+    """Claim a subscription and return its oldest message; None where another deliverer has it or nothing is due."""
+    due = (WEBHOOKS.c.claimed_until <= now, WEBHOOKS.c.next_at <= now, WEBHOOKS.c.disabled == "")
+    table = WEBHOOK_MESSAGES.c
+    oldest = select(table.id, table.message_id, table.body).where(table.webhook_id == webhook).order_by(table.id)
     with database.begin() as connection:
-        taken = connection.execute(update(WEBHOOKS).where(*free).values(claimed_until=now + LEASE_S))
-        return taken.rowcount == 1
+        claimed = update(WEBHOOKS).where(WEBHOOKS.c.id == webhook, *due).values(claimed_until=now + CLAIM_S)
+        if connection.execute(claimed).rowcount != 1:
+            return None
+        row = connection.execute(oldest.limit(1)).first()
+        if row is None:
+            connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(claimed_until=0))
+            return None
+    return Message(*row)
 
 
-def release(database: Database, webhook: str) -> None:
-    """Gives the lease back."""
+def enqueue_batch(
+    database: Database, webhook: Webhook, bodies: Sequence[bytes], cursor: str, states: dict[str, Any], now: int
+) -> bool:
+    """Add messages and move the subscription's position, together; False, and nothing, where another process did."""
+    unmoved = (WEBHOOKS.c.change_cursor == webhook.cursor, WEBHOOKS.c.states == orjson.dumps(webhook.states).decode())
+    position = {"change_cursor": cursor, "states": orjson.dumps(states).decode()}
     with database.begin() as connection:
-        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(claimed_until=0))
-
-
-def put(
-    database: Database, webhook: str, bodies: Sequence[bytes], cursor: str, states: dict[str, Any], now: int
-) -> None:
-    """Adds messages, and notes what they were made from, together."""
-    with database.begin() as connection:
+        moved = update(WEBHOOKS).where(WEBHOOKS.c.id == webhook.id, WEBHOOKS.c.disabled == "", *unmoved)
+        if connection.execute(moved.values(position)).rowcount != 1:
+            return False
         for body in bodies:
-            connection.execute(insert(WEBHOOK_MESSAGES).values(_message(webhook, body, now)))
-        noted = {"change_cursor": cursor, "states": orjson.dumps(states).decode()}
-        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(noted))
+            connection.execute(insert(WEBHOOK_MESSAGES).values(_message(webhook.id, body, now)))
+    return True
 
 
 def add(database: Database, webhook: str, body: bytes, now: int) -> str:
-    """Adds one message; its id."""
+    """Add one message; return its id."""
     message = _message(webhook, body, now)
     with database.begin() as connection:
         connection.execute(insert(WEBHOOK_MESSAGES).values(message))
     return str(message["message_id"])
 
 
-def first(database: Database, webhook: str) -> Message | None:
-    """The oldest message that waits."""
-    table = WEBHOOK_MESSAGES.c
-    query = select(table.id, table.message_id, table.body).where(table.webhook_id == webhook).order_by(table.id)
-    with database.connect() as connection:
-        row = connection.execute(query.limit(1)).first()
-    return None if row is None else Message(row[0], row[1], row[2])
-
-
-def delivered(database: Database, webhook: str, message: Message, slow: bool, now: int) -> None:
-    """Notes that a message arrived: the next one is due."""
-    fresh = {
+def record_delivery(database: Database, webhook: str, message: Message, slow: bool, now: int) -> None:
+    """Remove a message that arrived, and end the claim."""
+    success = {
         "failing_since": None,
         "attempts": 0,
-        "next_at": 0,
+        "next_at": now,
+        "claimed_until": 0,
         "slow": int(slow),
         "last_error": "",
         "last_delivery": now,
@@ -225,24 +224,28 @@ def delivered(database: Database, webhook: str, message: Message, slow: bool, no
     }
     with database.begin() as connection:
         connection.execute(delete(WEBHOOK_MESSAGES).where(WEBHOOK_MESSAGES.c.id == message.number))
-        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(fresh))
+        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(success))
 
 
-def failed(database: Database, webhook: Webhook, reason: str, now: int) -> None:
-    """Notes a failed try: the same message again after a pause, for GIVE_UP_S; then the subscription is disabled."""
+def record_failure(database: Database, webhook: Webhook, reason: str, now: int) -> str:
+    """End the claim and set the pause before the next attempt; after GIVE_UP_S disable, and return why (else "")."""
     since = now if webhook.failing_since is None else webhook.failing_since
     wait = BACK_OFF_S[min(webhook.attempts, len(BACK_OFF_S) - 1)]
-    noted = {
+    failure = {
         "failing_since": since,
         "attempts": webhook.attempts + 1,
         "next_at": min(now + wait, max(now, since + GIVE_UP_S)),
+        "claimed_until": 0,
         "slow": 1,
         "last_error": reason[:_MOST_ERROR],
     }
     with database.begin() as connection:
-        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook.id).values(noted))
-    if now >= since + GIVE_UP_S:
-        disable(database, webhook.id, f"not reached for 24 hours: {reason[:_MOST_ERROR]}")
+        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook.id).values(failure))
+    if now < since + GIVE_UP_S:
+        return ""
+    why = f"not reached for 24 hours: {reason[:_MOST_ERROR]}"
+    disable(database, webhook.id, why)
+    return why
 
 
 def _message(webhook: str, body: bytes, now: int) -> dict[str, Any]:
@@ -261,7 +264,7 @@ def _query() -> Any:
 
 
 def _webhook(row: Row[Any]) -> Webhook:
-    wish = Wish(
+    subscription = Subscription(
         row.url,
         tuple(orjson.loads(row.events)),
         tuple(orjson.loads(row.zones)),
@@ -270,7 +273,7 @@ def _webhook(row: Row[Any]) -> Webhook:
     return Webhook(
         row.id,
         row.key_id,
-        wish,
+        subscription,
         row.secret,
         row.created,
         row.change_cursor,
