@@ -149,12 +149,10 @@ def _deliver(database: Database, send: Send, queue: _Queue, ends: float, counts:
                 return
             for future in wait(active, return_when=FIRST_COMPLETED).done:
                 webhook, attempt = active.pop(future), _Attempt()
-                try:
+                with logged(f"webhook {webhook.id}") as outcome:
                     attempt = future.result()
-                except AccountsUnavailable:
-                    raise
-                except Exception:
-                    _LOG.exception("webhook %s", webhook.id)
+                if isinstance(outcome.error, AccountsUnavailable):
+                    raise outcome.error
                 counts.delivered += attempt.delivered
                 counts.failed += attempt.failed
                 counts.disabled += bool(attempt.disabled)
