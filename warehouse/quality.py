@@ -7,7 +7,7 @@ are whole: see `warehouse.coverage`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
@@ -18,12 +18,14 @@ import orjson
 from warehouse import coverage
 from warehouse.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.coverage import Pair
-from warehouse.market import Feed
+from warehouse.market import Feed, Metric
 from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, largest_step, physical
 from warehouse.schema import Readings, Rows, SeriesKey
 from warehouse.versions import Flags, Floats, Ints
 
 ANY_TIME = Window(0, LAST_INSTANT)
+AHEAD_OF_THE_CLOCK = 15 * 60
+"""Seconds after an answer in which a measured interval may begin: dispatch targets and publishers' clocks run ahead."""
 STRAY_DAYS = 35
 """An answer may hold the whole month of a day that it was asked for, and the days around that month."""
 
@@ -60,27 +62,46 @@ class Judgement:
         return sum(f.count for f in self.findings if f.severity == severity)
 
 
-def possible_time(feed: Feed, days: Sequence[date], answered_at: int) -> Window:
-    """The time that rows of an answer may have: not before the feed began, not a day past what is published by then,
-    and not far from the requested market days. A mutated year lies outside.
+def possible_time(feed: Feed, days: Sequence[date], answered_at: int, metric: str) -> Window:
+    """When rows of a metric may begin in an answer: not before the feed began, not past what is published by then, and
+    not far from the requested market days. A mutated year lies outside, and so does a reading of what is still to come.
     """
     stray = (STRAY_DAYS if not feed.yearly else 400) * DAY
     first, last = (min(days), max(days)) if days else (feed.since, date.max - timedelta(days=1))
     start = max(MarketDay(max(first, feed.since), feed.tz).start - stray, 0)
-    ahead = (feed.ahead_days + 1) * DAY if not feed.yearly else 366 * DAY
-    end = min(answered_at + ahead, MarketDay(last, feed.tz).end + stray if days else LAST_INSTANT)
+    end = min(answered_at + _ahead(feed, metric), MarketDay(last, feed.tz).end + stray if days else LAST_INSTANT)
     return Window(start, max(start, end))
 
 
-def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, possible: Window = ANY_TIME) -> Judgement:
+def _ahead(feed: Feed, metric: str) -> int:
+    """Seconds after an answer before which its rows begin."""
+    if feed.yearly:
+        return 366 * DAY
+    if feed.ahead_days or metric == Metric.PRICE_DAY_AHEAD:
+        return (feed.ahead_days + 1) * DAY
+    return AHEAD_OF_THE_CLOCK + 1
+
+
+def judge_answer(rows: Rows, feed: Feed, days: Sequence[date], answered_at: int) -> Judgement:
+    """Judges one answer for these market days by itself."""
+    return judge(rows, feed, (), answered_at, lambda metric: possible_time(feed, days, answered_at, metric))
+
+
+def judge(
+    rows: Rows,
+    feed: Feed,
+    spans: Sequence[Window],
+    now: int,
+    possible: Callable[[str], Window] = lambda metric: ANY_TIME,
+) -> Judgement:
     """Judges the rows of a feed's answers for the market days `spans` at `now` (Unix seconds); `rows` stays as is.
 
-    Rows that start outside `possible` are set aside.
+    Rows that start outside their metric's `possible` time are set aside.
     """
     kept, aside = Rows(), Rows()
     findings: list[Finding] = []
     for key, readings in rows.readings.items():
-        findings += _part(key, readings, possible, kept, aside)
+        findings += _part(key, readings, possible(key.metric), kept, aside)
     for key, readings in kept.readings.items():
         findings += _oddities(key, readings)
     cover = coverage.cover(kept, feed, spans, now)

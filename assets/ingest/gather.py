@@ -10,10 +10,10 @@ from assets.fetch.session import Fetched
 from assets.ingest.boundary import feed_code, transport
 from assets.ingest.context import PipelineContext
 from warehouse import quality, raw
-from warehouse.clock import MarketDay, Window
+from warehouse.clock import MarketDay
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
 from warehouse.market import Feed, Request
-from warehouse.schema import Readings, Rows
+from warehouse.schema import Readings, Rows, SeriesKey
 
 MOST_REQUESTS = 20_000
 """Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
@@ -42,14 +42,21 @@ class Gathered:
         try:
             with feed_code(self.feed.id, "parse"):
                 rows = self.feed.parse(answer.body, answer.request)
-                possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at)
-                if any(_repeats(readings) or _strays(readings, possible) for readings in rows.readings.values()):
-                    self.prechecked.append(quality.judge(rows, self.feed, (), answer.fetched_at, possible))
-                    rows = self.prechecked[-1].kept
+                if any(
+                    _repeats(readings) or self._strays(key, readings, answer) for key, readings in rows.readings.items()
+                ):
+                    judgement = quality.judge_answer(rows, self.feed, answer.request.days, answer.fetched_at)
+                    self.prechecked.append(judgement)
+                    rows = judgement.kept
         except FeedError as error:
             self.failures.append((answer.request, error))
         else:
             self.rows.merge(rows)
+
+    def _strays(self, key: SeriesKey, readings: Readings, answer: Fetched) -> bool:
+        """Whether a row of a series begins when none of that answer can."""
+        possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at, key.metric)
+        return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
     def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
         """Notes a failure that no single request caused."""
@@ -66,10 +73,6 @@ class Gathered:
 
 def _repeats(readings: Readings) -> bool:
     return len(set(readings.ts)) < len(readings.ts)
-
-
-def _strays(readings: Readings, possible: Window) -> bool:
-    return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
 
 def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Request]) -> None:

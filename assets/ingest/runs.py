@@ -273,5 +273,5 @@ def _note(
     outcome = Outcome(days, rows, gathered.failures, quarantined, answered_at, judging)
     changes = feed_health.of_zones(feed, outcome, known)
     if changes:
-        last_start = quality.possible_time(feed, (), now).end
+        last_start = max(quality.possible_time(feed, (), now, metric).end for metric in feed.metrics)
         health.note(pipeline.storage, feed.source, changes, clock.interval_end(last_start, feed.resolution))

@@ -1,6 +1,8 @@
-"""`python -m assets.sources parse FEED FILE [--zone Z] [--day D]`: the rows that one kept body states, as CSV.
+"""`python -m assets.sources parse FEED FILE [--zone Z] [--day D] [--answered-at SECONDS]` prints a kept body's rows as CSV.
 
-Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed failure) or for wrong use.
+With the instant of the answer the rows are judged as a run judges them: those that it believes are printed, and what it
+finds goes to stderr, a line each. Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed
+failure) or for wrong use.
 `python -m assets.sources table` prints docs/feeds.md.
 """
 
@@ -18,6 +20,7 @@ from assets.sources import codes, feed, sources
 from warehouse.clock import days_of
 from warehouse.errors import CallerError, MarketError
 from warehouse.market import Feed, Request
+from warehouse.quality import judge_answer
 from warehouse.schema import Rows
 
 COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution")
@@ -60,6 +63,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     verb.add_argument(
         "--day", type=days_of, default=(), help="where the body carries no date: YYYY, YYYY-MM or YYYY-MM-DD"
     )
+    verb.add_argument("--answered-at", type=int, help="the instant of the answer, Unix seconds: rows are judged")
     verb.set_defaults(run=_parse)
     verbs.add_parser("table", usage=argparse.SUPPRESS, help="print docs/feeds.md").set_defaults(run=_table)
     return parser.parse_args(argv)
@@ -68,7 +72,14 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def _parse(args: argparse.Namespace) -> int:
     product = _feed(args.feed)
     request = request_for(product, args.file, args.zone, args.day)
-    write_rows(product.parse(args.file.read_bytes(), request), sys.stdout)
+    rows = product.parse(args.file.read_bytes(), request)
+    if args.answered_at is not None:
+        judgement = judge_answer(rows, product, request.days, args.answered_at)
+        rows = judgement.kept
+        for finding in judgement.findings:
+            parts = (finding.severity, finding.check, finding.zone, finding.metric, finding.count, finding.detail)
+            print(*filter(None, parts), file=sys.stderr)  # noqa: T201  the command's own answer
+    write_rows(rows, sys.stdout)
     return 0
 
 

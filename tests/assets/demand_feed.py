@@ -99,8 +99,8 @@ def run(of: PipelineContext, *days: date) -> RunReport:
 
 
 def stored(of: PipelineContext) -> dict[int, float]:
-    """What is served from the day before DAY to the day after, by half-hours from DAY's begin."""
-    rows = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 2 * 86400))
+    """What is served from the day before DAY to two days after, by half-hours from DAY's begin."""
+    rows = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 3 * 86400))
     return {
         (t - START) // 1800: v
         for t, v in zip(rows.column("ts").to_pylist(), rows.column("value").to_pylist(), strict=True)

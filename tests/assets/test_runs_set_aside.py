@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.assets.demand_feed import DAY, START, pipeline, run, stored, whole
+from tests.assets.demand_feed import DAY, FEED, START, pipeline, run, stored, whole
 from warehouse import health, series
 
 
@@ -34,8 +35,18 @@ def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("at_noon")
-def test_tomorrows_rows_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:
-    of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 77=30000 78=30000"})
+def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 48)})
     report = run(of)
-    assert report.quarantined == 1, "now is 15:00: 24 hours later is the first instant that cannot be"
-    assert max(stored(of)) == 77
+    assert max(stored(of)) == 30, "the answer came at 15:00: what begins at 15:30 is no reading"
+    assert report.quarantined == 17
+    assert [(f.check, f.severity, f.count) for f in report.findings if f.severity == "error"] == [("time", "error", 17)]
+
+
+@pytest.mark.usefixtures("at_noon")
+def test_tomorrows_rows_of_an_auction_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:
+    auction = replace(FEED, ahead_days=1)
+    of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 125=30000 126=30000"}, auction)
+    report = run(of)
+    assert report.quarantined == 1, "now is 15:00: 48 hours later is the first instant that cannot be"
+    assert max(stored(of)) == 125

@@ -31,6 +31,19 @@ def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.Captur
     )
 
 
+def test_with_the_instant_of_the_answer_rows_are_judged_as_a_run_judges_them(
+    body: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["parse", "neso.generation", str(body), "--zone", "GB", "--day", "2026-08-01"]
+    start = 1785542400
+    assert main([*command, "--answered-at", str(start - 900)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert main([*command, "--answered-at", str(start - 901)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "metric,zone,fuel,counterparty,ts,value,unit,resolution\n"
+    assert "error time GB generation 1 " in printed.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

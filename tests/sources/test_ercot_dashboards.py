@@ -118,3 +118,28 @@ def test_an_epoch_that_is_none_is_a_changed_feed(feed, epoch):
     }
     with pytest.raises(FeedError):
         read(feed, body)
+
+
+@pytest.mark.parametrize(
+    ("feed", "reading"),
+    [
+        (LOAD, {"demand": 50_000, "forecast": 0}),
+        (TIES, {"dcE": 1, "dcN": 1, "dcL": 1, "dcR": 1}),
+    ],
+)
+def test_what_begins_after_the_dashboard_was_made_is_no_reading(feed, reading):
+    body = {"data": [{**reading, "epoch": (T + at) * 1000} for at in (0, 300, 600)]}
+    for updated, last in (
+        ("2026-09-05 00:05:00-0500", T + 300),
+        ("2026-09-05 00:09:59-0500", T + 300),
+        (None, T + 600),
+    ):
+        rows = read(feed, {**body, **({"lastUpdated": updated} if updated else {})})
+        assert max(r.ts for r in rows) == last
+        assert rows.dropped["after the dashboard's own time"] == (last < T + 600)
+
+
+def test_prices_of_the_day_ahead_are_known_before_the_dashboard_was_made():
+    entry = {"hbHubAvg": 30, "interval": (T + 7200) * 1000}
+    rows = read(PRICES, {"lastUpdated": "2026-09-05 00:05:00-0500", "rtSppData": [entry], "damSppData": [entry]})
+    assert [r.metric for r in rows] == ["price_day_ahead"]

@@ -37,11 +37,19 @@ def test_load_is_dated_by_its_reference_only():
     assert [(r.ts, r.value) for r in rows] == [(midnight, 75757.0), (midnight + (16 * 12 + 9) * 300, 83808.0)]
 
 
+def test_a_list_that_runs_on_after_its_own_interval_is_yesterdays():
+    entries = [{"Load": {"Time": f"{hour:02d}:00", "Value": str(70_000 + hour)}} for hour in range(24)]
+    rows = read(LOAD, {"LoadInfo": {"RefId": "02-Oct-2026 - Interval 00:00 EST", "FiveMinTotalLoad": entries}})
+    assert [(r.ts, r.value) for r in rows] == [(instant("2026-10-02T05:00:00Z"), 70_000.0)]
+    assert rows.dropped["after the interval that RefId names"] == 23
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"RefId": "2026-10-02"},
         {"RefId": "02-Okt-2026 - Interval"},
+        {"RefId": "02-Oct-2026 - Interval 16:45 EDT"},
         {"RefId": None},
         {"FiveMinTotalLoad": {}},
         {"FiveMinTotalLoad": [{"Time": "00:00"}]},

@@ -7,21 +7,24 @@ What a dashboard's epoch means differs from one to the next:
 - `system-wide-demand` (hours) and `system-wide-prices`: the interval's end.
 - `dc-tie-flows`: an instant.
 
+A dashboard's `lastUpdated` is its own clock: what begins later has not been measured, whatever its forecast flag says.
 The dashboards' former names (loadForecastVsActual, systemWidePrices, rtsyscond) redirect to these; both shapes are
 read.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, time
 from functools import partial
+from math import inf
 from typing import Any
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.outside_areas import AMERICAN
-from assets.parsing.stamps import epoch_instant
+from assets.parsing.stamps import epoch_instant, iso_instant
 from assets.sources.ercot import prices
 from assets.sources.ercot.prices import TZ, ZONE
 from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
@@ -45,6 +48,9 @@ TIES = {
 ALWAYS = frozenset(TIES) - {"dcS"}
 """Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
 
+_NOT_YET = "after the dashboard's own time"
+_OFFSET = re.compile(r"[+-]\d{4}$", re.ASCII)
+
 
 def dashboard(feed: str, name: str, days: Sequence[MarketDay], now: int) -> list[Request]:
     """One request whatever the days: a dashboard holds the running day, some of them yesterday too."""
@@ -58,18 +64,20 @@ def parse_prices(body: bytes, request: Request) -> Rows:
     rows = Rows()
     for name, metric, resolution in (("rtSppData", Metric.PRICE, "15m"), ("damSppData", Metric.PRICE_DAY_AHEAD, "1h")):
         key = SeriesKey(ZONE, metric, "USD/MWh", resolution)
-        _extend(rows, key, member(answer, name, list), "interval", "hbHubAvg", RESOLUTIONS[resolution])
+        until = _updated(answer) if metric is Metric.PRICE else inf
+        _extend(rows, key, member(answer, name, list), "interval", "hbHubAvg", RESOLUTIONS[resolution], until)
     return rows
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
     """Five-minute demand so far today; rows flagged as forecast are left."""
-    readings = member(json_of(body), "data", list)
+    answer = json_of(body)
+    readings = member(answer, "data", list)
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
     over = [reading for reading in readings if not _is_forecast(reading)]
-    _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), over, "epoch", "demand", 0)
+    _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), over, "epoch", "demand", 0, _updated(answer))
     return rows
 
 
@@ -87,7 +95,7 @@ def parse_load_hourly(body: bytes, request: Request) -> Rows:
     for name in ("previousDay", "currentDay"):
         hours = member(member(answer, name, dict), "data", list)
         over = [hour for hour in hours if not isinstance(hour, dict) or "systemLoad" in hour]
-        _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad", HOUR)
+        _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad", HOUR, _updated(answer))
     if not rows:
         raise FeedChanged("no systemLoad in any hour")
     return rows
@@ -103,8 +111,16 @@ def _members(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _extend(rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: str, after_start: int) -> None:
-    """Adds the readings that are there; a stamp is an epoch so many seconds after the interval's start."""
+def _updated(answer: dict[str, Any]) -> float:
+    """When a dashboard was made, Unix seconds; endless where it does not say so with its offset, as until 2023."""
+    text = str(answer.get("lastUpdated", ""))
+    return iso_instant(text) if _OFFSET.search(text) else inf
+
+
+def _extend(
+    rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: str, after_start: int, until: float
+) -> None:
+    """Adds the readings that begin by `until`; a stamp is an epoch so many seconds after the interval's start."""
     step = RESOLUTIONS[key.resolution]
     starts: list[int] = []
     values: list[float] = []
@@ -116,6 +132,9 @@ def _extend(rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: 
         if start % step:
             rows.dropped["off the grid"] += 1
             continue
+        if start > until:
+            rows.dropped[_NOT_YET] += 1
+            continue
         starts.append(start)
         values.append(number(figure, value))
     rows.extend(key, starts, values)
@@ -123,12 +142,13 @@ def _extend(rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: 
 
 def parse_dc_ties(body: bytes, request: Request) -> Rows:
     """The five-minute instants of the ten-second flows, each tie and their net; there minus is import, here plus."""
-    readings = member(json_of(body), "data", list)
+    answer = json_of(body)
+    readings = member(answer, "data", list)
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
     series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for ts, flows, whole in _five_minute_flows(readings, rows):
+    for ts, flows, whole in _five_minute_flows(readings, rows, _updated(answer)):
         for tie, flow in flows.items():
             _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
         if whole:
@@ -146,16 +166,19 @@ def _append(series: dict[SeriesKey, tuple[list[int], list[float]]], key: SeriesK
     values.append(value)
 
 
-def _five_minute_flows(readings: list[Any], rows: Rows) -> Iterator[tuple[int, dict[str, float], bool]]:
-    """Instants on the five minutes, the net imports by tie, and whether that is all of them.
+def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterator[tuple[int, dict[str, float], bool]]:
+    """Instants on the five minutes up to `until`, the net imports by tie, and whether that is all of them.
 
-    The instants between are counted as dropped. A tie that is named has a part in the net, also a retired one.
+    Those between and after are counted as dropped. A tie that is named has a part in the net, also a retired one.
     """
     for reading in readings:
         # rtsyscond.json, this dashboard's former name, had its epoch under `interval`.
         ts = epoch_instant(member(reading, "epoch" if isinstance(reading, dict) and "epoch" in reading else "interval"))
         if ts % 300:
             rows.dropped["between five-minute instants"] += 1
+            continue
+        if ts > until:
+            rows.dropped[_NOT_YET] += 1
             continue
         stated = {tie: reading[tie] for tie in _ties(reading)}
         flows = {tie: 0.0 - number(flow, tie) for tie, flow in stated.items() if flow is not None}

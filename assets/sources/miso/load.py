@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import re
+
 from assets.parsing.body import (
     json_of,
     member,
     number,
 )
 from assets.parsing.clocks import fixed_instant
-from assets.parsing.dropped import on_grid
+from assets.parsing.dropped import keep, on_grid
 from assets.parsing.stamps import clock_minutes, named_date
 from assets.sources.miso import workbook
 from assets.sources.miso.requests import EST, ZONE
+from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
 from warehouse.schema import Rows, SeriesKey
 
 LOAD_COLUMN = "MISO ActualLoad (MWh)"
+_REFERENCE = re.compile(r"(\S+) - Interval (\d\d?:\d\d) EST", re.ASCII)
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """Five-minute load so far today; only RefId says which day that is, and everything is a string."""
+    """Five-minute load so far today, as texts. Only RefId says which day that is, and which interval is the newest: a
+    list that runs on after it is still yesterday's."""
     answer = member(json_of(body), "LoadInfo", dict)
-    day = named_date(member(answer, "RefId", str).partition(" ")[0])
+    reference = _REFERENCE.fullmatch(member(answer, "RefId", str).strip())
+    if reference is None:
+        raise FeedChanged(f"RefId {answer['RefId'][:40]!r}")
+    day = named_date(reference[1])
+    newest = fixed_instant(day, clock_minutes(reference[2]) * 60, EST)
     starts: list[int] = []
     values: list[float] = []
     for entry in member(answer, "FiveMinTotalLoad", list):
@@ -31,7 +40,8 @@ def parse_load(body: bytes, request: Request) -> Rows:
             starts.append(fixed_instant(day, clock_minutes(member(reading, "Time", str)) * 60, EST))
             values.append(number(value, "load"))
     rows = Rows()
-    rows.extend(SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), *on_grid(rows, starts, values))
+    columns = keep(rows, starts, values, lambda start: start <= newest, "after the interval that RefId names")
+    rows.extend(SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), *on_grid(rows, *columns))
     return rows
 
 
