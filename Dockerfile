@@ -26,6 +26,9 @@ COPY --from=build /opt/emds /opt/emds
 COPY --from=build /srv/emds /srv/emds
 WORKDIR /srv/emds
 ENV PATH=/opt/emds/bin:$PATH EMDS_HOME=/data HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# As `emds serve` sets them, with reasons (orchestration/serve.py).
+ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=524288 MALLOC_TRIM_THRESHOLD_=4194304 \
+    ARROW_DEFAULT_MEMORY_POOL=system OMP_NUM_THREADS=1 ARROW_IO_THREADS=1 OPENBLAS_NUM_THREADS=1
 USER 10001:10001
 VOLUME ["/data", "/public"]
 EXPOSE 8000 3000
@@ -33,4 +36,5 @@ STOPSIGNAL SIGTERM
 # The API of `emds up` and `emds serve`; a container of another role sets its own.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10m --retries=3 \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["emds", "up"]
+# The container's own address: publish the port to a proxy alone (docs/operating.md).
+CMD ["emds", "up", "--host", "0.0.0.0"]

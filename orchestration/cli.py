@@ -88,7 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     gaps.add_argument("--days", type=arguments.count, default=35, help="how far back (35)")
     gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
     serve = verb("serve", verbs.serve, "run the API alone")
-    serve.add_argument("--port", type=arguments.port, default=8000)
+    serve.add_argument("--port", type=arguments.port, default=8000, help="where it listens (8000)")
+    serve.add_argument("--host", default="127.0.0.1", help="where it listens; a proxy belongs in front (127.0.0.1)")
+    serve.add_argument("--server", choices=("gunicorn", "granian"), default="gunicorn", help="what runs it (gunicorn)")
     _add_dagster(
         verb(
             "dagster",
@@ -117,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--days", type=arguments.count, default=35, help="days of history for an empty warehouse (35)")
     up.add_argument("--port", type=arguments.port, default=8000, help="the API's port (8000)")
+    up.add_argument("--host", default="127.0.0.1", help="where the API listens; a proxy belongs in front (127.0.0.1)")
     up.add_argument("--ui-port", type=arguments.port, default=3000, help="Dagster's port (3000)")
     up.add_argument(
         "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"

@@ -1,9 +1,10 @@
-"""`emds serve`: publishes the catalogue, then becomes gunicorn. Dagster is not imported."""
+"""`emds serve`: publish the catalogue, then become gunicorn or granian. Dagster is not imported."""
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from api.settings import Settings
@@ -13,10 +14,25 @@ from warehouse import catalogue, clock, home
 from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parent.parent
+LOOPBACK = "127.0.0.1"
+ENVIRONMENT = {
+    # glibc keeps eight arenas a core that never shrink, and raises the threshold below which it keeps memory to 32 MB:
+    # a geo layer cut once would stay for good. Pieces below half a megabyte are kept: long answers are made of them.
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "524288",
+    "MALLOC_TRIM_THRESHOLD_": "4194304",
+    # Arrow's own allocator keeps what each thread once took.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # Each worker is bound to one core: threads of the libraries would take turns there, and OpenBLAS's spin.
+    "OMP_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""What the API's processes run with, read by libraries as they load. The image sets the same."""
 
 
 def check_settings() -> None:
-    """Raises MarketError for settings with which the API would not start: gunicorn tells of them by a traceback."""
+    """Raise MarketError for settings with which the API would not start: gunicorn shows them in a traceback."""
     Settings.from_environ(os.environ)
     workers = os.environ.get("WEB_CONCURRENCY", "1")
     if not (workers.isascii() and workers.isdigit() and 1 <= int(workers) <= 1000):
@@ -24,7 +40,7 @@ def check_settings() -> None:
 
 
 def prepare() -> None:
-    """Publishes zones, licences and availability, as every start does, also for an empty warehouse."""
+    """Publish zones, licences and availability, as every start does, also for an empty warehouse."""
     # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
     home.of(os.environ).settle(os.environ)
     pipeline = open_context()
@@ -34,18 +50,34 @@ def prepare() -> None:
     )
 
 
-def command(port: int) -> list[str]:
-    """The gunicorn command line; where no public address is set, links and offers name this machine's own."""
-    os.environ.setdefault("EMDS_BASE_URL", f"http://127.0.0.1:{port}")
+def environ(port: int) -> dict[str, str]:
+    """Return the environment of the server's process: this one's, completed.
+
+    Where no public address is set, links and offers name this machine's own.
+    """
+    return {**ENVIRONMENT, "EMDS_BASE_URL": f"http://127.0.0.1:{port}", **os.environ}
+
+
+def command(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> list[str]:
+    """Return the server's command line, to be run in ROOT."""
+    if server == "granian":
+        return [sys.executable, "-m", "api.granian_server", host, str(port)]
     config = str(ROOT / "api" / "gunicorn.conf.py")
-    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"0.0.0.0:{port}", "api.wsgi:app"]
+    bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", bind, "api.wsgi:app"]
 
 
-def serve(port: int) -> int:
-    """Never returns where it succeeds: the process becomes gunicorn. Raises MarketError where it cannot."""
+def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
+    """Become the server; return only by an exception. Raise MarketError where it cannot start."""
     check_settings()
+    if server == "granian" and not find_spec("granian"):
+        raise StorageError("granian is not installed: pip install 'emds[granian]'")
     ports.require_free(port)
     prepare()
-    argv = command(port)
+    argv = command(port, host, server)
+    if host != LOOPBACK:
+        sys.stderr.write(
+            f"emds: the API listens on {host}:{port}; a public service stands behind nginx or another proxy\n"
+        )
     os.chdir(ROOT)
-    os.execv(argv[0], argv)  # noqa: S606
+    os.execve(argv[0], argv, environ(port))  # noqa: S606

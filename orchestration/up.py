@@ -25,11 +25,11 @@ READY_WITHIN_S = 180.0
 """As long as Dagster gives its code server to load (dagster.yaml)."""
 
 
-def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
+def up(port: int, host: str, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
     """Runs until a signal; then 0. A server that ends is restarted, and the API serves whatever becomes of Dagster.
 
-    `ui_host`: where Dagster's UI listens, which has no log-in. Raises MarketError where a setting is wrong, a port is
-    taken, the API does not start, or another `emds up` runs over the same home.
+    `host`: where the API listens; `ui_host`: where Dagster's UI does, which has no log-in. Raises MarketError where a
+    setting is wrong, a port is taken, the API does not start, or another `emds up` runs over the same home.
     """
     serve.check_settings()
     # As Ctrl-C: from anywhere below, past the `finally` that stops the servers. Also where the shell has SIGINT
@@ -43,15 +43,16 @@ def up(port: int, ui_port: int, ui_host: str, days: int, recordings: Path | None
         for needed in (port, ui_port):
             ports.require_free(needed, "--port or --ui-port")
         dagster_home(home.local)
+        os.environ.update(serve.environ(port))
         _fill(days, recordings)
-        return _serve(port, ui_port, ui_host)
+        return _serve(port, host, ui_port, ui_host)
 
 
-def _serve(port: int, ui_port: int, ui_host: str) -> int:
+def _serve(port: int, host: str, ui_port: int, ui_host: str) -> int:
     """Runs the servers over a warehouse that is filled."""
     supervisor = Supervisor(ROOT, Logs.here())
     try:
-        _await_api(supervisor.start("api", serve.command(port)), port)
+        _await_api(supervisor.start("api", serve.command(port, host)), port)
         _greet(port)
         for name, argv in _dagster_commands(ui_port, ui_host).items():
             _await_listening(supervisor, supervisor.start(name, argv))

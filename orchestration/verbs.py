@@ -23,7 +23,7 @@ def up(args: argparse.Namespace) -> int:
         os.environ["EMDS_FEEDS"] = args.feeds
     from orchestration import up
 
-    return up.up(args.port, args.ui_port, args.ui_host, args.days, args.recordings)
+    return up.up(args.port, args.host, args.ui_port, args.ui_host, args.days, args.recordings)
 
 
 def ingest(args: argparse.Namespace) -> int:
@@ -143,7 +143,7 @@ def gaps(args: argparse.Namespace) -> int:
 def serve(args: argparse.Namespace) -> int:
     from orchestration import serve
 
-    return serve.serve(args.port)
+    return serve.serve(args.port, args.host, args.server)
 
 
 def dagster(args: argparse.Namespace) -> int:

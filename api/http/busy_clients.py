@@ -13,10 +13,20 @@ from typing import Any
 _MOMENT_MS = 5
 
 
-def serve_on(worker: Any, connection: Any, handle: Callable[[Any], Any], crowded: Callable[[], bool]) -> Any:
-    """Answers a connection's request by gunicorn's `handle`, and those that follow within a moment of its answer.
+def stay_with_clients(worker: Any) -> None:
+    """Make the threads of a gthread worker of gunicorn stay with their clients."""
+    handle, waiting = worker.handle, worker.tpool._work_queue
 
-    Returns what `handle` said of the last. Where other requests wait for a thread (`crowded`), theirs come first.
+    def serve(connection: Any) -> Any:
+        return serve_on(worker, connection, handle, lambda: not waiting.empty())
+
+    worker.handle = serve
+
+
+def serve_on(worker: Any, connection: Any, handle: Callable[[Any], Any], crowded: Callable[[], bool]) -> Any:
+    """Answer a connection's request by gunicorn's `handle`, and those that follow within a moment of its answer.
+
+    Return what `handle` returned for the last. Where other requests wait for a thread (`crowded`), theirs come first.
     """
     goes_on = handle(connection)
     while goes_on is True and worker.alive and not crowded() and _has_more(connection):
@@ -25,7 +35,7 @@ def serve_on(worker: Any, connection: Any, handle: Callable[[Any], Any], crowded
 
 
 def _has_more(connection: Any) -> bool:
-    """Whether a further request, or the connection's end, comes within a moment."""
+    """Return whether a further request, or the connection's end, comes within a moment."""
     if connection.parser.unreader.buf.getvalue():
         return True  # it came with the one before
     poll = select.poll()

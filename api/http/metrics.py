@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
@@ -24,18 +23,14 @@ def _seconds(route: str) -> Histogram:
     return SECONDS.labels(route)
 
 
-def count(answers: Iterable[tuple[str, int, float]]) -> None:
-    """Counts answers: route, status and seconds of each."""
-    numbers: dict[tuple[str, int], int] = {}
-    for route, status, seconds in answers:
-        numbers[route, status] = numbers.get((route, status), 0) + 1
-        _seconds(route).observe(seconds)
-    for (route, status), number in numbers.items():
-        _answers(route, status).inc(number)
+def count(route: str, status: int, seconds: float) -> None:
+    """Count an answer."""
+    _seconds(route).observe(seconds)
+    _answers(route, status).inc()
 
 
 def exposition() -> bytes:
-    """All counts in Prometheus' text format."""
+    """Return all counts in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(REGISTRY)
     registry = CollectorRegistry()

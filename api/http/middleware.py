@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from api.http.access_log import ACCESS_LOG, AccessLog, LogEntry
+from api.http import metrics
+from api.http.access_log import LogEntry, write_line
 from api.http.problem_kinds import KINDS
 from api.http.problems import MEDIA, body_of
 
@@ -41,7 +42,7 @@ _PREFLIGHT = [
 ]
 
 
-def around(app: WSGIApplication, base_url: str, access_log: AccessLog = ACCESS_LOG) -> WSGIApplication:
+def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] = write_line) -> WSGIApplication:
     """A WSGI application around another."""
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -66,7 +67,9 @@ def around(app: WSGIApplication, base_url: str, access_log: AccessLog = ACCESS_L
             answer = _allow_preflight(start)
         else:
             answer = app(environ, start)
-        access_log.note(_entry(environ, name, seen, time.perf_counter() - began))
+        entry = _entry(environ, name, seen, time.perf_counter() - began)
+        metrics.count(entry.route, entry.status, entry.seconds)
+        log(entry.line)
         return answer
 
     return served

@@ -7,7 +7,6 @@ import hmac
 import orjson
 
 from api.http import metrics
-from api.http.access_log import ACCESS_LOG
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.service import Service
@@ -37,7 +36,6 @@ def views(service: Service) -> dict[str, View]:
                 "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
                 headers=[("WWW-Authenticate", "Bearer")],
             )
-        ACCESS_LOG.flush()
         return Response(200, [_NEVER_KEPT, _TEXT], metrics.exposition())
 
     return {"healthz": healthz, "readyz": readyz, "metrics": counts}

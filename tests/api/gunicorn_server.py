@@ -1,11 +1,9 @@
-"""gunicorn over the warehouse of a rig, as `emds serve` starts it: started, waited for, stopped."""
+"""The API over the warehouse of a rig, as `emds serve` starts it: started, waited for, stopped."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -14,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestration import serve as verb
+from tests.stand_ins.ports import free_port
+
 if TYPE_CHECKING:
     from tests.api.conftest import Rig
 
 
 @dataclass
 class Served:
-    """gunicorn over a warehouse, as `emds serve` starts it."""
+    """The API over a warehouse, as `emds serve` starts it."""
 
     process: subprocess.Popen[bytes]
     url: str
@@ -41,10 +42,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Callable[..., Served]]:
-    """Starts gunicorn over a rig's warehouse on a free port, and stops it in the end. `folder`: for its logs."""
+    """Starts the API over a rig's warehouse on a free port, and stops it in the end. `folder`: for its logs."""
     running: list[Served] = []
 
-    def start(rig: Rig, **environ: str) -> Served:
+    def start(rig: Rig, server: str = "gunicorn", **environ: str) -> Served:
         log = folder / f"gunicorn{len(running)}.log"
         given = {
             "EMDS_HOME": str(rig.home),
@@ -56,19 +57,12 @@ def serving(folder: Path) -> Iterator[Callable[..., Served]]:
             "WEB_CONCURRENCY": "1",
             **environ,
         }
-        command = [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "--config",
-            "api/gunicorn.conf.py",
-            "--bind",
-            "127.0.0.1:0",
-            "api.wsgi:app",
-        ]
+        port, inherited = free_port(), os.environ | verb.ENVIRONMENT
         with log.open("wb") as lines, (folder / "access.log").open("ab") as answers:
-            process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=answers, stderr=lines)
-        running.append(Served(process, _address(process, log), log))
+            process = subprocess.Popen(
+                verb.command(port, server=server), cwd=ROOT, env=inherited | given, stdout=answers, stderr=lines
+            )
+        running.append(Served(process, _answering(process, f"http://127.0.0.1:{port}", log), log))
         return running[-1]
 
     try:
@@ -79,16 +73,14 @@ def serving(folder: Path) -> Iterator[Callable[..., Served]]:
             served.process.wait(60)
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """The address that gunicorn logs, once it answers."""
+def _answering(process: subprocess.Popen[bytes], url: str, log: Path) -> str:
+    """The address, once it answers."""
     for _ in range(600):
-        match = re.search(r"Listening at: (http://\S+)", log.read_text())
-        if match:
-            try:
-                urllib.request.urlopen(f"{match[1]}/healthz", timeout=10).close()
-                return match[1]
-            except OSError:
-                pass
+        try:
+            urllib.request.urlopen(f"{url}/healthz", timeout=10).close()
+            return url
+        except OSError:
+            pass
         assert process.poll() is None, log.read_text()
         time.sleep(0.05)
     raise AssertionError(log.read_text())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import socket
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,6 +84,26 @@ def test_a_request_that_came_with_the_one_before_is_answered(pair: tuple[socket.
 
     assert serve_on(SimpleNamespace(alive=True), connection, handle, free) is False
     assert read == [b"b", b"b"]
+
+
+def test_the_threads_of_a_worker_stay_with_their_clients_while_nobody_waits(
+    pair: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, theirs = pair
+    theirs.sendall(b"abc")
+    handle, read = reading(9)
+    with ThreadPoolExecutor(1) as pool:
+        worker = SimpleNamespace(alive=True, handle=handle, tpool=pool)
+        busy_clients.stay_with_clients(worker)
+        worker.handle(connection_of(ours))
+        assert read == [b"a", b"b", b"c"]
+        theirs.sendall(b"de")
+        over = threading.Event()
+        pool.submit(over.wait)
+        pool.submit(over.wait)  # waits for the one thread
+        worker.handle(connection_of(ours))
+        over.set()
+    assert read == [b"a", b"b", b"c", b"d"]
 
 
 def test_what_gunicorn_puts_off_is_not_asked_again(pair: tuple[socket.socket, socket.socket]) -> None:

@@ -11,7 +11,6 @@ from werkzeug.test import Client, TestResponse
 
 from api import exact_paths, routes
 from api.http import middleware
-from api.http.access_log import AccessLog
 from api.http.messages import Request, Response
 
 ID = {"X-Request-Id": "the-same"}
@@ -56,7 +55,7 @@ QUESTIONS: list[tuple[str, dict[str, str]]] = [
 def answers(app: Any, way: Any, key: dict[str, str]) -> list[tuple[str, list[tuple[str, str]], bytes, dict[str, Any]]]:
     """What each question gets by one way, as its own log tells it too."""
     lines: list[bytes] = []
-    client = Client(middleware.around(way, "http://emds.example", AccessLog(lines.append)))
+    client = Client(middleware.around(way, "http://emds.example", lines.append))
     found = []
     for path, headers in QUESTIONS:
         sent = (
@@ -102,7 +101,7 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
         raise ZeroDivisionError(request.path)
 
     app = exact_paths.before(_never, {"/broken": exact_paths.Route("broken", fails, {})}, "http://emds.example")
-    answer = Client(middleware.around(app, "http://emds.example", AccessLog(lambda _: None))).get("/broken", headers=ID)
+    answer = Client(middleware.around(app, "http://emds.example", lambda _: None)).get("/broken", headers=ID)
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
     assert answer.get_json(force=True)["instance"] == "the-same"
     assert "request the-same failed" in caplog.text

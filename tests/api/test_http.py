@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import subprocess
 import sys
@@ -18,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http import middleware
-from api.http.access_log import AccessLog
 from api.http.compression import choose, pack, pack_well
+from orchestration import serve
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
 CODINGS = {
@@ -140,8 +141,6 @@ def test_threads_pack_at_the_same_time() -> None:
 
 KEEPING = """
 import os, random, sys
-from api.http import gunicorn_setup
-gunicorn_setup.return_freed_memory()
 from api.http.compression import pack
 def resident() -> int:
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -158,7 +157,10 @@ print(sum(map(len, kept)), resident() - before)
 
 @pytest.mark.parametrize("coding", CODINGS)
 def test_coded_bodies_that_are_kept_take_no_more_memory_than_their_bytes(coding: str) -> None:
-    run = subprocess.run([sys.executable, "-c", KEEPING, coding], capture_output=True, text=True, check=True)
+    environ = os.environ | serve.ENVIRONMENT
+    run = subprocess.run(
+        [sys.executable, "-c", KEEPING, coding], env=environ, capture_output=True, text=True, check=True
+    )
     length, taken = map(int, run.stdout.split())
     assert taken < 1.3 * length + 5_000_000, "the plain bodies are 87 MB"
 
@@ -282,7 +284,7 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     app = market.client().application
     client = app.test_client()
     key = market.key(client)["Authorization"]
-    app.wsgi_app = middleware.around(app.wsgi_app, "http://emds.example", AccessLog(lines.append))
+    app.wsgi_app = middleware.around(app.wsgi_app, "http://emds.example", lines.append)
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     client.get(
         "/v1/price/GB",

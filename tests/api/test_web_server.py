@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -142,3 +144,39 @@ def _without_the_api(front: Front) -> None:
     assert away.headers["Retry-After"] == "5"
     assert "may have been counted" in away.json()["detail"], "a call may be cut off after it was"
     assert away.json()["status"] == 503
+
+
+SLOW_HEAD = b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nX-Slow: "
+SLOW_BODY = (
+    b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4000\r\n\r\n"
+)
+
+
+def test_slow_heads_slow_bodies_and_idle_connections_stop_nobody(
+    market: Rig, serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    """More of each than a worker has threads; the API alone would answer none of the calls below."""
+    api = serve(market)
+    with (
+        web_server(api.url.removeprefix("http://"), tmp_path / "public", tmp_path / "nginx") as url,
+        contextlib.ExitStack() as stack,
+    ):
+        port = int(url.rsplit(":", 1)[1])
+
+        def connect(first: bytes) -> socket.socket:
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+            client.sendall(first)
+            return client
+
+        slow = [connect(first) for first in (SLOW_HEAD, SLOW_BODY) for _ in range(140)]
+        for _ in range(300):
+            connect(b"")
+        for _ in range(20):
+            for client in slow:
+                client.sendall(b"x")
+            answer = requests.get(f"{url}/v1/price/GB?sample=true", timeout=4)
+            assert (answer.status_code, answer.headers["X-Served-From"]) == (200, "api")
+        for client in slow:
+            client.setblocking(False)
+            with pytest.raises(BlockingIOError):  # neither answered nor closed: they were slow all the while
+                client.recv(1)

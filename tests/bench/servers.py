@@ -16,6 +16,7 @@ from pathlib import Path
 
 from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
+from orchestration import serve
 from tests.bench.warehouse import NOW
 from warehouse.clock import iso
 
@@ -62,9 +63,9 @@ def gunicorn(app: str, port: int, *options: str) -> list[str]:
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
 
 
-def ours(home: Path, port: int, workers: int = 1) -> tuple[list[str], dict[str, str]]:
-    """The API over a warehouse, without limits for one client."""
-    environ = {
+def ours(home: Path, port: int, workers: int = 1, server: str = "gunicorn") -> tuple[list[str], dict[str, str]]:
+    """The API over a warehouse, without limits for one client; `server`: gunicorn or granian."""
+    environ = serve.ENVIRONMENT | {
         "EMDS_KEY_CALLS_PER_SECOND": "0",
         "EMDS_HOME": str(home),
         "EMDS_NOW": iso(NOW),
@@ -72,7 +73,7 @@ def ours(home: Path, port: int, workers: int = 1) -> tuple[list[str], dict[str, 
         "EMDS_SAMPLE_CALLS_PER_DAY": "0",
         "WEB_CONCURRENCY": str(workers),
     }
-    return gunicorn("api.wsgi:app", port), environ
+    return serve.command(port, server=server), environ
 
 
 def keys(home: Path, holder: str = "reader") -> list[str]:

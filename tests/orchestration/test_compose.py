@@ -99,6 +99,11 @@ def test_the_web_server_reaches_replicas_alone() -> None:
     edge = {name for name, service in SERVICES.items() if "edge" in service.get("networks", ())}
     assert edge == {"replica", "web"}
     assert SERVICES["web"]["networks"] == ["edge"]
+    for service in SERVICES.values():
+        args = service.get("command", [])
+        if args[:2] == ["emds", "serve"]:
+            assert "0.0.0.0" in args, "another container reaches it"
+    assert started({})["api"]["ports"] == ["127.0.0.1:8000:8000"]
     published = {name: service["ports"] for name, service in started(FLEET, "fleet").items() if "ports" in service}
     assert published == {"webserver": ["127.0.0.1:3000:3000"], "web": ["80:8080"]}
 

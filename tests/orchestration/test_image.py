@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from orchestration import serve
 from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +48,12 @@ def test_the_image_runs_without_root_and_says_how_it_fares() -> None:
     assert DOCKERFILE.index("USER 10001:10001") > DOCKERFILE.rindex("RUN ")
     (check,) = instructions("HEALTHCHECK")
     assert "/healthz" in check
+
+
+def test_the_image_sets_what_serve_sets_and_opens_the_api_alone() -> None:
+    words = dict(word.split("=", 1) for line in instructions("ENV") for word in line.split())
+    assert serve.ENVIRONMENT.items() <= words.items()
+    assert instructions("CMD") == ['["emds", "up", "--host", "0.0.0.0"]']
 
 
 def test_what_the_image_installs_is_locked_by_hash() -> None:

@@ -42,12 +42,12 @@ import sys
 from orchestration import serve, up
 server, api, ui, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 up._fill = lambda days, recordings: None
-serve.command = lambda port: [sys.executable, "-c", server, str(port), f"{folder}/api"]
+serve.command = lambda port, host: [sys.executable, "-c", server, str(port), f"{folder}/api"]
 up._dagster_commands = lambda port, host: {
     "webserver": [sys.executable, "-c", server, str(port), f"{folder}/ui"],
     "daemon": [sys.executable, "-c", "import time; print('the daemon', flush=True); time.sleep(600)"],
 }
-sys.exit(up.up(api, ui, "127.0.0.1", 1, None))
+sys.exit(up.up(api, "127.0.0.1", ui, "127.0.0.1", 1, None))
 """
 
 

@@ -1,0 +1,84 @@
+"""How many cores a process may use, how many workers there are then, and that each keeps to one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.http import cores
+from tests.api.gunicorn_server import ROOT
+
+FEW = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "3200000 100000\n"}, 8),
+        ({"cpu.max": "max 100000\n"}, 8),
+        ({"cpu.max": ""}, 8),
+        ({"cpu.max": "100000 0\n"}, 8),
+        ({"cpu.max": "0 100000\n"}, 1),
+        ({"cpu.max": f"1{'0' * 400} 1\n"}, 8),
+        ({}, 8),
+        # Without a namespace of its own a group lies below: /proc/self/cgroup says where, and each above it counts.
+        ({"own": "0::/system.slice/emds.service\n", "system.slice/emds.service/cpu.max": "200000 100000\n"}, 2),
+        ({"own": "0::/a/b\n", "a/cpu.max": "100000 100000\n", "a/b/cpu.max": "300000 100000\n"}, 1),
+        ({"own": "0::/a/b\n", "a/cpu.max": "max 100000\n", "a/b/cpu.max": "300000 100000\n"}, 3),
+        ({"own": "0::/a\n", "b/cpu.max": "100000 100000\n"}, 8),
+        ({"own": "12:memory:/a\n0::/\n", "cpu.max": "200000 100000\n"}, 2),
+        ({"own": "what is this\n", "cpu.max": "200000 100000\n"}, 2),
+    ],
+)
+def test_a_quota_of_cpu_time_bounds_the_cores(
+    files: dict[str, str], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: set(range(8)))
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cores.usable(tmp_path, tmp_path / "own") == count
+
+
+@FEW
+def test_there_are_as_many_workers_as_cores(tmp_path: Path) -> None:
+    program = "import os, runpy; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + (
+        "print(runpy.run_path('api/gunicorn.conf.py')['workers'])"
+    )
+    environ = {name: value for name, value in os.environ.items() if name != "WEB_CONCURRENCY"}
+    environ["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "1\n", done.stderr
+
+
+@pytest.mark.slow
+@FEW
+def test_each_worker_keeps_to_a_core_of_its_own(market: Any, serve: Any) -> None:
+    usable = len(os.sched_getaffinity(0))
+    served = serve(market, WEB_CONCURRENCY="2")
+    deadline = time.monotonic() + 60
+    bound = [cores_of(worker) for worker in served.workers()]
+    while {len(each) for each in bound} != {1} and time.monotonic() < deadline:  # one may still be starting
+        time.sleep(0.1)
+        bound = [cores_of(worker) for worker in served.workers()]
+    assert len(set.union(*bound)) == min(2, usable)
+
+
+def cores_of(worker: int) -> set[int]:
+    """The cores of all threads."""
+    found: set[int] = set()
+    for thread in Path(f"/proc/{worker}/task").iterdir():
+        with contextlib.suppress(ProcessLookupError):
+            found |= os.sched_getaffinity(int(thread.name))
+    return found
