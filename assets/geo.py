@@ -93,7 +93,7 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         pool=GROUP,
         code_version=geo_layers.fingerprint()[:12],
         output_required=False,
-        metadata={"licence": geo_layers.LICENCE, "attribution": geo_layers.ATTRIBUTION},
+        metadata={"licence": geo_layers.LICENCE[layer.name], "attribution": geo_layers.ATTRIBUTION[layer.name]},
     )
     def published(pipeline: dg.ResourceParam[PipelineContext]) -> Iterator[Any]:
         findings_by_check = layer.judge()

@@ -126,6 +126,10 @@ class GeoLayer:
                 mask[place] = outline.meets(box)
         return mask
 
+    def id(self, place: int) -> str:
+        """The id of the feature at a position."""
+        return str(orjson.loads(self.features[place])["id"])
+
     def extent(self, places: NDArray[np.intp]) -> list[float] | None:
         """The box round these features; None round nothing."""
         if not len(places):

@@ -180,7 +180,9 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
     fine = layer_of(published(documents, layout.geo("zones", "geojson", "high")))
     there = fine.select({}, None, (lon, lat, lon, lat), 1)
     if not len(there):
-        raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones.")
+        swapped = fine.select({}, None, (lat, lon, lat, lon), 1)
+        hint = f" {lon:g},{lat:g} lies in {fine.id(swapped[0])}: latitude comes first." if len(swapped) else ""
+        raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones.{hint}")
     return np.intersect1d(positions, there)
 
 
@@ -264,4 +266,8 @@ def caching(layer: GeoLayer, until: int | None) -> Headers:
 def _disposition(selection: Selection) -> Headers:
     if selection.format == "geojson":
         return []
-    return [("Content-Disposition", f'attachment; filename="{selection.document(selection.format).replace("/", "-")}"')]
+    name = selection.document(selection.format).replace("/", "-")
+    headers = [("Content-Disposition", f'attachment; filename="{name}"')]
+    if selection.format == "csv":
+        headers.append(("Link", f'</v1/geo/collections/{selection.layer}>; rel="describedby"'))
+    return headers

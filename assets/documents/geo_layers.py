@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,26 @@ from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
-LICENCE = (
-    "Boundaries: public domain, NLOD 2.0 (Norway), MIT. "
-    "Plants: public domain (US), CC BY 4.0 and OGL v3.0 (Europe), MIT (Australia). See /docs."
-)
-ATTRIBUTION = (
-    "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py (MIT). "
-    "US market areas derived from U.S. EIA Form 861 and NREL ReEDS. Plants: U.S. Energy Information Administration, "
-    "Form 860M (December 2025) and Form 860 (2022, 2023); powerplantmatching (PyPSA contributors), CC BY 4.0, changed; "
-    "AEMO via OpenElectricity (MIT). Contains public sector information licensed under the Open Government Licence "
-    "v3.0 (DESNZ: DUKES 5.11, REPD). Offshore wind farms: EMODnet Human Activities (CETMAR), CC BY 4.0, changed. "
-    "European Commission, Joint Research Centre: JRC-PPDB-OPEN and JRC Hydro-power database, CC BY 4.0, changed. "
-    "No endorsement implied."
-)
+LICENCE = {
+    "zones": "Public domain, NLOD 2.0 (Norway), MIT. See /docs.",
+    "interconnectors": "Facts: no licence is claimed. See /docs.",
+    "plants": "Public domain (US), CC BY 4.0, OGL v3.0 and DL-DE-BY-2.0 (Europe), MIT (Australia). See /docs.",
+}
+"""The terms of each layer."""
+ATTRIBUTION = {
+    "zones": "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py "
+    "(MIT). US market areas derived from U.S. EIA Form 861 and NREL ReEDS. No endorsement implied.",
+    "interconnectors": "Interconnectors: public facts of the operators, collected by this service.",
+    "plants": "Plants: U.S. Energy Information Administration, Form 860M (December 2025) and Form 860 (2022, 2023); "
+    "powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO via OpenElectricity (MIT). Contains public "
+    "sector information licensed under the Open Government Licence v3.0 (DESNZ: DUKES 5.11, REPD). Offshore wind "
+    "farms: EMODnet Human Activities (CETMAR), CC BY 4.0, changed. European Commission, Joint Research Centre: "
+    "JRC-PPDB-OPEN and JRC Hydro-power database, CC BY 4.0, changed. Bundesnetzagentur: Marktstammdatenregister "
+    "(DL-DE-BY-2.0). No endorsement implied.",
+}
+"""Whose work each layer is: has to be shown wherever it is."""
+DATES = ("as_of", "checked", "valid_from", "valid_to")
+"""Columns that are dates (ISO 8601 in JSON and CSV)."""
 LAYERS = ("zones", "interconnectors", "plants")
 _REVISION = "4"
 """Increased when the code writes other bytes from the same tables."""
@@ -146,8 +154,8 @@ def geojson(name: str, features: list[Feature]) -> bytes:
         {
             "type": "FeatureCollection",
             "name": name,
-            "license": LICENCE,
-            "attribution": ATTRIBUTION,
+            "license": LICENCE[name],
+            "attribution": ATTRIBUTION[name],
             "bbox": extent(f["bbox"] for f in features),
             "features": features,
         }
@@ -155,46 +163,50 @@ def geojson(name: str, features: list[Feature]) -> bytes:
 
 
 def table_csv(features: list[Feature]) -> bytes:
-    """Rows by RFC 4180.
-
-    The properties, the geometry (`lon` and `lat` of points, else `wkt`), licence and attribution.
-    """
+    """Rows by RFC 4180: the properties, then the geometry (`lon` and `lat` of points, else `wkt`)."""
     import shapely
 
     points = features[0]["geometry"]["type"] == "Point"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     place = ["lon", "lat"] if points else ["wkt"]
-    writer.writerow([*features[0]["properties"], *place, "license", "attribution"])
+    writer.writerow([*features[0]["properties"], *place])
     for feature in features:
         geometry = feature["geometry"]
         shape = geometry["coordinates"] if points else [shapely.from_geojson(json.dumps(geometry)).wkt]
-        writer.writerow([*feature["properties"].values(), *shape, LICENCE, ATTRIBUTION])
+        writer.writerow([*feature["properties"].values(), *shape])
     return text.getvalue().encode()
 
 
 def frame(features: list[Feature]) -> Any:
-    """A GeoDataFrame in WGS 84; whole numbers with gaps as `Int64`: a year stays a year. Empty columns are text."""
+    """A GeoDataFrame in WGS 84: dates as dates, whole numbers with gaps as `Int64`. Other empty columns are text."""
     import geopandas
+    import pandas as pd
+    import pyarrow as pa
 
     table = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
     for column in table.columns.drop("geometry"):
         values = [feature["properties"][column] for feature in features]
-        if any(type(value) is int for value in values) and all(value is None or type(value) is int for value in values):
+        if column in DATES:
+            days = pa.array([value and date.fromisoformat(value) for value in values], pa.date32())
+            table[column] = pd.Series(days, dtype=pd.ArrowDtype(pa.date32()))
+        elif any(type(value) is int for value in values) and all(
+            value is None or type(value) is int for value in values
+        ):
             table[column] = table[column].astype("Int64")
         elif all(value is None or isinstance(value, str) for value in values):
             table[column] = table[column].astype("str").where([value is not None for value in values], None)
     return table
 
 
-def geoparquet(rows: Any) -> bytes:
+def geoparquet(name: str, rows: Any) -> bytes:
     """GeoParquet 1.1: geometry as WKB, a covering `bbox` column, licence and attribution in the file's metadata."""
     import pyarrow.parquet as pq
 
     body = io.BytesIO()
     rows.to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
     table = pq.ParquetFile(body).read()
-    terms = {"license": LICENCE, "attribution": ATTRIBUTION}
+    terms = {"license": LICENCE[name], "attribution": ATTRIBUTION[name]}
     out = io.BytesIO()
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, **terms}), out, compression="zstd")
     return out.getvalue()
@@ -213,10 +225,11 @@ def flatgeobuf(name: str, rows: Any, index: bool) -> bytes:
         body,
         layer=name,
         driver="FlatGeobuf",
+        use_arrow=True,
         layer_options={
             "SPATIAL_INDEX": "YES" if index else "NO",
             "TITLE": name,
-            "DESCRIPTION": f"{ATTRIBUTION} {LICENCE}",
+            "DESCRIPTION": f"{ATTRIBUTION[name]} {LICENCE[name]}",
         },
     )
     return body.getvalue()
@@ -233,7 +246,7 @@ def topojson(features: list[Feature], detail: str) -> bytes:
     made = Topology(
         {"type": "FeatureCollection", "features": features}, object_name="zones", prequantize=_STEPS[detail]
     )
-    return orjson.dumps({**made.to_dict(), "license": LICENCE, "attribution": ATTRIBUTION})
+    return orjson.dumps({**made.to_dict(), "license": LICENCE["zones"], "attribution": ATTRIBUTION["zones"]})
 
 
 def documents(layer: str) -> dict[str, bytes]:
@@ -245,7 +258,7 @@ def documents(layer: str) -> dict[str, bytes]:
         }
         tiles = {
             layout.geo(layer, "pmtiles", detail): body
-            for detail, body in geo_tiles.pmtiles(both, LICENCE, ATTRIBUTION).items()
+            for detail, body in geo_tiles.pmtiles(both, LICENCE["zones"], ATTRIBUTION["zones"]).items()
         }
         return shared | tiles | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
     return _formats(layer, "", line_features() if layer == "interconnectors" else plant_features())
@@ -256,7 +269,7 @@ def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, byte
     return {
         layout.geo(layer, "geojson", detail): geojson(layer, features),
         layout.geo(layer, "csv", detail): table_csv(features),
-        layout.geo(layer, "parquet", detail): geoparquet(rows),
+        layout.geo(layer, "parquet", detail): geoparquet(layer, rows),
         layout.geo(layer, "fgb", detail): flatgeobuf(layer, rows, index=True),
         layout.geo(layer, "rows.fgb", detail): flatgeobuf(layer, rows, index=False),
     }

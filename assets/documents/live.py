@@ -81,8 +81,8 @@ def collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[B
         "type": "FeatureCollection",
         "name": "live",
         **head,
-        "license": geo_layers.LICENCE,
-        "attribution": geo_layers.ATTRIBUTION,
+        "license": geo_layers.LICENCE["zones"],
+        "attribution": geo_layers.ATTRIBUTION["zones"],
         "bbox": geo_layers.extent(box for box, _ in _shapes().values()),
     }
     return orjson.dumps({**top, "flows": flows, "features": features})

@@ -38,7 +38,8 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
         case "csv":
             rows = list(csv.DictReader(io.StringIO(answer.text)))
             features = [row["id"] for row in rows]
-            assert {row["license"] for row in rows} <= {geo_layers.LICENCE}
+            assert "attribution" not in answer.text.splitlines()[0]
+            assert answer.headers["Link"].endswith(f'/v1/geo/collections/{layer}>; rel="describedby"')
             for row in rows:
                 assert ("lon" in row) is (layer == "plants")
                 assert "wkt" not in row or shapely.from_wkt(row["wkt"]).is_valid
@@ -46,13 +47,16 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
             features = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
             read = geopandas.read_parquet(io.BytesIO(answer.data))
             assert len(read) == len(expected)
-            assert pq.read_schema(io.BytesIO(answer.data)).metadata[b"attribution"].decode() == geo_layers.ATTRIBUTION
+            assert (
+                pq.read_schema(io.BytesIO(answer.data)).metadata[b"attribution"].decode()
+                == geo_layers.ATTRIBUTION[layer]
+            )
             covering = json.loads(pq.read_schema(io.BytesIO(answer.data)).metadata[b"geo"])["columns"]["geometry"]
             assert covering["covering"]["bbox"]["xmin"] == ["bbox", "xmin"]
         case _:
             read = geopandas.read_file(io.BytesIO(answer.data))
             features = list(read["id"])
-            assert geo_layers.LICENCE.encode() in answer.data
+            assert geo_layers.LICENCE[layer].encode() in answer.data
             if not query:  # the whole file has a spatial index, which orders the features
                 assert pyogrio.read_info(io.BytesIO(answer.data))["capabilities"]["fast_spatial_filter"]
                 features, expected = sorted(features), sorted(expected)
@@ -204,7 +208,7 @@ def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> No
     shapes = collection["objects"]["zones"]["geometries"]
     assert [shape["id"] for shape in shapes] == list(ZONES)
     assert shapes[0]["properties"]["tz"] == "America/Los_Angeles"
-    assert collection["attribution"] == geo_layers.ATTRIBUTION
+    assert collection["attribution"] == geo_layers.ATTRIBUTION["zones"]
     arcs = [{abs(arc) if arc >= 0 else ~arc for arc in _arcs(shape["arcs"])} for shape in shapes]
     france, belgium = (arcs[list(ZONES).index(zone)] for zone in ("FR", "BE"))
     assert france & belgium, "one border, one arc"

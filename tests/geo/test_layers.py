@@ -9,6 +9,9 @@ from typing import Any
 
 import geopandas
 import orjson
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assets.documents import geo_layers
@@ -42,8 +45,10 @@ def test_collections_are_rfc_7946_with_flat_properties(documents: dict[str, byte
     collection = orjson.loads(documents[name])
     assert collection["type"] == "FeatureCollection"
     assert "crs" not in collection
-    assert collection["license"]
-    assert collection["attribution"].startswith("Boundaries: Natural Earth")
+    layer = collection["name"]
+    assert collection["license"] == geo_layers.LICENCE[layer]
+    assert collection["attribution"] == geo_layers.ATTRIBUTION[layer]
+    assert collection["attribution"].startswith({"zones": "Boundaries"}.get(layer, layer.title()))
     keys = list(collection["features"][0]["properties"])
     for feature in collection["features"]:
         assert list(feature) == ["type", "id", "bbox", "properties", "geometry"]
@@ -100,6 +105,33 @@ def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[st
             assert frame.geometry.is_valid.all()
         assert parquet.geometry.geom_equals(flat.geometry).all()
         assert list(parquet.columns.drop("geometry")) == list(properties[0]["properties"])
+
+
+@pytest.mark.parametrize("stem", ["plants", "interconnectors", "zones.low"])
+def test_a_date_is_a_date_in_every_format(documents: dict[str, bytes], stem: str) -> None:
+    properties = [f["properties"] for f in orjson.loads(documents[f"geo/{stem}.geojson"])["features"]]
+    parquet = pq.read_table(io.BytesIO(documents[f"geo/{stem}.parquet"]))
+    columns = [name for name in geo_layers.DATES if name in properties[0]]
+    assert columns
+    for name in ("fgb", "rows.fgb"):
+        flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.{name}"])).set_index("id")
+        for column in columns:  # the format knows no date without a time
+            assert flat[column].dtype.kind == "M"
+            days = flat[column].reindex([own["id"] for own in properties])
+            assert [None if day is pd.NaT else str(day) for day in days] == [
+                own[column] and f"{own[column]} 00:00:00" for own in properties
+            ]
+    for column in columns:
+        assert parquet.schema.field(column).type == pa.date32()
+        days = [value and value.isoformat() for value in parquet[column].to_pylist()]
+        assert days == [own[column] for own in properties]
+
+
+def test_a_csv_repeats_no_terms(documents: dict[str, bytes]) -> None:
+    for stem in ("plants", "interconnectors", "zones.low"):
+        body = documents[f"geo/{stem}.csv"]
+        assert b"No endorsement implied" not in body
+        assert len(body) < len(documents[f"geo/{stem}.geojson"]) * 1.05
 
 
 def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str, bytes]) -> None:

@@ -26,7 +26,9 @@ def test_counts_are_those_of_the_tables() -> None:
     assert f"{len(records.mends())} corrections" in README
     assert f"{len(records.outside())} plants stand elsewhere" in README
     lines = records.interconnectors()
-    assert f"{len(lines)} ties of {len({line.pair for line in lines})} zone pairs" in README
+    inside = [line for line in lines if line.pair]
+    assert f"{len(lines)} ties: {len(inside)} of {len({line.pair for line in inside})} zone pairs" in README
+    assert f"{len(lines) - len(inside)} to areas outside" in README
     assert f"{sum(line.geometry_quality == 'approximate' for line in lines)} point-to-point links" in README
 
 
@@ -44,4 +46,5 @@ def test_every_table_verb_and_input_is_named() -> None:
 
 
 def test_the_attribution_is_the_one_that_every_collection_carries() -> None:
-    assert f"> {ATTRIBUTION}" in README
+    for text in ATTRIBUTION.values():
+        assert f"> {text}" in README

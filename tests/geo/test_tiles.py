@@ -38,7 +38,7 @@ def features(detail: str) -> list[dict[str, Any]]:
 
 @cache
 def bodies() -> dict[str, bytes]:
-    return geo_tiles.pmtiles(both(), geo_layers.LICENCE, geo_layers.ATTRIBUTION)
+    return geo_tiles.pmtiles(both(), geo_layers.LICENCE["zones"], geo_layers.ATTRIBUTION["zones"])
 
 
 def body(detail: str) -> bytes:
@@ -71,7 +71,10 @@ def test_the_file_states_its_tiles_terms_and_extent(detail: str, last: int) -> N
     assert (header["min_zoom"], header["max_zoom"], header["clustered"]) == (0, last, True)
     box = [header[name] / 1e7 for name in ("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7")]
     assert box == pytest.approx(geo_layers.extent(feature["bbox"] for feature in features(detail)))
-    assert (metadata["license"], metadata["attribution"]) == (geo_layers.LICENCE, geo_layers.ATTRIBUTION)
+    assert (metadata["license"], metadata["attribution"]) == (
+        geo_layers.LICENCE["zones"],
+        geo_layers.ATTRIBUTION["zones"],
+    )
     [layer] = metadata["vector_layers"]
     assert (layer["id"], layer["maxzoom"]) == ("zones", last)
     assert layer["fields"]["area_km2"] == "Number"
@@ -127,4 +130,4 @@ def _mercator(lonlat: Any) -> Any:
 
 
 def test_the_same_outlines_give_the_same_bytes() -> None:
-    assert geo_tiles.pmtiles(both(), geo_layers.LICENCE, geo_layers.ATTRIBUTION) == bodies()
+    assert geo_tiles.pmtiles(both(), geo_layers.LICENCE["zones"], geo_layers.ATTRIBUTION["zones"]) == bodies()
