@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import orjson
 
-from api.access.prices import PRICES
 from api.endpoints import Endpoint
 from api.openapi.document import BODIES
+from warehouse import clock
 
 LANGUAGES: Mapping[str, str] = {
     "curl": "curl",
@@ -26,7 +26,22 @@ _WEBHOOK = "wh_0123456789abcdef01234567"
 _READERS = {"application/vnd.apache.parquet": "read_parquet", "text/csv": "read_csv"}
 
 
-def of(endpoint: Endpoint, address: str) -> dict[str, str]:
+def example_path(endpoint: Endpoint) -> str:
+    """A path that can be called as it is."""
+    zone = "GB" if "GB" in endpoint.zones else (endpoint.zones or ("",))[0]
+    words = {
+        "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # tomorrow's auction is known: no month is empty
+        "kind": "unknown-zone",
+        "metric": "price",
+        "month": clock.month_of(clock.now()),
+    }
+    path = endpoint.path
+    for name, word in words.items():
+        path = path.replace(f"{{{name}}}", word)
+    return path
+
+
+def in_each_language(endpoint: Endpoint, address: str) -> dict[str, str]:
     """The call by language; SQL can neither post nor delete. `address` has the path's variables filled in."""
     url = address.replace("{webhook}", _WEBHOOK)
     if "{feature}" in url:
@@ -48,7 +63,7 @@ def of(endpoint: Endpoint, address: str) -> dict[str, str]:
 
 def _query(endpoint: Endpoint) -> dict[str, str]:
     """What is asked for: one value for what must be given, a sample of what is paid."""
-    given = {"zones": _zones(endpoint)} if endpoint.id.endswith("-zones") and endpoint.id in PRICES else {}
+    given = {"zones": _zones(endpoint)} if endpoint.answer == "SeriesOfZones" else {}
     given |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     return given | ({"sample": "true"} if endpoint.paid else {})
 
@@ -72,13 +87,13 @@ def _is_text(endpoint: Endpoint) -> bool:
     return endpoint.media[0].startswith("text/")
 
 
-def _bears(endpoint: Endpoint) -> bool:
+def _needs_key(endpoint: Endpoint) -> bool:
     return endpoint.keyed or endpoint.token
 
 
 def _curl(endpoint: Endpoint, url: str, body: str) -> str:
     parts = [f"curl '{url}'" if endpoint.method == "GET" else f"curl -X {endpoint.method} '{url}'"]
-    parts += ['-H "Authorization: Bearer $EMDS_KEY"'] if _bears(endpoint) else []
+    parts += ['-H "Authorization: Bearer $EMDS_KEY"'] if _needs_key(endpoint) else []
     parts += ["-H 'Content-Type: application/json'", f"-d '{body}'"] if body else []
     parts += [] if _is_json(endpoint) or _is_text(endpoint) else ["-OJ"]
     return " \\\n  ".join(parts)
@@ -90,11 +105,11 @@ def _pandas(url: str) -> str:
 
 def _python(endpoint: Endpoint, url: str, body: str) -> str:
     given = [f'"{url}"']
-    given += ['headers={"Authorization": f"Bearer {os.environ[\'EMDS_KEY\']}"}'] if _bears(endpoint) else []
+    given += ['headers={"Authorization": f"Bearer {os.environ[\'EMDS_KEY\']}"}'] if _needs_key(endpoint) else []
     given += [f"json={body}"] if body else []
     call = ",\n    ".join([*given, "timeout=30"])
     shown = "answer.json()" if _is_json(endpoint) else "answer.text" if _is_text(endpoint) else "len(answer.content)"
-    head = "import os\n\nimport requests" if _bears(endpoint) else "import requests"
+    head = "import os\n\nimport requests" if _needs_key(endpoint) else "import requests"
     return (
         f"{head}\n\nanswer = requests.{endpoint.method.lower()}(\n    {call},\n)\n"
         f"answer.raise_for_status()\nprint({shown if endpoint.answer else 'answer.status_code'})"
@@ -103,7 +118,7 @@ def _python(endpoint: Endpoint, url: str, body: str) -> str:
 
 def _typescript(endpoint: Endpoint, url: str, body: str) -> str:
     options = [] if endpoint.method == "GET" else [f'method: "{endpoint.method}"']
-    headers = ["Authorization: `Bearer ${process.env.EMDS_KEY}`"] if _bears(endpoint) else []
+    headers = ["Authorization: `Bearer ${process.env.EMDS_KEY}`"] if _needs_key(endpoint) else []
     headers += ['"Content-Type": "application/json"'] if body else []
     options += [f"headers: {{ {', '.join(headers)} }}"] if headers else []
     options += [f"body: JSON.stringify({body})"] if body else []
@@ -122,7 +137,7 @@ def _typescript(endpoint: Endpoint, url: str, body: str) -> str:
 def _r(endpoint: Endpoint, url: str, body: str) -> str:
     steps = [f'request("{url}")']
     steps += [] if endpoint.method == "GET" else [f'req_method("{endpoint.method}")']
-    steps += ['req_auth_bearer_token(Sys.getenv("EMDS_KEY"))'] if _bears(endpoint) else []
+    steps += ['req_auth_bearer_token(Sys.getenv("EMDS_KEY"))'] if _needs_key(endpoint) else []
     steps += [f"req_body_raw('{body}', \"application/json\")"] if body else []
     steps += ["req_perform()"]
     if endpoint.answer:
@@ -134,5 +149,5 @@ def _r(endpoint: Endpoint, url: str, body: str) -> str:
 def _sql(endpoint: Endpoint, url: str, media: str) -> str:
     other = "read_json" if media.endswith("json") else "read_text" if media.startswith("text/") else "read_blob"
     read = _READERS.get(media, other)
-    secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...'); -- your key\n" if _bears(endpoint) else ""
+    secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...'); -- your key\n" if _needs_key(endpoint) else ""
     return f"{secret}SELECT * FROM {read}('{url}');"  # noqa: S608 a text to show

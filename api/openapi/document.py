@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from api.access.prices import PRICES, for_zones, price_of
+from api.access.prices import for_zones, price_of
 from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
 from api.geo.collections import LIMIT
-from api.geo.parameters import FORMATS
 from api.http.parameters import Parameter
 from api.http.problem_kinds import KINDS
-from api.http.problems import MEDIA
-from api.openapi import schemas
-from api.series import formats
+from api.openapi import responses, schemas
 from api.settings import Settings
 from warehouse.zones import ZONES
 
@@ -40,63 +37,12 @@ works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 **Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
 """
 
-_HEADERS: Mapping[str, tuple[str, str]] = {
-    "X-Request-Id": ("string", "The request's id: the caller's own where it sent one, else made here."),
-    "ETag": ("string", "Strong validator of this representation."),
-    "Cache-Control": (
-        "string",
-        "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
-    ),
-    "Vary": ("string", "The request headers that the answer depends on."),
-    "Link": ("string", '`rel="next"`: where the next page is, if rows were left out.'),
-    "X-Sample": ("string", "`true` where the answer is a sample."),
-    "X-EMDS-Data": ("string", "`simulated` where the figures are simulated."),
-    "X-EMDS-Stale": ("string", "`true` past the instant at which newer figures were due."),
-    "RateLimit": ("string", "What is left of the key's day (draft-ietf-httpapi-ratelimit-headers-11)."),
-    "RateLimit-Policy": ("string", "The quota that `RateLimit` counts."),
-    "Retry-After": ("integer", "Seconds to wait."),
-    "Allow": ("string", "The methods that the path knows."),
-    "PAYMENT-REQUIRED": ("string", "The payment requirements of x402 version 2: base64 of JSON."),
-    "PAYMENT-RESPONSE": ("string", "The receipt of a payment of x402 version 2: base64 of JSON."),
-    "X-PAYMENT-RESPONSE": ("string", "The receipt of a payment of x402 version 1: base64 of JSON."),
-    "WWW-Authenticate": ("string", "How to authenticate."),
-    "Content-Encoding": ("string", "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it."),
-    "Content-Disposition": ("string", "A file name, for every format but JSON."),
-    "Accept-Ranges": ("string", "`bytes`, where parts can be asked for with `Range`."),
-    "Content-Range": ("string", "Which bytes these are, of how many."),
-    "Content-Security-Policy": ("string", "What the page may load: nothing from elsewhere."),
-    **{
-        name: ("string", f"CSV only: the envelope's `{member}`, as text.")
-        for member, name in formats.ENVELOPE_FIELDS.items()
-    },
-}
-_ALWAYS = ("X-Request-Id",)
-_SUFFIXES = tuple(f".{suffix}" for suffixes in FORMATS.values() for suffix in suffixes if suffix != "geojson")
-_LIVE = re.compile(r"/live\b")
-"""The paths of the newest figures in the geo layers."""
-_QUOTA = ("RateLimit", "RateLimit-Policy")
-_KEPT = ("ETag", "Cache-Control", "Vary")
-_FILE = (
-    "Accept-Ranges",
-    "Content-Disposition",
-    *(formats.ENVELOPE_FIELDS[name] for name in ("license", "attribution")),
-)
-_OF_STATUS: Mapping[int, tuple[str, ...]] = {
-    401: ("WWW-Authenticate",),
-    405: ("Allow",),
-    429: ("Retry-After", *_QUOTA),
-    503: ("Retry-After",),
-}
-_ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
-"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
 _SHARED = {"limit": LIMIT}
 """Parameters where clients look for them: QGIS asks for as many features a page as this `limit` allows."""
 BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
 }
-_LINKED = ("latest", "brief", "price", "demand", "interchange")
-"""What every zone has."""
 _TAGS = {
     "Free": "No credentials needed.",
     "Now": "The present, precomputed.",
@@ -132,31 +78,25 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "components": {
             "schemas": schemas.SCHEMAS,
             "parameters": {name: _described(parameter) for name, parameter in _SHARED.items()},
-            "responses": {
-                "402": _offer(examples.get("402")),
-                **{str(status): _problem(status, settings.base_url) for status in _statuses()},
-            },
-            "headers": {
-                name: {"description": words, "schema": {"type": kind}} for name, (kind, words) in _HEADERS.items()
-            },
+            "responses": responses.shared(settings.base_url, examples.get("402")),
+            "headers": responses.HEADERS,
             "securitySchemes": {
-                "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key of POST /v1/keys/signup."},
-                "token": {"type": "http", "scheme": "bearer", "description": "The operator's EMDS_METRICS_TOKEN."},
-                "x402": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": "PAYMENT-SIGNATURE",
-                    "description": "A signed payment, x402 version 2.",
-                },
-                "x402v1": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": "X-PAYMENT",
-                    "description": "A signed payment, x402 version 1.",
-                },
+                "apiKey": _bearer("A free key of POST /v1/keys/signup."),
+                "token": _bearer("The operator's EMDS_METRICS_TOKEN."),
+                "x402": _payment("PAYMENT-SIGNATURE", 2),
+                "x402v1": _payment("X-PAYMENT", 1),
             },
         },
     }
+
+
+def _bearer(words: str) -> Json:
+    return {"type": "http", "scheme": "bearer", "description": words}
+
+
+def _payment(header: str, version: int) -> Json:
+    words = f"A signed payment, x402 version {version}."
+    return {"type": "apiKey", "in": "header", "name": header, "description": words}
 
 
 def _contact(settings: Settings) -> Json:
@@ -174,7 +114,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         "description": endpoint.description,
         "tags": [endpoint.tag],
         "parameters": [*_path_parameters(endpoint), *map(_parameter, endpoint.parameters.values())],
-        "responses": {str(endpoint.code): _answer(endpoint, examples), **_others(endpoint)},
+        "responses": responses.answers(endpoint, examples),
         "security": _security(endpoint),
     }
     if endpoint.body:
@@ -183,16 +123,16 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
             "content": {"application/json": {"schema": schemas.ref(endpoint.body), "example": BODIES[endpoint.body]}},
         }
     if endpoint.paid:
-        price = PRICES[endpoint.id]
-        each = {"mode": "fixed", "currency": "USD", "amount": price.usd}
-        if "zones" in endpoint.parameters and endpoint.tag == "Series":
-            most = price_of(for_zones(endpoint.id, len(ZONES))).usd
-            each = {"mode": "dynamic", "currency": "USD", "min": price.usd, "max": most}
-        described["x-payment-info"] = {
-            "price": each,
-            "protocols": [{"x402": {}}],
-        }
+        described["x-payment-info"] = {"price": _price(endpoint), "protocols": [{"x402": {}}]}
     return described
+
+
+def _price(endpoint: Endpoint) -> Json:
+    """Of several zones: from the price of one to the price of all."""
+    if endpoint.answer == "SeriesOfZones":
+        most = price_of(for_zones(endpoint.id, len(ZONES))).usd
+        return {"mode": "dynamic", "currency": "USD", "min": endpoint.price, "max": most}
+    return {"mode": "fixed", "currency": "USD", "amount": endpoint.price}
 
 
 def _security(endpoint: Endpoint) -> list[Json]:
@@ -203,23 +143,28 @@ def _security(endpoint: Endpoint) -> list[Json]:
     return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
-def _path_parameters(endpoint: Endpoint) -> list[Json]:
+_PATH_PARAMETERS: Mapping[str, tuple[str, Json]] = {
+    "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}),
+    "month": (
+        "A UTC month, `YYYY-MM`, of those in `/v1/bulk`.",
+        {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"},
+    ),
+    "feature": ("The id of a feature.", {"type": "string"}),
+    "webhook": ("The id of a webhook of the key.", {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"}),
+    "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}),
+}
+
+
+def _path_parameters(endpoint: Endpoint) -> Iterator[Json]:
     """The variable parts of a path, in its order."""
-    month = {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}
-    known: dict[str, tuple[str, Json]] = {
-        "zone": ("A zone.", {"type": "string", "enum": list(endpoint.zones)}),
-        "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}),
-        "month": ("A UTC month, `YYYY-MM`, of those in `/v1/bulk`.", month),
-        "feature": ("The id of a feature.", {"type": "string"}),
-        "webhook": ("The id of a webhook of the key.", {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"}),
-        "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}),
-    }
-    names = re.findall(r"{(\w+)}", endpoint.path)
-    described = [
-        {"name": name, "in": "path", "required": True, "description": known[name][0], "schema": known[name][1]}
-        for name in names
-    ]
-    return [{**one, "example": endpoint.zones[0]} if one["name"] == "zone" else one for one in described]
+    zone: Json = {"description": "A zone.", "schema": {"type": "string", "enum": list(endpoint.zones)}}
+    for name in re.findall(r"{(\w+)}", endpoint.path):
+        described: Json = {"name": name, "in": "path", "required": True}
+        if name == "zone":
+            yield {**described, **zone, "example": endpoint.zones[0]}
+        else:
+            words, schema = _PATH_PARAMETERS[name]
+            yield {**described, "description": words, "schema": schema}
 
 
 def _parameter(parameter: Parameter) -> Json:
@@ -240,116 +185,3 @@ def _described(parameter: Parameter) -> Json:
     if parameter.example is not None:
         described["example"] = parameter.example
     return described
-
-
-def _headers(*names: str) -> Json:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_ALWAYS, *names)}
-
-
-def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
-    marks = (
-        (*_QUOTA, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
-        if endpoint.paid
-        else _QUOTA
-        if endpoint.id == "usage"
-        else ()
-    )
-    own = {
-        "Bulk": _FILE,
-        "Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()),
-        "Now": ("X-EMDS-Stale",),
-    }.get(endpoint.tag, ())
-    more: tuple[str, ...] = (
-        ("Content-Security-Policy",)
-        if endpoint.media == ("text/html",)
-        else ("Content-Disposition",)
-        if len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES)
-        else ()
-    )
-    more += ("Accept-Ranges",) if 416 in endpoint.statuses and endpoint.tag != "Bulk" else ()
-    more += ("X-EMDS-Stale",) if endpoint.tag == "Free" and _LIVE.search(endpoint.path) else ()
-    kept = (
-        (*_KEPT, "Content-Encoding", "X-Sample", "X-EMDS-Data") if _is_kept(endpoint) else ("Cache-Control", "X-Sample")
-    )
-    answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*kept, *own, *more, *marks)}
-    if endpoint.answer:
-        answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
-    if endpoint.id == "zones":
-        there = {"zone": "$response.body#/zones/0/id"}
-        answer["links"] = {name: {"operationId": name, "parameters": there} for name in _LINKED}
-    return answer
-
-
-def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
-    if not media.startswith("text/") and not media.endswith("json"):
-        return {"schema": {"type": "string", "format": "binary"}}  # without one, generated types are `unknown`
-    content: Json = {"schema": {"type": "string"} if media.startswith("text/") else schemas.ref(endpoint.answer)}
-    example = examples.get(f"{endpoint.id} {media}")
-    return content if example is None else {**content, "example": example}
-
-
-def _is_kept(endpoint: Endpoint) -> bool:
-    """Whether caches may keep its answers."""
-    return endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service")
-
-
-def _others(endpoint: Endpoint) -> Json:
-    statuses = {*endpoint.statuses, *_ANYWHERE, *((404,) if "{" in endpoint.path else ())}
-    statuses -= {429} if endpoint.tag == "Service" else set()  # what operators' programs ask is not limited
-    others: Json = {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
-    if 416 in endpoint.statuses:
-        headers = _headers(*_KEPT, "Accept-Ranges", "Content-Range")
-        others["206"] = {
-            "description": "The part that `Range` asks for, of every format that is a file, without a coding.",
-            "headers": headers,
-        }
-    if endpoint.zones:
-        others["308"] = {
-            "description": "The zone was spelt in another case or with `_`: `Location` has its exact id.",
-            "headers": {**_headers("Cache-Control"), "Location": {"schema": {"type": "string"}}},
-        }
-    if _is_kept(endpoint):
-        headers = _headers(*_KEPT, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
-        others = {
-            "304": {"description": "Not modified: `If-None-Match` named this representation.", "headers": headers},
-            **others,
-        }
-    return others
-
-
-def _statuses() -> list[int]:
-    return sorted(
-        {404, *_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
-    )
-
-
-def _offer(example: Any) -> Json:
-    content: Json = {"schema": schemas.ref("PaymentRequired")}
-    return {
-        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
-        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
-        "content": {"application/json": content if example is None else {**content, "example": example}},
-    }
-
-
-def _problem(status: int, base_url: str) -> Json:
-    """The response of a status: every kind of problem that it may be, as an example."""
-    kinds = [kind for kind in KINDS.values() if kind.status == status]
-    examples = {
-        kind.name: {
-            "summary": kind.title,
-            "value": {
-                "type": f"{base_url}/problems/{kind.name}",
-                "title": kind.title,
-                "status": status,
-                "detail": kind.meaning,
-                "instance": "0123456789abcdef0123456789abcdef",
-            },
-        }
-        for kind in kinds
-    }
-    return {
-        "description": "; ".join(kind.title for kind in kinds) + ".",
-        "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
-        "content": {MEDIA: {"schema": schemas.ref("Problem"), "examples": examples}},
-    }

@@ -37,26 +37,28 @@ _JSON = "application/json"
 _FEATURES = '"features":['
 
 
-def of(service: Service) -> dict[str, Any]:
-    """Examples by operationId and media type (`price text/csv`), or by status (`402`), where there is data."""
+def collect(service: Service) -> dict[str, Any]:
+    """Return examples by operationId and media type (`price text/csv`), or by status (`402`), where there is data."""
     json_examples = {
-        **_readable(lambda: _documents(service)),
-        **_of_keys(service),
+        **_where_readable(lambda: _documents(service)),
+        **_keys(service),
         "healthz": {"status": "ok"},
-        **_readable(lambda: _of_catalogue(service, service.catalogue)),
+        **_where_readable(lambda: _catalogue(service, service.catalogue)),
     }
     return {
         **{f"{name} {_JSON}": example for name, example in json_examples.items()},
-        **{f"{name} {MEDIA['geojson']}": example for name, example in _readable(lambda: _layers(service)).items()},
-        **_readable(lambda: _series(service)),
+        **{
+            f"{name} {MEDIA['geojson']}": example for name, example in _where_readable(lambda: _layers(service)).items()
+        },
+        **_where_readable(lambda: _series(service)),
         "402": _offer(service),
     }
 
 
-def _readable(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `make` gives; nothing where a file is missing or damaged: a description does not depend on data."""
+def _where_readable(build: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what `build` gives; nothing where a file is missing or damaged: a description does not depend on data."""
     try:
-        return make()
+        return build()
     except (StorageError, UnknownCursor):
         return {}
 
@@ -85,7 +87,7 @@ def _documents(service: Service) -> dict[str, Any]:
     return examples
 
 
-def _of_catalogue(service: Service, catalogue: Catalogue) -> dict[str, Any]:
+def _catalogue(service: Service, catalogue: Catalogue) -> dict[str, Any]:
     freshness = status(service.documents, catalogue, catalogue.generated)
     whole = listing(catalogue, service.settings.base_url)
     return {
@@ -104,7 +106,7 @@ def _few(members: dict[str, Any]) -> dict[str, Any]:
     return dict(list(members.items())[:_ROWS])
 
 
-def _of_keys(service: Service) -> dict[str, Any]:
+def _keys(service: Service) -> dict[str, Any]:
     """A sign-up and the usage of its key; the key itself is invalid."""
     now = clock.now() // DAY * DAY  # so that the description is the same on every worker
     quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)}

@@ -25,7 +25,7 @@ from api.http.problems import Problem
 from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
-from api.openapi.example_paths import example_path
+from api.openapi.code_samples import example_path
 from api.service import Service
 from api.settings import Settings
 from api.views import reference_page
@@ -130,7 +130,7 @@ def description(service: Service) -> dict[str, Any]:
     own = {"x402": payable(settings), "x402-json": payable(settings)}
     shown = {f"{name} application/json": example for name, example in own.items()}
     return openapi.document(
-        settings, {**examples.of(service), **shown, "api-catalog application/linkset+json": linkset(settings)}
+        settings, {**examples.collect(service), **shown, "api-catalog application/linkset+json": linkset(settings)}
     )
 
 

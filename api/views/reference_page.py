@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from api.endpoints import ENDPOINTS
 from api.openapi import code_samples
-from api.openapi.example_paths import example_path
+from api.openapi.code_samples import example_path
 from api.settings import Settings
 
 _SCRIPT = (Path(__file__).parents[1] / "pages" / "docs.js").read_text()
@@ -29,6 +29,6 @@ HEADERS = [
 
 def written(settings: Settings, api: dict[str, Any]) -> str:
     """The page of a description."""
-    samples = {e.id: code_samples.of(e, settings.base_url + example_path(e)) for e in ENDPOINTS.values()}
+    samples = {e.id: code_samples.in_each_language(e, settings.base_url + example_path(e)) for e in ENDPOINTS.values()}
     script = Markup(_SCRIPT)  # noqa: S704 our own file
     return render_template("docs.html", api=api, samples=samples, languages=code_samples.LANGUAGES, script=script)

@@ -12,7 +12,7 @@ import pytest
 
 from api.endpoints import ENDPOINTS
 from api.openapi import code_samples
-from api.openapi.example_paths import example_path
+from api.openapi.code_samples import example_path
 from assets.documents.publish import publish
 
 RUN = ("price", "price-zones", "zones", "brief", "catalogue", "llms")
@@ -29,7 +29,7 @@ assert duckdb.sql(sys.argv[1]).fetchall()
 
 def samples(name: str, server: str = "https://emds.example") -> dict[str, str]:
     endpoint = ENDPOINTS[name]
-    return code_samples.of(endpoint, server + example_path(endpoint))
+    return code_samples.in_each_language(endpoint, server + example_path(endpoint))
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.endpoints import ENDPOINTS, Endpoint
-from api.openapi.example_paths import example_path
+from api.openapi.code_samples import example_path
 from assets.documents.publish import publish
 
 Asked = Callable[..., int]

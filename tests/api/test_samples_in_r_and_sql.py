@@ -18,7 +18,7 @@ import requests
 
 from api.endpoints import ENDPOINTS
 from api.openapi import code_samples
-from api.openapi.example_paths import example_path
+from api.openapi.code_samples import example_path
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import serving
 
@@ -88,7 +88,7 @@ def samples(address: str, language: str) -> Iterator[dict[str, str]]:
     assert readme
     yield {"name": "README", "text": readme[1].replace("http://127.0.0.1:8000", address), "key": ""}
     for name, endpoint in ENDPOINTS.items():
-        text = code_samples.of(endpoint, address + example_path(endpoint)).get(language)
+        text = code_samples.in_each_language(endpoint, address + example_path(endpoint)).get(language)
         if text:
             own = key(address, name) if endpoint.keyed else "emds_none"
             yield {"name": name, "text": re.sub(r"/\d{4}-\d\d\.parquet", "/2026-03.parquet", text), "key": own}

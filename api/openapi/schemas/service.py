@@ -1,115 +1,268 @@
-"""Schemas of keys, the catalogue, health, problems and offers."""
+"""Schemas of files, changes, geography, keys, webhooks, and of the service itself."""
 
 from __future__ import annotations
 
-from api.access.accounts.key_format import KEY_PATTERN
 from api.access.accounts.webhooks import EVENTS
-from api.openapi.schemas.parts import (
+from api.openapi.schemas.types import (
     FLAG,
+    FRACTION,
     INSTANT,
+    INTEGER,
     NUMBER,
-    SAMPLED,
+    OBJECT,
     TEXT,
     WHOLE,
     ZONE,
+    Member,
     Schema,
+    choice,
+    constant,
     keyed,
     listed,
     or_null,
     record,
+    ref,
+    text,
 )
+from warehouse.zones import ZONES
 
-_KEY = {"type": "string", "pattern": KEY_PATTERN}
-
-_QUOTA = {"limit": WHOLE, "window": {"type": "string", "const": "day"}, "resets_at": INSTANT}
-
-_WISH = {
-    "url": {"type": "string", "format": "uri", "maxLength": 500},
-    "events": listed({"type": "string", "enum": list(EVENTS)}),
-    "zones": listed(ZONE),
-    "threshold": or_null(NUMBER),
-}
-_WEBHOOK = {
-    "id": TEXT,
-    **_WISH,
-    "created": INSTANT,
-    "state": {"type": "string", "enum": ["good", "failing", "disabled"]},
-    "reason": or_null(TEXT),
-    "failing_since": or_null(INSTANT),
-    "next_attempt_at": or_null(INSTANT),
-    "delivered": WHOLE,
-    "last_delivery": or_null(INSTANT),
-    "waiting": WHOLE,
-    "docs": TEXT,
-}
-
+# fmt: off
+_URL: Member = ("url", text(format="uri", maxLength=500), "Where to send messages: https, a public host.")
+_EVENTS: Member = (
+    "events", listed(choice(*EVENTS)),
+    "What to send: changes of rows, the latest price beyond `threshold`, a brief's band that moves, data that is "
+    "late.")
+_OF_ZONES, _THRESHOLD = (
+    (listed(ZONE), "Of these zones only; empty: of all."),
+    (or_null(NUMBER), "For `price.above` and `price.below`, in each zone's own currency per MWh."))
+_SUBSCRIPTION: tuple[Member, ...] = (_URL, _EVENTS, ("zones?", *_OF_ZONES), ("threshold?", *_THRESHOLD))
+_WEBHOOK: tuple[Member, ...] = (
+    ("id", TEXT, "The webhook's id."),
+    _URL, _EVENTS, ("zones", *_OF_ZONES), ("threshold", *_THRESHOLD),
+    ("created", INSTANT, "Unix seconds."),
+    ("state", choice("good", "failing", "disabled"),
+     "`good`, `failing` (tried again with growing pauses), `disabled` after 24 hours without a delivery."),
+    ("reason", or_null(TEXT), "Why the last try failed, or why it is disabled."),
+    ("failing_since", or_null(INSTANT),
+     "Unix seconds of the first failed try since the last delivery; null while all is well."),
+    ("next_attempt_at", or_null(INSTANT), "Unix seconds of the next try; null while all is well."),
+    ("delivered", WHOLE, "Messages delivered."),
+    ("last_delivery", or_null(INSTANT), "Unix seconds; null before the first."),
+    ("waiting", WHOLE, "Messages still to deliver."),
+    "docs",
+)
+_QUOTA: tuple[Member, ...] = (
+    ("limit", WHOLE, "Answers a day."),
+    ("window", constant("day"), "The period that the quota counts."),
+    ("resets_at", INSTANT, "Unix seconds at which the next day begins (UTC midnight)."),
+)
+_SERIES_START: Member = ("start", INSTANT, "Start of the first value, Unix seconds.")
+_STEPS = listed(or_null(INTEGER))
+_MEANS = record(
+    _SERIES_START, "step",
+    ("values", _STEPS, "Rounded means, one a step; null where there are too few rows."))
+_PARTS = or_null(record(
+    "unit", _SERIES_START, "step",
+    ("parts", keyed(_STEPS), "Values by fuel or border, one a step; null where there are too few rows.")))
 SERVICE: dict[str, Schema] = {
-    "Subscription": record(_WISH, "zones", "threshold", more=False),
-    "Webhook": record(_WEBHOOK),
-    "NewWebhook": record({**_WEBHOOK, "secret": TEXT}),
-    "Webhooks": record({"count": WHOLE, "webhooks": listed(record(_WEBHOOK))}),
-    "TestedWebhook": record({"id": TEXT, "message": TEXT}),
-    "SignUp": record({"email": {"type": "string", "format": "email", "maxLength": 254}}),
+    "BulkFile": record(
+        "zone",
+        ("metric", ref("FileMetric"),
+         "The stored series; `price_day_ahead` where the auction is a series of its own."),
+        "month",
+        ("rows", WHOLE, "Rows in the file, those of borders and fuels included."),
+        ("first", INSTANT, "The `ts` of its first row."),
+        ("last", INSTANT, "The `ts` of its last row."),
+        ("bytes", WHOLE, "Length in bytes."),
+        ("sha256", text(pattern="^[0-9a-f]{64}$"), "SHA-256 of its bytes, in hex: also its `ETag`."),
+        ("sources", listed(TEXT), "Codes of the sources of its rows."),
+        ("url", TEXT, "Address of the file."),
+        "attribution", "license",
+        ("final", FLAG,
+         "Whether the month is over and no schedule asks a publisher about it any more; a correction that is asked "
+         "for by hand still gives it other bytes, and another hash.")),
+    "Bulk": record(
+        ("as_of", INSTANT, "Unix seconds when the files were listed."),
+        "docs",
+        ("count", WHOLE, "Files in this answer."),
+        ("files", listed(ref("BulkFile")),
+         "By metric, zone and month. A file with rows of a withheld source is left out."),
+        "sample?"),
+    "Publisher": record(
+        "source",
+        ("feed", TEXT, "Id of the feed."),
+        "month",
+        ("complete", FLAG, "Whether the month has ended."),
+        ("asked", record(
+            ("every_s", WHOLE, "Seconds between two scheduled runs."),
+            ("runs", WHOLE, "Runs that asked."),
+            ("requests", WHOLE, "Requests sent.")),
+         "Requests to the publisher."),
+        ("failures", record(
+            ("total", WHOLE, "All failures."),
+            ("by_kind", keyed(WHOLE), "Number by kind of failure.")),
+         "Requests that failed."),
+        "rows",
+        ("intervals", or_null(record(
+            ("due", WHOLE, "Intervals that were due."),
+            ("missing", WHOLE, "Intervals without a row."),
+            ("holes", WHOLE, "Unbroken runs of missing intervals."),
+            ("longest_hole_s", WHOLE, "Seconds of the longest hole."))),
+         "Intervals against the feed's own calendar; null where it has none."),
+        ("late_s", record(
+            "rows",
+            ("unwatched", WHOLE, "Rows first seen by a back-fill, whose lateness is not known."),
+            "median", "p95", "worst"),
+         "Seconds from the end of an interval until its row was first seen."),
+        ("revised", record(
+            "rows",
+            ("share", or_null(FRACTION), "Share of the rows that were revised, 0 to 1; null without rows."),
+            ("withdrawn", WHOLE, "Rows that the publisher took back."),
+            ("after_s", record("median", "p95", "worst"),
+             "Seconds from when a value was first seen until its revision."),
+            ("by", or_null(listed(record(
+                ("metric", TEXT, "Metric of the rows."),
+                "unit", "median", "p95", "worst"))),
+             "Size of the revisions by metric and unit; null where there are none.")),
+         "Values that the publisher changed.")),
+    "Change": record(
+        ("id", TEXT, "The cursor after this entry. Opaque; ascends."),
+        ("at", INSTANT, "Unix seconds when the rows were in place."),
+        "zone", "metric",
+        ("market?", constant("day_ahead"), "`day_ahead`: of the day-ahead auction's own rows (`?market=day_ahead`)."),
+        ("feed", or_null(TEXT),
+         "The feed that changed the rows; null where rights or ranks were resolved again, or a damaged file was "
+         "set aside."),
+        ("first", INSTANT, "`ts` of the first row touched."),
+        ("last", INSTANT, "`ts` of the last row touched: read `[first, last]` again."),
+        ("added", WHOLE, "Rows that were not served before."),
+        ("changed", WHOLE, "Rows with another value, unit, resolution or source."),
+        ("withdrawn", or_null(WHOLE),
+         "Rows no longer served; null: of the whole month, how many is not known (damaged file)."),
+        ("published", listed(TEXT), "Paths of the documents built from these rows; they follow within the same run.")),
+    "Changes": record(
+        ("count", WHOLE, "Entries in this answer."),
+        ("entries", listed(ref("Change")), "Oldest first."),
+        ("next", TEXT, "The cursor to go on with: give it as `since`. Always there."),
+        ("more", FLAG, "Whether more entries follow: call again at once."),
+        ("oldest", TEXT, "The cursor before the oldest entry."),
+        "docs", "sample?"),
+    "Publishers": record(
+        ("as_of", INSTANT, "Unix seconds when this was computed."),
+        ("method", constant("publishers/1"), "Version of the method (/docs/publishers)."),
+        "docs",
+        ("months", listed(TEXT), "The months that are known."),
+        ("count", WHOLE, "Entries in this answer."),
+        ("publishers", listed(ref("Publisher")), "One entry a feed and month."),
+        "sample?"),
+    "Feature": record(
+        ("type", {"const": "Feature"}, "GeoJSON type (RFC 7946)."),
+        ("id", TEXT, "The feature's id."),
+        "properties"),
+    "OgcDocument": record(("links", listed(OBJECT), "Links with `rel`, as OGC API Features defines them.")),
+    "OgcConformance": record(("conformsTo", listed(TEXT), "Conformance classes, as URIs of the standard.")),
+    "Live": {"allOf": [ref("Features"), record(
+        "generated", "valid_until", "rounded", "simulated",
+        ("flows", listed(record(
+            "zone",
+            ("counterparty", TEXT,
+             "The other side of the border: a zone id where it is one of ours, else the area's name."),
+            "link",
+            ("mw", INTEGER, "Net import over the border, whole 100 MW."),
+            "ts")),
+         "Newest flows over borders and ties."))]},
+    "LiveHours": record(
+        "generated", "valid_until", "rounded", "simulated", "step",
+        ("zones", keyed(OBJECT, {"enum": list(ZONES)}), "Rounded hourly values by zone.")),
+    "LiveZone": record(
+        "zone", "generated", "valid_until", "rounded", "simulated",
+        ("metrics", keyed(record(
+            "unit", ("hours", _MEANS, "Means of the last hours."), ("days", _MEANS, "Means of the last days."))),
+         "Rounded history by metric."),
+        ("mix", _PARTS, "Generation by fuel over the last hours; null where the zone publishes none."),
+        ("borders", _PARTS, "Net import by border over the last hours; null where there is none."),
+        "attribution", "license"),
+    "Features": record(
+        ("type", constant("FeatureCollection"), "GeoJSON type (RFC 7946)."),
+        ("features", listed(record(
+            ("type", constant("Feature"), "GeoJSON type (RFC 7946)."),
+            ("id?", TEXT, "Identifier."),
+            ("bbox?", listed(NUMBER, minItems=4, maxItems=4),
+             "West, south, east, north in degrees."),
+            ("geometry", record(
+                ("type", TEXT, "GeoJSON type (RFC 7946)."),
+                ("coordinates", listed({}), "Positions as [longitude, latitude], nested by the geometry's type.")),
+             "The shape; WGS 84, longitude first."),
+            "properties")),
+         "The features, each with flat properties."),
+        "sample?"),
+    "Subscription": record(*_SUBSCRIPTION, closed=True),
+    "Webhook": record(*_WEBHOOK),
+    "NewWebhook": record(*_WEBHOOK, ("secret", TEXT, "Signs every message (Standard Webhooks). Shown once.")),
+    "Webhooks": record(
+        ("count", WHOLE, "Webhooks of this key."),
+        ("webhooks", listed(record(*_WEBHOOK)), "The oldest first.")),
+    "TestedWebhook": record(
+        ("id", TEXT, "The webhook's id."),
+        ("message", TEXT, "The `webhook-id` under which the message comes.")),
+    "SignUp": record(
+        ("email", text(format="email", maxLength=254),
+         "Address that the key is for; at most three live keys each.")),
     "Key": record(
-        {
-            "api_key": _KEY,
-            "email": TEXT,
-            "quota": record(_QUOTA),
-            "docs": TEXT,
-            "confirmed": FLAG,
-        },
-        "confirmed",
-    ),
-    "Confirmed": record({"confirmed": FLAG, "email": TEXT, "docs": TEXT}),
-    "Rotated": record({"api_key": _KEY, "previous_valid_until": INSTANT}),
-    "Usage": record({"quota": record({**_QUOTA, "used": WHOLE, "remaining": WHOLE}), "created": INSTANT}),
-    "Alive": record({"status": {"type": "string", "const": "ok"}}),
-    "Ready": record({"status": {"type": "string", "const": "ready"}, "catalogue": INSTANT}),
+        "api_key", "email", ("quota", record(*_QUOTA), "What the key may ask for."), "docs", "confirmed?"),
+    "Confirmed": record("confirmed", "email", "docs"),
+    "Rotated": record(
+        "api_key",
+        ("previous_valid_until", INSTANT, "Unix seconds until when the old key still works.")),
+    "Usage": record(
+        ("quota", record(
+            *_QUOTA, ("used", WHOLE, "Answers given today."), ("remaining", WHOLE, "Answers left today.")),
+         "What the key may ask for."),
+        ("created", INSTANT, "Unix seconds when the key was created.")),
+    "Alive": record(("status", constant("ok"), "Outcome.")),
+    "Ready": record(
+        ("status", constant("ready"), "Outcome."),
+        ("catalogue", INSTANT, "Unix seconds when the catalogue was built.")),
     "Catalogue": record(
-        {
-            "generated": INSTANT,
-            "mode": {"type": "string", "enum": ["simulated", "live", "recorded"]},
-            "zones": keyed(record({"id": ZONE, "metrics": keyed({"type": "object"})}), ZONE),
-            "sources": keyed({"type": "object"}),
-            "feeds": keyed({"type": "object"}),
-            "endpoints": listed(
-                record(
-                    {
-                        "id": TEXT,
-                        "method": TEXT,
-                        "path": TEXT,
-                        "url": TEXT,
-                        "summary": TEXT,
-                        "access": {"type": "string", "enum": ["free", "paid", "key", "token"]},
-                        "price_usd": TEXT,
-                        "parameters": listed(TEXT),
-                    },
-                    "price_usd",
-                )
-            ),
-            "sample": SAMPLED,
-        },
-        "sample",
-    ),
-    "Document": {"type": "object"},
+        ("generated", INSTANT, "Unix seconds when the catalogue was built."),
+        ("mode", choice("simulated", "live", "recorded"),
+         "Whether the figures are simulated, live or from recordings."),
+        ("zones", keyed(record(
+            ("id", ZONE, "Zone id, or the operationId of a path."),
+            ("metrics", keyed(OBJECT),
+             "By metric: unit, resolution, market, hub, feeds in rank order, licence, first and last `ts`, rows.")),
+            ZONE),
+         "What is held, by zone."),
+        ("sources", keyed(OBJECT), "The publishers, by code: names, licences, whether their data may be passed on."),
+        ("feeds", keyed(OBJECT), "The feeds, by id: zones, metrics, rank, schedule, reach."),
+        ("endpoints", listed(record(
+            ("id", TEXT, "Zone id, or the operationId of a path."),
+            ("method", TEXT, "HTTP method."),
+            ("path", TEXT, "Path with its variable parts in braces."),
+            ("url", TEXT, "Address."),
+            ("summary", TEXT, "What it is, in a sentence."),
+            ("access", choice("free", "paid", "key", "token"),
+             "Access: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."),
+            ("price_usd?", TEXT, "Price of a call in USD, for paid paths."),
+            ("parameters", listed(TEXT), "Names of its query parameters."))),
+         "Every path with its price."),
+        "sample?"),
     "Problem": record(
-        {
-            "type": {"type": "string", "format": "uri"},
-            "title": TEXT,
-            "status": {"type": "integer", "minimum": 400, "maximum": 599},
-            "detail": TEXT,
-            "instance": {"type": "string", "description": "The request id."},
-            "errors": listed(record({"parameter": TEXT, "code": TEXT, "detail": TEXT})),
-            "zones": listed(ZONE),
-        },
-        "errors",
-        "zones",
-    ),
+        ("type", text(format="uri"), "Address of a page that explains this kind of problem."),
+        ("title", TEXT, "The kind of problem."),
+        ("status", {"type": "integer", "minimum": 400, "maximum": 599}, "HTTP status."),
+        "detail",
+        ("instance", TEXT, "The request id, also in the log and in `X-Request-Id`."),
+        ("errors?", listed(record(
+            ("parameter", TEXT, "Name of the parameter."),
+            ("code", TEXT, "`unknown`, `repeated`, `invalid`, `out-of-range` or `conflict`."),
+            "detail")),
+         "The invalid parameters."),
+        ("zones?", listed(ZONE), "The zones that are valid here.")),
     "PaymentRequired": record(
-        {
-            "x402Version": {"type": "integer", "const": 1},
-            "error": TEXT,
-            "accepts": listed({"type": "object"}),
-        }
-    ),
+        ("x402Version", {"type": "integer", "const": 1}, "Version of the x402 protocol."),
+        ("error", TEXT, "Why payment is required, and what else gives access."),
+        ("accepts", listed(OBJECT), "The ways to pay, as x402 states them; empty where payments are not taken.")),
+    "Document": OBJECT,
 }
+# fmt: on

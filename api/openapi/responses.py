@@ -1,0 +1,182 @@
+"""The answers of each operation, with their headers, and the refusals that operations share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from api.endpoints import ENDPOINTS, Endpoint
+from api.geo.parameters import FORMATS
+from api.http.problem_kinds import KINDS
+from api.http.problems import MEDIA
+from api.openapi import schemas
+from api.series import formats
+
+Json = dict[str, Any]
+# fmt: off
+_WORDS: Mapping[str, str] = {
+    "X-Request-Id": "The request's id: the caller's own where it sent one, else made here.",
+    "ETag": "Strong validator of this representation.",
+    "Cache-Control":
+        "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
+    "Vary": "The request headers that the answer depends on.",
+    "Link": '`rel="next"`: where the next page is, if rows were left out.',
+    "X-Sample": "`true` where the answer is a sample.",
+    "X-EMDS-Data": "`simulated` where the figures are simulated.",
+    "X-EMDS-Stale": "`true` past the instant at which newer figures were due.",
+    "RateLimit": "What is left of the key's day (draft-ietf-httpapi-ratelimit-headers-11).",
+    "RateLimit-Policy": "The quota that `RateLimit` counts.",
+    "Retry-After": "Seconds to wait.",
+    "Allow": "The methods that the path knows.",
+    "PAYMENT-REQUIRED": "The payment requirements of x402 version 2: base64 of JSON.",
+    "PAYMENT-RESPONSE": "The receipt of a payment of x402 version 2: base64 of JSON.",
+    "X-PAYMENT-RESPONSE": "The receipt of a payment of x402 version 1: base64 of JSON.",
+    "WWW-Authenticate": "How to authenticate.",
+    "Content-Encoding": "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it.",
+    "Content-Disposition": "A file name, for every format but JSON.",
+    "Accept-Ranges": "`bytes`, where parts can be asked for with `Range`.",
+    "Content-Range": "Which bytes these are, of how many.",
+    "Content-Security-Policy": "What the page may load: nothing from elsewhere.",
+    **{name: f"CSV only: the envelope's `{member}`, as text." for member, name in formats.ENVELOPE_FIELDS.items()},
+}
+# fmt: on
+HEADERS: Json = {
+    name: {"description": words, "schema": {"type": "integer" if name == "Retry-After" else "string"}}
+    for name, words in _WORDS.items()
+}
+_ALWAYS = ("X-Request-Id",)
+_SUFFIXES = tuple(f".{suffix}" for suffixes in FORMATS.values() for suffix in suffixes if suffix != "geojson")
+_LIVE = re.compile(r"/live\b")
+"""The paths of the newest figures in the geo layers."""
+_QUOTA = ("RateLimit", "RateLimit-Policy")
+_CACHED = ("ETag", "Cache-Control", "Vary")
+_OF_TAG: Mapping[str, tuple[str, ...]] = {
+    "Bulk": ("Content-Disposition", *(formats.ENVELOPE_FIELDS[name] for name in ("license", "attribution"))),
+    "Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()),
+    "Now": ("X-EMDS-Stale",),
+}
+_OF_STATUS: Mapping[int, tuple[str, ...]] = {
+    401: ("WWW-Authenticate",),
+    405: ("Allow",),
+    429: ("Retry-After", *_QUOTA),
+    503: ("Retry-After",),
+}
+_ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
+"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
+_LINKED = ("latest", "brief", "price", "demand", "interchange")
+"""What every zone has."""
+
+
+def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
+    """All answers of an operation, by status."""
+    return {str(endpoint.code): _answer(endpoint, examples), **_others(endpoint)}
+
+
+def shared(base_url: str, offer: Any) -> Json:
+    """The refusals that operations refer to, by status; `offer`: an example of 402."""
+    statuses = {*_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
+    return {"402": _offer(offer), **{str(status): _problem(status, base_url) for status in sorted(statuses)}}
+
+
+def _headers(*names: str) -> Json:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_ALWAYS, *names)}
+
+
+def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
+    """The good answer."""
+    answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*_answer_headers(endpoint))}
+    if endpoint.answer:
+        answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
+    if endpoint.id == "zones":
+        zone = {"zone": "$response.body#/zones/0/id"}
+        answer["links"] = {name: {"operationId": name, "parameters": zone} for name in _LINKED}
+    return answer
+
+
+def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
+    if _is_cached(endpoint):
+        yield from (*_CACHED, "Content-Encoding", "X-Sample", "X-EMDS-Data")
+    else:
+        yield from ("Cache-Control", "X-Sample")
+    yield from _OF_TAG.get(endpoint.tag, ())
+    if endpoint.media == ("text/html",):
+        yield "Content-Security-Policy"
+    elif len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES):
+        yield "Content-Disposition"
+    if 416 in endpoint.statuses:
+        yield "Accept-Ranges"
+    if endpoint.tag == "Free" and _LIVE.search(endpoint.path):
+        yield "X-EMDS-Stale"
+    if endpoint.paid or endpoint.id == "usage":
+        yield from _QUOTA
+    if endpoint.paid:
+        yield from ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+
+
+def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
+    if not media.startswith("text/") and not media.endswith("json"):
+        return {"schema": {"type": "string", "format": "binary"}}  # without one, generated types are `unknown`
+    content: Json = {"schema": {"type": "string"} if media.startswith("text/") else schemas.ref(endpoint.answer)}
+    example = examples.get(f"{endpoint.id} {media}")
+    return content if example is None else {**content, "example": example}
+
+
+def _is_cached(endpoint: Endpoint) -> bool:
+    """Whether caches may keep its answers."""
+    return endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service")
+
+
+def _others(endpoint: Endpoint) -> Json:
+    """The other answers by status."""
+    others: Json = {}
+    if _is_cached(endpoint):
+        headers = _headers(*_CACHED, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
+        words = "Not modified: `If-None-Match` named this representation."
+        others["304"] = {"description": words, "headers": headers}
+    statuses = {*endpoint.statuses, *_ANYWHERE}
+    statuses -= {429} if endpoint.tag == "Service" else set()  # operators' programs have no limit
+    others |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
+    if 416 in endpoint.statuses:
+        others["206"] = {
+            "description": "The part that `Range` asks for, of every format that is a file, without a coding.",
+            "headers": _headers(*_CACHED, "Accept-Ranges", "Content-Range"),
+        }
+    if endpoint.zones:
+        others["308"] = {
+            "description": "The zone was spelt in another case or with `_`: `Location` has its exact id.",
+            "headers": {**_headers("Cache-Control"), "Location": {"schema": {"type": "string"}}},
+        }
+    return others
+
+
+def _offer(example: Any) -> Json:
+    content: Json = {"schema": schemas.ref("PaymentRequired")}
+    return {
+        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
+        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
+        "content": {"application/json": content if example is None else {**content, "example": example}},
+    }
+
+
+def _problem(status: int, base_url: str) -> Json:
+    """The response of a status: every kind of problem that it may be, as an example."""
+    kinds = [kind for kind in KINDS.values() if kind.status == status]
+    examples = {
+        kind.name: {
+            "summary": kind.title,
+            "value": {
+                "type": f"{base_url}/problems/{kind.name}",
+                "title": kind.title,
+                "status": status,
+                "detail": kind.meaning,
+                "instance": "0123456789abcdef0123456789abcdef",
+            },
+        }
+        for kind in kinds
+    }
+    return {
+        "description": "; ".join(kind.title for kind in kinds) + ".",
+        "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
+        "content": {MEDIA: {"schema": schemas.ref("Problem"), "examples": examples}},
+    }
