@@ -111,7 +111,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_webhooks(
         verb("webhooks", verbs.webhooks, "who is told what, and how deliveries go; delivers, ends or takes one up")
     )
-    verb("upgrade", verbs.upgrade, "bring a warehouse of an older release to this one")
     verb("verify", verbs.verify, "read every file of the warehouse and tell what is broken")
     return parser
 

@@ -227,12 +227,6 @@ def webhooks(args: argparse.Namespace) -> int:
     return verbs[args.action](args.webhook)
 
 
-def upgrade(_: argparse.Namespace) -> int:
-    from orchestration import upgrade
-
-    return upgrade.main()
-
-
 def _wrong(text: str) -> int:
     sys.stderr.write(f"emds: {text}\n")
     return 2

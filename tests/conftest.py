@@ -32,7 +32,7 @@ _LONGEST = (
     *("test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones", "test_reference"),
     *("test_hostile", "test_keys", "test_series_at_once", "test_x402_facilitators", "test_accounts", "test_bucket"),
     *("test_changes_bucket", "test_generators", "test_openapi", "test_changes", "test_probe", "test_x402_attacks"),
-    *("test_qgis", "test_recompute", "test_upgrade", "test_static_side", "test_bulk_readers", "test_record"),
+    *("test_qgis", "test_recompute", "test_static_side", "test_bulk_readers", "test_record"),
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_ONES = """
@@ -56,7 +56,7 @@ _SLOW_ONES = """
     orchestration/test_history orchestration/test_interrupted_runs orchestration/test_partition_status
     orchestration/test_probe orchestration/test_rebuild orchestration/test_record orchestration/test_repair
     orchestration/test_retention orchestration/test_run_containers orchestration/test_sensors
-    orchestration/test_static_side orchestration/test_upgrade
+    orchestration/test_static_side
     simulated/test_aemo simulated/test_aemo_recordings simulated/test_availability simulated/test_caiso
     simulated/test_eia simulated/test_entsoe simulated/test_ercot simulated/test_grid simulated/test_miso
     simulated/test_nyiso simulated/test_spp

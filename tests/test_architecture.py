@@ -257,11 +257,11 @@ def test_nothing_is_left_to_do() -> None:
 
 
 def test_keys_of_kept_files_are_spelled_in_one_place() -> None:
-    """`warehouse.layout`; `orchestration.upgrade` knows those of the first release, sources their publishers' paths."""
+    """`warehouse.layout`; sources know their publishers' paths."""
     spelled = re.compile(
         r"^(series|history|raw|published|quarantine|backfill|damaged)/|^accounts\.sqlite$|\.history\.parquet"
     )
-    elsewhere = {"warehouse.layout", "orchestration.upgrade", "assets.sources", "assets.simulated"}
+    elsewhere = {"warehouse.layout", "assets.sources", "assets.simulated"}
     wrong = []
     for path in (path for path in FILES if not within(module_of(path), elsewhere)):
         tree = tree_of(path)

@@ -102,9 +102,9 @@ def raw_prefix(feed: str, day: str = "") -> str:
     return f"{RAW}{source}/{product}/" + (f"{day}/" if day else "")
 
 
-def raw(feed: str, day: str, fetched_at: int, sha8: str, ext: str) -> str:
-    """One kept body; `sha8` is `warehouse.raw.digest` of question and answer."""
-    return f"{raw_prefix(feed, day)}{fetched_at}-{sha8}.{ext}.zst"
+def raw(feed: str, day: str, order: int, fetched_at: int, sha8: str, ext: str) -> str:
+    """One kept body; `order`: its place among the feed's, `sha8`: `warehouse.raw.digest` of question and answer."""
+    return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{sha8}.{ext}.zst"
 
 
 def of_raw(key: str) -> tuple[str, date]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -36,7 +37,7 @@ MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One kept body with the question that it answers; `fetched_at` in Unix seconds."""
+    """One kept body with the question that it answers; `fetched_at` in Unix seconds, by the clock of that moment."""
 
     key: str
     fetched_at: int
@@ -44,19 +45,29 @@ class Kept:
     body: bytes
 
 
-def keep(storage: Storage, request: Request, body: bytes, fetched_at: int, mode: str) -> str | None:
+def keep(
+    storage: Storage,
+    request: Request,
+    body: bytes,
+    fetched_at: int,
+    mode: str,
+    newest_elsewhere: Callable[[], int] = lambda: 0,
+) -> str | None:
     """Keeps a body under its first market day; returns its key, None if the newest answer to the question was equal.
 
-    `mode` is that of the transport. The bytes are on the disk only after `Storage.sync` of the key. Raises WrongMode
-    where it is not the warehouse's, and StorageError.
+    `mode` is that of the transport. `newest_elsewhere` is asked for the highest order of bodies of other days that
+    may hold the same rows (`newest`). The bytes are on the disk only after `Storage.sync` of the key. Raises WrongMode
+    where the mode is not the warehouse's, and StorageError.
     """
     modes.claim(storage, mode)
     day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
     sha8 = digest(request, body)
     # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
-    if _is_newest(storage, request, day, sha8):
+    there = _bodies(storage, layout.raw_prefix(request.feed, day))
+    if _is_newest(storage, request, there, sha8):
         return None
-    key = layout.raw(request.feed, day, fetched_at, sha8, request.ext)
+    last = max(newest_elsewhere(), *map(order_of, there), 0)
+    key = layout.raw(request.feed, day, max(time.time_ns() // 1_000_000, last + 1), fetched_at, sha8, request.ext)
     storage.put(key, encode(request, body, mode), durable=False)
     return key
 
@@ -80,10 +91,10 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
 
     Raises WrongMode for a body of another mode.
     """
-    for _, key in sorted((_stamp(key), key) for key in _keys(storage, feed, first, last)):
+    for key in sorted(_keys(storage, feed, first, last), key=order_of):
         question = _question_of(storage, key)
         if question is not None and _covers(question[0], first, last):
-            yield Kept(key, _stamp(key), question[0], _unpacked(question[1], key))
+            yield Kept(key, _fetched_at(key), question[0], _unpacked(question[1], key))
 
 
 def opened(storage: Storage, key: str) -> Kept | None:
@@ -92,24 +103,30 @@ def opened(storage: Storage, key: str) -> Kept | None:
     if stored is None:
         return None
     request, packed = _unframed(storage, stored, key)
-    return Kept(key, _stamp(key), request, _unpacked(packed, key))
+    return Kept(key, _fetched_at(key), request, _unpacked(packed, key))
 
 
 def questions(
     storage: Storage, feed: str, first: date | None = None, last: date | None = None, after: int = -1
 ) -> Iterator[Request]:
-    """The question of each kept body of rows that came after an instant; no body is unpacked. Raises WrongMode."""
+    """The question of each kept body of rows that came after the one of an order; no body is unpacked.
+
+    Raises WrongMode.
+    """
     for key in _keys(storage, feed, first, last):
-        if _stamp(key) <= after:
+        if order_of(key) <= after:
             continue
         question = _question_of(storage, key)
         if question is not None and question[0].kind == "rows" and _covers(question[0], first, last):
             yield question[0]
 
 
-def newest(storage: Storage, feed: str) -> int:
-    """When the newest kept body of a feed came, by the names alone; 0 where none is kept."""
-    return max((_stamp(key) for key in _bodies(storage, layout.raw_prefix(feed))), default=0)
+def newest(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> int:
+    """The highest order of a feed's kept bodies, or of those whose questions may cover a day of `first..last`.
+
+    By the names alone; 0 where none is kept.
+    """
+    return max(map(order_of, _keys(storage, feed, first, last)), default=0)
 
 
 def stated(stored: bytes) -> Request | None:
@@ -140,7 +157,7 @@ def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
     for key in _bodies(storage, layout.raw_prefix(feed)):
         days[key.rsplit("/", 1)[0]].append(key)
     newly_old = [
-        keys for keys in days.values() if len(keys) > 1 and any(pruned <= _stamp(key) < before for key in keys)
+        keys for keys in days.values() if len(keys) > 1 and any(pruned <= _fetched_at(key) < before for key in keys)
     ]
     return sum(_prune_day(storage, keys, before) for keys in newly_old)
 
@@ -148,20 +165,20 @@ def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
 def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
     newest: dict[bytes, str] = {}
     removed = 0
-    for key in sorted(keys, key=_stamp):
+    for key in sorted(keys, key=order_of):
         kept = _question_of(storage, key)
         if kept is None:
             continue
         question = _question(kept[0])
         older = newest.get(question)
         newest[question] = key
-        if older is not None and _stamp(older) < before:
+        if older is not None and _fetched_at(older) < before:
             storage.delete(older)
             removed += 1
     return removed
 
 
-_NAME = re.compile(r"\d+-[0-9a-f]{8}\.[^/]*zst")
+_NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]{8}\.[^/]*zst")
 
 
 def is_body(key: str) -> bool:
@@ -187,13 +204,15 @@ def _keys(storage: Storage, feed: str, first: date | None, last: date | None) ->
     yield from (key for key in storage.keys_within(layout.raw_prefix(feed), days) if is_body(key))
 
 
-def _is_newest(storage: Storage, request: Request, day: str, sha8: str) -> bool:
-    """Whether the newest kept answer to this question is equal. Only bodies no older than the equal one are opened."""
-    keys = _bodies(storage, layout.raw_prefix(request.feed, day))
+def _is_newest(storage: Storage, request: Request, keys: list[str], sha8: str) -> bool:
+    """Whether the newest answer to a question among some keys is equal.
+
+    Only bodies no older than the equal one are opened.
+    """
     if not any(f"-{sha8}." in key for key in keys):
         return False
     question = _question(request)
-    for key in sorted(keys, key=_stamp, reverse=True):
+    for key in sorted(keys, key=order_of, reverse=True):
         kept = _question_of(storage, key)
         if kept is not None and _question(kept[0]) == question:
             return f"-{sha8}." in key
@@ -236,8 +255,13 @@ def _unpacked(rest: bytes, key: str) -> bytes:
         raise DamagedFile(key, f"does not decode: {error}") from None
 
 
-def _stamp(key: str) -> int:
-    return int(key.rsplit("/", 1)[1].split("-", 1)[0])
+def order_of(key: str) -> int:
+    """The place of a kept body among those of its feed: later bodies have higher numbers."""
+    return int(key.rsplit("/", 1)[1].split("-", 2)[0])
+
+
+def _fetched_at(key: str) -> int:
+    return int(key.rsplit("/", 1)[1].split("-", 2)[1])
 
 
 def _covers(request: Request, first: date | None, last: date | None) -> bool:

@@ -1,6 +1,6 @@
 """Which release's layout a warehouse has, by its file `schema`.
 
-Older ones need `emds upgrade`, newer ones are refused.
+A warehouse of another release is refused, and left as it is.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from warehouse.storage import Storage
 
 
 def version_of(storage: Storage) -> int | None:
-    """The schema's version that a warehouse has; None for an empty one. Raises StorageError where nobody can tell."""
+    """The schema's version that a warehouse has; None where its file is missing: each file says its own version.
+
+    Raises StorageError for a file that holds no version.
+    """
     kept = storage.get(layout.SCHEMA)
     if kept is None:
-        # The first release wrote no such file; of this one it may have been lost.
-        months = storage.keys(layout.series_prefix()) + storage.keys(layout.history_prefix())
-        if any(layout.is_month_file(key) for key in months):
-            return SCHEMA_VERSION
-        return 1 if months or storage.keys(layout.RAW) or storage.keys(layout.published()) else None
+        return None
     text = kept.decode("utf-8", "replace").strip()
     if not (text.isascii() and text.isdigit()):
         raise StorageError(
@@ -35,7 +34,7 @@ def check(storage: Storage) -> None:
     if version is not None and version < SCHEMA_VERSION:
         raise StorageError(
             f"this warehouse was written by an older release (schema {version}, this one writes {SCHEMA_VERSION}): "
-            "stop its other processes and run `emds upgrade`"
+            "name another EMDS_HOME and fill it with `emds backfill`"
         )
     if version is not None and version > SCHEMA_VERSION:
         raise StorageError(
@@ -48,9 +47,4 @@ def mark(storage: Storage) -> None:
     """Checks, and writes this release's version into a warehouse that has none. Raises StorageError."""
     check(storage)
     if storage.stat(layout.SCHEMA) is None:
-        stamp(storage)
-
-
-def stamp(storage: Storage) -> None:
-    """Writes this release's version."""
-    storage.put(layout.SCHEMA, f"{SCHEMA_VERSION}\n".encode())
+        storage.put(layout.SCHEMA, f"{SCHEMA_VERSION}\n".encode())

@@ -10,8 +10,8 @@ import hashlib
 
 from warehouse.errors import DamagedFile, StorageError
 
-SCHEMA_VERSION = 2
-"""Of the layout and of every file that this release writes. 1: files without a checksum, before `emds upgrade`."""
+SCHEMA_VERSION = 3
+"""Of the layout and of every file that this release writes."""
 
 DIGITS = 64
 SHORT_DIGITS = 16
@@ -44,7 +44,10 @@ def check_version(stated: object, key: str) -> None:
             f"{key} was written by a newer release (schema {stated}, this one knows {SCHEMA_VERSION}): use that release"
         )
     if stated < SCHEMA_VERSION:
-        raise StorageError(f"{key} was written by an older release (schema {stated}): run `emds upgrade`")
+        raise StorageError(
+            f"{key} was written by an older release (schema {stated}, this one writes {SCHEMA_VERSION}): "
+            "name another EMDS_HOME and fill it with `emds backfill`"
+        )
 
 
 def _digest(body: bytes, at: int) -> bytes:

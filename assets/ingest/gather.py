@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cache, partial
 
 from assets.fetch.session import Fetched
@@ -80,6 +81,7 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
     queue = list(reversed(requests))
     seen: set[Request] = set()
     kept_for_good = cache(partial(_kept_for_good, pipeline, gathered.feed, requests))
+    newest_before = cache(partial(_newest_before, pipeline, gathered.feed, requests))
     while queue:
         request = queue.pop()
         if request in seen:
@@ -88,7 +90,7 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
         try:
             if len(seen) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
-            queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good)))
+            queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good, newest_before)))
         except (StorageError, OSError) as error:
             gathered.failures.append((request, as_storage_error(error)))
         except FeedError as error:
@@ -104,6 +106,7 @@ def _ask(
     gathered: Gathered,
     request: Request,
     kept_for_good: Callable[[], Mapping[str, raw.Kept]],
+    newest_before: Callable[[], int],
 ) -> list[Request]:
     """Reads the answer to one question, kept or new; returns the questions that it leads to.
 
@@ -118,7 +121,11 @@ def _ask(
         answer = pipeline.session.ask(request)
     gathered.bytes += len(answer.body)
     if request.kind == "rows":
-        key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode)
+
+        def newest() -> int:
+            return raw.order_of(gathered.kept[-1]) if gathered.kept else newest_before()
+
+        key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode, newest)
         gathered.kept += [] if key is None else [key]
         gathered.read(answer)
     if feed.follow is None or pipeline.mode == "recorded":
@@ -132,3 +139,14 @@ def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Req
     days = [day for request in requests for day in request.days]
     bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))
     return {kept.request.url: kept for kept in bodies if kept.request.once}
+
+
+def _newest_before(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> int:
+    """The highest order of the kept bodies that may hold rows of the days that are asked for.
+
+    Those of the days beside them too: charts and daily files reach over midnight.
+    """
+    days = [day for request in requests for day in request.days]
+    if not days:
+        return raw.newest(pipeline.storage, feed.id)
+    return raw.newest(pipeline.storage, feed.id, min(days) - timedelta(days=1), max(days) + timedelta(days=1))

@@ -65,24 +65,6 @@ EUROPEAN = {
 """Name -> the code under which ENTSO-E publishes its flows
 (https://www.entsoe.eu/data/energy-identification-codes-eic/)."""
 
-FORMER = {
-    "Associated Electric Cooperative, Inc.": AMERICAN["AECI"],
-    "Black Hills": AMERICAN["BHBA"],
-    "Centro Nacional de Control de Energia": AMERICAN["CEN"],
-    "Comision Federal de Electricidad": AMERICAN["CFE"],
-    "Electric Energy, Inc.": AMERICAN["EEI"],
-    "GridLiance": AMERICAN["GLHB"],
-    "Hydro-Quebec TransEnergie": AMERICAN["HQT"],
-    "Louisville Gas and Electric Company and Kentucky Utilities Company": AMERICAN["LGEE"],
-    "Manitoba Hydro": AMERICAN["MHEB"],
-    "New Brunswick System Operator": AMERICAN["NBSO"],
-    "Ontario (IESO)": AMERICAN["IESO"],
-    "Ontario IESO": AMERICAN["IESO"],
-    "Saskatchewan Power Corporation": AMERICAN["SPC"],
-    "Southern Company Services, Inc. - Trans": AMERICAN["SOCO"],
-}
-"""What rows of the first release call the same areas (each publisher's own spelling), and their names here."""
-
 IRELAND, NORTHERN_IRELAND = "Ireland", "Northern Ireland"
 
 OUTSIDE_AREAS = frozenset({*AMERICAN.values(), *EUROPEAN, IRELAND, NORTHERN_IRELAND})

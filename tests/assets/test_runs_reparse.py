@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,18 @@ def test_kept_bodies_are_judged_by_when_they_were_fetched(tmp_path: Path, monkey
     run(of)
     monkeypatch.setenv("EMDS_NOW", str(NOON + 30 * 86400))
     assert reparse_days(of, FEED, [MarketDay(DAY, FEED.tz)]).quarantined == 1
+
+
+def test_a_clock_that_was_ahead_puts_no_superseded_figure_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chart of the next day states the day before too, and came while the clock was a day ahead."""
+    next_day = DAY + timedelta(days=1)
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 86400))
+    with monkeypatch.context() as ahead:
+        ahead.setattr(time, "time_ns", lambda true=time.time_ns: true() + 86400 * 10**9)
+        run(pipeline(tmp_path, {next_day: whole(0, 60)}), next_day)
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 3600))
+    run(pipeline(tmp_path, {DAY: whole(0, 30, 9000)}))
+    corrected = stored(pipeline(tmp_path, {}))
+    assert corrected[29] == 9029
+    reparse_days(pipeline(tmp_path, {}), FEED, [MarketDay(DAY, FEED.tz)])
+    assert stored(pipeline(tmp_path, {})) == corrected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -158,9 +159,13 @@ def test_an_ingest_over_a_bucket_writes_what_it_writes_in_a_folder(small, bucket
     over, bucket = _run(bucket_place.address, bucket_place.local)
     assert isinstance(bucket, Bucket)
     assert over == rows
-    kept = [key for prefix in ("series/", "history/", "raw/") for key in folder.keys(prefix)]
-    assert kept == [key for prefix in ("series/", "history/", "raw/") for key in bucket.keys(prefix)]
-    assert [folder.get(key) for key in kept] == [bucket.get(key) for key in kept]
+    assert _by_name(folder) == _by_name(bucket)
+
+
+def _by_name(storage: Storage) -> dict[str, bytes | None]:
+    """Month files and kept bodies; the order of bodies, true milliseconds, is left out of their names."""
+    keys = [key for prefix in ("series/", "history/", "raw/") for key in storage.keys(prefix)]
+    return {re.sub(r"/\d{13}-", "/", key): storage.get(key) for key in keys}
 
 
 def test_the_verbs_work_over_a_bucket(small, bucket_place, capsys):
@@ -179,8 +184,6 @@ def test_the_verbs_work_over_a_bucket(small, bucket_place, capsys):
     assert storage.get(key) == good, "made again from the kept bytes"
     assert cli.main(["publish"]) == 0
     assert storage.stat(layout.published(layout.latest("GB"))) is not None
-    assert cli.main(["upgrade"]) == 0
-    assert "nothing to do" in capsys.readouterr().out
     cli.main(["doctor"])
     told = capsys.readouterr().out
     assert f"warehouse {bucket_place.address}: simulated" in told

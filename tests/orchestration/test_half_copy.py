@@ -23,7 +23,7 @@ def tiny(tmp_path: Path) -> Folder:
     storage.put(layout.MODE, b"simulated")
     release.stamp(storage)
     for number in range(3):
-        storage.put(layout.raw("elexon.price", "2026-11-01", number, "deadbeef", "json"), b"kept")
+        storage.put(layout.raw("elexon.price", "2026-11-01", number, number, "deadbeef", "json"), b"kept")
     return storage
 
 
@@ -65,7 +65,7 @@ def test_a_copy_killed_behind_its_last_file_is_a_warehouse_of_its_own(
     target = Folder(tmp_path / "target")
     copy.copy(tiny, target)
     target.put(layout.COPIED_FROM, str(tiny).encode())
-    own = layout.raw("elexon.price", "2026-11-02", 1, "deadbeef", "json")
+    own = layout.raw("elexon.price", "2026-11-02", 1, 1, "deadbeef", "json")
     target.put(own, b"its own")
     assert main(["copy", str(tiny), str(target)]) == 0
     assert target.stat(own) is not None
@@ -101,7 +101,7 @@ def half(tmp_path: Path, backfilled: Callable[..., Folder], monkeypatch: pytest.
     return source, target
 
 
-@pytest.mark.parametrize("verb", ["verify", "doctor", "repair", "ingest", "publish", "rebuild", "gaps", "upgrade"])
+@pytest.mark.parametrize("verb", ["verify", "doctor", "repair", "ingest", "publish", "rebuild", "gaps"])
 def test_each_verb_says_that_the_copy_goes_on_and_changes_nothing(
     half: tuple[Folder, Folder], verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,15 +11,19 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
 from orchestration import rebuild
+from orchestration.backfill import days_of, monthly_tasks
 from orchestration.cli import main
 from orchestration.resources import open_context
+from tests.orchestration.conftest import in_simulated
 from warehouse import artefact, clock, series
-from warehouse.clock import Window
-from warehouse.storage import Folder
+from warehouse.clock import Window, month_window
+from warehouse.storage import Folder, Storage
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 NOW = clock.instant("2026-11-20T12:00:00Z")
@@ -53,6 +57,27 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
     files = {key: storage.stat(key) for key in storage.keys("series/")}
     assert main(["rebuild"]) == 0
     assert files == {key: storage.stat(key) for key in storage.keys("series/")}
+
+
+def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of days a week back ISO-NE gives final prices beside the first ones, within the same second."""
+    in_simulated(monkeypatch, tmp_path)
+    pipeline = open_context()
+    feeds = [one for source in pipeline.sources.values() for one in source.feeds]
+    tasks = [task for one in feeds for task in monthly_tasks(one, [date(2026, 11, 14), date(2026, 11, 19)])]
+    tasks += monthly_tasks(feed("isone.lmp_rt"), [date(2026, 11, day) for day in range(10, 18)])
+    for task in tasks:
+        ingest_days(pipeline, feed(task.feed), days_of(task))
+    before = _rows(pipeline.storage)
+    assert len(before.column("feed").unique()) > 30
+    for task in rebuild.plan(pipeline, feeds, None, None):
+        reparse_days(pipeline, feed(task.feed), days_of(task))
+    assert _rows(pipeline.storage).equals(before)
+
+
+def _rows(storage: Storage) -> pa.Table:
+    tables = [series.read(storage, zone, metric, month_window(month)) for metric, zone, month in series.held(storage)]
+    return pa.concat_tables(tables)
 
 
 def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:

@@ -1,4 +1,4 @@
-"""What `emds repair` and the next run make good; docs/operating.md on damage, backup, upgrade by each command."""
+"""What `emds repair` and the next run make good; docs/operating.md on damage and backup by each command."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_a_port_that_is_taken_is_told_in_a_sentence(
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize("verb", ["doctor", "ingest", "publish", "serve", "upgrade", "dagster code", "copy"])
+@pytest.mark.parametrize("verb", ["doctor", "ingest", "publish", "serve", "dagster code", "copy"])
 @pytest.mark.parametrize("place", ["file", "below/nothing"])
 def test_a_home_that_is_no_folder_is_named(
     verb: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

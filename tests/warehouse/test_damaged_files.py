@@ -230,8 +230,8 @@ def test_files_of_a_newer_release_are_refused_in_words_and_left_alone(folder: Fo
     from warehouse import seal
 
     key = layout.series("demand", "GB", "2026-11")
-    body = (folder.get(key) or b"").replace(b'{"schema":2', b'{"schema":3')
+    body = (folder.get(key) or b"").replace(b'{"schema":%d' % seal.SCHEMA_VERSION, b'{"schema":9')
     folder.put(key, seal.stamped(body, body.rindex(b'"sha256":"') + 10))
-    with pytest.raises(StorageError, match=r"written by a newer release \(schema 3"):
+    with pytest.raises(StorageError, match=r"written by a newer release \(schema 9"):
         fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
     assert folder.keys(layout.DAMAGED) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -29,7 +31,7 @@ def test_a_kept_body_is_a_zstd_file_with_its_question(tmp_path_factory: pytest.T
     storage = Folder(tmp_path_factory.mktemp("raw"))
     key = raw.keep(storage, question(), body, 1000, "live")
     assert key is not None
-    assert key.startswith("raw/aemo/dispatch/2026-10-25/1000-")
+    assert re.fullmatch(r"raw/aemo/dispatch/2026-10-25/\d{13}-1000-[0-9a-f]{8}\.csv\.zst", key)
     kept = list(raw.find(storage, "aemo.dispatch"))
     assert [(k.body, k.request, k.fetched_at) for k in kept] == [(body, question(), 1000)]
     stored = storage.get(key) or b""
@@ -45,6 +47,30 @@ def test_an_equal_answer_is_not_kept_again_but_a_changed_back_one_is(tmp_path: P
     ]
     assert kept == [True, False, True, True, False]
     assert [k.body for k in raw.find(storage, "aemo.dispatch")] == [b"A", b"B", b"A"]
+
+
+def test_bodies_are_found_in_the_order_in_which_they_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many come within one second, and a clock that was ahead once is set right later."""
+    storage = Folder(tmp_path)
+    bodies = [str(number).encode() for number in range(20)]
+    for number, body in enumerate(bodies):
+        if number == 10:
+            monkeypatch.setattr(time, "time_ns", lambda: 10**15)
+        raw.keep(storage, question(), body, 1000 - number, "live")
+    assert [(k.body, k.fetched_at) for k in raw.find(storage, "aemo.dispatch")] == [
+        (body, 1000 - number) for number, body in enumerate(bodies)
+    ]
+
+
+def test_a_body_comes_after_those_of_other_days_that_may_hold_its_rows(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    tomorrow = date(2026, 10, 26)
+    ahead = 10**15
+    raw.keep(storage, question("https://example.org/a", tomorrow), b"by a clock ahead", 1, "live", lambda: ahead)
+    newest = raw.newest(storage, "aemo.dispatch", DAY, tomorrow)
+    assert newest == ahead + 1
+    raw.keep(storage, question(), b"later", 2, "live", lambda: newest)
+    assert [k.body for k in raw.find(storage, "aemo.dispatch")] == [b"by a clock ahead", b"later"]
 
 
 def test_answers_to_other_questions_do_not_count(tmp_path: Path) -> None:
@@ -113,10 +139,10 @@ def test_damaged_bodies_and_strange_files_stop_neither_search_nor_pruning(tmp_pa
     for ts, body in ((10, b"A"), (20, b"B"), (30, b"C")):
         raw.keep(storage, question(), body, ts, "live")
     folder = layout.raw_prefix("aemo.dispatch", str(DAY))
-    storage.put(f"{folder}15-deadbeef.csv.zst", b"no frame")
+    storage.put(f"{folder}15-15-deadbeef.csv.zst", b"no frame")
     storage.put(f"{folder}notes.txt", b"mine")
     assert len(list(raw.questions(storage, "aemo.dispatch"))) == 3
-    storage.put(f"{folder}16-deadbeef.csv.zst", b"")
+    storage.put(f"{folder}16-16-deadbeef.csv.zst", b"")
     assert raw.prune(storage, "aemo.dispatch", before=100) == 2
     assert [kept.body for kept in raw.find(storage, "aemo.dispatch")] == [b"C"]
     assert len(damaged.pending(storage)) == 2
