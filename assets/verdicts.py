@@ -19,6 +19,7 @@ from assets.ingest import level_shifts
 from assets.ingest.reports import window_of
 from warehouse import clock, coverage, layout, quality
 from warehouse.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
+from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.market import Feed, Metric, Source
 from warehouse.schema import SeriesKey
 from warehouse.storage import Storage
@@ -134,8 +135,7 @@ def believed(feed: Feed, day: MarketDay, own: HeldRows, aside: Sequence[tuple[Se
         wrong = (ts >= window.start) & (ts < window.end) & ~replaced
         count += int(wrong.sum())
         findings += [
-            f"{_name(key)}: {value:g} {key.unit} at {iso(int(stamp))} was set aside"
-            for stamp, value in zip(ts[wrong], values[wrong], strict=True)
+            _set_aside_because(key, value, int(stamp)) for stamp, value in zip(ts[wrong], values[wrong], strict=True)
         ]
     if not findings and _empty(feed, day, own):
         return Verdict(BELIEVED, day, False, True, 0, (NOTHING_READ,))
@@ -212,6 +212,13 @@ def agrees(feed: Feed, day: MarketDay, own: HeldRows, others: HeldRows, other_fe
     return Verdict(AGREES, day, not findings, grave, len(findings), tuple(findings[:20]), hours)
 
 
+def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
+    """What stands of a value that was set aside; one of an unknown member is no number."""
+    if np.isnan(value):
+        return f"{_name(key)}: {UNKNOWN_MEMBER}its rows, and the totals that need them, are left out"
+    return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
+
+
 def _name(key: SeriesKey) -> str:
     return " ".join(filter(None, (key.zone, key.metric, key.fuel, key.counterparty, key.link)))
 
@@ -238,9 +245,15 @@ def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[
     for key in storage.keys(layout.quarantine_prefix(feed.id)):
         name = key.rpartition("/")[2][:10]
         body = storage.get(key) if _is_day(name) and _month_before(first) <= name <= last else None
-        for member in orjson.loads(body)["strips"] if body else ():
+        document = orjson.loads(body) if body else {"strips": ()}
+        for member in document["strips"]:
             ts, values = member.pop("ts"), member.pop("values")
             aside.append((SeriesKey(**member), np.array(ts, np.int64), np.array(values, np.float64)))
+        if document.get("version") == feed.version:  # a newer parser may know the members
+            start = np.array([MarketDay(date.fromisoformat(name), feed.tz).start], np.int64)
+            for member in document["unknown"]:
+                series = SeriesKey(member["zone"], member["metric"], "", feed.resolution, link=member["name"])
+                aside.append((series, start, np.array([np.nan])))
     return aside
 
 

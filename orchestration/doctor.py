@@ -18,7 +18,7 @@ from warehouse.settings import SETTINGS
 
 
 def doctor() -> int:
-    """Prints the report; 1 when a source that should work is late or down."""
+    """Prints the report; 1 when a source that should work is late or down, or tells of what no table has."""
     pipeline = open_unclaimed()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
@@ -85,11 +85,12 @@ def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
         }
         worst = health.worst(states.values())
         zones = ", ".join(z for z, s in states.items() if s == worst)
-        error = next(
-            (known[feed.id, z].last_error for z, s in states.items() if s == worst and (feed.id, z) in known), ""
-        )
+        of_feed = [
+            known[feed.id, z] for z in sorted(feed.zones, key=lambda z: states[z] != worst) if (feed.id, z) in known
+        ]
+        error = next((h.last_error for h in of_feed if h.last_error), "")
         until = max((h.whole_until for (f, _), h in known.items() if f == feed.id), default=0)
         line = (
             f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
         )
-        yield line, worst in ("late", "down")
+        yield line, worst in ("late", "down") or any(h.unknown_member for h in of_feed)

@@ -90,14 +90,13 @@ class Trials:
         judged = quality.judge(rows, feed, [] if feed.yearly or beyond else [day.window], now)
         outside = {day: beyond} if beyond else {}
         (report,) = reports.of_days(feed, [day], outside, judged.kept, judged.short, gathered.failures, now)
-        before = [f for verdict in gathered.prechecked for f in verdict.findings if f.severity == "error"]
         trial = Trial(
             feed,
             day,
             report,
             tuple(self._exchanges),
             tuple((request, error) for request, error in gathered.failures if isinstance(error, FeedError)),
-            (*before, *judged.findings),
+            (*gathered.precheck_errors(), *judged.findings),
             self._skipped,
             _intervals(feed, day, judged.kept),
         )

@@ -63,6 +63,9 @@ class CredentialsMissing(FeedError):
 NOT_CONFIGURED = "not configured"
 """How the text of a CredentialsMissing begins where nothing is set: such a feed is not down."""
 
+UNKNOWN_MEMBER = "unknown to this service: "
+"""How a feed's last error begins whose answers hold a tie, a fuel or the like that no table has: the rest came."""
+
 
 class CallerError(MarketError):
     """The question itself is wrong: the caller's fault."""

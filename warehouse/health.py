@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from warehouse import artefact, clock, layout
 from warehouse.clock import MarketDay
-from warehouse.errors import NOT_CONFIGURED, DamagedFile
+from warehouse.errors import NOT_CONFIGURED, UNKNOWN_MEMBER, DamagedFile
 from warehouse.market import Publication
 from warehouse.storage import Storage
 
@@ -56,6 +56,11 @@ class Health:
     def unconfigured(self) -> bool:
         """Whether the feed was not asked because credentials are missing."""
         return self.last_error.startswith(NOT_CONFIGURED)
+
+    @property
+    def unknown_member(self) -> bool:
+        """Whether its newest answers hold a member of a list that this service does not know."""
+        return self.last_error.startswith(UNKNOWN_MEMBER)
 
 
 def note(storage: Storage, source: str, changes: Iterable[Health], latest: int = clock.LAST_INSTANT) -> None:

@@ -20,7 +20,7 @@ from warehouse.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Win
 from warehouse.coverage import Pair
 from warehouse.market import Feed, Metric
 from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, largest_step, physical
-from warehouse.schema import Readings, Rows, SeriesKey
+from warehouse.schema import Member, Readings, Rows, SeriesKey
 from warehouse.versions import Flags, Floats, Ints
 
 ANY_TIME = Window(0, LAST_INSTANT)
@@ -29,7 +29,9 @@ AHEAD_OF_THE_CLOCK = 15 * 60
 STRAY_DAYS = 35
 """An answer may hold the whole month of a day that it was asked for, and the days around that month."""
 
-Check = Literal["time", "range", "conflict", "grid", "duplicate", "dropped", "hole", "short", "frozen", "jump", "level"]
+Check = Literal[
+    "time", "range", "conflict", "grid", "unknown", "duplicate", "dropped", "hole", "short", "frozen", "jump", "level"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Finding:
 
     check: Check
     severity: Literal["error", "warning", "note"]
-    """error: rows were set aside; warning: a person may want to look; note: only counted."""
+    """error: rows were set aside or left out; warning: a person may want to look; note: only counted."""
     zone: str
     metric: str
     count: int
@@ -109,10 +111,9 @@ def judge(
         findings += [
             Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
         ]
+    findings += _unknown(rows)
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
-    kept.dropped.update(rows.dropped)
-    for pair, stamps in rows.refused.items():
-        kept.refuse(*pair, stamps)
+    kept.merge_notes(rows)
     return Judgement(kept, aside, tuple(findings), cover.whole, cover.short)
 
 
@@ -158,6 +159,15 @@ def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible:
         _Fault("range", outside, f"outside {low:g}..{high:g} {key.unit}"),
         _Fault("conflict", conflict & good, "two values for one interval"),
         _Fault("grid", off_grid & good & ~conflict, f"not on the {key.resolution} grid"),
+    ]
+
+
+def _unknown(rows: Rows) -> list[Finding]:
+    """An error for each member of a list that this service does not know."""
+    return [
+        Finding("unknown", "error", member.zone, member.metric, len(at), f"{member.name} from {iso(min(at))}")
+        for member, at in sorted(rows.unknown.items())
+        if at
     ]
 
 
@@ -236,3 +246,8 @@ def to_json(judgement: Judgement) -> bytes:
     ]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": series})
+
+
+def unknown_to_json(members: Sequence[Member], version: str) -> bytes:
+    """JSON of the unknown members of one market day, with the parser's version: the next one may know them."""
+    return orjson.dumps({"strips": [], "version": version, "unknown": [member._asdict() for member in members]})

@@ -70,23 +70,35 @@ class Readings:
     values: list[float]
 
 
+class Member(NamedTuple):
+    """A member of a list that grows (a tie, a fuel, a region, a provider) which this service does not know."""
+
+    zone: str
+    """Empty where the body does not say whose it is."""
+    metric: str
+    name: str
+    """What kind of member, and what the publisher calls it: `interface 'SCH - HQ_CHPE'`."""
+
+
 class Rows:
     """What a body states: readings by series, a count of those dropped on purpose, by reason, and `refused` instants.
 
-    At a refused instant the body's reading of a zone's metric is known to be wrong: what an earlier version of the
-    parser made of it is withdrawn.
+    At a refused instant the body's reading of a zone's metric is known to be wrong, or a sum lacks an unknown member:
+    what an earlier version of the parser made of it is withdrawn. `unknown` has the instants of the readings that
+    unknown members have; they are no rows (`assets.parsing.members`).
 
     Two readings of one key and instant with the same value become one; with different values both stay, and
     `warehouse.quality` quarantines them. A value that is not finite is a broken body, never a row.
     """
 
-    __slots__ = ("dropped", "readings", "refused")
+    __slots__ = ("dropped", "readings", "refused", "unknown")
 
     def __init__(self) -> None:
         self.readings: dict[SeriesKey, Readings] = {}
         self.dropped: Counter[str] = Counter()
         self.refused: dict[tuple[str, str], set[int]] = {}
         """By zone and metric."""
+        self.unknown: dict[Member, set[int]] = {}
 
     def add(
         self,
@@ -122,14 +134,24 @@ class Rows:
         if stamps := set(instants):
             self.refused.setdefault((zone, metric), set()).update(stamps)
 
+    def note_unknown(self, member: Member, instants: Iterable[int]) -> None:
+        """Says that the body has readings of a member that this service does not know."""
+        self.unknown.setdefault(member, set()).update(instants)
+
     def merge(self, other: Rows) -> None:
-        """Takes the rows, drop counts and refusals of another body in."""
-        for (zone, metric), stamps in other.refused.items():
-            self.refuse(zone, metric, stamps)
+        """Takes the rows, drop counts, refusals and unknown members of another body in."""
+        self.merge_notes(other)
         for key, readings in other.readings.items():
             mine = self._of(key)
             mine.ts.extend(readings.ts)
             mine.values.extend(readings.values)
+
+    def merge_notes(self, other: Rows) -> None:
+        """Takes in what another body says beside its rows: drop counts, refusals and unknown members."""
+        for (zone, metric), stamps in other.refused.items():
+            self.refuse(zone, metric, stamps)
+        for member, stamps in other.unknown.items():
+            self.note_unknown(member, stamps)
         self.dropped.update(other.dropped)
 
     def _of(self, key: SeriesKey) -> Readings:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from assets.ingest.reports import NOTHING_PUBLISHED, DayReport, Failures
 from warehouse import clock
 from warehouse.coverage import Pair
-from warehouse.errors import NotPublished
+from warehouse.errors import UNKNOWN_MEMBER, NotPublished
 from warehouse.health import Health
 from warehouse.market import Feed
 from warehouse.schema import Rows
@@ -70,7 +70,14 @@ def _reached(rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
 
 
 def _failure(zone: str, outcome: Outcome) -> str:
-    """Why the zone's rows did not come; empty where nothing went wrong."""
+    """Why rows of the zone did not come; empty where nothing went wrong."""
+    unknown = sorted({member.name for member in outcome.rows.unknown if member.zone in ("", zone)})
+    named = UNKNOWN_MEMBER + ", ".join(unknown) if unknown else ""
+    return "; ".join(filter(None, [named, _outage(zone, outcome)]))[:300]
+
+
+def _outage(zone: str, outcome: Outcome) -> str:
+    """Why nothing of the zone came where something should have."""
     for request, error in outcome.failures:
         if request.zone in (None, zone) and not isinstance(error, NotPublished):
             return str(error)[:300]

@@ -59,6 +59,11 @@ class Gathered:
         possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at, key.metric)
         return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
+    def precheck_errors(self) -> list[quality.Finding]:
+        """Why rows of single answers were set aside; what they do not know is found again in all of them together."""
+        findings = (finding for verdict in self.prechecked for finding in verdict.findings)
+        return [finding for finding in findings if finding.severity == "error" and finding.check != "unknown"]
+
     def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
         """Notes a failure that no single request caused."""
         self.failures.append((Request(self.feed.id, "", days=tuple(d.day for d in days), zone=zone), error))

@@ -58,7 +58,7 @@ def apart(rows: Rows, compared: Iterable[JudgedShift]) -> tuple[Rows, Rows]:
     for shift in compared:
         days[shift.pair].append(shift.shift.day)
     kept, aside = Rows(), Rows()
-    kept.dropped.update(rows.dropped)
+    kept.merge_notes(rows)
     for key, readings in rows.readings.items():
         ts = np.asarray(readings.ts, np.int64)
         bad = np.zeros(len(ts), np.bool_)

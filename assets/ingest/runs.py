@@ -25,6 +25,7 @@ from warehouse import attempts, clock, coverage, health, layout, quality, raw, s
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import (
+    UNKNOWN_MEMBER,
     CredentialsMissing,
     FeedError,
     NotPublished,
@@ -33,7 +34,7 @@ from warehouse.errors import (
     as_storage_error,
 )
 from warehouse.market import Feed
-from warehouse.schema import Rows
+from warehouse.schema import Member, Rows
 
 _LOG = logging.getLogger("emds")
 
@@ -86,6 +87,7 @@ def _digest(
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, again, now)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
+    _keep_unknown(pipeline, feed, judgement.kept)
     rows, folded = _fold(pipeline, gathered, judgement, within, now)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.short, gathered.failures, now)
     with logged(f"health of {feed.id}"):
@@ -105,7 +107,7 @@ def _digest(
         dict(rows.dropped),
         aside,
         (
-            *(f for verdict in gathered.prechecked for f in verdict.findings if f.severity == "error"),
+            *gathered.precheck_errors(),
             *judgement.findings,
         ),
         tuple(folded),
@@ -165,7 +167,7 @@ def _fold(
     """
     whole = _evicting(judgement, days, gathered.failures, gathered.rows)
     stored, folded = Rows(), list[series.Folded]()
-    stored.dropped.update(judgement.kept.dropped)
+    stored.merge_notes(judgement.kept)
     by_pair = _by_pair(judgement.kept)
     for pair in sorted({*by_pair, *whole}):
         rows = by_pair.get(pair, Rows())
@@ -202,7 +204,7 @@ def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows:
 def _without(rows: Rows, stamps: Collection[int]) -> Rows:
     """The rows but those that start at these instants."""
     kept = Rows()
-    kept.dropped.update(rows.dropped)
+    kept.merge_notes(rows)
     for key, readings in rows.readings.items():
         pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in stamps]
         if pairs:
@@ -219,6 +221,19 @@ def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay],
         key = layout.quarantine(feed.id, str(days[0]) if days else "undated", hashlib.sha256(body).hexdigest()[:8])
         pipeline.storage.put(key, body)
     return len(judgement.quarantined)
+
+
+def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
+    """Keeps the names of unknown members beside the warehouse, by the market days on which they have readings."""
+    by_day: dict[str, list[Member]] = defaultdict(list)
+    for member, instants in sorted(rows.unknown.items()):
+        _LOG.error("%s: %s%s", feed.id, UNKNOWN_MEMBER, member.name)
+        for day in {str(MarketDay.at(ts, feed.tz)) for ts in instants}:
+            by_day[day].append(member)
+    with logged(f"unknown members of {feed.id}"):
+        for day, members in by_day.items():
+            body = quality.unknown_to_json(members, feed.version)
+            pipeline.storage.put(layout.quarantine(feed.id, day, hashlib.sha256(body).hexdigest()[:8]), body)
 
 
 def _evicting(

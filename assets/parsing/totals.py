@@ -7,8 +7,20 @@ from itertools import pairwise
 from math import fsum
 from typing import NamedTuple
 
+from assets.parsing.dropped import drop
+from warehouse.schema import Rows, SeriesKey
+
 DIGITS = 6
 """Decimals of a sum: finer than any publisher prints, coarser than what adding floats leaves behind."""
+
+
+class Part(NamedTuple):
+    """One part of a sum: its readings as columns of instants and values."""
+
+    ts: Sequence[int]
+    values: Sequence[float]
+    since: int = 0
+    """The sum needs it from this instant on (Unix seconds), or from its first reading, whichever is earlier."""
 
 
 class Total(NamedTuple):
@@ -22,27 +34,37 @@ class Total(NamedTuple):
     """Instants at which a part is stated twice with different values."""
 
 
-def total(parts: Iterable[tuple[Sequence[int], Sequence[float]]]) -> Total:
-    """The sums of parts given as columns of instants and values. No parts, no sums."""
-    columns = list(parts)
-    if columns and _alike([ts for ts, _ in columns]):
+def extend_total(rows: Rows, key: SeriesKey, parts: Iterable[Part]) -> None:
+    """Adds the sums of the parts under `key`, but at the instants that `rows` refuses; counts those without a sum."""
+    sums = total(parts)
+    refused = rows.refused.get((key.zone, key.metric), set[int]())
+    chosen = [(ts, value) for ts, value in zip(sums.ts, sums.values, strict=True) if ts not in refused]
+    if chosen:
+        rows.extend(key, [ts for ts, _ in chosen], [value for _, value in chosen])
+    drop(rows, "sum without all its parts", sums.incomplete)
+    drop(rows, "sum of contradicting parts", sums.conflicting)
+
+
+def total(parts: Iterable[Part]) -> Total:
+    """The sums of the parts. No readings, no sums."""
+    given = list(parts)
+    last = max((max(part.ts) for part in given if part.ts), default=0)
+    needed = [part for part in given if part.ts or part.since <= last]
+    if needed and _alike([part.ts for part in needed]):
         return Total(
-            [*columns[0][0]], [summed(values) for values in zip(*(values for _, values in columns), strict=True)], 0, 0
+            [*needed[0].ts], [summed(values) for values in zip(*(p.values for p in needed), strict=True)], 0, 0
         )
-    known = [undisputed(*part) for part in columns]
-    if not known:
-        return Total([], [], 0, 0)
-    stated = {ts for column, _ in columns for ts in column}
+    known = [(undisputed(p.ts, p.values), min([p.since, *p.ts])) for p in needed]
+    stated = {ts for part in needed for ts in part.ts}
     torn = {
-        ts
-        for (column, _), part in zip(columns, known, strict=True)
-        if len(part) < len(column)
-        for ts in column
-        if ts not in part
+        ts for p, (part, _) in zip(needed, known, strict=True) if len(part) < len(p.ts) for ts in p.ts if ts not in part
     }
-    whole = sorted(set(known[0]).intersection(*known[1:]))
+    whole = [ts for ts in sorted(stated) if all(ts in part or ts < begin for part, begin in known)]
     return Total(
-        whole, [summed(part[ts] for part in known) for ts in whole], len(stated) - len(whole) - len(torn), len(torn)
+        whole,
+        [summed(part[ts] for part, _ in known if ts in part) for ts in whole],
+        len(stated) - len(whole) - len(torn),
+        len(torn),
     )
 
 

@@ -20,7 +20,7 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.format import local, plain
 from assets.simulated.grid.noise import Ints
-from assets.sources.isone import LINKS, TIES
+from assets.sources.isone import TIES
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
 
@@ -116,8 +116,7 @@ def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> bytes:
     pages = {}
     for number in wanted:
         starts = _out(day, FIVE, now - PAGE_LAG[number])
-        link = LINKS.get(number, number)
-        flows = grid.inflow(ZONE, next(tie for tie in grid.ties(ZONE) if tie.id == link), starts)
+        flows = grid.inflow(ZONE, grid.line(TIES[number].link), starts)
         pages[number] = list(zip(starts.tolist(), flows.tolist(), strict=True))
     return render_ties({number: page for number, page in pages.items() if page})
 

@@ -19,8 +19,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.format import choice, lines, local, short
-from assets.simulated.grid.noise import Floats, Ints
-from assets.sources.nyiso import REPEATS_QUEBEC, TIES
+from assets.sources.nyiso import QUEBEC_AGAIN, TIES
 from warehouse.clock import HOUR, MarketDay
 from warehouse.market import Request
 
@@ -85,26 +84,27 @@ PRICE_SHARE = {
 }
 """Of the price in N.Y.C."""
 INTERFACES = {
-    "CENTRAL EAST - VC": (23330, 2175, -9999),
-    "DYSINGER EAST": (23326, 1500, -9999),
-    "MOSES SOUTH": (23319, 2850, -1600),
-    "SCH - HQ - NY": (23324, 1500, -500),
-    "SCH - HQ_CEDARS": (325274, 190, -100),
-    "SCH - HQ_IMPORT_EXPORT": (325376, 1310, -9999),
-    "SCH - NE - NY": (23318, 1400, -1600),
-    "SCH - NPX_1385": (325277, 200, -200),
-    "SCH - NPX_CSC": (325154, 330, -330),
-    "SCH - OH - NY": (23317, 1900, -1650),
-    "SCH - PJ - NY": (23316, 1650, -1600),
-    "SCH - PJM_HTP": (325905, 660, 0),
-    "SCH - PJM_NEPTUNE": (325305, 660, -660),
-    "SCH - PJM_VFT": (325658, 315, -315),
-    "SPR/DUN-SOUTH": (23320, 4600, -9999),
-    "TOTAL EAST": (23314, 6800, -9999),
-    "UPNY CONED": (23315, 5700, -9999),
-    "WEST CENTRAL": (23312, 9999, -9999),
+    "23330": ("CENTRAL EAST - VC", 2175, -9999),
+    "23326": ("DYSINGER EAST", 1500, -9999),
+    "23319": ("MOSES SOUTH", 2850, -1600),
+    "23324": ("SCH - HQ - NY", 1500, -500),
+    "325274": ("SCH - HQ_CEDARS", 190, -100),
+    "625211": ("SCH - HQ_CHPE", 1250, -1250),
+    "325376": ("SCH - HQ_IMPORT_EXPORT", 1310, -9999),
+    "23318": ("SCH - NE - NY", 1400, -1600),
+    "325277": ("SCH - NPX_1385", 200, -200),
+    "325154": ("SCH - NPX_CSC", 330, -330),
+    "23317": ("SCH - OH - NY", 1900, -1650),
+    "23316": ("SCH - PJ - NY", 1650, -1600),
+    "325905": ("SCH - PJM_HTP", 660, 0),
+    "325305": ("SCH - PJM_NEPTUNE", 660, -660),
+    "325658": ("SCH - PJM_VFT", 315, -315),
+    "23320": ("SPR/DUN-SOUTH", 4600, -9999),
+    "23314": ("TOTAL EAST", 6800, -9999),
+    "23315": ("UPNY CONED", 5700, -9999),
+    "23312": ("WEST CENTRAL", 9999, -9999),
 }
-"""Point number, positive and negative limit; the internal ones carry made-up flows."""
+"""Point ID -> name, positive and negative limit; the internal ones carry made-up flows."""
 
 Stamps = Sequence[int]
 Figures = Sequence[float]
@@ -180,11 +180,9 @@ def _flows(day: date, now: int) -> bytes:
     if choice("flow reading", day, 5) == 0 and len(stamps) > 3:
         stamps[3:3] = [stamps[2] + 60, stamps[2] + 120]
     starts = np.array(stamps)
-    return render_flows(stamps, {name: _tie(link, starts).tolist() for name, (_, link) in TIES.items()})
-
-
-def _tie(link: str, starts: Ints) -> Floats:
-    return grid.inflow(ZONE, next(tie for tie in grid.ties(ZONE) if tie.id == link), starts)
+    by_link = {line.id: line for line in grid.ties(ZONE) if line.since <= stamps[0]}
+    there = {point: by_link[tie.link] for point, tie in TIES.items() if tie.link in by_link}
+    return render_flows(stamps, {point: grid.inflow(ZONE, line, starts).tolist() for point, line in there.items()})
 
 
 def _steps(day: date, step: int, first: int) -> list[int]:
@@ -242,15 +240,16 @@ def render_load(stamps: Stamps, totals: Figures, dark: range = range(0)) -> byte
 
 
 def render_flows(starts: Stamps, ties: Mapping[str, Figures]) -> bytes:
-    """A file of interface flows from interval starts and the ten scheduled ties' flows, + into New York."""
+    """A file of interface flows from interval starts and the scheduled ties' flows by Point ID, + into New York."""
     rows = ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)"]
+    listed = {point: entry for point, entry in INTERFACES.items() if point in ties or point not in TIES}
     for i, ts in enumerate(starts):
         stamp = f"{local(ts, TZ):%m/%d/%Y %H:%M}"
-        now = {name: flows[i] for name, flows in ties.items()}
-        now[REPEATS_QUEBEC] = 0.98 * (now["SCH - HQ - NY"] + now["SCH - HQ_CEDARS"])
+        now = {point: flows[i] for point, flows in ties.items()}
+        now[QUEBEC_AGAIN] = 0.98 * (now["23324"] + now["325274"])
         rows += [
-            f"{stamp},{name},{point},{short(now.get(name, 0.4 * abs(positive)), 2)},{positive},{negative}"
-            for name, (point, positive, negative) in INTERFACES.items()
+            f"{stamp},{name},{point},{short(now.get(point, 0.4 * abs(positive)), 2)},{positive},{negative}"
+            for point, (name, positive, negative) in listed.items()
         ]
     return lines(rows)
 

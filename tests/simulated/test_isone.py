@@ -138,7 +138,7 @@ def test_prices_look_like_the_recorded_ones(recorded):
 def test_tie_pages_look_like_the_recorded_ones(border, recorded):
     body, rows = recorded(f"isone/externalflow_{border}_20250326.json")
     there = json.loads(body)
-    links = {isone.LINKS.get(number, number): number for number in isone.TIES}
+    links = {tie.link: number for number, tie in isone.TIES.items()}
     pages = {number: [(r.ts, r.value) for r in rows if links[r.link] == number] for number in there[0]["data"]}
     ours = json.loads(isone.render_ties(pages))
     assert list(ours[0]) == list(there[0])

@@ -23,6 +23,7 @@ from tests.sources.aemo_reports import (
 )
 from warehouse.clock import instant
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.schema import Member
 
 
 @pytest.mark.parametrize(
@@ -113,10 +114,19 @@ def test_a_tie_runs_from_its_first_region_to_its_second():
     }
 
 
-def test_an_unknown_interconnector_is_counted_and_its_fellows_stay():
-    rows = read(DISPATCH, report(TIE, tie("PEC", 100), tie("V-SA", -50)))
-    assert rows.dropped == {"interconnector PEC": 1}
+def test_the_line_between_new_south_wales_and_south_australia_has_its_rows():
+    rows = read(DISPATCH, report(TIE, tie("NSW1-SA1", 120.25)))
+    assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {
+        ("AU-SA", "AU-NSW", "au-sa-nsw-pec", 120.25),
+        ("AU-NSW", "AU-SA", "au-sa-nsw-pec", -120.25),
+    }
+
+
+def test_an_unknown_interconnector_costs_its_own_rows_and_is_named():
+    rows = read(DISPATCH, report(TIE, tie("M-A-R1", 100), tie("V-SA", -50)))
+    assert rows.unknown == {Member("", "interchange", "interconnector 'M-A-R1'"): {START}}
     assert {(r.zone, r.value) for r in rows} == {("AU-SA", -50.0), ("AU-VIC", 50.0)}
+    assert not rows.refused, "the nets are columns of their own"
 
 
 def test_intervention_runs_are_dropped_and_counted():

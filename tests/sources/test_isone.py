@@ -13,7 +13,7 @@ from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
-from warehouse.schema import Row, Rows
+from warehouse.schema import Member, Row, Rows
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))
 TZ = "America/New_York"
@@ -237,7 +237,7 @@ def combined(*ties):
 
 
 OLD_TIES = ("4010", "4011", "4012", "4013", "4014", "4017")
-NOON, LATER, NEXT_DAY = "2026-11-20T12:00-05:00", "2026-11-20T12:05-05:00", "2026-11-21T12:00-05:00"
+NOON, LATER, NEXT_DAY = "2025-11-20T12:00-05:00", "2025-11-20T12:05-05:00", "2025-11-21T12:00-05:00"
 
 
 def test_a_net_needs_every_tie():
@@ -249,13 +249,21 @@ def test_a_net_needs_every_tie():
     assert combined(tie("4010", (LATER, -1.0)), *(tie(number, (NOON, -10.0)) for number in OLD_TIES[1:])) == {}
 
 
-def test_the_young_tie_counts_on_the_days_that_show_it():
+def test_the_young_tie_counts_from_its_first_reading_on_or_from_the_day_that_is_known():
     old = [tie(number, (NOON, -10.0), (LATER, -10.0), (NEXT_DAY, -10.0)) for number in OLD_TIES]
-    assert combined(*old, tie("4018", (NOON, -500.0))) == {instant(NOON): 560.0, instant(NEXT_DAY): 60.0}
+    assert combined(*old, tie("4018", (LATER, -500.0))) == {instant(NOON): 60.0, instant(LATER): 560.0}
+    assert combined(*(tie(number, ("2025-12-17T00:00-05:00", -10.0)) for number in OLD_TIES)) == {}
 
 
-def test_an_unknown_tie_is_a_change():
-    with pytest.raises(FeedChanged, match="unknown tie"):
+def test_an_unknown_tie_costs_its_own_rows_and_the_net_of_its_instants():
+    parts = [*(tie(number, (NOON, -10.0), (LATER, -10.0)) for number in OLD_TIES), tie("4099", (LATER, -1.0))]
+    rows = Rows()
+    for part in parts[:-2]:
+        rows.merge(read(FLOWS, page(part)))
+    rows.merge(read(FLOWS, page(*parts[-2:])))
+    assert {r.ts: r.value for r in FLOWS.combine(rows) if r.link is None} == {instant(NOON): 60.0}
+    assert rows.unknown == {Member("US-ISONE", "interchange", "tie '4099'"): {instant(LATER)}}
+    with pytest.raises(FeedChanged, match="unknown tie '4099'"):
         read(FLOWS, page(tie("4099", (NOON, 1.0))))
 
 

@@ -15,6 +15,7 @@ from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
+from warehouse.schema import Member
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"nyiso.{name}") for name in ("lbmp_rt", "lbmp_da", "load", "flows"))
 LBMP = "Time Stamp,Name,PTID,LBMP ($/MWHr),Marginal Cost Losses ($/MWHr),Marginal Cost Congestion ($/MWHr)"
@@ -53,9 +54,14 @@ def pal(stamps, zones=LOAD_ZONES, clock="EST"):
     return "\r\n".join(['"Time Stamp","Time Zone","Name","PTID","Load"', *lines, ""])
 
 
+INTERNAL, QUEBEC_AGAIN, NEW = ("23330", "CENTRAL EAST - VC"), ("325376", "SCH - HQ_IMPORT_EXPORT"), ("9", "SCH - NEW")
+
+
 def flows(stamps, ties=tuple(TIES), more=()):
-    names = ("CENTRAL EAST - VC", *ties, "SCH - HQ_IMPORT_EXPORT", *more)
-    lines = [f"{stamp},{name},233{i:02},{i * 10}.5,9999,-9999" for stamp in stamps for i, name in enumerate(names)]
+    points = (INTERNAL, *((point, f"SCH - {point}") for point in ties), QUEBEC_AGAIN, *more)
+    lines = [
+        f"{stamp},{name},{point},{i * 10}.5,9999,-9999" for stamp in stamps for i, (point, name) in enumerate(points)
+    ]
     return "\r\n".join(
         ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)", *lines, ""]
     )
@@ -221,9 +227,11 @@ def test_contradicting_loads_give_no_sum():
     assert rows.dropped == {"sum of contradicting parts": 1}
 
 
-def test_an_unknown_load_zone_is_a_change():
-    with pytest.raises(FeedChanged, match="unknown load zone"):
-        read(LOAD, pal(["11/20/2026 00:00:00"], (*LOAD_ZONES, "OFFSHORE")))
+def test_an_unknown_load_zone_costs_the_total_of_its_instants():
+    body = pal(["11/20/2026 00:00:00"]) + pal(["11/20/2026 00:05:00"], (*LOAD_ZONES, "OFFSHORE")).split("\r\n", 1)[1]
+    rows = read(LOAD, body)
+    assert list(net(rows)) == [at("2026-11-20T00:00-05:00")]
+    assert rows.unknown == {Member("US-NYISO", "demand", "load zone 'OFFSHORE'"): {at("2026-11-20T00:05-05:00")}}
 
 
 def test_a_load_that_the_line_breaks_off_is_not_read():
@@ -234,24 +242,51 @@ def test_a_load_that_the_line_breaks_off_is_not_read():
 def test_every_tie_has_its_row_and_quebec_counts_once():
     rows = read(FLOWS, flows(["11/20/2026 00:00"]))
     ties = {r.link: (r.counterparty, r.value) for r in rows if r.counterparty}
-    assert len(ties) == 10
+    assert len(ties) == 11
     assert ties["SCH - HQ - NY"] == ("Hydro-Quebec", 10.5)
-    assert ties["pjm-nyiso-neptune"] == ("US-PJM", 90.5)
-    assert ties["isone-nyiso-crosssound"] == ("US-ISONE", 50.5)
+    assert ties["SCH - HQ_CHPE"] == ("Hydro-Quebec", 30.5)
+    assert ties["pjm-nyiso-neptune"] == ("US-PJM", 100.5)
+    assert ties["isone-nyiso-crosssound"] == ("US-ISONE", 60.5)
     assert net(rows) == {at("2026-11-20T00:00-05:00"): sum(value for _, value in ties.values())}
 
 
 def test_without_a_tie_there_is_no_net():
     rows = read(FLOWS, flows(["11/20/2026 00:00"], tuple(TIES)[1:]))
     assert not net(rows)
-    assert len(rows) == 9
-    early = read(FLOWS, flows(["11/20/2008 00:00"], tuple(TIES)[:7]))
-    assert len(net(early)) == 1, "files from before the last ties name the ties of their time"
+    assert len(rows) == 10
 
 
-def test_an_unknown_scheduled_interface_is_a_change():
-    with pytest.raises(FeedChanged, match="unknown scheduled interface"):
-        read(FLOWS, flows(["11/20/2026 00:00"], more=("SCH - NEW_LINE",)))
+def test_a_tie_is_a_part_of_the_net_from_its_first_reading_on():
+    young = [point for point, tie in TIES.items() if tie.since]
+    old = [point for point in TIES if point not in young]
+    assert len(net(read(FLOWS, flows(["11/20/2008 00:00"], old)))) == 1
+    stamps = ["11/20/2008 00:00", "11/20/2008 00:05", "11/20/2008 00:10"]
+    days = [flows(stamps[:1], old), flows(stamps[1:2], TIES), flows(stamps[2:], old)]
+    body = days[0] + "".join(day.split("\r\n", 1)[1] for day in days[1:])
+    assert list(net(read(FLOWS, body))) == [at("2008-11-20T00:00-05:00"), at("2008-11-20T00:05-05:00")]
+
+
+def test_a_tie_that_is_known_to_be_there_is_missed_on_the_day_that_lacks_it():
+    without = [point for point in TIES if point != "625211"]
+    assert net(read(FLOWS, flows(["09/19/2026 00:00"], without)))
+    assert not net(read(FLOWS, flows(["09/20/2026 00:00"], without)))
+
+
+def test_a_tie_keeps_its_point_id_when_its_name_changes():
+    renamed = flows(["02/15/2005 00:00"]).replace("SCH - 23316", "PJM-NYISO")
+    assert {r.counterparty for r in read(FLOWS, renamed) if r.link == "pjm-nyiso-ac"} == {"US-PJM"}
+
+
+def test_an_unknown_interface_costs_its_own_rows_and_the_net_of_its_instants():
+    whole = flows(["11/20/2026 00:00"])
+    rows = read(FLOWS, whole + flows(["11/20/2026 00:05"], more=(NEW,)).split("\r\n", 1)[1])
+    assert list(net(rows)) == [at("2026-11-20T00:00-05:00")]
+    assert len([r for r in rows if r.counterparty]) == 22
+    assert rows.unknown == {
+        Member("US-NYISO", "interchange", "interface '9' (SCH - NEW)"): {at("2026-11-20T00:05-05:00")}
+    }
+    with pytest.raises(FeedChanged, match="SCH - NEW"):
+        read(FLOWS, flows(["11/20/2026 00:00"], (), (NEW,)))
 
 
 def test_a_month_comes_in_one_zip():

@@ -62,7 +62,8 @@ def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:
     """The intervals of `[start, end)`; regions and interconnectors by name."""
     ts = np.arange(start, end, step, dtype=np.int64)
     regions = sorted(REGIONS.items())
-    flow = {name: grid.flow(link, ts, step) for name, (_, _, link) in sorted(TIES.items())}
+    lines = {name: grid.line(link) for name, (_, _, link) in sorted(TIES.items())}
+    flow = {name: grid.flow(line, ts, step) for name, line in lines.items() if line.since <= start}
     return Block(
         ts + step,
         step,

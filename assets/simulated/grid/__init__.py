@@ -134,10 +134,14 @@ def neighbours(zone: str) -> dict[str, tuple[Tie, ...]]:
     return by_area
 
 
-def flow(tie: Tie | str, ts: Ints, step: int = FIVE) -> Floats:
-    """MW over a line (or the line of that id), + from its `a` to its `b`."""
-    chosen = _TIE_BY_ID[tie] if isinstance(tie, str) else tie
-    return _mean(lambda at: _flow(chosen, at), ts, step)
+def line(name: str) -> Tie:
+    """The line of that id."""
+    return _TIE_BY_ID[name]
+
+
+def flow(tie: Tie, ts: Ints, step: int = FIVE) -> Floats:
+    """MW over a line, + from its `a` to its `b`."""
+    return _mean(lambda at: _flow(tie, at), ts, step)
 
 
 def inflow(zone: str, tie: Tie, ts: Ints, step: int = FIVE) -> Floats:
@@ -255,7 +259,7 @@ def _flow(tie: Tie, ts: Ints) -> Floats:
         push += 2.5 * tie.sunny * (sun(ts, site.latitude, site.longitude) - 0.3)
     share = np.tanh(push)
     megawatts: Floats = np.where(share > 0, share * tie.forward, share * tie.backward)
-    return megawatts
+    return np.where(ts >= tie.since, megawatts, 0.0) if tie.since else megawatts
 
 
 def _mix_of_gb(ts: Ints) -> dict[str, Floats]:

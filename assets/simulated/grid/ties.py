@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warehouse.clock import instant
+
+ENERGY_CONNECT = instant("2026-09-30T14:00Z")
+
 
 @dataclass(frozen=True, slots=True)
 class Tie:
@@ -24,6 +28,8 @@ class Tie:
     """The usual share of its capacity, -1..1."""
     sunny: float = 0.0
     """How much the noon sun at `a` pushes it towards `b`, -1..1."""
+    since: int = 0
+    """When it began to flow, Unix seconds."""
 
 
 _LINKS = (
@@ -62,6 +68,7 @@ _LINKS = (
     Tie("au-vic-nsw-vni", "AU-VIC", "AU-NSW", 1600, 1350, 0.2),
     Tie("au-vic-sa-heywood", "AU-VIC", "AU-SA", 650, 650, 0.1, -0.4),
     Tie("au-vic-sa-murraylink", "AU-VIC", "AU-SA", 220, 200, 0.0, -0.3),
+    Tie("au-sa-nsw-pec", "AU-NSW", "AU-SA", 150, 150, 0.1, -0.3, ENERGY_CONNECT),
     Tie("au-tas-vic-basslink", "AU-TAS", "AU-VIC", 594, 478, 0.1),
     Tie("pjm-nyiso-neptune", "US-PJM", "US-NYISO", 660, 0, 0.7),
     Tie("pjm-nyiso-htp", "US-PJM", "US-NYISO", 660, 0, 0.1),
@@ -75,7 +82,7 @@ _LINKS = (
     Tie("spp-ercot-east", "US-SPP", "US-ERCOT", 600, 600, 0.2),
     Tie("spp-ercot-north", "US-SPP", "US-ERCOT", 220, 220, 0.2),
 )
-"""The ties of the geographic layer, without Project EnergyConnect, of which AEMO publishes no flow yet."""
+"""The ties of the geographic layer."""
 
 _EUROPE_OUTSIDE = {
     "GB": {"Northern Ireland": (500, 0.2), "Ireland": (500, 0.3)},
@@ -139,7 +146,7 @@ _AMERICA_OUTSIDE = {
 }
 _SEVERAL = {
     ("US-ERCOT", "Mexico (CENACE)"): {"DC_L": 100, "DC_R": 300},
-    ("US-NYISO", "Hydro-Quebec"): {"SCH - HQ - NY": 1_400, "SCH - HQ_CEDARS": 190},
+    ("US-NYISO", "Hydro-Quebec"): {"SCH - HQ - NY": 1_400, "SCH - HQ_CEDARS": 190, "SCH - HQ_CHPE": 1_250},
     ("US-NYISO", "Ontario"): {"SCH - OH - NY": 1_900},
     ("US-ISONE", "New Brunswick"): {"4010": 800},
     ("US-ISONE", "Hydro-Quebec"): {"4012": 1_600, "4013": 220, "4018": 1_200},
@@ -147,12 +154,14 @@ _SEVERAL = {
     ("GB", "Ireland"): {"INTEW": 500, "INTGRNL": 500},
 }
 """Outside borders whose ties are published one by one, under these ids."""
+_SINCE = {"SCH - HQ_CHPE": instant("2026-09-20T04:00Z")}
 
 
 def _outside(zone: str, area: str, size: float, bias: float) -> list[Tie]:
     lines = _SEVERAL.get((zone, area), {f"{zone}>{area}": size})
     # California sells at noon what it buys in the evening.
-    return [Tie(name, zone, area, mw, mw, bias, 0.6 if zone == "US-CAISO" else 0.0) for name, mw in lines.items()]
+    sunny = 0.6 if zone == "US-CAISO" else 0.0
+    return [Tie(name, zone, area, mw, mw, bias, sunny, _SINCE.get(name, 0)) for name, mw in lines.items()]
 
 
 TIES: tuple[Tie, ...] = (

@@ -22,6 +22,7 @@ from datetime import date, time
 from assets.parsing.body import columns, json_of, member, number, table, text_of
 from assets.parsing.columns import floats
 from assets.parsing.days import months
+from assets.parsing.members import require_known
 from assets.parsing.stamps import wall_stamp
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, Report
 from assets.sources.aemo.rows import (
@@ -76,6 +77,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
         for (name, step), lines_of_region in readings.items()
     )
     put_regions(rows, blocks)
+    require_known(rows)
     return rows
 
 
@@ -103,7 +105,8 @@ def parse_five_minute(body: bytes, request: Request) -> Rows:
     for entry in member(json_of(body), "5MIN", list):
         region, kind = member(entry, "REGIONID", str), member(entry, "PERIODTYPE", str)
         end = wall_stamp(member(entry, "SETTLEMENTDATE"))
-        zone = zone_of(region, rows, 1) if _is_actual(kind, "ACTUAL", rows) else None
+        start = end - FIVE_MINUTES - AHEAD_OF_UTC
+        zone = zone_of(region, rows, 1, [start]) if _is_actual(kind, "ACTUAL", rows) else None
         if zone is None:
             continue
         if end % FIVE_MINUTES:
@@ -112,7 +115,8 @@ def parse_five_minute(body: bytes, request: Request) -> Rows:
         for name, (metric, unit, sign) in MEASURES.items():
             value = member(entry, name)
             if value is not None:
-                rows.add(zone, metric, end - FIVE_MINUTES - AHEAD_OF_UTC, 0.0 + sign * number(value, name), unit, "5m")
+                rows.add(zone, metric, start, 0.0 + sign * number(value, name), unit, "5m")
+    require_known(rows)
     return rows
 
 

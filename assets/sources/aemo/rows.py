@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import wall_stamp
 from assets.sources.aemo.csv_tables import Table, tables
 from assets.sources.aemo.files import FIVE_MINUTES
@@ -41,12 +42,16 @@ FORMER_REGIONS = frozenset({"SNOWY1"})
 TIES = {
     "N-Q-MNSP1": ("AU-NSW", "AU-QLD", "au-nsw-qld-directlink"),
     "NSW1-QLD1": ("AU-NSW", "AU-QLD", "au-nsw-qld-qni"),
+    "NSW1-SA1": ("AU-NSW", "AU-SA", "au-sa-nsw-pec"),
     "VIC1-NSW1": ("AU-VIC", "AU-NSW", "au-vic-nsw-vni"),
     "V-SA": ("AU-VIC", "AU-SA", "au-vic-sa-heywood"),
     "V-S-MNSP1": ("AU-VIC", "AU-SA", "au-vic-sa-murraylink"),
     "T-V-MNSP1": ("AU-TAS", "AU-VIC", "au-tas-vic-basslink"),
 }
 """INTERCONNECTORID -> where its positive flow comes from, where it goes, and its line in the geographic layer."""
+
+REGIONS_KNOWN = Members("region", "", REGIONS)
+TIES_KNOWN = Members("interconnector", Metric.INTERCHANGE, TIES)
 
 MEASURES = {
     "RRP": (Metric.PRICE, "AUD/MWh", 1.0),
@@ -112,6 +117,7 @@ def _report_rows(reports: Iterable[Table], wanted: Mapping[str, Sequence[str]], 
             _put_ties(rows, _blocks(table, "INTERCONNECTORID", names, step_of, rows))
         else:
             put_regions(rows, _blocks(table, "REGIONID", names, step_of, rows))
+    require_known(rows)
     return rows
 
 
@@ -183,9 +189,9 @@ def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
 
 
 def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
-    """Adds price, demand and net interchange by region. Raises FeedChanged for an unknown one."""
+    """Adds price, demand and net interchange by region."""
     for region, step, lines, columns in blocks:
-        zone = zone_of(region, rows, lines)
+        zone = zone_of(region, rows, lines, (ts for stamps, _ in columns.values() for ts in stamps))
         if zone is None:
             continue
         for name, (ts, values) in columns.items():
@@ -194,30 +200,26 @@ def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
 
 
 def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
-    """Two rows a reading: an import into the one region is an export from the other."""
-    for name, step, lines, columns in blocks:
-        if name not in TIES:
-            # A line that is new to us: the net does not need it, and which regions it joins is not in the file.
-            rows.dropped[f"interconnector {name[:20]}"] += lines
-            continue
-        origin, target, link = TIES[name]
+    """Two rows a reading: an import into the one region is an export from the other.
+
+    The nets do not need an unknown one: they are columns of their own.
+    """
+    for name, step, _, columns in blocks:
         ts, values = columns["MWFLOW"]
-        for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
-            rows.extend(
-                SeriesKey(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link), ts, flow
-            )
+        if tie := TIES_KNOWN.find(rows, name, ts):
+            origin, target, link = tie
+            for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
+                key = SeriesKey(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link)
+                rows.extend(key, ts, flow)
 
 
 def _turned(values: Sequence[float]) -> list[float]:
     return [0.0 - value for value in values]
 
 
-def zone_of(region: str, rows: Rows, count: int) -> str | None:
-    """Our zone of a region; None for one that is no more. Raises FeedChanged for an unknown one."""
+def zone_of(region: str, rows: Rows, lines: int, instants: Iterable[int]) -> str | None:
+    """Our zone of a region that has readings at these instants; None for one that is no more, or unknown."""
     if region in FORMER_REGIONS:
-        rows.dropped[f"former region {region}"] += count
+        rows.dropped[f"former region {region}"] += lines
         return None
-    try:
-        return REGIONS[region]
-    except KeyError:
-        raise FeedChanged(f"unknown region {region[:20]!r}") from None
+    return REGIONS_KNOWN.find(rows, region, instants)

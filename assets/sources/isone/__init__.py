@@ -14,14 +14,15 @@ from assets.parsing.body import is_json, number
 from assets.parsing.clocks import instants, wall_instant
 from assets.parsing.days import age
 from assets.parsing.dropped import drop
+from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
-from assets.parsing.stamps import american_date, american_stamp
-from assets.parsing.totals import DIGITS, total
+from assets.parsing.stamps import american_date, american_stamp, utc_stamp
+from assets.parsing.totals import Part, extend_total
 from assets.sources.isone.bodies import begin, entries, location, report, ties
-from warehouse.clock import HOUR, MarketDay, local_date
+from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
 from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.schema import Readings, Rows, SeriesKey
 
 ZONE = "US-ISONE"
 TZ = "America/New_York"
@@ -36,22 +37,21 @@ FINAL_DAYS = 10
 
 BORDERS = {"CA-NB": ("4010",), "CA-QC": ("4012", "4013", "4018"), "US-NY": ("4014", "4017", "4011")}
 TIES = {
-    "4010": AMERICAN["NBSO"],
-    "4012": AMERICAN["HQT"],
-    "4013": AMERICAN["HQT"],
-    "4018": AMERICAN["HQT"],
-    "4011": "US-NYISO",
-    "4014": "US-NYISO",
-    "4017": "US-NYISO",
+    "4010": Tie(AMERICAN["NBSO"], "4010"),
+    "4012": Tie(AMERICAN["HQT"], "4012"),
+    "4013": Tie(AMERICAN["HQT"], "4013"),
+    "4018": Tie(AMERICAN["HQT"], "4018", utc_stamp("2025-12-17T05:00Z")),
+    "4011": Tie("US-NYISO", "nyiso-isone-ac"),
+    "4014": Tie("US-NYISO", "isone-nyiso-crosssound"),
+    "4017": Tie("US-NYISO", "isone-nyiso-northport"),
 }
-LINKS = {"4011": "nyiso-isone-ac", "4014": "isone-nyiso-crosssound", "4017": "isone-nyiso-northport"}
-YOUNG_TIES = frozenset({"4018"})
-"""Ties that older days do not have: part of a day's net if that day shows them at all."""
+"""4018 is the line through Maine (NECEC), the seventh since December 2025."""
 
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
+INTERFACES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, summed=True)
 
 _ACCOUNT = (Secret("basic", "", ("ISONE_USERNAME", "ISONE_PASSWORD")),)
 _JSON = (("Accept", "application/json"),)
@@ -164,30 +164,26 @@ def parse_load(body: bytes, request: Request) -> Rows:
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows of the body's ties, + into New England (there a minus). Raises FeedChanged, NotPublished."""
     rows = Rows()
-    for tie, readings_of_tie in ties(body).items():
-        if tie not in TIES:
-            raise FeedChanged(f"unknown tie {tie[:20]!r}")
+    for name, readings_of_tie in ties(body).items():
         readings = [
-            (begin(entry, FIVE), number(entry["Actual"], "Actual"))
+            (begin(entry, FIVE), 0.0 - number(entry["Actual"], "Actual"))
             for entry in readings_of_tie
             if entry.get("Actual") is not None
         ]
-        key = INTERCHANGE._replace(counterparty=TIES[tie], link=LINKS.get(tie, tie))
-        rows.extend(key, [ts for ts, _ in readings], [0.0 - flow for _, flow in readings])
+        stamps = [ts for ts, _ in readings]
+        if tie := INTERFACES.find(rows, name, stamps):
+            key = INTERCHANGE._replace(counterparty=tie.counterparty, link=tie.link)
+            rows.extend(key, stamps, [flow for _, flow in readings])
+    require_known(rows)
     return rows
 
 
 def combine_flows(rows: Rows) -> Rows:
     """The same rows, and the net of every instant at which all ties are there: their pages lag each other."""
-    known = {link: (readings.ts, readings.values) for (*_, link), readings in rows.readings.items() if link}
-    net = total([known.get(LINKS.get(tie, tie), ([], [])) for tie in TIES if tie not in YOUNG_TIES])
-    values = dict(zip(net.ts, net.values, strict=True))
-    for tie in sorted(YOUNG_TIES & known.keys()):
-        flows = dict(zip(*known[tie], strict=True))
-        days = {local_date(ts, TZ) for ts in flows}
-        whole = [ts for ts in values if ts in flows or local_date(ts, TZ) not in days]
-        values = {ts: round(values[ts] + flows.get(ts, 0.0), DIGITS) for ts in whole}
-    rows.extend(INTERCHANGE, list(values), list(values.values()))
+    known = {link: readings for (*_, link), readings in rows.readings.items() if link}
+    nothing = Readings([], [])
+    parts = [(known.get(tie.link, nothing), tie.since) for tie in TIES.values()]
+    extend_total(rows, INTERCHANGE, [Part(readings.ts, readings.values, since) for readings, since in parts])
     return rows
 
 

@@ -6,14 +6,16 @@ asked for once. Real-time prices are stamped at the interval's end, everything e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 
 from assets.parsing.days import months
 from assets.parsing.dropped import FIVE_MINUTES, drop, on_grid
+from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
-from assets.parsing.totals import total
+from assets.parsing.stamps import utc_stamp
+from assets.parsing.totals import Part, extend_total
 from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
@@ -29,30 +31,37 @@ LOAD_ZONES = (*UPSTATE, "LONGIL", "N.Y.C.")
 CITY_AND_ISLAND = "N.Y.C._LONGIL"
 """What the load files named in place of these last two until the end of January 2005."""
 
-SCHEDULED = "SCH - "
+_SINCE_2014, _SEEN = utc_stamp("2014-01-01T05:00Z"), utc_stamp("2026-09-20T04:00Z")
 TIES = {
-    "SCH - HQ - NY": (AMERICAN["HQT"], "SCH - HQ - NY"),
-    "SCH - HQ_CEDARS": (AMERICAN["HQT"], "SCH - HQ_CEDARS"),
-    "SCH - NE - NY": ("US-ISONE", "nyiso-isone-ac"),
-    "SCH - NPX_1385": ("US-ISONE", "isone-nyiso-northport"),
-    "SCH - NPX_CSC": ("US-ISONE", "isone-nyiso-crosssound"),
-    "SCH - OH - NY": (AMERICAN["IESO"], "SCH - OH - NY"),
-    "SCH - PJ - NY": ("US-PJM", "pjm-nyiso-ac"),
-    "SCH - PJM_HTP": ("US-PJM", "pjm-nyiso-htp"),
-    "SCH - PJM_NEPTUNE": ("US-PJM", "pjm-nyiso-neptune"),
-    "SCH - PJM_VFT": ("US-PJM", "pjm-nyiso-lindenvft"),
+    "23324": Tie(AMERICAN["HQT"], "SCH - HQ - NY"),
+    "325274": Tie(AMERICAN["HQT"], "SCH - HQ_CEDARS", _SINCE_2014),
+    "625211": Tie(AMERICAN["HQT"], "SCH - HQ_CHPE", _SEEN),
+    "23318": Tie("US-ISONE", "nyiso-isone-ac"),
+    "325277": Tie("US-ISONE", "isone-nyiso-northport", _SINCE_2014),
+    "325154": Tie("US-ISONE", "isone-nyiso-crosssound", _SINCE_2014),
+    "23317": Tie(AMERICAN["IESO"], "SCH - OH - NY"),
+    "23316": Tie("US-PJM", "pjm-nyiso-ac"),
+    "325905": Tie("US-PJM", "pjm-nyiso-htp", _SINCE_2014),
+    "325305": Tie("US-PJM", "pjm-nyiso-neptune", _SINCE_2014),
+    "325658": Tie("US-PJM", "pjm-nyiso-lindenvft", _SINCE_2014),
 }
-"""The interface's counterparty and link."""
-REPEATS_QUEBEC = "SCH - HQ_IMPORT_EXPORT"
-"""Counts what the other two Quebec interfaces count already."""
+"""By Point ID: names have changed (PJM-NYISO became SCH - PJ - NY in 2005), Point IDs have not.
+
+The day on which Champlain Hudson (SCH - HQ_CHPE) came in 2026 is not known; the younger ones were all there when the
+Hudson line had come in 2013. Each is a part of the net from its first reading on.
+"""
+QUEBEC_AGAIN = "325376"
+"""SCH - HQ_IMPORT_EXPORT counts what SCH - HQ - NY and SCH - HQ_CEDARS count already."""
 _NOTHING = Series([], [])
-TEN_TIES_SINCE = date(2014, 1, 1)
-"""The Hudson line of 2013 was the tenth; earlier files name the ties of their time."""
 
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "5m")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
+INTERFACES = Members("interface", Metric.INTERCHANGE, TIES, ZONE, summed=True)
+ZONES_OF_LOAD = Members(
+    "load zone", Metric.DEMAND, dict.fromkeys((*LOAD_ZONES, CITY_AND_ISLAND), True), ZONE, summed=True
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +127,11 @@ def parse_load(body: bytes, request: Request) -> Rows:
     """
     rows = Rows()
     for text in files(body):
-        zones = loads(rows, text, (*LOAD_ZONES, CITY_AND_ISLAND))
-        by_zone = {name: _on_grid(rows, series) for name, series in zones.items()}
+        zones = {name: _on_grid(rows, series) for name, series in loads(rows, text).items()}
+        by_zone = {name: series for name, series in zones.items() if ZONES_OF_LOAD.find(rows, name, series.ts)}
         for parts in _wholes(by_zone):
-            _extend_total(rows, DEMAND, _without_outages(rows, parts))
+            _refuse_outages(rows, parts)
+            extend_total(rows, DEMAND, [Part(*part) for part in parts])
     return rows
 
 
@@ -143,47 +153,32 @@ def _at(series: Series, instants: Collection[int]) -> Series:
     return Series([ts for ts, _ in pairs], [value for _, value in pairs])
 
 
-def _without_outages(rows: Rows, parts: Sequence[Series]) -> list[Series]:
-    """The series without the instants at which one of them is 0; those are counted."""
-    if not any(0.0 in part.values for part in parts):
-        return list(parts)
-    dark = {ts for part in parts for ts, value in zip(part.ts, part.values, strict=True) if value == 0.0}
+def _refuse_outages(rows: Rows, parts: Sequence[Series]) -> None:
+    """Refuses and counts the instants at which one of the parts is 0."""
+    dark = {ts for part in parts if 0.0 in part.values for ts, value in zip(*part, strict=True) if value == 0.0}
     drop(rows, "a zone at 0 MW: meter outage", len(dark))
     rows.refuse(ZONE, Metric.DEMAND, dark)
-    return [_at(part, set(part.ts) - dark) for part in parts]
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows, + into New York: every scheduled tie, the net where all are there. Raises as `parse_load`."""
     rows = Rows()
     for text in files(body):
-        interfaces = flows(text, SCHEDULED)
-        interfaces.pop(REPEATS_QUEBEC, None)
-        if unknown := interfaces.keys() - TIES.keys():
-            raise FeedChanged(f"unknown scheduled interface {min(unknown)[:40]!r}")
-        ties = {name: placed(rows, _on_grid(rows, series)) for name, series in interfaces.items()}
-        for name, series in ties.items():
-            counterparty, link = TIES[name]
-            rows.extend(INTERCHANGE._replace(counterparty=counterparty, link=link), *series)
-        _extend_total(rows, INTERCHANGE, [ties.get(name, _NOTHING) for name in _ties_of_its_time(ties)])
+        parts = dict.fromkeys(TIES.values(), _NOTHING)
+        for point, name, series in flows(text):
+            if point == QUEBEC_AGAIN or not (point in TIES or name.startswith("SCH - ")):
+                continue
+            series = placed(rows, _on_grid(rows, series))
+            if tie := INTERFACES.find(rows, point, series.ts, note=f" ({name})"):
+                parts[tie] = series
+                rows.extend(INTERCHANGE._replace(counterparty=tie.counterparty, link=tie.link), *series)
+        extend_total(rows, INTERCHANGE, [Part(*series, tie.since) for tie, series in parts.items()])
+    require_known(rows)
     return rows
-
-
-def _ties_of_its_time(ties: dict[str, Series]) -> Iterable[str]:
-    """The ties whose sum is the net on that day."""
-    stamps = [series.ts[0] for series in ties.values() if series.ts]
-    return ties if stamps and MarketDay.at(stamps[0], TZ).day < TEN_TIES_SINCE else TIES
 
 
 def _on_grid(rows: Rows, series: Series) -> Series:
     return Series(*on_grid(rows, *series))
-
-
-def _extend_total(rows: Rows, key: SeriesKey, parts: Sequence[Series]) -> None:
-    sums = total(parts)
-    rows.extend(key, sums.ts, sums.values)
-    drop(rows, "sum without all its parts", sums.incomplete)
-    drop(rows, "sum of contradicting parts", sums.conflicting)
 
 
 _LBMP_RT = Product("RT_LBMP_ZONE", "realtime_zone", "realtime", date(2025, 12, 6))
@@ -254,7 +249,8 @@ SOURCE = Source(
         ),
         Feed(
             id="nyiso.flows",
-            title="Scheduled flows over the ten external ties",
+            version="2",
+            title="Scheduled flows over the external ties",
             zones=(ZONE,),
             metrics=(Metric.INTERCHANGE,),
             rank=1,
@@ -273,7 +269,8 @@ SOURCE = Source(
         "The price is the LBMP of load zone N.Y.C. (New York City), congestion and losses included.",
         "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out. "
         "Until January 2005 New York City and Long Island are stated as one.",
-        "Interchange is scheduled, not metered: ten ties, without SCH - HQ_IMPORT_EXPORT, which counts Quebec again.",
+        "Interchange is scheduled, not metered: eleven ties since 2026, without SCH - HQ_IMPORT_EXPORT, which counts "
+        "Quebec again.",
         "Readings off the five-minute grid and the advisory prices at the end of a running day's file are left out.",
     ),
 )

@@ -8,7 +8,8 @@ wall clock places every stamp, and the column only those of the repeated hour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import csv
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -64,22 +65,23 @@ def prices(text: str, location: str) -> Series:
     return _series(text, lines, "Time Stamp", "Name", price).get(location) or _nothing(text)
 
 
-def flows(text: str, prefix: str) -> dict[str, Series]:
-    """Wall-clock stamps and MW by interface, of those whose name begins so. Raises as `prices`."""
-    lines = [line for line in text.splitlines()[1:] if prefix in line]
-    interfaces = _series(text, lines, "Timestamp", "Interface Name", "Flow (MWH)")
-    return {name: series for name, series in interfaces.items() if name.startswith(prefix)} or _nothing(text)
+def flows(text: str) -> list[tuple[str, str, Series]]:
+    """Point ID, name, wall-clock stamps and MW of every interface, internal ones too. Raises as `prices`."""
+    lines = text.splitlines()[1:]
+    by_point = _series(text, lines, "Timestamp", "Point ID", "Flow (MWH)")
+    return [(point, _name_of(text, lines, point), series) for point, series in by_point.items()] or _nothing(text)
 
 
-def loads(rows: Rows, text: str, zones: Collection[str]) -> dict[str, Series]:
-    """Instants and MW by load zone.
+def _name_of(text: str, lines: Sequence[str], point: str) -> str:
+    """What the first line of a Point ID calls it."""
+    name, place = columns(_header(text), "Interface Name", "Point ID")
+    own = csv.reader(line for line in lines if point in line)
+    return next((cells[name].strip() for cells in own if cells[place].strip() == point), "")
 
-    Ambiguous stamps are dropped. Raises as `prices`, FeedChanged for an unknown zone.
-    """
+
+def loads(rows: Rows, text: str) -> dict[str, Series]:
+    """Instants and MW by load zone. Ambiguous stamps are dropped. Raises as `prices`."""
     by_zone = _clocked(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", "Time Zone")
-    unknown = by_zone.keys() - set(zones)
-    if unknown:
-        raise FeedChanged(f"unknown load zone {min(unknown)[:40]!r}")
     instants_of: dict[tuple[tuple[int, ...], ...], list[int | None]] = {}  # the zones have the same stamps on most days
     placed = {}
     for name, (own, stated) in by_zone.items():

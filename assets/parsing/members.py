@@ -1,0 +1,63 @@
+"""Lists to which the world adds members: ties, fuels, regions, providers, balancing authorities, load zones, borders.
+
+One rule for all of them: a member that is not in its table costs its own rows and the totals that would need it; the
+rest of the body stands. Its name is an error finding, which status, `emds doctor`, the check `believed` and the alerts
+show for as long as the publisher's answers hold it. An unknown column, unit or currency is a FeedChanged instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from warehouse.errors import FeedChanged
+from warehouse.schema import Member, Rows
+
+LONGEST_NAME = 40
+T = TypeVar("T")
+
+
+class Tie(NamedTuple):
+    """What lies beyond a tie, and its line in the geographic layer (else the publisher's own name for it)."""
+
+    counterparty: str
+    link: str
+    since: int = 0
+    """From when on there is no net without it, Unix seconds: the first instant at which it is known to have flowed.
+
+    Readings from before count too: it is a part of the net from its first one on.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Members(Generic[T]):
+    """A list that grows: what its members are called, and what is known of each by the publisher's name."""
+
+    kind: str
+    """One of them, in words: `interface`, `fuel`."""
+    metric: str
+    known: Mapping[str, T]
+    zone: str = ""
+    """Whose members they are, where all of them are one zone's."""
+    summed: bool = False
+    """Whether the zone's total is their sum: there is none at an instant at which an unknown one has a reading."""
+
+    def find(self, rows: Rows, name: str, instants: Iterable[int], zone: str = "", note: str = "") -> T | None:
+        """What is known of a member that has readings at these instants; None for an unknown one, which `rows` notes.
+
+        `note` follows its name in the finding.
+        """
+        if name in self.known:
+            return self.known[name]
+        stamps, zone = set(instants), zone or self.zone
+        rows.note_unknown(Member(zone, self.metric, f"{self.kind} {name[:LONGEST_NAME]!r}{note}"), stamps)
+        if self.summed:
+            rows.refuse(zone, self.metric, stamps)
+        return None
+
+
+def require_known(rows: Rows) -> None:
+    """Raises FeedChanged for a body that has readings, all of them of unknown members."""
+    if rows.unknown and not len(rows):
+        raise FeedChanged(f"unknown {', '.join(sorted(member.name for member in rows.unknown))}"[:300])
