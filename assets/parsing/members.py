@@ -43,17 +43,21 @@ class Members(Generic[T]):
     summed: bool = False
     """Whether the zone's total is their sum: there is none at an instant at which an unknown one has a reading."""
 
-    def find(self, rows: Rows, name: str, instants: Iterable[int], zone: str = "", note: str = "") -> T | None:
+    def find(
+        self, rows: Rows, name: str, instants: Iterable[int], zone: str = "", key: str = "", note: str = ""
+    ) -> T | None:
         """What is known of a member that has readings at these instants; None for an unknown one, which `rows` notes.
 
-        `note` follows its name in the finding.
+        `key`: what it is looked up by, where that is not its name. `note` follows the name in the finding.
         """
-        if name in self.known:
-            return self.known[name]
-        stamps, zone = set(instants), zone or self.zone
-        rows.note_unknown(Member(zone, self.metric, f"{self.kind} {name[:LONGEST_NAME]!r}{note}"), stamps)
-        if self.summed:
-            rows.refuse(zone, self.metric, stamps)
+        key = key or name
+        if key in self.known:
+            return self.known[key]
+        if stamps := set(instants):
+            zone = zone or self.zone
+            rows.note_unknown(Member(zone, self.metric, f"{self.kind} {name[:LONGEST_NAME]!r}{note}"), stamps)
+            if self.summed:
+                rows.refuse(zone, self.metric, stamps)
         return None
 
 

@@ -1,7 +1,7 @@
 """Simulated Elexon Insights: market index, initial demand outturn and interconnector flows of half hours.
 
-Settlement dates and periods count from London midnight, 46 to 50 a day; stamps are UTC. On one day in sixty a cable
-that nobody announced is tried out. Values come from the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
+Settlement dates and periods count from London midnight, 46 to 50 a day; stamps are UTC. Values come from
+the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import orjson
 
 from assets.simulated import grid
 from assets.simulated.answer import Answer
-from assets.simulated.format import choice
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.elexon import BASE, TIES
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
@@ -43,10 +42,6 @@ ORDER = (
     "Denmark (Viking link)",
 )
 """Of the interconnectors in one half hour: by their fuel types, INTELEC to INTVKL."""
-
-NEW_CABLE = "Germany (NeuConnect)"
-"""Its name in the answers of the days on which it is tried out; it carries nothing else of the model's."""
-NEW_CABLE_DAYS = 60
 
 _JSON = (("content-type", "application/json; charset=utf-8"),)
 _PROBLEM = {
@@ -116,15 +111,7 @@ def _interconnectors(params: Mapping[str, str], now: int) -> bytes:
     rows = []
     for i, start in enumerate(ts.tolist()):
         rows += [(start, name, flows[TIES[name].link][i]) for name in names]
-        if asked in (None, NEW_CABLE) and _is_tried_out(start):
-            rows.append((start, NEW_CABLE, 25))
     return render_interconnectors(rows)
-
-
-def _is_tried_out(start: int) -> bool:
-    """Whether the new cable runs in a half hour: four afternoon hours of a few days."""
-    day = MarketDay.at(start, LONDON)
-    return choice("a tie of tomorrow", day.day, NEW_CABLE_DAYS) == 0 and 14 <= (start - day.start) // HOUR < 18
 
 
 def _dates(params: Mapping[str, str]) -> tuple[int, int]:

@@ -11,18 +11,16 @@ Traps:
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import runs
+from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
 from assets.parsing.stamps import utc_stamp
-from assets.parsing.totals import undisputed
+from assets.parsing.totals import Part, extend_total
 from warehouse.clock import DAY, MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
@@ -36,28 +34,17 @@ LONGEST_DEMAND = 28
 LONGEST_TIES = 7
 """Days a request."""
 
-
-@dataclass(frozen=True, slots=True)
-class Tie:
-    """An interconnector: where it leads, its line in the geographic layer (else its fuel type), its first half hour."""
-
-    counterparty: str
-    link: str
-    since: str
-    """The earliest half hour at which it may have flowed, tests included: from then on no net without it."""
-
-
 TIES = {
-    "France(IFA)": Tie("FR", "gb-fr-ifa", "1990-01-01T00:00Z"),
-    "Northern Ireland(Moyle)": Tie(NORTHERN_IRELAND, "INTIRL", "2001-12-01T00:00Z"),
-    "Netherlands(BritNed)": Tie("NL", "gb-nl-britned", "2011-03-01T00:00Z"),
-    "Ireland(East-West)": Tie(IRELAND, "INTEW", "2012-09-01T00:00Z"),
-    "Belgium (Nemolink)": Tie("BE", "gb-be-nemo", "2019-01-01T00:00Z"),
-    "IFA2 (INTIFA2)": Tie("FR", "gb-fr-ifa2", "2021-01-01T00:00Z"),
-    "North Sea Link (INTNSL)": Tie("NO-2", "gb-no2-nsl", "2021-10-01T00:00Z"),
-    "Eleclink (INTELEC)": Tie("FR", "gb-fr-eleclink", "2022-05-01T00:00Z"),
-    "Denmark (Viking link)": Tie("DK-1", "gb-dk1-viking", "2023-12-01T00:00Z"),
-    "Ireland (Greenlink)": Tie(IRELAND, "INTGRNL", "2025-01-01T00:00Z"),
+    "France(IFA)": Tie("FR", "gb-fr-ifa"),
+    "Northern Ireland(Moyle)": Tie(NORTHERN_IRELAND, "INTIRL"),
+    "Netherlands(BritNed)": Tie("NL", "gb-nl-britned", utc_stamp("2011-03-01T00:00Z")),
+    "Ireland(East-West)": Tie(IRELAND, "INTEW", utc_stamp("2012-09-01T00:00Z")),
+    "Belgium (Nemolink)": Tie("BE", "gb-be-nemo", utc_stamp("2019-01-01T00:00Z")),
+    "IFA2 (INTIFA2)": Tie("FR", "gb-fr-ifa2", utc_stamp("2021-01-01T00:00Z")),
+    "North Sea Link (INTNSL)": Tie("NO-2", "gb-no2-nsl", utc_stamp("2021-10-01T00:00Z")),
+    "Eleclink (INTELEC)": Tie("FR", "gb-fr-eleclink", utc_stamp("2022-05-01T00:00Z")),
+    "Denmark (Viking link)": Tie("DK-1", "gb-dk1-viking", utc_stamp("2023-12-01T00:00Z")),
+    "Ireland (Greenlink)": Tie(IRELAND, "INTGRNL", utc_stamp("2024-09-19T00:00Z")),
 }
 
 
@@ -66,23 +53,27 @@ def _spelling(name: str) -> str:
 
 
 _TIES = {_spelling(name): tie for name, tie in TIES.items()}
-_SINCE = {tie.link: utc_stamp(tie.since) for tie in TIES.values()}
+INTERCONNECTORS = Members("interconnector", Metric.INTERCHANGE, _TIES, "GB", summed=True)
+PROVIDERS = Members("provider", Metric.PRICE, {"APXMIDP": True, "N2EXMIDP": False}, "GB")
+"""Of the market index: whether its price is ours."""
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows of APXMIDP. Raises FeedChanged for another dataset or provider."""
+    """`price` rows of APXMIDP. Raises FeedChanged for another dataset, and where no provider is known."""
     rows = Rows()
     for entry in _entries(body, "MID"):
         ts, provider = _start(entry), member(entry, "dataProvider", str)
         price, volume = member(entry, "price"), member(entry, "volume")
-        if provider == "N2EXMIDP":
+        ours = PROVIDERS.find(rows, provider, [ts])
+        if ours is None:
+            continue
+        if not ours:
             rows.dropped["N2EX leg"] += 1
-        elif provider != "APXMIDP":
-            raise FeedChanged(f"unknown provider {provider[:20]!r}")
         elif price is None or volume is None or number(volume, "volume") == 0:
             rows.dropped["no volume"] += 1
         else:
             rows.add("GB", Metric.PRICE, ts, number(price, "price"), "GBP/MWh", "30m")
+    require_known(rows)
     return rows
 
 
@@ -110,43 +101,25 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 def parse_interconnectors(body: bytes, request: Request) -> Rows:
     """`interchange` of every tie (+ = into GB), and their sum where none is missing.
 
-    A tie that is not in `TIES` (a new cable) costs its own rows and the net of its half hours. Raises FeedChanged where
-    no tie is known.
+    Raises FeedChanged where no tie is known.
     """
     rows = Rows()
-    flows: dict[Tie, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    without_net: set[int] = set()
+    flows: dict[Tie, tuple[list[int], list[float]]] = {tie: ([], []) for tie in TIES.values()}
     for entry in _entries(body, "INTOUTHH"):
         name, flow = member(entry, "interconnectorName", str), member(entry, "generation")
-        tie, start = _TIES.get(_spelling(name)), _start(entry)
-        if tie is None:
-            rows.dropped[f"unknown interconnector {name[:40]}"] += 1
-            without_net.add(start)
-        elif flow is not None:
+        start = _start(entry)
+        tie = INTERCONNECTORS.find(rows, name, [start], key=_spelling(name))
+        if tie is not None and flow is not None:
             ts, values = flows[tie]
             ts.append(start)
             values.append(number(flow, name))
-    if rows.dropped and not flows:
-        raise FeedChanged(next(iter(rows.dropped)))
-    for tie, columns in flows.items():
-        rows.extend(
-            SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m", counterparty=tie.counterparty, link=tie.link), *columns
-        )
-    sums = _net({tie.link: undisputed(*columns) for tie, columns in flows.items()})
-    net = {ts: value for ts, value in sums.items() if ts not in without_net}
-    rows.refuse("GB", Metric.INTERCHANGE, without_net)
-    rows.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), list(net), list(net.values()))
+    key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m")
+    for tie, (ts, values) in flows.items():
+        if ts:
+            rows.extend(key._replace(counterparty=tie.counterparty, link=tie.link), ts, values)
+    extend_total(rows, key, [Part(*columns, tie.since) for tie, columns in flows.items()])
+    require_known(rows)
     return rows
-
-
-def _net(flows: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
-    """The sums of the half hours for which every tie has a value that runs by then, or that the body knows at all."""
-    sums = {}
-    for ts in sorted(set[int]().union(*flows.values())):
-        needed = set(flows) | {link for link, since in _SINCE.items() if since <= ts}
-        if all(ts in flows.get(link, ()) for link in needed):
-            sums[ts] = math.fsum(readings[ts] for readings in flows.values())
-    return sums
 
 
 def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import runs
+from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
@@ -30,10 +31,15 @@ ROUNDING = 1.0
 LONGEST = 14
 """Days a request; 30 are answered, more are refused."""
 
-_FUELS = {
-    name: Fuel(name).value
-    for name in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
-}
+FUELS = Members(
+    "fuel",
+    Metric.GENERATION,
+    {
+        name: Fuel(name).value
+        for name in ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")
+    },
+    "GB",
+)
 
 
 def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
@@ -64,30 +70,28 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
 def parse_generation(body: bytes, request: Request) -> Rows:
     """`generation` rows, per cent by fuel.
 
-    A half hour whose shares do not add up to 100 lacks a fuel and is dropped.
+    A half hour whose shares are not 100 in all lacks a fuel and is dropped; one with an unknown fuel keeps the others.
     """
     rows = Rows()
+    note = ", without which the shares do not add up to 100"
     for entry, ts in _half_hours(body):
-        shares = _shares(member(entry, "generationmix", list))
-        shares_known = [percent for _, percent in shares if percent is not None]
-        if len(shares_known) == len(shares) and abs(math.fsum(shares_known) - 100) > ROUNDING:
+        shares = [_share(share) for share in member(entry, "generationmix", list)]
+        known = [(FUELS.find(rows, name, [ts], note=note), percent) for name, percent in shares if percent is not None]
+        whole = len(known) == len(shares) and all(fuel for fuel, _ in known)
+        if whole and abs(math.fsum(percent for _, percent in known) - 100) > ROUNDING:
             rows.dropped["shares that are not 100 per cent"] += 1
             continue
-        for fuel, percent in shares:
-            if percent is not None:
+        for fuel, percent in known:
+            if fuel:
                 rows.add("GB", Metric.GENERATION, ts, percent, "%", "30m", fuel=fuel)
+    require_known(rows)
     return rows
 
 
-def _shares(mix: list[Any]) -> list[tuple[str, float | None]]:
-    """Our fuel and its per cent. Raises FeedChanged for an unknown fuel."""
-    shares = []
-    for share in mix:
-        fuel, percent = member(share, "fuel", str), member(share, "perc")
-        if fuel not in _FUELS:
-            raise FeedChanged(f"unknown fuel {fuel[:40]!r}")
-        shares.append((_FUELS[fuel], None if percent is None else number(percent, fuel)))
-    return shares
+def _share(share: object) -> tuple[str, float | None]:
+    """A fuel in the publisher's words, and its per cent."""
+    fuel, percent = member(share, "fuel", str), member(share, "perc")
+    return fuel, None if percent is None else number(percent, fuel)
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:

@@ -156,13 +156,3 @@ def test_the_expected_price_and_demand_make_the_recorded_bodies(recorded, record
     assert made["data"] == body["data"][:1]
     body, rows = recorded("elexon/indo_2026-07-11_subset.json")
     assert json.loads(elexon.render_indo([r.ts for r in rows], [int(r.value) for r in rows])) == json.loads(body)
-
-
-def test_a_cable_that_nobody_announced_costs_the_net_of_its_half_hours_and_is_counted(ask, inside):
-    day = MarketDay(date(2026, 8, 30), LONDON)
-    rows, _ = ask("elexon.interconnectors", [day], LATER)
-    tried_out = range(day.start + 14 * 3600, day.start + 18 * 3600)
-    net = [r.ts for r in inside(rows, day, "interchange", "GB")]
-    assert net == [ts for ts in starts(day).tolist() if ts not in tried_out]
-    assert len([r for r in rows if r.link is not None]) == 48 * len(TIES)
-    assert rows.dropped == {"unknown interconnector Germany (NeuConnect)": 8}

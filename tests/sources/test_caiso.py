@@ -263,7 +263,6 @@ def test_case_of_the_header_varies(header):
 @pytest.mark.parametrize(
     "header",
     [
-        OUTLOOK.replace("Coal", "Fusion"),
         OUTLOOK.replace("Imports,", ""),
         OUTLOOK.replace("Biogas,", ""),
         OUTLOOK.replace("Time", "When"),
@@ -271,9 +270,16 @@ def test_case_of_the_header_varies(header):
         "Time,Current demand,Net demand\r\n",
     ],
 )
-def test_unknown_and_missing_columns_are_a_changed_feed(header):
+def test_missing_columns_are_a_changed_feed(header):
     with pytest.raises(FeedChanged):
         read(FUELSOURCE, header + "00:00" + ",1" * header.count(",") + "\r\n", date(2023, 1, 1))
+
+
+def test_an_unknown_fuel_costs_its_own_rows():
+    header = OUTLOOK.replace("\r\n", ",Hybrid,Fusion\r\n")
+    rows = read(FUELSOURCE, header + "00:00" + ",1" * 14 + ",\r\n", date(2023, 1, 1))
+    assert len(rows) == 11
+    assert {member.name for member in rows.unknown} == {"fuel 'hybrid'"}, "a blank column has no readings"
 
 
 def demand(*lines: tuple[str, object]) -> str:

@@ -13,6 +13,7 @@ from warehouse import clock
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
+from warehouse.schema import Member
 
 PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
 AT = "2026-07-01T09:30:00Z"
@@ -167,7 +168,7 @@ def test_a_tie_that_says_two_things_has_no_net():
         ("2021-10-01", 7),
         ("2022-05-01", 8),
         ("2023-12-01", 9),
-        ("2025-01-01", 10),
+        ("2024-09-19", 10),
     ],
 )
 def test_the_ties_of_the_era_are_needed_and_no_more(day, count):
@@ -190,6 +191,20 @@ def test_a_tie_under_test_before_its_era_is_needed_where_the_answer_knows_it():
     assert nets(read(TIES_FEED, {"data": missing})) == {instant(early): 70.0}
 
 
+def test_a_tie_counts_from_its_first_reading_and_not_before():
+    start = [f"2024-09-18T{hour}:00:00Z" for hour in ("11", "12", "13")]
+    old = [name for name, tie in TIES.items() if tie.link != "INTGRNL"]
+    data = [flow(name, 10, at) for name in old for at in start]
+    young = read(TIES_FEED, {"data": [*data, flow("Ireland (Greenlink)", 10, start[1])]})
+    assert nets(young) == {instant(start[0]): 90.0, instant(start[1]): 100.0}
+
+
+def test_an_unknown_provider_costs_its_own_rows():
+    rows = read(PRICE, {"data": [index(), index("EPEX", start="2026-07-01T10:00:00Z")]})
+    assert [r.value for r in rows] == [106.83]
+    assert [member.name for member in rows.unknown] == ["provider 'EPEX'"]
+
+
 def test_blanks_in_a_name_do_not_matter():
     assert len(read(TIES_FEED, {"data": [flow("France (IFA)", 5)]})) == 1
 
@@ -199,7 +214,7 @@ def test_an_unknown_tie_costs_its_own_rows_and_the_net_of_its_half_hours():
     assert any(r.counterparty is None for r in whole)
     rows = read(TIES_FEED, {"data": [*ALL, flow("Germany (NeuConnect)", 5)]})
     assert set(rows) == {r for r in whole if r.counterparty is not None}
-    assert rows.dropped == {"unknown interconnector Germany (NeuConnect)": 1}
+    assert rows.unknown == {Member("GB", "interchange", "interconnector 'Germany (NeuConnect)'"): {instant(AT)}}
     with pytest.raises(FeedChanged, match="NeuConnect"):
         read(TIES_FEED, {"data": [flow("Germany (NeuConnect)", 5)]})
 

@@ -149,9 +149,15 @@ def test_what_is_no_intensity_fails_by_type(document, failure):
         read(INTENSITY, document)
 
 
-def test_an_unknown_fuel_is_a_change_of_the_feed():
+def test_an_unknown_fuel_costs_its_own_share_and_says_that_the_others_are_not_the_whole():
+    new, (first, *others) = {"fuel": "hydrogen", "perc": 1}, MIX["generationmix"]
+    less = {**first, "perc": first["perc"] - 1}
+    rows = read(GENERATION, {"data": [{**MIX, "generationmix": [less, *others, new]}]})
+    assert [(r.fuel, r.value) for r in rows] == [(share["fuel"], share["perc"]) for share in (less, others[0])]
+    (member,) = rows.unknown
+    assert member.name == "fuel 'hydrogen', without which the shares do not add up to 100"
     with pytest.raises(FeedChanged, match="hydrogen"):
-        read(GENERATION, {"data": [{**MIX, "generationmix": [{"fuel": "hydrogen", "perc": 1}]}]})
+        read(GENERATION, {"data": [{**MIX, "generationmix": [new]}]})
 
 
 def test_one_series_is_not_taken_for_the_other():

@@ -283,7 +283,7 @@ def test_an_unknown_interface_costs_its_own_rows_and_the_net_of_its_instants():
     assert list(net(rows)) == [at("2026-11-20T00:00-05:00")]
     assert len([r for r in rows if r.counterparty]) == 22
     assert rows.unknown == {
-        Member("US-NYISO", "interchange", "interface '9' (SCH - NEW)"): {at("2026-11-20T00:05-05:00")}
+        Member("US-NYISO", "interchange", "interface 'SCH - NEW' (Point ID 9)"): {at("2026-11-20T00:05-05:00")}
     }
     with pytest.raises(FeedChanged, match="SCH - NEW"):
         read(FLOWS, flows(["11/20/2026 00:00"], (), (NEW,)))

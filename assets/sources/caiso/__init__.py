@@ -7,6 +7,7 @@ from datetime import date, time
 
 from assets.parsing.body import columns
 from assets.parsing.days import age, runs
+from assets.parsing.members import Members
 from assets.sources.caiso import oasis
 from assets.sources.caiso import outlook as _outlook
 from warehouse.clock import DAY, MarketDay, utc
@@ -36,6 +37,7 @@ FUELS = {
     "batteries": Fuel.BATTERY,
     "other": Fuel.OTHER,
 }
+COLUMNS = Members("fuel", Metric.GENERATION, FUELS, ZONE)
 IMPORTS = "imports"
 DEMAND = "current demand"
 
@@ -118,23 +120,27 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
         SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"),
         *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS),
     )
-    for fuel, places in _fuel_columns(outlook.header).items():
+    for fuel, places in _fuel_columns(rows, outlook).items():
         rows.extend(SeriesKey(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
     rows.dropped.update(+outlook.dropped)
     return rows
 
 
-def _fuel_columns(header: Sequence[str]) -> dict[Fuel, list[int]]:
-    """Fuel -> the columns that it is the sum of. Raises FeedChanged for an unknown column, and for half a sum."""
+def _fuel_columns(rows: Rows, outlook: _outlook.Outlook) -> dict[Fuel, list[int]]:
+    """Fuel -> the columns that it is the sum of. Here columns are the list: a new one is an unknown fuel.
+
+    Raises FeedChanged for half a sum.
+    """
     by_fuel: dict[Fuel, list[int]] = {}
-    for i, name in enumerate(header):
-        if name in FUELS:
-            by_fuel.setdefault(FUELS[name], []).append(i)
-        elif name not in ("time", IMPORTS):
-            raise FeedChanged(f"unknown column {name[:40]!r}")
+    for i, name in enumerate(outlook.header):
+        if name in ("time", IMPORTS):
+            continue
+        filled = (ts for ts, cells in zip(outlook.starts, outlook.lines, strict=True) if cells[i].strip())
+        if fuel := COLUMNS.find(rows, name, filled):
+            by_fuel.setdefault(fuel, []).append(i)
     for fuel, places in by_fuel.items():
         if len(places) != list(FUELS.values()).count(fuel):
-            raise FeedChanged(f"{fuel} is a sum, of which a column is missing in {', '.join(header)[:200]}")
+            raise FeedChanged(f"{fuel} is a sum, of which a column is missing in {', '.join(outlook.header)[:200]}")
     if not by_fuel:
         raise FeedChanged("no fuel in the header")
     return by_fuel

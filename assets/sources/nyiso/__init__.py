@@ -169,7 +169,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
             if point == QUEBEC_AGAIN or not (point in TIES or name.startswith("SCH - ")):
                 continue
             series = placed(rows, _on_grid(rows, series))
-            if tie := INTERFACES.find(rows, point, series.ts, note=f" ({name})"):
+            if tie := INTERFACES.find(rows, name, series.ts, key=point, note=f" (Point ID {point})"):
                 parts[tie] = series
                 rows.extend(INTERCHANGE._replace(counterparty=tie.counterparty, link=tie.link), *series)
         extend_total(rows, INTERCHANGE, [Part(*series, tie.since) for tie, series in parts.items()])
