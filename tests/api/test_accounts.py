@@ -6,7 +6,7 @@ import multiprocessing
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -14,13 +14,11 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from api.access.accounts.engine import AccountsUnavailable, open_engine
+from api.access.accounts.engine import open_engine
 from api.access.accounts.key_format import KEY_PREFIX, digest_of
 from api.access.accounts.migration import STEPS, SchemaTooNew, migrate
 from api.access.accounts.sign_ups import SignUp, TooManyKeys, TooManySignUps
 from api.access.accounts.store import CALLS_PER_DAY, Accounts
-from api.access.accounts.usage_counter import UsageRow
-from api.access.accounts.usage_counter_postgres import PostgresUsageCounter
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
 from warehouse.clock import DAY
@@ -319,31 +317,4 @@ def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None
     assert after
     assert after.used == 21
     sign_up(accounts, email="after@example.org")
-    accounts.close()
-
-
-@pytest.mark.slow
-@NEEDS_POSTGRES
-def test_a_call_is_given_back_once_where_the_answer_of_postgres_is_lost(
-    server: postgres.Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server is gone after the statement held: sent again, it would take a second call off the count."""
-    server.empty()
-    accounts = Accounts.open(server.url)
-    digest = digest_of(sign_up(accounts, email="once@example.org"))
-    held = [accounts.reserve(digest, NOW) for _ in range(3)]
-    run = PostgresUsageCounter._run
-
-    def lost(counter: PostgresUsageCounter, statement: str, values: Sequence[object]) -> list[UsageRow]:
-        run(counter, statement, values)
-        raise psycopg.OperationalError("server closed the connection unexpectedly")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(PostgresUsageCounter, "_run", lost)
-        assert held[0] is not None
-        with pytest.raises(AccountsUnavailable):
-            accounts.give_back(held[0])
-    usage = accounts.usage(digest, NOW)
-    assert usage is not None
-    assert usage.used == 2
     accounts.close()

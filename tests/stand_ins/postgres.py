@@ -76,8 +76,8 @@ class Postgres:
         options = f"-p {self.port} -k {self._root} -c listen_addresses=127.0.0.1 -c max_connections=200"
         self._run("pg_ctl", "-D", str(self._root / "pg"), "-l", str(self._root / "log"), "-o", options, "-w", "start")
 
-    def stop(self) -> None:
-        self._run("pg_ctl", "-D", str(self._root / "pg"), "-m", "immediate", "-w", "stop")
+    def stop(self, mode: str = "immediate") -> None:
+        self._run("pg_ctl", "-D", str(self._root / "pg"), "-m", mode, "-w", "stop")
 
     def kill(self) -> None:
         """SIGKILL to the server and everything that it started, as where the machine is lost; `start` recovers it."""

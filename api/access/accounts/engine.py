@@ -26,13 +26,14 @@ from warehouse.errors import MarketError
 READS = "emds_reads"
 """The execution option of a connection that only reads."""
 _PATIENCE_S = 10
-_GONE_WITHOUT_A_WORD = {
-    "tcp_user_timeout": _PATIENCE_S * 1000,
-    "keepalives_idle": _PATIENCE_S,
-    "keepalives_interval": 5,
-    "keepalives_count": 2,
+LIBPQ_TIMEOUTS = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": f"{_PATIENCE_S * 1000}",
+    "keepalives_idle": f"{_PATIENCE_S}",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
 }
-"""Of libpq: a machine that vanished is noticed in seconds, where the kernel alone tries for a quarter of an hour."""
+"""A machine that vanished is noticed in seconds, where the kernel alone tries for a quarter of an hour."""
 _PRIVATE = 0o600
 _OURS = (IntegrityError, DataError, ProgrammingError)
 """Errors of a statement, not of the database."""
@@ -51,7 +52,7 @@ def open_engine(url: str) -> Engine:
         event.listen(engine, "begin", _begin)
     else:
         # A cluster made without a locale is in SQL_ASCII, from which psycopg gives text as bytes unless told.
-        options = {"connect_timeout": 5, "client_encoding": "utf8", **_GONE_WITHOUT_A_WORD}
+        options = {"client_encoding": "utf8", **LIBPQ_TIMEOUTS}
         engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=options)
     event.listen(engine, "handle_error", _as_unavailable(url))
     return engine

@@ -18,8 +18,6 @@ from api.access.accounts.sign_ups import NewKey, SignUp
 from api.access.accounts.tables import KEYS, PREVIOUS_KEYS
 from api.access.accounts.transfers import TransferBook
 from api.access.accounts.usage_counter import UsageCounter
-from api.access.accounts.usage_counter_postgres import PostgresUsageCounter
-from api.access.accounts.usage_counter_sqlite import SqliteUsageCounter
 from warehouse.clock import DAY
 
 CALLS_PER_DAY = 500
@@ -54,10 +52,7 @@ class Accounts:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        url = database.url
-        self._counter: UsageCounter = (
-            SqliteUsageCounter(url) if url.get_backend_name() == "sqlite" else PostgresUsageCounter(url)
-        )
+        self._counter = UsageCounter(database.url)
         self.ledger = Ledger(database)
         self.transfers = TransferBook(database)
 
