@@ -6,6 +6,10 @@ border reads alike whichever feed it comes from.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from assets.parsing.stamps import utc_stamp
+
 AMERICAN = {
     "AECI": "Associated Electric Cooperative",
     "AZPS": "Arizona Public Service Company",
@@ -68,6 +72,24 @@ EUROPEAN = {
 IRELAND, NORTHERN_IRELAND = "Ireland", "Northern Ireland"
 
 OUTSIDE_AREAS = frozenset({*AMERICAN.values(), *EUROPEAN, IRELAND, NORTHERN_IRELAND})
+
+
+class Announced(NamedTuple):
+    """A border that a cable under construction will open; nobody asks for its flows yet."""
+
+    zones: frozenset[str]
+    """Its ends among our zones."""
+    name: str
+    since: int
+    """The earliest instant at which it may flow, Unix seconds."""
+
+
+ANNOUNCED = (
+    Announced(frozenset({"FR"}), f"FR-{IRELAND} (Celtic)", utc_stamp("2028-01-01T00:00Z")),
+    Announced(frozenset({"DE-LU"}), "DE-LU-GB (NeuConnect)", utc_stamp("2028-01-01T00:00Z")),
+)
+"""From then on the net of these zones is withheld where it is a sum of borders that are asked for one by one. GB's is
+not: its publisher states every cable unasked."""
 
 
 def american(code: str) -> str:

@@ -12,7 +12,7 @@ from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.clock import DAY, instant
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
-from warehouse.schema import Rows, SeriesKey
+from warehouse.schema import Member, Rows, SeriesKey
 from warehouse.zones import ZONES as ALL_ZONES
 
 FLOWS = feed("entsoe.flows")
@@ -272,6 +272,48 @@ def test_a_body_gives_each_of_our_zones_its_side():
 
 def test_an_area_of_others_has_no_rows():
     assert {r.zone for r in read(flow("10YGB----------A", EIC["FR"], [500]))} == {"FR"}
+
+
+def test_an_unknown_border_costs_its_own_rows_and_the_net_of_its_hours():
+    spain = zone("ES")
+    spain.merge(zone("ES", at=NOON + HOUR))
+    second = flow(EIC["FR"], EIC["ES"], [100])
+    both = (
+        second[: -len(b"</Publication_MarketDocument>")]
+        + flow("10YMA-ONE------O", EIC["ES"], [5]).split(b"</type>", 1)[1]
+    )
+    rows = read(both, "ES")
+    assert {(r.zone, r.counterparty) for r in rows} == {("ES", "FR"), ("FR", "ES")}
+    assert rows.unknown == {Member("ES", "interchange", "border 'ES-10YMA-ONE------O'"): {NOON}}
+    spain.merge_notes(rows)
+    combined = FLOWS.combine(spain)
+    assert net(combined) == {(NOON + HOUR, "1h"): 140.0}
+    assert len(over(combined, "FR")) == len(over(combined, "Portugal")) == 2
+    assert combined.unknown == rows.unknown
+
+
+def test_two_areas_that_are_known_but_share_no_border_are_an_unknown_one():
+    with pytest.raises(FeedChanged, match="border 'DE-LU-GB'"):
+        read(flow("10YGB----------A", EIC["DE-LU"], [500]), "DE-LU")
+
+
+@pytest.mark.parametrize(("name", "cable"), [("FR", "Celtic"), ("DE-LU", "NeuConnect")])
+def test_an_announced_border_withholds_the_net_from_its_year_on(name, cable):
+    last, first = instant("2027-12-31T23:00:00Z"), instant("2028-01-01T00:00:00Z")
+    rows = FLOWS.combine(gathered(zone(name, at=last), zone(name, at=first)))
+    assert list(net(rows)) == [(last, "1h")]
+    assert len([r for r in rows if r.counterparty]) == 2 * len(BORDERS[name])
+    (member,) = rows.unknown
+    assert cable in member.name
+    assert rows.refused[name, "interchange"] == {first + n * QUARTER for n in range(4)}
+
+
+def test_a_cable_counts_from_its_first_reading_even_before_its_date():
+    early = instant("2019-08-20T00:00:00Z")
+    hours = [early + n * HOUR for n in range(3)]
+    others = gathered(*(zone("DK-1", at=at, but=("NL", "GB")) for at in hours))
+    cobra = gathered(*(one_way(border("DK-1", "NL"), way, {hours[1]: 30.0}) for way in (INTO, OUT_OF)))
+    assert [ts for ts, _ in net(FLOWS.combine(gathered(others, cobra)))] == hours[:2]
 
 
 def test_two_bodies_make_the_border_of_both_zones_with_opposite_signs():

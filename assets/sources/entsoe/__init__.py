@@ -19,8 +19,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, time
 
+from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
-from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, pair_of, zone_of
+from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, borders, names_of, zone_of
 from assets.sources.entsoe.net import INTO, OUT_OF, combine
 from assets.sources.entsoe.requests import (
     CAPACITY_ZONES,
@@ -66,6 +67,10 @@ FUELS = {
     "B20": Fuel.OTHER,
     "B25": Fuel.BATTERY,
 }
+PSR_TYPES = Members("psrType", Metric.CAPACITY, FUELS)
+FRONTIERS = Members(
+    "border", Metric.INTERCHANGE, {f"{border.zone}-{border.neighbour}": border for border in borders()}, summed=True
+)
 MOST_YEARS = 100
 
 
@@ -139,51 +144,55 @@ def parse_flows(body: bytes, request: Request) -> Rows:
     rows = Rows()
     for series in series_of(body, "A11"):
         series.need("quantity_Measure_Unit.name", "MAW")
-        codes = series.texts.get("out_Domain.mRID"), series.texts.get("in_Domain.mRID")
-        pair = pair_of(*codes)
-        if pair is None or not set(pair) & set(ZONES) or (request.zone is not None and request.zone not in pair):
+        pair = names_of(*(series.texts.get(name, "") for name in ("out_Domain.mRID", "in_Domain.mRID")))
+        if (
+            len(set(pair)) < 2
+            or not all(pair)
+            or not set(pair) & ({*ZONES} if request.zone is None else {request.zone})
+        ):
             raise FeedChanged(
-                f"a flow from {str(codes[0])[:20]!r} to {str(codes[1])[:20]!r}, which is no border that was asked for"
+                f"a flow from {pair[0][:20]!r} to {pair[1][:20]!r}, which is no border that was asked for"
             )
         for period in series.periods:
             interval = interval_of(period)
             ts, values = column(period, interval, "quantity", series.texts.get("curveType"))
             if values:
                 _put_both_sides(rows, pair, RESOLUTIONS[interval.resolution], ts, values)
+    require_known(rows)
     return _something(rows)
 
 
 def _put_both_sides(
     rows: Rows, pair: tuple[str, str], resolution: str, ts: Sequence[int], values: Sequence[float]
 ) -> None:
-    origin, target = pair
-    if target in EIC:
-        rows.extend(SeriesKey(target, Metric.INTERCHANGE, "MW", resolution, counterparty=origin, link=INTO), ts, values)
-    if origin in EIC:
-        negative = [0.0 - value for value in values]
-        rows.extend(
-            SeriesKey(origin, Metric.INTERCHANGE, "MW", resolution, counterparty=target, link=OUT_OF), ts, negative
-        )
+    for (zone, other), way in ((pair[::-1], INTO), (pair, OUT_OF)):
+        if zone in EIC and FRONTIERS.find(rows, f"{zone}-{other}", ts, zone):
+            key = SeriesKey(zone, Metric.INTERCHANGE, "MW", resolution, counterparty=other, link=way)
+            rows.extend(key, ts, values if way == INTO else [0.0 - value for value in values])
 
 
 def parse_capacity(body: bytes, request: Request) -> Rows:
     """`capacity` rows by fuel and calendar year; types that are one fuel here are added up."""
+    rows = Rows()
     by_year: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for series in series_of(body, "A68", process="A33"):
         series.need("quantity_Measure_Unit.name", "MAW")
         zone, kind = _zone(series, "inBiddingZone_Domain.mRID", request), series.texts.get("psrType", "")
-        if kind not in FUELS:
-            raise FeedChanged(f"unknown psrType {kind[:10]!r}")
-        for ts, value in _years(series):
+        years = _years(series)
+        if not kind:
+            raise FeedChanged("a series without psrType")
+        if PSR_TYPES.find(rows, kind, (ts for ts, _ in years), zone) is None:
+            continue
+        for ts, value in years:
             if by_year[zone, ts].setdefault(kind, value) != value:
                 raise FeedChanged(f"{zone}: {kind} has two values")
-    rows = Rows()
     for (zone, ts), kinds in by_year.items():
         sums: dict[str, float] = defaultdict(float)
         for kind, value in kinds.items():
             sums[FUELS[kind]] += value
         for fuel, value in sums.items():
             rows.add(zone, Metric.CAPACITY, ts, value, "MW", "1y", fuel=fuel)
+    require_known(rows)
     return _something(rows)
 
 

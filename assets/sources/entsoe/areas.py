@@ -135,12 +135,11 @@ def zone_of(eic: str | None) -> str | None:
     return name if name in EIC else None
 
 
-def pair_of(first: str | None, second: str | None) -> tuple[str, str] | None:
-    """The names of two areas that share a border; None for a code that we do not know."""
-    one, two = _AREAS.get(first or ""), _AREAS.get(second or "")
-    one = one or _UNDER_ANOTHER_NAME.get((two or "", first or ""))
-    two = two or _UNDER_ANOTHER_NAME.get((one or "", second or ""))
-    return (one, two) if one and two and one != two else None
+def names_of(first: str, second: str) -> tuple[str, str]:
+    """What the two areas of a flow are called here; an area that we do not know is called by its code."""
+    one, two = _AREAS.get(first), _AREAS.get(second)
+    one = one or _UNDER_ANOTHER_NAME.get((two or "", first), first)
+    return one, two or _UNDER_ANOTHER_NAME.get((one, second), second)
 
 
 def borders() -> Iterator[Border]:

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.parsing.outside_areas import ANNOUNCED
 from assets.sources.entsoe.areas import BORDERS, Border
 from warehouse.clock import HOUR, RESOLUTIONS
 from warehouse.market import Metric
-from warehouse.schema import Readings, Rows, SeriesKey
+from warehouse.schema import Member, Readings, Rows, SeriesKey
 
 INTO, OUT_OF = "in", "out"
 """What a one-way row carries as `link` until it is combined."""
@@ -48,7 +49,7 @@ class _Flow:
 def combine(rows: Rows) -> Rows:
     """Canonical `interchange` rows of one-way readings: a row per border and interval, and the zone's net."""
     combined = Rows()
-    combined.dropped.update(rows.dropped)
+    combined.merge_notes(rows)
     for zone, borders in BORDERS.items():
         series = {key: readings for key, readings in rows.readings.items() if key.zone == zone and readings.ts}
         if series:
@@ -81,8 +82,22 @@ def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: 
         if resting.any():
             combined.dropped[f"{zone} without {border.neighbour}, silent for 14 days (hours)"] += int(resting.sum())
             flows[number] = _Flow(np.where(resting[:, None], 0.0, flows[number].values), flows[number].level)
-    net = _Flow(np.sum([f.values for f in flows], axis=0), np.max([f.level for f in flows], axis=0))
+    values = np.sum([f.values for f in flows], axis=0)
+    values[np.isin(hours, _withheld(combined, zone, hours))] = np.nan
+    net = _Flow(values, np.max([f.level for f in flows], axis=0))
     _put(combined, SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
+
+
+def _withheld(combined: Rows, zone: str, hours: _Ints) -> list[int]:
+    """The hours without a net, since an unknown border has a reading in them or an announced one may have."""
+    for border in ANNOUNCED:
+        if zone in border.zones and hours[-1] * HOUR >= border.since:
+            quarters = np.add.outer(hours[hours * HOUR >= border.since] * HOUR, np.arange(0, HOUR, QUARTER))
+            combined.refuse(zone, Metric.INTERCHANGE, quarters.flatten().tolist())
+            combined.note_unknown(
+                Member(zone, Metric.INTERCHANGE, f"announced border {border.name}"), quarters[:, 0].tolist()
+            )
+    return [ts // HOUR for ts in combined.refused.get((zone, Metric.INTERCHANGE), ())]
 
 
 def _laid(series: dict[SeriesKey, Readings], hours: _Ints) -> _Flow:
@@ -111,8 +126,9 @@ def _agreed(readings: Readings) -> tuple[_Ints, _Floats]:
 
 
 def _before_its_time(flow: _Flow, border: Border, hours: _Ints) -> _Flow:
-    """The flow as a part of the net: nothing, where its cable was not yet laid and no value is given."""
-    unborn = (hours * HOUR < border.since)[:, None] & np.isnan(flow.values)
+    """The flow as a part of the net: nothing, where its cable was not yet laid and no value has been given."""
+    known = ~np.isnan(flow.values)
+    unborn = (hours * HOUR < border.since)[:, None] & ~np.logical_or.accumulate(known.ravel()).reshape(known.shape)
     return _Flow(np.where(unborn, 0.0, flow.values), flow.level)
 
 
