@@ -35,7 +35,9 @@ def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) 
     """Ids of the feeds whose rows stay out of every answer: their publisher wants written permission."""
     if mode == "simulated":
         return frozenset()
-    return frozenset(f.id for s in sources.values() if s.withheld and s.code not in rights for f in s.feeds)
+    return frozenset(
+        f.id for s in sources.values() if s.code not in rights for f in s.feeds if s.withheld or f.withheld
+    )
 
 
 def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> dict[str, int]:

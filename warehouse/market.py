@@ -189,6 +189,8 @@ class Feed:
     secrets: tuple[Secret, ...] = ()
     max_bytes: int = 64_000_000
     """A longer answer is refused."""
+    withheld: bool = False
+    """Whether its rows stay out of every answer, though not its source's others, until EMDS_RIGHTS names the source."""
     version: str = "1"
     """The parser's version: raised when its rows change, so that Dagster shows old partitions as stale."""
 

@@ -7,21 +7,18 @@ https://api.energy-charts.info.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date, time
 
-import numpy as np
 import orjson
 
-from assets.simulated import grid
 from assets.simulated.answer import Answer
+from assets.simulated.day_ahead import auction, is_out
 from assets.sources.energy_charts import BIDDING_ZONES, HOST, TZ
-from warehouse.clock import HOUR, MarketDay, market_days, zone_of
+from warehouse.clock import MarketDay, market_days
 from warehouse.market import Request
 
-QUARTER = 900
 OUT_AT = time(13, 40)
 """When tomorrow's prices are out, local time."""
-QUARTER_HOURLY_SINCE = date(2025, 10, 1)
 LONGEST = 366
 """Days an answer."""
 
@@ -52,7 +49,7 @@ def answer(request: Request, now: int) -> Answer:
     if not 0 <= (last - first).days < LONGEST:
         return _refused(400, "Invalid date range")
     zone, licence = _ZONES[params["bzn"]]
-    stamps, prices = _prices(zone, [day for day in market_days(first, last, TZ) if _is_out(day, now)])
+    stamps, prices = _prices(zone, [day for day in market_days(first, last, TZ) if is_out(day, now, OUT_AT)])
     if not stamps:
         return _refused(404, "No content available")
     return Answer(200, render_prices(licence, stamps, prices), _JSON)
@@ -62,27 +59,14 @@ def _refused(status: int, detail: str) -> Answer:
     return Answer(status, orjson.dumps({"detail": detail}), _JSON)
 
 
-def _is_out(day: MarketDay, now: int) -> bool:
-    moment = datetime.fromtimestamp(now, zone_of(TZ))
-    ahead = (day.day - moment.date()).days
-    return ahead <= 0 or (ahead == 1 and moment.time() >= OUT_AT)
-
-
 def _prices(zone: str, days: Sequence[MarketDay]) -> tuple[list[int], list[float]]:
     stamps: list[int] = []
     prices: list[float] = []
-    for step in (HOUR, QUARTER):
-        chosen = [day for day in days if _step(zone, day) == step]
-        ts = np.concatenate(
-            [np.empty(0, np.int64), *(np.arange(day.start, day.end, step, dtype=np.int64) for day in chosen)]
-        )
+    for day in days:
+        ts, values = auction(zone, day)
         stamps += ts.tolist()
-        prices += (grid.price(zone, ts, step, "day_ahead").round(2) + 0.0).tolist()  # no -0.0
+        prices += values
     return stamps, prices
-
-
-def _step(zone: str, day: MarketDay) -> int:
-    return QUARTER if zone != "CH" and day.day >= QUARTER_HOURLY_SINCE else HOUR
 
 
 def render_prices(licence: str, stamps: Sequence[int], prices: Sequence[float]) -> bytes:

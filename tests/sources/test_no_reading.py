@@ -8,6 +8,7 @@ from warehouse.quality import judge_answer
 
 KNOWN_AHEAD = {
     "caiso.lmp_da",
+    "energinet.price",
     "energy_charts.price",
     "entsoe.capacity",
     "entsoe.price",
@@ -15,7 +16,10 @@ KNOWN_AHEAD = {
     "isone.lmp_da",
     "miso.lmp_da",
     "nyiso.lbmp_da",
+    "omie.price",
     "pjm.lmp_da",
+    "pse.price",
+    "rte.market_price",
     "spp.lmp_da",
 }
 """Auctions and plans; every other feed measures."""

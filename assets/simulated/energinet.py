@@ -1,0 +1,77 @@
+"""Simulated Energi Data Service: prices with a float32's tail, and the flows of both Danish areas every five minutes.
+
+Values come from the model grid. The original: https://www.energidataservice.dk.
+"""
+
+from __future__ import annotations
+
+from datetime import date, time, timedelta
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assets.simulated import grid
+from assets.simulated.answer import Answer
+from assets.simulated.day_ahead import QUARTER_HOURLY_SINCE, auction, is_out
+from assets.simulated.format import local
+from assets.sources.energinet import AREAS, BORDERS, HOST, TZ
+from warehouse.clock import MarketDay, market_days, utc
+from warehouse.market import Request
+
+OUT_AT = time(13, 30)
+LAG = 4 * 60
+DKK = 7.46
+_JSON = (("content-type", "application/json"),)
+_NAMES = {
+    "DayAheadPrices": ("Time", "DayAheadPrice"),
+    "Elspotprices": ("Hour", "SpotPrice"),
+    "ElectricityProdex5MinRealtime": ("Minutes5", ""),
+}
+
+
+def answer(request: Request, now: int) -> Answer:
+    """`/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
+    name, params = request.url.removeprefix(f"https://{HOST}/dataset/"), dict(request.params)
+    if name not in _NAMES:
+        return Answer(404, b'{"message":"not found"}', _JSON)
+    first, last = date.fromisoformat(params["start"]), date.fromisoformat(params["end"]) - timedelta(days=1)
+    areas = orjson.loads(params["filter"])["PriceArea"]
+    days = market_days(first, last, TZ)
+    prices = name != "ElectricityProdex5MinRealtime"
+    records = [record for day in days for record in (_prices(name, areas, day, now) if prices else _flows(day, now))]
+    body = {"total": len(records), "filters": params["filter"], "limit": 0, "dataset": name, "records": records}
+    return Answer(200, orjson.dumps(body), _JSON)
+
+
+def _prices(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[str, Any]]:
+    stamp, price = _NAMES[name]
+    quarters = name == "DayAheadPrices"
+    if not is_out(day, now, OUT_AT) or quarters != (day.day >= QUARTER_HOURLY_SINCE):
+        return []
+    return [
+        {**_times(stamp, ts), "PriceArea": area, f"{price}EUR": _single(value), f"{price}DKK": _single(value * DKK)}
+        for area in areas
+        for ts, value in zip(*auction(AREAS[area], day), strict=True)
+    ]
+
+
+def _flows(day: MarketDay, now: int) -> list[dict[str, Any]]:
+    ts = np.arange(day.start, min(day.end, now - LAG), 300, dtype=np.int64)
+    flows = {column: grid.border("DK-1", area, ts, 300).round(2).tolist() for column, area in BORDERS.items()}
+    records = []
+    for i, at in enumerate(ts.tolist()):
+        here = {column: _single(values[i]) for column, values in flows.items()}
+        there = dict.fromkeys(BORDERS) | {"ExchangeGreatBelt": -here["ExchangeGreatBelt"]}
+        for area, values in (("DK1", here), ("DK2", there)):
+            records.append({**_times("Minutes5", at), "PriceArea": area, **values, "BornholmSE4": None})
+    return records
+
+
+def _times(name: str, ts: int) -> dict[str, str]:
+    return {f"{name}UTC": f"{utc(ts):%Y-%m-%dT%H:%M:%S}", f"{name}DK": f"{local(ts, TZ):%Y-%m-%dT%H:%M:%S}"}
+
+
+def _single(value: float) -> float:
+    """What is left of a number in a float32, to six decimals."""
+    return round(float(np.float32(value)), 6)

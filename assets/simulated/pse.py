@@ -1,0 +1,73 @@
+"""Simulated PSE: prices in PLN at a rate of the day, and demand that is out ten hours late; 100 rows a page.
+
+Values come from the model grid. The original: https://raporty.pse.pl.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime, time
+
+import numpy as np
+import orjson
+
+from assets.simulated import grid
+from assets.simulated.answer import Answer
+from assets.simulated.day_ahead import QUARTER, QUARTER_HOURLY_SINCE, auction, is_out
+from assets.simulated.format import choice
+from assets.sources.pse import HOST, TZ
+from warehouse.clock import HOUR, MarketDay, utc, zone_of
+from warehouse.market import Request
+
+OUT_AT = time(13, 50)
+LAG = 10 * HOUR
+PAGE = 100
+_DAY = re.compile(r"business_date eq '(\d{4}-\d\d-\d\d)'", re.ASCII)
+_JSON = (("content-type", "application/json"),)
+
+
+def answer(request: Request, now: int) -> Answer:
+    """`/api/csdac-pln` and `/api/kse-load`, filtered by one business date."""
+    tables: dict[str, Callable[[MarketDay, int], list[dict[str, object]]]] = {"csdac-pln": _prices, "kse-load": _loads}
+    table = request.url.removeprefix(f"https://{HOST}/api/")
+    match = _DAY.fullmatch(dict(request.params).get("$filter", ""))
+    if table not in tables:
+        return Answer(404, b'{"error":{"code":"EntityNotFound"}}', _JSON)
+    if match is None:
+        return Answer(400, b'{"error":{"code":"BadRequest"}}', _JSON)
+    rows = tables[table](MarketDay(date.fromisoformat(match[1]), TZ), now)
+    return Answer(200, orjson.dumps({"value": rows[:PAGE]}), _JSON)
+
+
+def _prices(day: MarketDay, now: int) -> list[dict[str, object]]:
+    if not is_out(day, now, OUT_AT) or day.day < QUARTER_HOURLY_SINCE:
+        return []
+    rate = 42_000 + choice("pse/rate", day.day, 2_000)
+    ts, prices = auction("PL", day)
+    return [
+        _row(day, start, "csdac_pln", round(round(price * 100) * rate / 10_000) / 100)
+        for start, price in zip(ts.tolist(), prices, strict=True)
+    ]
+
+
+def _loads(day: MarketDay, now: int) -> list[dict[str, object]]:
+    ts = np.arange(day.start, day.end, QUARTER, dtype=np.int64)
+    loads = grid.demand("PL", ts, QUARTER).round(3).tolist()
+    return [
+        _row(day, start, "load_actual", load if start + QUARTER + LAG <= now else None)
+        for start, load in zip(ts.tolist(), loads, strict=True)
+    ]
+
+
+def _row(day: MarketDay, start: int, name: str, value: float | None) -> dict[str, object]:
+    end = start + QUARTER
+    here = datetime.fromtimestamp(end, zone_of(TZ))
+    return {
+        "dtime": f"{here:%Y-%m-%d %H:%M}",
+        "period": f"{datetime.fromtimestamp(start, zone_of(TZ)):%H:%M} - {here:%H:%M}",
+        name: value,
+        "dtime_utc": f"{utc(end):%Y-%m-%d %H:%M:%S}",
+        "period_utc": f"{utc(start):%H:%M} - {utc(end):%H:%M}",
+        "business_date": f"{day}",
+    }

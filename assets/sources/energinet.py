@@ -1,0 +1,202 @@
+"""Energinet's Energi Data Service: day-ahead prices of DK-1, DE-LU, NO-2 and SE-3, and DK-1's flows every five minutes.
+
+Traps:
+- Prices of days from 2025-10-01 on lie in `DayAheadPrices` (quarter hours), earlier ones in `Elspotprices` (hours).
+  Each answers a day of the other with no records.
+- `TimeUTC` and `HourUTC` are interval starts in UTC without `Z`. `start` and `end` of a request are Danish civil time,
+  the end excluded. `limit` is 100 unless it is 0.
+- EUR values have a float32's tail: they are rounded to the cent. DKK is EUR times a rate of the day: not read.
+- An answer may hold other areas: DK2 is none of ours.
+- Flows: + = into the area, null where an area has no such line; DK1 and DK2 interleaved, the newest first.
+- Too many requests are answered with a JSON body that says how long to wait.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, time, timedelta
+from typing import Any
+
+import orjson
+
+from assets.parsing.body import json_of, member, number
+from assets.parsing.days import runs
+from assets.parsing.stamps import iso_instant
+from warehouse.clock import MarketDay
+from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+
+HOST = "api.energidataservice.dk"
+TZ = "Europe/Copenhagen"
+LONGEST = 31
+"""Days a request."""
+QUARTER_HOURS_SINCE = date(2025, 10, 1)
+AREAS = {"DE": "DE-LU", "DK1": "DK-1", "NO2": "NO-2", "SE3": "SE-3"}
+_PRICES = {
+    "DayAheadPrices": ("TimeUTC", "DayAheadPriceEUR", 900, "15m"),
+    "Elspotprices": ("HourUTC", "SpotPriceEUR", 3600, "1h"),
+}
+"""Data set -> its columns of time and price, and its step."""
+BORDERS = {
+    "ExchangeGreatBelt": "Denmark DK2",
+    "ExchangeGermany": "DE-LU",
+    "ExchangeNetherlands": "NL",
+    "ExchangeGreatBritain": "GB",
+    "ExchangeNorway": "NO-2",
+    "ExchangeSweden": "SE-3",
+}
+"""Column -> the area at the other end of DK-1's border."""
+
+
+def parse_price(body: bytes, request: Request) -> Rows:
+    """`price` rows, EUR/MWh, of our zones."""
+    answer = _answer(body)
+    name = member(answer, "dataset", str)
+    if name not in _PRICES:
+        raise FeedChanged(f"unknown data set {name[:40]!r}")
+    stamp, price, step, resolution = _PRICES[name]
+    rows = Rows()
+    for record in _records(answer):
+        zone, value = AREAS.get(member(record, "PriceArea", str)), member(record, price)
+        if zone is not None and value is not None:
+            ts = _on_grid(member(record, stamp), step)
+            rows.add(zone, Metric.PRICE, ts, round(number(value, price), 2), "EUR/MWh", resolution)
+    return rows
+
+
+def parse_flows(body: bytes, request: Request) -> Rows:
+    """`interchange` rows of DK-1's six borders, and their sum where all six have a value."""
+    rows = Rows()
+    for record in _records(_answer(body)):
+        if member(record, "PriceArea", str) != "DK1":
+            continue
+        ts = _on_grid(member(record, "Minutes5UTC"), 300)
+        flows = {area: member(record, column) for column, area in BORDERS.items()}
+        unknown = sorted(n for n in record if n.startswith("Exchange") and n not in BORDERS and record[n] is not None)
+        known = {area: number(value, area) for area, value in flows.items() if value is not None}
+        for area, value in known.items():
+            rows.add("DK-1", Metric.INTERCHANGE, ts, value, "MW", "5m", counterparty=area)
+        if len(known) == len(BORDERS) and not unknown:
+            rows.add("DK-1", Metric.INTERCHANGE, ts, round(math.fsum(known.values()), 6), "MW", "5m")
+        else:
+            rows.dropped[f"no net: {', '.join(unknown or sorted(BORDERS.values() - known.keys()))}"] += 1
+    return rows
+
+
+def _answer(body: bytes) -> dict[str, Any]:
+    """The body's object. Raises FeedUnavailable for a refusal of too many requests."""
+    answer = json_of(body)
+    if isinstance(answer, dict) and answer.get("statusCode") == 429:
+        wait = re.search(r"in (\d{1,6}) seconds", str(answer.get("message", "")))
+        raise FeedUnavailable("too many requests", float(wait[1]) if wait else None, kind="limit")
+    if not isinstance(answer, dict):
+        raise FeedChanged(f"an answer of {type(answer).__name__}")
+    return answer
+
+
+def _records(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    records = member(answer, "records", list)
+    if not records:
+        raise NotPublished("no record in the answer")
+    total, limit = answer.get("total"), answer.get("limit")
+    if limit == 0 and isinstance(total, int) and total > len(records):
+        raise FeedChanged(f"{len(records)} of {total} records: the answer is cut")
+    yield from records
+
+
+def _on_grid(stamp: object, step: int) -> int:
+    ts = iso_instant(stamp)
+    if ts % step:
+        raise FeedChanged(f"{str(stamp)[:40]!r} is off the grid")
+    return ts
+
+
+def price_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """All areas in one request, up to a month a request, by data set."""
+    hourly = [day for day in days if day.day < QUARTER_HOURS_SINCE]
+    quarters = [day for day in days if day.day >= QUARTER_HOURS_SINCE]
+    return [
+        _request("energinet.price", name, sorted(areas), block, f"{stamp} asc")
+        for name, stamp, areas, some in (
+            ("Elspotprices", "HourUTC", AREAS, hourly),
+            ("DayAheadPrices", "TimeUTC", AREAS, quarters),
+        )
+        for block in runs(some, LONGEST)
+    ]
+
+
+def flow_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """DK-1's flows, up to a week a request."""
+    name = "ElectricityProdex5MinRealtime"
+    return [_request("energinet.flows", name, ["DK1"], block, "Minutes5UTC asc") for block in runs(days, 7)]
+
+
+def _request(feed: str, dataset: str, areas: Sequence[str], block: Sequence[MarketDay], sort: str) -> Request:
+    return Request(
+        feed,
+        f"https://{HOST}/dataset/{dataset}",
+        (
+            ("start", f"{block[0]}"),
+            ("end", f"{block[-1].day + timedelta(days=1)}"),
+            ("filter", orjson.dumps({"PriceArea": list(areas)}).decode()),
+            ("sort", sort),
+            ("limit", "0"),
+        ),
+        tuple(day.day for day in block),
+        ext="json",
+    )
+
+
+SOURCE = Source(
+    code="energinet",
+    name="Energinet, Energi Data Service",
+    homepage="https://www.energidataservice.dk",
+    hosts=(HOST,),
+    requests_per_minute=2,
+    licence="CC BY 4.0",
+    licence_url="https://www.energidataservice.dk/terms-and-conditions",
+    attribution="Source: Energinet (www.energidataservice.dk), CC BY 4.0; rounded to the cent, changed in form",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="energinet.price",
+            title="Day-ahead prices of western Denmark, Germany, southern Norway and central Sweden",
+            zones=("DE-LU", "DK-1", "NO-2", "SE-3"),
+            metrics=(Metric.PRICE,),
+            rank=3,
+            resolution="15m",
+            other_resolutions=("1h",),
+            stamps="start",
+            tz=TZ,
+            since=date(2020, 1, 1),
+            publication=Publication(daily_at=time(14, 0), day_offset=-1, grace_minutes=180),
+            requests=price_requests,
+            parse=parse_price,
+            every_minutes=180,
+            ahead_days=1,
+            hub="day-ahead auction (SDAC)",
+        ),
+        Feed(
+            id="energinet.flows",
+            title="Flows over the borders of western Denmark",
+            zones=("DK-1",),
+            metrics=(Metric.INTERCHANGE,),
+            rank=3,
+            resolution="5m",
+            stamps="start",
+            tz=TZ,
+            since=date(2022, 1, 1),
+            publication=Publication(lag_minutes=15, grace_minutes=60),
+            requests=flow_requests,
+            parse=parse_flows,
+            every_minutes=30,
+        ),
+    ),
+    notes=(
+        "Prices are Energinet's copy of Nord Pool's result. EUR, rounded to the cent.",
+        "DK-1's demand is not taken: no answer with a load column was at hand.",
+    ),
+)

@@ -1,0 +1,123 @@
+"""OMIE, the Iberian market operator: day-ahead prices of Spain, from the publisher of the auction itself.
+
+Traps:
+- Column 5 is Portugal, column 6 Spain. The header names neither.
+- Periods count on in real time from Madrid midnight: 24 until 2025-09-30, then 96, 92 in spring and 100 in autumn.
+- A day may be published again as version 2, 3, ...: the highest counts. Each leads to the question for the next.
+- The last line is `*`. A file without it was cut.
+- Decimals have a point, of which zeros are left out; a comma was met too. An empty field is no price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time
+
+from assets.parsing.body import no_html, number, text_of
+from warehouse.clock import MarketDay
+from warehouse.errors import FeedChanged
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+
+HOST = "www.omie.es"
+TZ = "Europe/Madrid"
+LAST_VERSION = 9
+_RESOLUTIONS = {900: "15m", 3600: "1h"}
+
+
+def parse(body: bytes, request: Request) -> Rows:
+    """`price` rows of Spain, EUR/MWh. Raises FeedChanged for a cut file and for a count of periods that no day has."""
+    lines = no_html(text_of(body)).split()
+    if not lines or lines[0] != "MARGINALPDBC;":
+        raise FeedChanged(f"begins with {''.join(lines[:1])[:40]!r}")
+    if lines.count("*") != 1:
+        raise FeedChanged("cut: no line of an asterisk")
+    cells = [
+        line.rstrip(";").split(";") if line.count(";") == 6 else _refuse(line) for line in lines[1:] if line != "*"
+    ]
+    if not cells:
+        raise FeedChanged("no period")
+    periods = sorted(row[3] for row in cells)
+    if len({tuple(row[:3]) for row in cells}) != 1 or periods != sorted(map(str, range(1, len(cells) + 1))):
+        raise FeedChanged("periods of more than one day, or not counted from 1")
+    day = _day(cells[0])
+    step = (day.end - day.start) // len(cells)
+    if step not in _RESOLUTIONS or step * len(cells) != day.end - day.start:
+        raise FeedChanged(f"{len(cells)} periods on {day}")
+    rows = Rows()
+    for row in cells:
+        spain = row[5] if len(row) > 5 else ""
+        if spain:
+            ts = day.start + (int(row[3]) - 1) * step
+            rows.add("ES", Metric.PRICE, ts, number(spain.replace(",", "."), "price"), "EUR/MWh", _RESOLUTIONS[step])
+    return rows
+
+
+def _refuse(line: str) -> list[str]:
+    raise FeedChanged(f"not a period: {line[:40]!r}")
+
+
+def _day(row: Sequence[str]) -> MarketDay:
+    try:
+        return MarketDay(date(int(row[0]), int(row[1]), int(row[2])), TZ)
+    except ValueError:
+        raise FeedChanged(f"{';'.join(row[:3])[:40]!r} is no date") from None
+
+
+def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """The first version of each day."""
+    return [_request(day.day, 1) for day in sorted(set(days))]
+
+
+def follow(body: bytes, request: Request) -> list[Request]:
+    """The question for the next version of the day."""
+    version = int(request.part.removeprefix("version ") or 1)
+    return [_request(day, version + 1) for day in request.days if version < LAST_VERSION]
+
+
+def _request(day: date, version: int) -> Request:
+    name = f"marginalpdbc_{day:%Y%m%d}.{version}"
+    return Request(
+        "omie.price",
+        f"https://{HOST}/es/file-download",
+        (("parents", "marginalpdbc"), ("filename", name)),
+        (day,),
+        "ES",
+        part=f"version {version}",
+        ext="csv",
+    )
+
+
+SOURCE = Source(
+    code="omie",
+    name="OMIE",
+    homepage="https://www.omie.es",
+    hosts=(HOST,),
+    requests_per_minute=20,
+    licence="OMIE legal notice: free use of public information, source named",
+    licence_url="https://www.omie.es/en/legal-notice",
+    attribution="OMIE (www.omie.es); changed in form",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="omie.price",
+            title="Day-ahead prices of Spain",
+            zones=("ES",),
+            metrics=(Metric.PRICE,),
+            rank=3,
+            resolution="15m",
+            other_resolutions=("1h",),
+            stamps="start",
+            tz=TZ,
+            since=date(2023, 1, 1),
+            publication=Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120),
+            requests=requests,
+            parse=parse,
+            follow=follow,
+            every_minutes=60,
+            ahead_days=1,
+            hub="day-ahead auction (SDAC)",
+        ),
+    ),
+    notes=("Daily files reach back to 2023; older years are zips, which are not read.",),
+)

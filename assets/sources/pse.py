@@ -1,0 +1,172 @@
+"""PSE, the Polish system operator: day-ahead prices of Poland, turned back into exact EUR, and actual demand.
+
+Traps:
+- `dtime_utc` is the interval's END. Local labels are wrong in the repeated hour and are never read.
+- `csdac_pln` is the SDAC price in PLN. PSE multiplies whole cents of EUR by one rate a day of four decimals and rounds.
+  Only where exactly one rate makes whole cents of all the day's prices is the EUR price known; else there is no row.
+- `rce-pln` is a settlement price of PSE's own, not the auction.
+- 100 rows a page, then `nextLink`. Quarter hours before 2025-10-01 are hours repeated four times: not asked for.
+- Demand comes some ten hours late and is revised for two days; `load_actual` is null until then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import date, time
+from typing import Any
+
+import numpy as np
+
+from assets.parsing.body import json_of, member, number
+from assets.parsing.stamps import iso_instant
+from warehouse.clock import MarketDay
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.schema import Rows
+
+HOST = "api.raporty.pse.pl"
+TZ = "Europe/Warsaw"
+QUARTER = 900
+_RATES = np.arange(30_000, 60_000, dtype=np.int64)
+"""Every rate from 3.0000 to 5.9999 PLN/EUR, in 0.0001 PLN."""
+
+
+def parse_price(body: bytes, request: Request) -> Rows:
+    """`price` rows in EUR/MWh of the days whose rate is proved. Raises FeedChanged where no rate fits a day."""
+    days: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for entry in _entries(body):
+        grosze = _grosze(number(member(entry, "csdac_pln"), "csdac_pln"))
+        days[str(member(entry, "business_date", str))].append((_start(entry), grosze))
+    rows = Rows()
+    for day, prices in days.items():
+        rates = proved_rates([grosze for _, grosze in prices])
+        if not rates:
+            raise FeedChanged(f"{day}: no rate makes whole cents of all prices")
+        if len(rates) > 1:
+            rows.dropped["prices in PLN of a day whose rate is not proved"] += len(prices)
+            continue
+        for ts, grosze in prices:
+            rows.add("PL", Metric.PRICE, ts, _cents(grosze, rates[0]) / 100, "EUR/MWh", "15m")
+    return rows
+
+
+def proved_rates(grosze: Sequence[int]) -> list[int]:
+    """The rates (in 0.0001 PLN/EUR) by which whole cents of EUR, multiplied and rounded, give all of these prices."""
+    amounts = np.asarray(grosze, np.int64)[:, None]
+    fits = np.abs(_cents(amounts, _RATES) * _RATES - amounts * 10_000) <= 5_000
+    return [int(rate) for rate in _RATES[fits.all(axis=0)]]
+
+
+def _cents(grosze: Any, rate: Any) -> Any:
+    """Whole cents of EUR, to the nearest."""
+    return (2 * grosze * 10_000 + rate) // (2 * rate)
+
+
+def _grosze(price: float) -> int:
+    grosze = round(price * 100)
+    if abs(grosze - price * 100) > 1e-6 * max(1.0, abs(price)):
+        raise FeedChanged(f"csdac_pln {price} is no whole grosz")
+    return grosze
+
+
+def parse_demand(body: bytes, request: Request) -> Rows:
+    """`demand` rows, MW, of the quarter hours that have a reading."""
+    rows = Rows()
+    for entry in _entries(body):
+        load = member(entry, "load_actual")
+        if load is not None:
+            rows.add("PL", Metric.DEMAND, _start(entry), number(load, "load_actual"), "MW", "15m")
+    return rows
+
+
+def _entries(body: bytes) -> list[dict[str, Any]]:
+    """The body's entries. Raises NotPublished for none."""
+    entries: list[dict[str, Any]] = member(json_of(body), "value", list)
+    if not entries:
+        raise NotPublished("no row in the answer")
+    return entries
+
+
+def _start(entry: dict[str, Any]) -> int:
+    end = iso_instant(member(entry, "dtime_utc", str))
+    if end % QUARTER:
+        raise FeedChanged(f"{entry['dtime_utc'][:40]!r} ends no quarter hour")
+    return end - QUARTER
+
+
+def follow(body: bytes, request: Request) -> list[Request]:
+    """The next page, where the answer names one on the same host."""
+    link = json_of(body).get("nextLink")
+    if link is None:
+        return []
+    if not isinstance(link, str) or not link.startswith(f"https://{HOST}/api/"):
+        raise FeedChanged(f"a next page elsewhere: {str(link)[:80]!r}")
+    return [Request(request.feed, link, days=request.days, zone="PL", part=link.partition("?")[2][:80], ext="json")]
+
+
+def _requests(feed: str, table: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
+    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+        return [
+            Request(
+                feed,
+                f"https://{HOST}/api/{table}",
+                (("$filter", f"business_date eq '{day}'"),),
+                (day.day,),
+                "PL",
+                ext="json",
+            )
+            for day in sorted(set(days))
+        ]
+
+    return requests
+
+
+SOURCE = Source(
+    code="pse",
+    name="Polskie Sieci Elektroenergetyczne (PSE)",
+    homepage="https://raporty.pse.pl",
+    hosts=(HOST,),
+    requests_per_minute=60,
+    licence="PSE conditions of reuse: free, source and date named",
+    licence_url="https://www.pse.pl/ponowne-wykorzystywanie-informacji-sektora-publicznego",
+    attribution="Informacja pozyskana ze strony www.pse.pl, przetworzona w części",
+    redistributable="yes",
+    feeds=(
+        Feed(
+            id="pse.price",
+            title="Day-ahead prices of Poland, turned back into EUR",
+            zones=("PL",),
+            metrics=(Metric.PRICE,),
+            rank=3,
+            resolution="15m",
+            stamps="end",
+            tz=TZ,
+            since=date(2025, 10, 1),
+            publication=Publication(daily_at=time(14, 0), day_offset=-1, grace_minutes=180),
+            requests=_requests("pse.price", "csdac-pln"),
+            parse=parse_price,
+            follow=follow,
+            every_minutes=60,
+            ahead_days=1,
+            hub="day-ahead auction (SDAC)",
+        ),
+        Feed(
+            id="pse.demand",
+            title="Demand of Poland",
+            zones=("PL",),
+            metrics=(Metric.DEMAND,),
+            rank=3,
+            resolution="15m",
+            stamps="end",
+            tz=TZ,
+            since=date(2024, 6, 14),
+            publication=Publication(lag_minutes=600, grace_minutes=180),
+            requests=_requests("pse.demand", "kse-load"),
+            parse=parse_demand,
+            follow=follow,
+            every_minutes=60,
+        ),
+    ),
+    notes=("EUR prices are computed: the one four-decimal rate that makes whole cents of all the day's PLN prices.",),
+)
