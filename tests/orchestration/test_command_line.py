@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -17,8 +18,9 @@ from assets.sources import feeds
 from orchestration import commands, dagster_home, event_log, serve
 from orchestration.cli import main
 from tests.orchestration.conftest import in_simulated
-from warehouse import catalogue, layout, series
+from warehouse import catalogue, clock, health, layout, series
 from warehouse.clock import Window
+from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.storage import Folder
 
 MIX = {
@@ -247,6 +249,23 @@ def test_after_a_fill_in_which_something_failed_servers_start_all_the_same(
     in_simulated(monkeypatch, tmp_path)
     monkeypatch.setattr(commands, "resumable", lambda *_: 1)
     assert main(["fill", "--days", "1"]) == 0
+
+
+def test_doctor_names_an_unknown_member_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    now = clock.now()
+    fresh = health.Health("elexon.interconnectors", "GB", now, "", 0, now, 0, {"interchange": now})
+    health.note(Folder(tmp_path), "elexon", [fresh])
+    assert main(["doctor"]) == 0
+    unknown = replace(fresh, last_error=f"{UNKNOWN_MEMBER}interconnector 'Germany (NeuConnect)'", last_error_at=now)
+    health.note(Folder(tmp_path), "elexon", [unknown])
+    capsys.readouterr()
+    assert main(["doctor"]) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "elexon.interconnectors" in line]
+    assert " ok " in line
+    assert line.endswith("unknown to this service: interconnector 'Germany (NeuConnect)'")
 
 
 @pytest.mark.parametrize("verb", [["doctor"], ["gaps", "--days", "1"]])
