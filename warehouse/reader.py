@@ -223,18 +223,26 @@ class Reader:
 
     def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
         """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
-        metric, zone, month, _ = layout.of_series(file.key)
-        place = Month(metric, zone, month)
-        both = file, self.storage.stat(layout.history(*place))
-        if at < self._memory.get((*both, "since"), partial(self._known_since, place)):
+        if at < self.known_since(file):
             return {"net": joined([]), "borders": joined([])}
+        place, both = self._with_history(file)
         return self._memory.get((*both, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
 
-    def _known_since(self, place: Month) -> tuple[int, int]:
-        """The instant at which the first of a month's values was known, and the entry's bytes in memory.
+    def known_since(self, file: MonthFile) -> int:
+        """The instant at which the first of a month's values was known: one column spares most questions the others.
 
-        One column spares most questions the others.
+        Raises as `known` does.
         """
+        place, both = self._with_history(file)
+        return self._memory.get((*both, "since"), partial(self._known_since, place))
+
+    def _with_history(self, file: MonthFile) -> tuple[Month, tuple[MonthFile, Identity | None]]:
+        """A file's month, and what both of its files are right now."""
+        place = Month(*layout.of_series(file.key)[:3])
+        return place, (file, self.storage.stat(layout.history(*place)))
+
+    def _known_since(self, place: Month) -> tuple[int, int]:
+        """The instant, and the entry's bytes in memory."""
         keys = layout.series(*place), layout.history(*place)
         tables = [monthfile.read(self.storage, key, ["known_at"]) for key in keys]
         columns = [table.column(0).to_numpy() for table in tables if table is not None]

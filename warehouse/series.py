@@ -13,13 +13,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse import layout, modes, monthfile, resolve, vintages
+from warehouse import clock, layout, modes, monthfile, resolve, vintages
 from warehouse.clock import DAY, SPREAD, Window, month_window, months
 from warehouse.errors import StorageError
 from warehouse.schema import SCHEMA, Readings, Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Flags, Ints, RowLabels, Versions, concat, empty
 from warehouse.vintages import Month
+
+_ByKey = list[tuple[SeriesKey, Ints, np.ndarray]]
+"""Readings of one month: of each series the interval starts and the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +52,19 @@ def fold(
     rows: Rows,
     covered: Mapping[tuple[str, str], Sequence[Window]],
     ranks: Mapping[str, int],
-    known_at: int,
+    known_at: int | None,
     mode: str,
 ) -> list[Folded]:
     """Puts a feed's rows into the month files; returns what it did, month by month.
 
     `covered` names, per (zone, metric), the spans that the answers cover whole: there the feed's own rows that are no
     longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
-    whose rows are all known already is not written. A damaged month file is set aside. `mode` is that of the rows:
-    raises WrongMode where it is not the warehouse's. Raises StorageError where a month
-    could not be folded, after the others were.
+    whose rows are all known already is not written. A damaged month file is set aside. `known_at` None: the instant
+    right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
+    where it is not the warehouse's. Raises StorageError where a month could not be folded, after the others were.
     """
     modes.claim(storage, mode)
-    work: dict[tuple[str, str, str], list[tuple[SeriesKey, Ints, np.ndarray]]] = defaultdict(list)
+    work: dict[tuple[str, str, str], _ByKey] = defaultdict(list)
     for key, stated in rows.readings.items():
         for month, ts, values in _by_month(stated):
             work[key.metric, key.zone, month].append((key, ts, values))
@@ -71,10 +74,9 @@ def fold(
                 work.setdefault((metric, zone, month), [])
     done, failed = [], []
     for (metric, zone, month), readings in sorted(work.items()):
-        new = _versions(feed, readings, known_at)
         place, spans = Month(metric, zone, month), covered.get((zone, metric), ())
         try:
-            done.append(_fold_month(storage, feed, place, new, spans, ranks, known_at, mode))
+            done.append(_fold_month(storage, feed, place, readings, spans, ranks, known_at, mode))
         except StorageError as error:
             failed.append(error)
     if failed:
@@ -98,7 +100,7 @@ _SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
 """What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
 
 
-def _versions(feed: str, readings: Sequence[tuple[SeriesKey, Ints, np.ndarray]], known_at: int) -> Versions:
+def _versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
     """Readings as live versions; of two of one series and instant the later stated stays."""
     if not readings:
         return empty()
@@ -128,15 +130,16 @@ def _fold_month(
     storage: Storage,
     feed: str,
     place: Month,
-    new: Versions,
+    readings: _ByKey,
     spans: Sequence[Window],
     ranks: Mapping[str, int],
-    known_at: int,
+    known_at: int | None,
     mode: str,
 ) -> Folded:
     with storage.locked([layout.series(*place)]):
         old, torn, lost = vintages.mended(storage, place)
-        merged, counts = _merge(old, new, feed, spans, known_at)
+        at = clock.now() if known_at is None else known_at
+        merged, counts = _merge(old, _versions(feed, readings, at), feed, spans, at)
         if torn or lost or any(counts[:3]):
             vintages.store(storage, place, merged, ranks, mode, feed)
     return Folded(place.zone, place.metric, place.month, *counts, healed=torn, damaged=lost)

@@ -43,7 +43,12 @@ LIMIT = whole(
     "limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT
 )
 ORDER = choice("order", "`asc`: oldest first; `desc`: newest first.", ("asc", "desc"), "asc")
-AS_OF = moment("as_of", "The rows as this service knew them at that instant. Default: the newest knowledge.")
+AS_OF = moment(
+    "as_of",
+    "The rows as this service knew them at that instant. One of the last ten seconds is put back to ten seconds ago, "
+    "and the answer states the instant used, so that the same question always gets the same answer; a later one is "
+    "refused. Default: the newest knowledge.",
+)
 INTERVAL = choice(
     "interval",
     "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` and "

@@ -139,7 +139,11 @@ BY = Argument(
 AS_OF = Argument(
     "as_of",
     moment,
-    {**_INSTANT, "description": "The rows as they were known at that instant; as start. Default: the newest."},
+    {
+        **_INSTANT,
+        "description": "The rows as they were known at that instant; as start. At most ten seconds ago, which the "
+        "answer states; never ahead. Default: the newest.",
+    },
 )
 METRICS = Argument(
     "metric",

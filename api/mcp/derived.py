@@ -50,7 +50,7 @@ def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         metric,
         *window(given, zone),
         day_ahead=given["market"] is not None,
-        as_of=instant_in(given["as_of"], zone),
+        as_of=as_of(given, zone),
     )
     if query.end - query.start > statistics.LONGEST:
         raise BadArguments("start: statistics take at most ten years")
@@ -73,3 +73,11 @@ def window(given: Mapping[str, Any], zone: str) -> tuple[int, int]:
         return queries.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
     except BadWindow as fault:
         raise BadArguments(f"start: {fault}") from None
+
+
+def as_of(given: Mapping[str, Any], zone: str) -> int | None:
+    """The instant of knowledge that a call asks for, as REST takes it. Raises BadArguments for one to come."""
+    try:
+        return queries.settled(instant_in(given["as_of"], zone), clock.now())
+    except BadWindow as fault:
+        raise BadArguments(f"as_of: {fault}") from None

@@ -18,7 +18,6 @@ from api.mcp.arguments import BadArguments
 from api.mcp.tools import COLUMNAR_FROM
 from api.series import formats
 from api.series import page as pages
-from api.series.moments import instant_in
 from api.series.page import Page
 from api.series.query import SAMPLE_ROWS, Query
 from api.series.row_text import page_rows
@@ -131,7 +130,7 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         borders=given["by"] is not None,
         day_ahead=given["market"] is not None,
         interval=given["interval"],
-        as_of=instant_in(given["as_of"], zone),
+        as_of=derived.as_of(given, zone),
     )
     stored_metric(service.catalogue, zone, metric, query.day_ahead)
     kept = f"the newest {SAMPLE_ROWS} rows of the window"

@@ -15,7 +15,6 @@ from api.mcp import derived, tables, text
 from api.mcp.answers import ToolAnswer, ToolQuery
 from api.mcp.arguments import BadArguments
 from api.series import several
-from api.series.moments import instant_in
 from api.series.query import SAMPLE_ROWS, Query
 from api.series.several import ZonesPage, ZonesQuery
 from api.service import Service
@@ -43,7 +42,7 @@ def history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         given["order"],
         day_ahead=given["market"] is not None,
         interval=given["interval"],
-        as_of=instant_in(given["as_of"], zones[0]),
+        as_of=derived.as_of(given, zones[0]),
     )
     for zone in zones:
         stored_metric(service.catalogue, zone, metric, of.day_ahead)

@@ -41,6 +41,7 @@ ENVELOPE_FIELDS = {
         "by",
         "interval",
         "as_of",
+        "known_since",
         "start",
         "end",
         "count",
@@ -117,6 +118,8 @@ def envelope(page: Page) -> dict[str, Any]:
         members["interval"] = query.interval
     if query.as_of is not None:
         members["as_of"] = query.as_of
+    if page.known_since is not None:
+        members["known_since"] = page.known_since
     members |= {
         "start": page.start,
         "end": page.end,

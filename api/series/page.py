@@ -8,7 +8,7 @@ from api.documents.catalogue import Catalogue, LicenceTerms
 from api.series import page_gaps, row_sources
 from api.series.paging import Cursor, Cut, Order, RowSlice, cut
 from api.series.query import SAMPLE_ROWS, Plan, Query, find
-from api.series.stored_rows import stored, wanted
+from api.series.stored_rows import known_since, stored, wanted
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
@@ -30,7 +30,9 @@ class Page:
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
     terms: LicenceTerms
     gaps: tuple[Window, ...]
-    """The holes of the page's own window: spans without a row that was due."""
+    """The holes of the page's own window: spans without a row that was due; none where `known_since` stands."""
+    known_since: int | None = None
+    """From when on rows of the window were known, where the query's `as_of` lies before it."""
 
     @property
     def rows(self) -> RowColumns:
@@ -62,10 +64,11 @@ def page(reader: Reader, plan: Plan) -> Page:
     left_out = made.following is not None or (narrowed is not None and narrowed.following is not None)
     parts = tuple([piece.rows for piece in made.pieces])
     ascending = joined(parts if query.order == "asc" else parts[::-1])
-    gaps = tuple(page_gaps.gaps(reader, plan, ascending, Window(start, max(start, end))))
+    since = known_since(reader, plan)
+    gaps = () if since else tuple(page_gaps.gaps(reader, plan, ascending, Window(start, max(start, end))))
     if query.order == "desc":
         parts = tuple([part.take(slice(None, None, -1)) for part in parts])
-    return Page(query, parts, start, end, made.count, left_out, made.following, sources, terms, gaps)
+    return Page(query, parts, start, end, made.count, left_out, made.following, sources, terms, gaps, since)
 
 
 def first_rows(

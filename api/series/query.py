@@ -20,6 +20,8 @@ from warehouse.storage import Identity
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
+SETTLED_S = 10
+"""Longer ago than this, every file that names an instant is in place and seen by every reader."""
 _YEAR = 367 * DAY
 """A capacity row began at most so long before an instant of its year."""
 
@@ -81,12 +83,21 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
     return start, end
 
 
+def settled(as_of: int | None, now: int) -> int | None:
+    """The instant as of which a question is answered: the same question then answers the same for ever.
+
+    One of the last SETTLED_S seconds is put back: a file that names it may still be on its way. Raises BadWindow for
+    one later than now.
+    """
+    if as_of is not None and as_of > now:
+        raise BadWindow(f"as_of {as_of} is later than now, {now}")
+    return None if as_of is None else min(as_of, now - SETTLED_S)
+
+
 def find(reader: Reader, catalogue: Catalogue, query: Query) -> Plan:
     """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
     stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
-    now = clock.now()
-    known = now if query.as_of is None else min(query.as_of, now)
-    due = _due(catalogue, query.zone, stored, known)
+    due = _due(catalogue, query.zone, stored, clock.now() if query.as_of is None else query.as_of)
     return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue, due)
 
 

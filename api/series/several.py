@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from api.series.paging import Cursor, Order, RowSlice, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, Query
 from api.series.row_text import Notation, Pieces, csv_header, rows_of_zones
 from api.series.rows import Shape, arrow_columns, plain_columns
+from api.series.stored_rows import known_since
 from warehouse.clock import Window
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
@@ -77,6 +78,8 @@ class ZonesPage:
     zone: Any
     gaps: tuple[tuple[str, Window], ...]
     """The holes of each zone in the page's window."""
+    known_since: Mapping[str, int]
+    """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
     start: int
     end: int
     following: ZonesCursor | None
@@ -129,8 +132,11 @@ def page(reader: Reader, query: ZonesQuery, plans: tuple[Plan, ...]) -> ZonesPag
         sources = tuple(code for code in plans[0].catalogue.sources if code in codes)
     counts = np.bincount(made.zone, minlength=len(plans)).tolist()
     of_zone = [_given(rows, count, of.order) for (rows, _), count in zip(parts, counts, strict=True)]
-    gaps = tuple(_gaps(reader, query, plans, of_zone, Window(start, max(start, end)), made.following))
-    return ZonesPage(query, plans, made.rows, made.zone, gaps, start, end, made.following, truncated, sources)
+    known = zip(query.zones, (known_since(reader, plan) for plan in plans), strict=True)
+    sinces = {zone: since for zone, since in known if since is not None}
+    holes = _gaps(reader, query, plans, of_zone, Window(start, max(start, end)), made.following)
+    gaps = tuple(hole for hole in holes if hole[0] not in sinces)
+    return ZonesPage(query, plans, made.rows, made.zone, gaps, sinces, start, end, made.following, truncated, sources)
 
 
 def _given(rows: RowColumns, count: int, order: Order) -> RowColumns:
@@ -256,7 +262,7 @@ def envelope(page: ZonesPage) -> dict[str, Any]:
     of, zones = page.query.of, page.query.zones
     members: dict[str, Any] = {"zones": list(zones), "metric": of.metric.value}
     given: dict[str, Any] = {"market": "day_ahead" if of.day_ahead else None, "by": "border" if of.borders else None}
-    given |= {"interval": of.interval, "as_of": of.as_of}
+    given |= {"interval": of.interval, "as_of": of.as_of, "known_since": page.known_since or None}
     members |= {name: value for name, value in given.items() if value is not None}
     terms = {z: plan.catalogue.terms(z, plan.stored, frozenset()) for z, plan in zip(zones, page.plans, strict=True)}
     gaps = page.gaps

@@ -50,6 +50,7 @@ def answer(
         "zone": query.zone,
         "metric": query.metric.value,
         **({"market": "day_ahead"} if query.day_ahead else {}),
+        **({} if query.as_of is None else {"as_of": query.as_of}),
         "start": start,
         "end": query.end,
         "unit": rows.labels[0].unit if rows.labels else None,

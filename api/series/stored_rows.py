@@ -40,6 +40,18 @@ def stored(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator
         yield _of_years(rows, query.start) if query.metric is Metric.CAPACITY else rows
 
 
+def known_since(reader: Reader, plan: Plan) -> int | None:
+    """From when on the rows of a window were known, where the question's `as_of` lies before it; else None.
+
+    What had been published by `as_of` nobody knows then. Raises StorageError, FileReplaced.
+    """
+    at = plan.query.as_of
+    if at is None:
+        return None
+    sinces = [reader.known_since(file) for file in plan.files if clock.month_window(file.month).start <= at]
+    return max((since for since in sinces if since > at), default=None)
+
+
 def _directed(parts: tuple[Part, ...], order: Order) -> tuple[Part, ...]:
     return parts if order == "asc" else parts[::-1]
 

@@ -38,6 +38,10 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
         start, end = queries.window_of(instant_in(values["start"], zone), instant_in(values["end"], zone), now)
     except BadWindow as fault:
         raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
+    try:
+        as_of = queries.settled(instant_in(values["as_of"], zone), now)
+    except BadWindow as fault:
+        raise parameters.invalid([ParameterFault("as_of", "out-of-range", str(fault))]) from None
     cursor = values["cursor"]
     if cursor is not None and cursor.order != values["order"]:
         raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
@@ -64,7 +68,7 @@ def query_of(zone: str, name: str, given: MultiDict[str, str], now: int) -> tupl
         values.get("by") is not None,
         values.get("market") is not None,
         values.get("interval"),
-        instant_in(values["as_of"], zone),
+        as_of,
         cursor,
         values["sample"],
         values["time"],
@@ -138,7 +142,10 @@ def _rows(service: Service, question: Question[Query]) -> Written:
 
 def _link(service: Service, request: Request, query: Query, following: str) -> Headers:
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
-    others = {name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "cursor")}
+    others = {
+        name: text for name, text in request.args.items() if name not in ("start", "end", "limit", "as_of", "cursor")
+    }
     kept = f"&{urlencode(others)}" if others else ""  # what numbers and a cursor hold needs no escape
+    kept = kept if query.as_of is None else f"&as_of={query.as_of}{kept}"
     page = f"start={query.start}&end={query.end}&limit={query.limit}{kept}&cursor={following}"
     return [("Link", f'<{service.settings.own_address}{request.path}?{page}>; rel="next"')]

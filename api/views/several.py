@@ -61,6 +61,10 @@ def query_of(catalogue: Catalogue, metric: Metric, values: dict[str, Any], now: 
         start, end = queries.window_of(start, end, now)
     except BadWindow as fault:
         raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
+    try:
+        as_of = queries.settled(as_of, now)
+    except BadWindow as fault:
+        raise parameters.invalid([ParameterFault("as_of", "out-of-range", str(fault))]) from None
     cursor = values["cursor"]
     if cursor is not None and cursor.row.order != values["order"]:
         raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.row.order}")])
@@ -123,7 +127,7 @@ def _encoded(format_: str, page: several.ZonesPage) -> formats.Encoded:
 def _link(service: Service, request: Request, query: ZonesQuery, following: str) -> Headers:
     of = query.of
     arguments: dict[str, Any] = {"zones": ",".join(query.zones), "start": of.start, "end": of.end}
-    arguments |= {"limit": of.limit}
+    arguments |= {"limit": of.limit} | ({} if of.as_of is None else {"as_of": of.as_of})
     arguments |= {name: text for name, text in request.args.items() if name not in (*arguments, "cursor")}
     arguments["cursor"] = following
     return [("Link", f'<{service.settings.own_address}{request.path}?{urlencode(arguments, safe=",")}>; rel="next"')]

@@ -88,7 +88,7 @@ def _digest(
     judgement = _judged(pipeline, gathered, days, within, again, now)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
     _keep_unknown(pipeline, feed, judgement.kept)
-    rows, folded = _fold(pipeline, gathered, judgement, within, now)
+    rows, folded = _fold(pipeline, gathered, judgement, within)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.short, gathered.failures, now)
     with logged(f"health of {feed.id}"):
         _note(pipeline, gathered, day_reports, rows, aside, again)
@@ -159,7 +159,7 @@ def _levelled(
 
 
 def _fold(
-    pipeline: PipelineContext, gathered: Gathered, judgement: quality.Judgement, days: Sequence[MarketDay], now: int
+    pipeline: PipelineContext, gathered: Gathered, judgement: quality.Judgement, days: Sequence[MarketDay]
 ) -> tuple[Rows, list[series.Folded]]:
     """Folds zone by zone and metric by metric: a file that cannot be read or written costs those rows alone.
 
@@ -173,7 +173,7 @@ def _fold(
         rows = by_pair.get(pair, Rows())
         spans = {pair: whole[pair]} if pair in whole else {}
         try:
-            folded += series.fold(pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, now, pipeline.mode)
+            folded += series.fold(pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, None, pipeline.mode)
         except (StorageError, OSError) as error:
             gathered.failed(as_storage_error(error), zone=pair[0])
         else:

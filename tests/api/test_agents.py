@@ -122,6 +122,11 @@ def test_as_of_market_and_numbers_as_text_are_taken(call: Call, market: Any) -> 
     ahead = call("get_history", zone="US-NYISO", metric="price", market="day_ahead", limit="5")["structuredContent"]
     assert (ahead["market"], ahead["count"]) == ("day_ahead", 5)
     assert call("get_history", zone="GB", metric="price", as_of=0)["structuredContent"]["count"] == 0
+    for tool in ("get_history", "get_statistics"):
+        known = call(tool, zone="GB", metric="price", as_of=market.now)["structuredContent"]
+        assert known["as_of"] == market.now - 10
+        ahead = call(tool, zone="GB", metric="price", as_of=market.now + 1)
+        assert (ahead["isError"], "later than now" in ahead["content"][0]["text"]) == (True, True)
 
 
 def test_the_key_of_the_connection_goes_before_an_argument(call: Call) -> None:

@@ -161,7 +161,29 @@ def test_as_of_gives_the_rows_as_they_were_known(ask: Any, market: Any) -> None:
     assert before["as_of"] == 499
     assert before["data"][0]["value"] != -7.5
     assert ask(f"/v1/price/GB?{window}&as_of=500")["data"][0]["value"] == -7.5
-    assert ask(f"/v1/price/GB?{window}&as_of=0")["count"] == 0
+    never = ask(f"/v1/price/GB?{window}&as_of=0")
+    assert (never["count"], never["gaps"]) == (0, [])
+
+
+def test_what_cannot_be_known_of_then_says_since_when_it_is_known(ask: Any, market: Any) -> None:
+    month = instant("2026-03-01T00:00:00Z")
+    assert market.now > month + 2 * HOUR
+    market.put("north.grid", "FR", "demand", [(month, 5.0)], known_at=month + HOUR)
+    window = f"start={month}&end={month + 2 * HOUR}"
+    before, after = (ask(f"/v1/demand/FR?{window}&as_of={month + late}") for late in (HOUR - 1, HOUR))
+    assert (before["count"], before["known_since"], before["gaps"]) == (0, month + HOUR, [])
+    assert (after["count"], after.get("known_since")) == (1, None)
+    several = ask(f"/v1/demand?zones=FR&{window}&as_of={month + HOUR - 1}")
+    assert (several["known_since"], several["gaps"]) == ({"FR": month + HOUR}, [])
+
+
+@pytest.mark.parametrize("path", ["/v1/price/GB?limit=5", "/v1/price?zones=GB,FR&limit=5", "/v1/price/GB?stats=true"])
+def test_the_last_ten_seconds_are_answered_as_of_ten_seconds_ago(ask: Any, market: Any, path: str) -> None:
+    for ago, used in ((0, 10), (9, 10), (10, 10), (3600, 3600)):
+        assert ask(f"{path}&as_of={market.now - ago}")["as_of"] == market.now - used
+    assert "stats" in path or f"as_of={market.now - 3600}&" in ask.last.headers["Link"]
+    [fault] = ask(f"{path}&as_of={market.now + 1}", 400)["errors"]
+    assert (fault["parameter"], fault["code"]) == ("as_of", "out-of-range")
 
 
 def test_a_corrected_value_is_served_at_once(ask: Any, market: Any) -> None:

@@ -95,7 +95,7 @@ MARKET_DATA: dict[str, Schema] = {
         "gaps_truncated?", "market?",
         ("by?", constant("border"),
          "`border` where the rows are those of borders and ties; absent for the zone's net."),
-        "interval?", "as_of?", "sample?"),
+        "interval?", "as_of?", "known_since?", "sample?"),
     "RowOfZone": record("zone", *_ROW, closed=True),
     "GapOfZone": record("zone", *_GAP),
     "SeriesOfZones": record(
@@ -105,6 +105,8 @@ MARKET_DATA: dict[str, Schema] = {
         ("by?", constant("border"),
          "`border` where the rows are those of borders and ties; absent for the zones' nets."),
         "interval?", "as_of?", "sample?",
+        ("known_since?", keyed(INSTANT, ZONE),
+         "Unix seconds by zone from which on its rows were known; only where `as_of` is earlier: no gap is listed."),
         ("attribution", keyed(TEXT, ZONE), "Attribution by zone. Show it wherever you show the data."),
         ("license", keyed(TEXT, ZONE), "Licence by zone under which the data may be passed on."),
         ("data", listed(ref("RowOfZone")), "The rows, ascending by `ts`, then `zone` (descending with `order=desc`)."),
@@ -218,7 +220,7 @@ MARKET_DATA: dict[str, Schema] = {
          "The intervals that are known ahead."),
         "valid_until?", "sample?"),
     "SeriesStatistics": record(
-        "zone", "metric", "market?", "start",
+        "zone", "metric", "market?", "as_of?", "start",
         ("end", INSTANT, "End of the window, exclusive, Unix seconds."),
         ("unit", or_null(TEXT), "Unit of the values; null without rows."),
         ("statistics?", or_null(ref("Statistics")),

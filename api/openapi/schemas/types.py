@@ -104,7 +104,9 @@ SHARED: dict[str, tuple[Schema, str]] = {
         "End of the window, exclusive, Unix seconds. Where rows were left out: the `ts` of the first of them."),
     "interval": (choice("1h", "1d"),
         "Averaging interval: UTC hours (`1h`) or civil days (`1d`); absent for stored rows."),
-    "as_of": (INSTANT, "Unix seconds: the rows as this service knew them then."),
+    "as_of": (INSTANT, "Unix seconds: the rows as this service knew them then; at least ten seconds ago."),
+    "known_since": (INSTANT, "Unix seconds from which on rows of the window were known; only where `as_of` is earlier, "
+        "and no gap is listed then."),
     "count": ({"type": "integer", "minimum": 0, "maximum": 5000}, "Rows in this answer."),
     "truncated": (FLAG, "Whether rows of the window were left out; `Link: rel=next` goes on exactly there."),
     "gaps_truncated": (FLAG, "Always true, where there are more holes than are listed; else absent."),

@@ -1,0 +1,78 @@
+"""What this service knew at an instant is the same whenever it is asked, while runs put files and readers read them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.series.query import settled
+from assets.fetch.session import Fetched
+from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, whole
+from warehouse import clock, series
+from warehouse.clock import Window
+from warehouse.errors import BadWindow
+from warehouse.market import Request
+from warehouse.storage import Folder
+
+WINDOW = Window(START, START + 86400)
+
+
+class Readers:
+    """Ask as of random instants; `answers` are those of each instant as it was answered first."""
+
+    def __init__(self, storage: Folder) -> None:
+        self.storage, self.now, self.random = storage, NOON, random.Random(7)
+        self.answers: dict[int, list[tuple[int, float]]] = {}
+
+    def wait(self, most: int) -> None:
+        """Lets up to so many seconds pass, and asks."""
+        self.now += self.random.randint(0, most)
+        at = settled(self.now - self.random.randint(0, 40), self.now)
+        assert at is not None
+        self.ask(at)
+
+    def ask(self, at: int) -> None:
+        table = series.read_as_of(self.storage, "GB", "demand", WINDOW, at, {FEED.id: 1})
+        rows = list(zip(table.column("ts").to_pylist(), table.column("value").to_pylist(), strict=True))
+        assert self.answers.setdefault(at, rows) == rows
+
+
+def test_an_answer_as_of_an_instant_never_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = Folder(tmp_path)
+    readers = Readers(storage)
+    monkeypatch.setattr(clock, "now", lambda: readers.now)
+    put, ask = Folder.put, Publisher.ask
+
+    def put_slowly(self: Folder, key: str, *args: Any, **options: Any) -> None:
+        readers.wait(4)
+        put(self, key, *args, **options)
+        readers.wait(0)
+
+    def ask_slowly(self: Publisher, request: Request) -> Fetched:
+        readers.wait(30)
+        return ask(self, request)
+
+    monkeypatch.setattr(Publisher, "ask", ask_slowly)
+    month_files = ("series/", "history/")
+    monkeypatch.setattr(
+        Folder,
+        "put",
+        lambda self, key, *a, **o: (put_slowly if key.startswith(month_files) else put)(self, key, *a, **o),
+    )
+    for number in range(60):
+        first = readers.random.randint(0, 10)
+        run(pipeline(tmp_path, {DAY: whole(first, first + 20, 9000 + number // 2)}))
+        readers.wait(5)
+    assert len({tuple(rows) for rows in readers.answers.values()}) > 40
+    for at in [*readers.answers]:
+        readers.ask(at)
+
+
+def test_the_last_seconds_are_put_back_and_the_future_is_refused() -> None:
+    assert settled(None, NOON) is None
+    assert [settled(NOON - ago, NOON) for ago in (0, 9, 10, 11)] == [NOON - 10, NOON - 10, NOON - 10, NOON - 11]
+    with pytest.raises(BadWindow, match="later than now"):
+        settled(NOON + 1, NOON)
