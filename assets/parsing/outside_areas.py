@@ -90,8 +90,3 @@ ANNOUNCED = (
 )
 """From then on the net of these zones is withheld where it is a sum of borders that are asked for one by one. GB's is
 not: its publisher states every cable unasked."""
-
-
-def american(code: str) -> str:
-    """The name of a balancing authority that is none of our zones; one that the table does not have keeps its code."""
-    return AMERICAN.get(code, code)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from assets.parsing.outside_areas import american
+from assets.parsing.outside_areas import AMERICAN
 from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.simulated.grid.noise import Floats, Ints
@@ -62,7 +62,7 @@ NAMES = {
     "HQT": "Hydro-Quebec TransEnergie",
     "NBSO": "New Brunswick System Operator",
 }
-CODE_OF_AREA = {RESPONDENTS.get(code) or american(code): code for code in NAMES}
+CODE_OF_AREA = {(AMERICAN | RESPONDENTS)[code]: code for code in NAMES}
 """The grid's name of an area -> EIA's code."""
 TYPES = {"D": "Demand", "TI": "Total interchange"}
 FUELS = {

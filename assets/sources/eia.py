@@ -14,14 +14,15 @@ Traps:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import runs
-from assets.parsing.outside_areas import american
+from assets.parsing.members import Members, require_known
+from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
@@ -60,6 +61,9 @@ FUELS = {
     "UNK": Fuel.OTHER,
 }
 """SNB and WNB are solar and wind with a battery behind the same meter; OES and UES are other and unknown storage."""
+
+NEIGHBOURS = Members("balancing authority", Metric.INTERCHANGE, AMERICAN | RESPONDENTS, summed=True)
+SOURCES = Members("energy source", Metric.GENERATION, FUELS, "US-CAISO")
 
 _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
 
@@ -117,15 +121,18 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     entries = _entries(response)
     if "fromba" not in entries[0]:
         return _by_zone(body, Metric.INTERCHANGE, "TI", -1.0)
+    rows = Rows()
     series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
         if zone is not None and entry.get("value") is not None:
-            counterparty = RESPONDENTS.get(other) or american(other)
-            ts, values = series[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
-            ts.append(_start(entry))
-            values.append(0.0 - _megawatts(entry))
-    rows = _rows(series)
+            start = _start(entry)
+            if counterparty := NEIGHBOURS.find(rows, other, [start], zone):
+                ts, values = series[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
+                ts.append(start)
+                values.append(0.0 - _megawatts(entry))
+    _extend(rows, series)
+    require_known(rows)
     return rows if _cut(response, _offset(request) + len(entries)) else combine_interchange(rows)
 
 
@@ -137,17 +144,17 @@ def combine_interchange(rows: Rows) -> Rows:
             borders[key.zone].append(undisputed(readings.ts, readings.values))
     for zone, parts in borders.items():
         rows.readings.pop(_key(zone, Metric.INTERCHANGE), None)
-        rows.extend(_key(zone, Metric.INTERCHANGE), *_whole(parts))
+        rows.extend(_key(zone, Metric.INTERCHANGE), *_whole(parts, rows.refused.get((zone, Metric.INTERCHANGE), ())))
     return rows
 
 
-def _whole(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
-    """The sum of the parts at every hour that lacks none.
+def _whole(parts: Sequence[Mapping[int, float]], refused: Collection[int] = ()) -> tuple[list[int], list[float]]:
+    """The sum of the parts at every hour that lacks none and is not refused.
 
     A part is lacking where it has a value within half a day of the hour: borders and plants come and go with the years,
     and no list of them is published with the figures.
     """
-    hours = sorted(set().union(*parts))
+    hours = sorted(set().union(*parts).difference(refused))
     whole = [
         ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)
     ]
@@ -159,15 +166,15 @@ _HALF_A_DAY = range(-12 * HOUR, 13 * HOUR, HOUR)
 
 def parse_generation(body: bytes, request: Request) -> Rows:
     """`generation` rows of California by fuel. Raises FeedChanged, FeedUnavailable, NotPublished."""
+    rows = Rows()
     by_code: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in _entries(_response(body)):
         code = member(entry, "fueltype", str)
         if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" and entry.get("value") is not None:
-            if code not in FUELS:
-                raise FeedChanged(f"unknown fuel {code[:20]!r}")
-            by_code[code][0].append(_start(entry))
-            by_code[code][1].append(_megawatts(entry))
-    rows = Rows()
+            start = _start(entry)
+            if SOURCES.find(rows, code, [start]):
+                by_code[code][0].append(start)
+                by_code[code][1].append(_megawatts(entry))
     for fuel in sorted({FUELS[code] for code in by_code}):
         codes = [code for code in by_code if FUELS[code] == fuel]
         first = by_code[codes[0]]
@@ -175,6 +182,7 @@ def parse_generation(body: bytes, request: Request) -> Rows:
             _key("US-CAISO", Metric.GENERATION)._replace(fuel=fuel.value),
             *(first if len(codes) == 1 else _whole([undisputed(*by_code[code]) for code in codes])),
         )
+    require_known(rows)
     return rows
 
 
@@ -190,14 +198,14 @@ def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
             ts, values = series[_key(zone, metric)]
             ts.append(_start(entry))
             values.append(sign * _megawatts(entry) + 0.0)
-    return _rows(series)
-
-
-def _rows(series: Mapping[SeriesKey, tuple[list[int], list[float]]]) -> Rows:
     rows = Rows()
+    _extend(rows, series)
+    return rows
+
+
+def _extend(rows: Rows, series: Mapping[SeriesKey, tuple[list[int], list[float]]]) -> None:
     for key, (ts, values) in series.items():
         rows.extend(key, ts, values)
-    return rows
 
 
 def _key(zone: str, metric: Metric) -> SeriesKey:

@@ -11,6 +11,7 @@ from tests.sources.miso_reports import LMP_RT, LOAD, LOAD_DAILY, NSI, read
 from tests.sources.miso_workbook import MARCH_9, NEW, OLD, OLD_HEADER, hours, workbook
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.schema import Member
 
 
 def test_a_recorded_workbook_gives_its_expected_rows(parsed, expected, stated):
@@ -81,11 +82,12 @@ def test_minus_is_import_and_neighbours_are_named():
     start = instant("2026-10-02T21:05:00Z")
     assert [(r.counterparty, r.link, r.ts, r.value) for r in rows.sorted()] == [
         (None, None, start, 421.0),
-        ("NEWBA", None, start, -5.0),
         ("Tennessee Valley Authority", None, start, 0.0),
         ("US-PJM", "pjm-miso-ac", start, -2057.0),
         ("US-SPP", "miso-spp-ac", start, 867.0),
     ]
+    assert rows.unknown == {Member("US-MISO", "interchange", "neighbour 'NEWBA'"): {start}}
+    assert not rows.refused, "the net is a column of its own"
 
 
 @pytest.mark.parametrize(

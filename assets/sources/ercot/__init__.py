@@ -23,6 +23,7 @@ from math import inf
 from typing import Any
 
 from assets.parsing.body import json_of, member, number
+from assets.parsing.members import Members, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import epoch_instant, iso_instant
 from assets.sources.ercot import prices
@@ -45,6 +46,7 @@ TIES = {
     "dcS": (MEXICO, "DC_S"),
 }
 """DC tie -> what lies beyond it, and the link's id: East, North, Laredo, Railroad, Eagle Pass."""
+DC_TIES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, summed=True)
 ALWAYS = frozenset(TIES) - {"dcS"}
 """Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
 
@@ -151,12 +153,13 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
     for ts, flows, whole in _five_minute_flows(readings, rows, _updated(answer)):
         for tie, flow in flows.items():
             _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
-        if whole:
+        if whole and ts not in rows.refused.get((ZONE, Metric.INTERCHANGE), ()):
             _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
         else:
             rows.dropped["a tie is missing"] += 1
     for key, (starts, values) in series.items():
         rows.extend(key, starts, values)
+    require_known(rows)
     return rows
 
 
@@ -180,19 +183,12 @@ def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterato
         if ts > until:
             rows.dropped[_NOT_YET] += 1
             continue
-        stated = {tie: reading[tie] for tie in _ties(reading)}
+        named = [name for name in reading if name[:2] == "dc"]
+        if not named:
+            raise FeedChanged("a reading without DC ties")
+        stated = {tie: reading[tie] for tie in named if DC_TIES.find(rows, tie, [ts])}
         flows = {tie: 0.0 - number(flow, tie) for tie, flow in stated.items() if flow is not None}
         yield ts, flows, flows.keys() >= ALWAYS | stated.keys()
-
-
-def _ties(reading: dict[str, Any]) -> list[str]:
-    """The names of the ties in a reading. Raises FeedChanged for one that we do not know, and where there is none."""
-    names = [name for name in reading if name[:2] == "dc"]
-    if unknown := [name for name in names if name not in TIES]:
-        raise FeedChanged(f"unknown tie {unknown[0][:20]!r}")
-    if not names:
-        raise FeedChanged("a reading without DC ties")
-    return names
 
 
 SOURCE = Source(

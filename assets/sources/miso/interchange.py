@@ -12,7 +12,8 @@ from assets.parsing.body import (
     number,
 )
 from assets.parsing.dropped import on_grid
-from assets.parsing.outside_areas import AMERICAN, american
+from assets.parsing.members import Members
+from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant
 from assets.sources.miso.requests import TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
@@ -20,17 +21,15 @@ from warehouse.market import Metric, Request
 from warehouse.schema import Rows, SeriesKey
 
 NEIGHBOURS: dict[str, tuple[str, str | None]] = {
+    **{code: (name, None) for code, name in AMERICAN.items()},
+    "ONT": (AMERICAN["IESO"], None),
     "PJM": ("US-PJM", "pjm-miso-ac"),
     "SWPP": ("US-SPP", "miso-spp-ac"),
-    "AECI": (AMERICAN["AECI"], None),
-    "LGEE": (AMERICAN["LGEE"], None),
-    "MHEB": (AMERICAN["MHEB"], None),
-    "ONT": (AMERICAN["IESO"], None),
-    "SOCO": (AMERICAN["SOCO"], None),
-    "SPA": (AMERICAN["SPA"], None),
-    "TVA": (AMERICAN["TVA"], None),
 }
-"""Column -> the area beyond the border, and the line's id where there is one. A new neighbour keeps its own code."""
+"""Column -> the area beyond the border, and the line's id where there is one."""
+COLUMNS: Members[tuple[str | None, str | None]] = Members(
+    "neighbour", Metric.INTERCHANGE, {"MISO": (None, None), **NEIGHBOURS}, ZONE
+)
 _CODE = re.compile(r"[A-Z][A-Z0-9]{1,7}", re.ASCII)
 
 
@@ -50,8 +49,10 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
             for ts, reading in zip(starts, readings, strict=True)
             if reading.get(name) not in (None, "")
         ]
-        key = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *_beyond(name))
-        rows.extend(key, *on_grid(rows, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs]))
+        beyond = COLUMNS.find(rows, name, [ts for ts, _ in pairs])
+        if beyond is not None:
+            key = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *beyond)
+            rows.extend(key, *on_grid(rows, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs]))
     return rows
 
 
@@ -63,7 +64,3 @@ def _areas(readings: Sequence[dict[str, Any]]) -> list[str]:
     if strange := [name for name in names if not _CODE.fullmatch(name)]:
         raise FeedChanged(f"unknown column {strange[0][:20]!r}")
     return names
-
-
-def _beyond(name: str) -> tuple[str | None, str | None]:
-    return (None, None) if name == "MISO" else NEIGHBOURS.get(name, (american(name), None))
