@@ -15,19 +15,16 @@ LINES = {line.id: line for line in records.interconnectors()}
 TIES = {
     "elexon_name": {name: tie.link for name, tie in elexon.TIES.items()},
     "aemo_id": {name: link for name, (_, _, link) in aemo.TIES.items()},
-    "nyiso_id": {name: link for name, (_, link) in nyiso.TIES.items()},
-    "isone_id": {tie: isone.LINKS.get(tie, tie) for tie in isone.TIES},
-    "ercot_id": {tie: link for tie, (_, link) in ercot.TIES.items()},
+    "nyiso_id": {point: tie.link for point, tie in nyiso.TIES.items()},
+    "isone_id": {location: tie.link for location, tie in isone.TIES.items()},
+    "ercot_id": {name: link for name, (_, link) in ercot.TIES.items()},
 }
-"""The link of each tie by the publisher's name for it, as the sources write it."""
-YOUNG = {"NSW1-SA1", "SCH - HQ_CHPE"}
-"""Ties of 2026, on the map whether or not a feed reads them."""
+"""The link of each tie by the publisher's id for it, as the sources write it."""
 
 
 @pytest.mark.parametrize("column", TIES)
 def test_a_publishers_tie_is_the_line_that_its_flow_names(column: str) -> None:
-    on_the_map = {getattr(line, column): line.id for line in LINES.values() if getattr(line, column)}
-    assert {tie: link for tie, link in on_the_map.items() if tie not in YOUNG - set(TIES[column])} == TIES[column]
+    assert {getattr(line, column): line.id for line in LINES.values() if getattr(line, column)} == TIES[column]
 
 
 def links() -> dict[str, tuple[str, str]]:
@@ -36,8 +33,8 @@ def links() -> dict[str, tuple[str, str]]:
     found |= {link: (origin, target) for origin, target, link in aemo.TIES.values()}
     found |= {border.link: (zone, border.neighbour) for zone, own in BORDERS.items() for border in own if border.link}
     found |= {link: ("US-ERCOT", other) for other, link in ercot.TIES.values()}
-    found |= {isone.LINKS.get(tie, tie): ("US-ISONE", other) for tie, other in isone.TIES.items()}
-    return found | {link: ("US-NYISO", other) for other, link in nyiso.TIES.values()}
+    found |= {tie.link: ("US-ISONE", tie.counterparty) for tie in isone.TIES.values()}
+    return found | {tie.link: ("US-NYISO", tie.counterparty) for tie in nyiso.TIES.values()}
 
 
 def test_every_link_of_a_flow_is_a_line_between_the_same_two_ends() -> None:
@@ -47,7 +44,7 @@ def test_every_link_of_a_flow_is_a_line_between_the_same_two_ends() -> None:
 
 
 def test_a_line_that_leads_outside_is_one_that_a_flow_can_carry() -> None:
-    assert {line.id for line in LINES.values() if line.to_zone is None} <= {*links(), "SCH - HQ_CHPE"}
+    assert {line.id for line in LINES.values() if line.to_zone is None} <= set(links())
 
 
 def test_pairs_join_flows_that_are_published_by_border() -> None:

@@ -82,7 +82,7 @@ def test_a_line_carries_both_zones_and_the_publishers_ids(documents: dict[str, b
     ifa = lines["gb-fr-ifa"]["properties"]
     assert (ifa["from"], ifa["to"], ifa["from_zone"], ifa["to_zone"], ifa["pair"]) == ("GB", "FR", "GB", "FR", "FR_GB")
     assert (ifa["elexon_id"], ifa["elexon_name"], ifa["aemo_id"]) == ("INTFR", "France(IFA)", None)
-    assert lines["isone-nyiso-crosssound"]["properties"]["nyiso_id"] == "SCH - NPX_CSC"
+    assert lines["isone-nyiso-crosssound"]["properties"]["nyiso_id"] == "325154"
     assert lines["gb-fr-ifa"]["geometry"]["type"] == "LineString"
 
 
