@@ -13,7 +13,6 @@ Traps:
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
@@ -23,11 +22,13 @@ import orjson
 
 from assets.parsing.body import json_of, member, number
 from assets.parsing.days import runs
-from assets.parsing.stamps import iso_instant
+from assets.parsing.members import Members, require_known
+from assets.parsing.stamps import iso_instant, utc_stamp
+from assets.parsing.totals import Part, extend_total
 from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows
+from warehouse.schema import Rows, SeriesKey
 
 HOST = "api.energidataservice.dk"
 TZ = "Europe/Copenhagen"
@@ -49,6 +50,9 @@ BORDERS = {
     "ExchangeSweden": "SE-3",
 }
 """Column -> the area at the other end of DK-1's border."""
+COLUMNS = Members("border", Metric.INTERCHANGE, BORDERS, "DK-1", summed=True)
+VIKING = utc_stamp("2023-12-01T00:00Z")
+"""From when on GB's border has a cable."""
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
@@ -68,21 +72,24 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """`interchange` rows of DK-1's six borders, and their sum where all six have a value."""
-    rows = Rows()
+    """`interchange` rows of DK-1's borders, and their sum where none is missing. Columns are the list of borders."""
+    rows, net = Rows(), SeriesKey("DK-1", Metric.INTERCHANGE, "MW", "5m")
+    flows: dict[str, tuple[list[int], list[float]]] = {area: ([], []) for area in BORDERS.values()}
     for record in _records(_answer(body)):
         if member(record, "PriceArea", str) != "DK1":
             continue
         ts = _on_grid(member(record, "Minutes5UTC"), 300)
-        flows = {area: member(record, column) for column, area in BORDERS.items()}
-        unknown = sorted(n for n in record if n.startswith("Exchange") and n not in BORDERS and record[n] is not None)
-        known = {area: number(value, area) for area, value in flows.items() if value is not None}
-        for area, value in known.items():
-            rows.add("DK-1", Metric.INTERCHANGE, ts, value, "MW", "5m", counterparty=area)
-        if len(known) == len(BORDERS) and not unknown:
-            rows.add("DK-1", Metric.INTERCHANGE, ts, round(math.fsum(known.values()), 6), "MW", "5m")
-        else:
-            rows.dropped[f"no net: {', '.join(unknown or sorted(BORDERS.values() - known.keys()))}"] += 1
+        columns = {*BORDERS, *(name for name in record if name.startswith("Exchange"))}
+        readings = {name: value for name in sorted(columns) if (value := member(record, name)) is not None}
+        for name, value in readings.items():
+            if area := COLUMNS.find(rows, name, [ts]):
+                flows[area][0].append(ts)
+                flows[area][1].append(number(value, name))
+    for area, column in flows.items():
+        if column[0]:
+            rows.extend(net._replace(counterparty=area), *column)
+    extend_total(rows, net, [Part(*column, VIKING if area == "GB" else 0) for area, column in flows.items()])
+    require_known(rows)
     return rows
 
 

@@ -22,6 +22,7 @@ from lxml import etree
 
 from assets.parsing.body import json_of, local, member, number, xml_of
 from assets.parsing.days import runs
+from assets.parsing.members import Members
 from assets.parsing.stamps import iso_date, iso_instant
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, NotPublished
@@ -34,7 +35,8 @@ REAL_TIME, CONSOLIDATED = "eco2mix-national-tr", "eco2mix-national-cons-def"
 PAGE = 100
 QUARTER = 900
 AREAS = {"AT": "AT", "BE": "BE", "CH": "CH", "DL": "DE-LU", "ES": "ES", "FR": "FR", "NL": "NL"}
-_OTHERS = frozenset({"DE", "GB", "IT", "PT"})
+PERIMETERS = Members("area", Metric.PRICE, AREAS | dict.fromkeys(("DE", "GB", "IT", "PT"), ""))
+"""Those that are none of our zones are empty."""
 _METRICS = {"consommation": Metric.DEMAND, "ech_physiques": Metric.INTERCHANGE}
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 
@@ -90,14 +92,12 @@ def parse_price(body: bytes, request: Request) -> Rows:
         for series in block:
             area = series.get("perimetre", "")
             areas.add(area)
-            if local(series) == "type" and area in AREAS:
-                _add_day(rows, AREAS[area], day, series)
+            if local(series) == "type" and (zone := PERIMETERS.find(rows, area, [day.start])):
+                _add_day(rows, zone, day, series)
     if areas and not areas & AREAS.keys():
         raise FeedChanged(f"no area of ours among {', '.join(sorted(areas))[:80]}")
     if not len(rows):
         raise NotPublished("no price in the answer")
-    for area in sorted(areas - AREAS.keys() - _OTHERS):
-        rows.dropped[f"area {area[:10]}"] += 1
     return rows
 
 
