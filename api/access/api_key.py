@@ -35,16 +35,22 @@ def digest(key: str) -> bytes | None:
 
 
 def admit(key: str, accounts: Accounts, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal:
-    """A grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up)."""
+    """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
+
+    Only calls of keys that open something take a place in the table of limits: made-up keys would push others out.
+    """
     known = digest(key)
     if known is None:
         return invalid(key)
-    if limits.take("key", known.hex(), per_second, 1, now):
+    if per_second and limits.count("key", known.hex(), 1, now) >= per_second:
         return _too_fast(per_second)
     reserved = accounts.reserve(known, now)
     if reserved is None:
         usage = accounts.usage(known, now)
         return used_up(usage.limit, now) if usage else invalid(key, accounts.is_unconfirmed(known))
+    if limits.take("key", known.hex(), per_second, 1, now):  # calls of the same moment took the last places
+        _given_back(accounts, reserved)
+        return _too_fast(per_second)
 
     def settle(made: Answer) -> Receipt:
         used = reserved.used if 200 <= made.status < 300 else _given_back(accounts, reserved)

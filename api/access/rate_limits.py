@@ -1,8 +1,9 @@
-"""How often one client may call: fixed windows, counted in one small file shared by all workers of a host.
+"""Limit how often one client may call: fixed windows, counted in one small file shared by all workers of a host.
 
 A database write costs 60 microseconds, this 3; a free call is cheaper than the former. What must be exact across hosts
 (quotas, sign-ups, payments) is in `api.access.accounts`. Where the file cannot be made (full disk, read-only home),
-each worker counts for itself.
+each worker counts for itself. A hash with a secret places each counter: nobody can tell which clients share a place,
+and push his own counter out by calling as those.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _SLOT = struct.Struct("<QII")
 """A hash of what is counted, when its window ends (Unix seconds), how many calls it saw."""
 _SLOTS = 1 << 16
 _PROBES = 8
+_SECRET_BYTES = 16
+"""They lie behind the slots; the first worker makes them."""
+_LENGTH = _SLOTS * _SLOT.size + _SECRET_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,17 @@ class RateLimits:
         except OSError as fault:
             _LOG.warning("limits are counted by each worker alone: %s", fault)
             self._file = None
-        self._table = mmap.mmap(-1 if self._file is None else self._file, _SLOTS * _SLOT.size)
+        self._table = mmap.mmap(-1 if self._file is None else self._file, _LENGTH)
+        with self._locked():
+            if not any(self._table[-_SECRET_BYTES:]):
+                self._table[-_SECRET_BYTES:] = os.urandom(_SECRET_BYTES)
+            self._secret = self._table[-_SECRET_BYTES:]
 
     def take(self, what: str, client: str, limit: int, window: int, now: int) -> Spent | None:
-        """Counts one call of `client` in the window of `window` seconds that `now` lies in; `limit` 0 is unlimited."""
+        """Count one call of `client` in the window of `window` seconds that `now` lies in; `limit` 0 is unlimited."""
         if not limit:
             return None
-        tag, end = _tag(what, client), (now // window + 1) * window
+        tag, end = self._tag(what, client), (now // window + 1) * window
         with self._locked():
             at, count = self._find(tag, end, now)
             if count >= limit:
@@ -64,17 +72,17 @@ class RateLimits:
         return None
 
     def give_back(self, what: str, client: str, calls: int, window: int, now: int) -> None:
-        """Takes calls of the window that `now` lies in back, as far as there are any."""
-        tag, end = _tag(what, client), (now // window + 1) * window
+        """Take calls of the window that `now` lies in back, as far as there are any."""
+        tag, end = self._tag(what, client), (now // window + 1) * window
         with self._locked():
             at, count = self._find(tag, end, now)
             if count:
                 _SLOT.pack_into(self._table, at, tag, end, max(0, count - calls))
 
     def count(self, what: str, client: str, window: int, now: int) -> int:
-        """The calls of the window that `now` lies in."""
+        """Return the calls of the window that `now` lies in."""
         with self._locked():
-            return self._find(_tag(what, client), (now // window + 1) * window, now)[1]
+            return self._find(self._tag(what, client), (now // window + 1) * window, now)[1]
 
     def close(self) -> None:
         self._table.close()
@@ -83,7 +91,7 @@ class RateLimits:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keeps the threads of this worker out, and where the table is a file the other workers."""
+        """Keep out the threads of this worker, and where the table is a file the other workers."""
         with self._lock:
             if self._file is None:
                 yield
@@ -94,8 +102,12 @@ class RateLimits:
             finally:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
 
+    def _tag(self, what: str, client: str) -> int:
+        text = f"{what}\n{client}".encode()
+        return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=8).digest(), "little") or 1
+
     def _find(self, tag: int, end: int, now: int) -> tuple[int, int]:
-        """The place of a tag and its count; else a free place near it, or the one there with the fewest calls."""
+        """Return a tag's place and count; else a free place near it, or the one there with the fewest calls."""
         near: list[tuple[int, int]] = []
         for probe in range(_PROBES):
             at = ((tag + probe) % _SLOTS) * _SLOT.size
@@ -107,23 +119,19 @@ class RateLimits:
 
 
 def _open(path: Path) -> int:
-    """The file at its full length: on a full disk it fails here, not as a fault in mapped memory."""
+    """Open the file at its full length: on a full disk it fails here, not as a fault in mapped memory."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        os.posix_fallocate(file, 0, _SLOTS * _SLOT.size)
+        os.posix_fallocate(file, 0, _LENGTH)
     except OSError:
         os.close(file)
         raise
     return file
 
 
-def _tag(what: str, client: str) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{what}\n{client}".encode(), digest_size=8).digest(), "little") or 1
-
-
 def limits_path(settings: Settings) -> Path:
-    """Beside the accounts where these are a file, else in the host's scratch folder: EMDS_HOME may be read-only."""
+    """Return a path beside the accounts where these are a file, else in scratch: EMDS_HOME may be read-only."""
     if settings.database_url.startswith("sqlite:///"):
         return Path(settings.database_url.removeprefix("sqlite:///")).with_suffix(".limits")
     name = hashlib.sha256(f"{settings.home}\n{settings.base_url}".encode()).hexdigest()[:12]

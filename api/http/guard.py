@@ -31,6 +31,7 @@ from api.settings import Network
 TRUE = frozenset({"true", "1"})
 """What `sample=` may hold to ask for a sample."""
 
+_OF_THE_ANSWER = frozenset({"ETag", "Last-Modified", "Content-Length", "Content-Range"})
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "br": brotli.decompress,
     "gzip": gzip.decompress,
@@ -71,10 +72,12 @@ def guard(
     outcome = entry.settle(_answer(request, response, rows, entry))
     if isinstance(outcome, Refusal):
         return refuse(outcome, request)
-    kept = response.headers
+    headers, body = response.headers, response.body
     if entry.method == "payment":  # the gate brings its own caching
-        kept = [pair for pair in kept if pair[0] != "Cache-Control"]
-    return Response(response.status, [*kept, *outcome.headers], response.body)
+        headers = [pair for pair in headers if pair[0] != "Cache-Control"]
+        if request.method == "HEAD" or response.status == 304:  # nobody verified the payment: say nothing of the answer
+            headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
+    return Response(response.status, [*headers, *outcome.headers], body)
 
 
 def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:

@@ -77,7 +77,8 @@ class Response:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         headers = self.headers
-        if self.status not in _BODILESS:
+        withheld = not self.body and environ["REQUEST_METHOD"] == "HEAD"  # the length that GET would have is not told
+        if self.status not in _BODILESS and not withheld:
             headers = [*headers, ("Content-Length", str(len(self.body)))]
         start_response(_LINES[self.status], headers)
         return [] if self.status in _BODILESS else [self.body]

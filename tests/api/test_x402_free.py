@@ -39,8 +39,10 @@ def test_304_and_head_cost_nothing(trade: Trade) -> None:
     payment = trade.payment()
     unchanged = trade.get(payment, **{"If-None-Match": '"tag"'})
     assert (unchanged.status_code, trade.row(payment).state) == (304, "released")
+    assert "ETag" not in unchanged.headers, "a payment that nobody verified learns nothing of the answer"
     head = trade.http.head(PATH, headers={"PAYMENT-SIGNATURE": payment})
     assert (head.status_code, trade.row(payment).state) == (200, "released")
+    assert not {"ETag", "Content-Length"} & set(head.headers.keys())
     assert trade.paid == 0
 
 
