@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
-from warehouse import layout
+from warehouse import clock, layout
 from warehouse.market import Metric
+from warehouse.zones import ZONES
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """As the paths spell them: `price-day-ahead`, `carbon-intensity`."""
@@ -19,6 +21,21 @@ _SAID = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", 
 def path_of(metric: str, zone: str, month: str) -> str:
     """The path of a month file; `metric` as it is stored."""
     return f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{month}.parquet"
+
+
+def month_of(metric: str, first: int, month: str) -> str:
+    """The month under which a file is listed; `first`: its first `ts`, `month`: the UTC month in which it lies.
+
+    A year of capacity begins with January, which begins in December of UTC east of Greenwich.
+    """
+    return clock.month_of(first + clock.DAY) if metric == Metric.CAPACITY else month
+
+
+def stored_month(metric: str, zone: str, month: str) -> str:
+    """The UTC month of the file that is listed under a month: the other way round."""
+    if metric != Metric.CAPACITY:
+        return month
+    return clock.month_of(clock.local_midnight(date.fromisoformat(f"{month}-01"), ZONES[zone].tz))
 
 
 def withheld(catalogue: Catalogue, sources: Iterable[str]) -> tuple[str, ...]:
@@ -54,11 +71,13 @@ def _entry(
     entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None
 ) -> dict[str, Any]:
     terms = catalogue.terms(entry["zone"], entry["metric"], frozenset(entry["sources"]))
-    url = base_url + path_of(entry["metric"], entry["zone"], entry["month"])
+    month = month_of(entry["metric"], entry["first"], entry["month"])
+    url = base_url + path_of(entry["metric"], entry["zone"], month)
     if public is not None and entry["sha256"] in public.sha256:
         url = f"{public.url}/objects/{entry['sha256']}.parquet"
     return {
         **{name: entry[name] for name in _SAID},
+        "month": month,
         "url": url,
         "license": terms.license,
         "attribution": terms.attribution,

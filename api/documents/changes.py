@@ -9,19 +9,22 @@ from math import ceil
 from typing import Any
 
 from api.settings import Settings
-from warehouse import change_log, layout
+from warehouse import change_log
 from warehouse.change_log import Entry, Page
 from warehouse.changes import Change
 from warehouse.clock import DAY
 from warehouse.market import Metric
 from warehouse.storage import Storage
+from warehouse.zones import ZONES
 
 NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""
 WORKER_TTL_S = 0.2
 """For so long a worker looks at no file again: nobody's staleness, and it spares each request two system calls."""
-_RECENT_S = 31 * DAY
-"""Older rows are in no document: a brief looks 30 days back."""
+_BRIEF_S = 31 * DAY
+"""Older rows are in no brief, which looks 30 days back, and in nothing that is made with it."""
+_LIVE_S = 3 * DAY
+"""Older rows are in no document of the map, which shows 48 hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,12 @@ def public_metric(metric: str) -> str:
 
 def _documents(change: Change, at: int) -> list[str]:
     """The paths of the documents that are made of these rows and follow them."""
-    if change.last < at - _RECENT_S or change.metric in (Metric.CAPACITY, Metric.PRICE_DAY_AHEAD):
-        return []
-    names = [layout.latest(change.zone), layout.brief(change.zone)]
-    return [f"/v1/{name.removesuffix('.json')}" for name in names] + ["/v1/map/snapshot"]
+    zone, paths = change.zone, []
+    if change.metric not in (Metric.CAPACITY, Metric.PRICE_DAY_AHEAD):
+        if change.last >= at - _BRIEF_S:
+            paths += [f"/v1/latest/{zone}", f"/v1/brief/{zone}", "/v1/map/snapshot"]
+        if change.last >= at - _LIVE_S:
+            paths += ["/v1/geo/live", "/v1/geo/live/hours", f"/v1/geo/live/{zone}"]
+    if change.metric == ZONES[zone].day_ahead_metric and change.last >= at:
+        paths.append(f"/v1/windows/{zone}")
+    return paths

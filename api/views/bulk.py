@@ -80,7 +80,8 @@ def _found(service: Service, metric: str, zone: str, month: str) -> Whole:
     feeds = entry.get("feeds", [])
     if feeds and all(feed["withheld"] for feed in feeds):
         raise Withheld(zone, metric, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
-    file = month_files.find(service.storage, stored, zone, month) if _MONTH.fullmatch(month) else None
+    lies_in = bulk.stored_month(stored, zone, month) if _MONTH.fullmatch(month) else ""
+    file = month_files.find(service.storage, stored, zone, lies_in) if lies_in else None
     whole = month_files.read(service.storage, service.answers, file) if file else None
     if whole is None:
         raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")

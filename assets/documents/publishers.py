@@ -174,6 +174,7 @@ def _entry(feed: Feed, month: str, measured: FeedStats, attempted: Attempts, is_
         {"metric": metric, "unit": unit, **_spread(np.concatenate(parts), 4)}
         for (metric, unit), parts in sorted(measured.by.items())
     ]
+    watched = sum(map(len, measured.late))
     return {
         "source": feed.source,
         "feed": feed.id,
@@ -190,10 +191,10 @@ def _entry(feed: Feed, month: str, measured: FeedStats, attempted: Attempts, is_
             "holes": measured.holes,
             "longest_hole_s": measured.longest_hole_s,
         },
-        "late_s": {"rows": sum(map(len, measured.late)), "unwatched": measured.unwatched, **_times(measured.late)},
+        "late_s": {"rows": watched, "unwatched": measured.unwatched, **_times(measured.late)},
         "revised": {
             "rows": measured.revised,
-            "share": round(measured.revised / measured.rows, 4) if measured.rows else None,
+            "share": round(measured.revised / measured.rows, 4) if watched else None,
             "withdrawn": measured.withdrawn,
             "after_s": _times(measured.after),
             "by": None if is_withheld else by,

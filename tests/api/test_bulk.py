@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from api.documents.bulk import stored_month
 from assets.documents import bulk
 from tests.api.conftest import NOW, Rig, fill
 from warehouse import layout
@@ -39,7 +40,8 @@ def test_the_manifest_is_free_and_says_of_every_file_what_it_is(files: Rig) -> N
     assert answer.headers["Cache-Control"].startswith("public")
     assert client.get("/v1/bulk", headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
     assert answer.get_json()["as_of"] == NOW
-    keys = {layout.series(f["metric"], f["zone"], f["month"]) for f in answer.get_json()["files"]}
+    listed_in = [(f["metric"], f["zone"], f["month"]) for f in answer.get_json()["files"]]
+    keys = {layout.series(metric, zone, stored_month(metric, zone, month)) for metric, zone, month in listed_in}
     assert keys == {key for key in files.storage.keys(layout.series_prefix()) if layout.is_month_file(key)}
     key = files.key(client)
     for file in answer.get_json()["files"]:
@@ -53,6 +55,21 @@ def test_the_manifest_is_free_and_says_of_every_file_what_it_is(files: Rig) -> N
         assert set(table.column("source").to_pylist()) == set(file["sources"])
         assert file["license"]
         assert file["attribution"]
+
+
+def test_a_year_of_capacity_is_listed_under_its_january(rig: Rig) -> None:
+    berlin = instant("2025-12-31T23:00:00Z")
+    rig.put("north.plants", "DE-LU", "capacity", [(berlin, 900.0)], "MW", "1y", fuel="wind")
+    rig.publish()
+    bulk.publish(rig.storage, rig.sources, NOW)
+    [file] = listed(rig, "?metric=capacity")
+    assert (file["month"], file["first"]) == ("2026-01", berlin)
+    assert file["url"].endswith("/v1/bulk/capacity/DE-LU/2026-01.parquet")
+    client = rig.client()
+    key = rig.key(client)
+    got = client.get(file["url"].removeprefix("http://emds.example"), headers=key)
+    assert hashlib.sha256(got.data).hexdigest() == file["sha256"]
+    assert client.get("/v1/bulk/capacity/DE-LU/2025-12.parquet", headers=key).status_code == 404
 
 
 def test_it_is_narrowed_by_zone_and_metric(files: Rig) -> None:

@@ -10,6 +10,7 @@ from api.documents import changes
 from tests.api.conftest import NOW, Rig
 from warehouse import change_log
 from warehouse.changes import Change
+from warehouse.clock import DAY
 
 START = NOW - NOW % 3600 - 86400
 
@@ -143,10 +144,20 @@ def test_an_entry_waits_until_no_cache_holds_older_rows(told: Rig) -> None:
 def test_documents_that_follow_are_named(told: Rig) -> None:
     """Of rows of the last month only: NOW lies in the past of the true time by which entries are dated."""
     recent = int(time.time()) // 3600 * 3600
-    told.put("north.grid", "GB", "demand", [(recent, 5.0)], "MW", "1h")
-    entries = told.client().get("/v1/changes").get_json()["entries"]
-    assert entries[-1]["published"] == ["/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"]
-    assert entries[4]["published"] == []
+    briefs = ["/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"]
+    of_map = ["/v1/geo/live", "/v1/geo/live/hours", "/v1/geo/live/GB"]
+    for zone, metric, ts, published in (
+        ("GB", "demand", recent, [*briefs, *of_map]),
+        ("GB", "demand", recent - 10 * DAY, briefs),
+        ("GB", "demand", recent - 40 * DAY, []),
+        ("GB", "price", recent + DAY, [*briefs, *of_map]),
+        ("US-NYISO", "price_day_ahead", recent, []),
+        ("US-NYISO", "price_day_ahead", recent + DAY, ["/v1/windows/US-NYISO"]),
+        ("DE-LU", "capacity", recent, []),
+    ):
+        change_log.append(told.storage, Change(zone, metric, None, ts, ts, 1, 0, 0), "t", int(time.time()))
+        entry = told.client().get("/v1/changes").get_json()["entries"][-1]
+        assert entry["published"] == published, (zone, metric)
 
 
 def test_a_log_that_cannot_be_read_is_no_invention(told: Rig) -> None:

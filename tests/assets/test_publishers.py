@@ -105,7 +105,9 @@ def test_a_revision_is_told_once_with_its_delay_and_amount(storage: Folder) -> N
     one = entry(storage, at + 5 * HOUR)
     assert one["rows"] == 3
     assert one["revised"]["rows"] == 1
-    assert one["revised"]["share"] == 0.3333
+    assert one["revised"]["share"] is None, "nobody watched"
+    watch(storage, DAY - HOUR, at + 5 * HOUR)
+    assert entry(storage, at + 5 * HOUR)["revised"]["share"] == 0.3333
     assert one["revised"]["after_s"] == {"median": 7200, "p95": 7200, "worst": 7200}
     assert one["revised"]["by"] == [{"metric": "price", "unit": "GBP/MWh", "median": 2.5, "p95": 2.5, "worst": 2.5}]
 

@@ -36,7 +36,7 @@ KEYED = (
     f"/v1/demand/GB?{WINDOW}",
     f"/v1/demand/GB?{WINDOW}&format=csv",
     f"/v1/generation/GB?{WINDOW}",
-    f"/v1/demand/US-NYISO?{WINDOW}&as_of=2026-11-18T12:30:00Z",
+    f"/v1/demand/US-NYISO?{WINDOW}&as_of=2026-11-18T11:30:00Z",
     f"/v1/price/DE-LU?{WINDOW}",
 )
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -70,6 +71,8 @@ def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pyte
         ingest_days(pipeline, feed(task.feed), days_of(task))
     before = _rows(pipeline.storage)
     assert len(before.column("feed").unique()) > 30
+    values = before.column("value").to_numpy()
+    assert (values == np.round(values, 6)).all(), "no value has more than six decimals"
     for task in rebuild.plan(pipeline, feeds, None, None):
         reparse_days(pipeline, feed(task.feed), days_of(task))
     assert _rows(pipeline.storage).equals(before)

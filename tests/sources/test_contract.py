@@ -108,6 +108,13 @@ def test_a_border_leads_to_a_zone_or_to_an_area_by_its_one_name(samples: list[Sa
     failures.report()
 
 
+def test_no_value_has_more_than_six_decimals(samples: list[Sample], failures: Failures) -> None:
+    for sample in samples:
+        with failures.of(sample.name):
+            assert [row for row in stated_by(sample) if row.value != round(row.value, 6)] == []
+    failures.report()
+
+
 def test_nothing_believed_is_set_aside(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         with failures.of(sample.name):

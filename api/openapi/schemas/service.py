@@ -116,7 +116,7 @@ SERVICE: dict[str, Schema] = {
          "Seconds from the end of an interval until its row was first seen."),
         ("revised", record(
             "rows",
-            ("share", or_null(FRACTION), "Share of the rows that were revised, 0 to 1; null without rows."),
+            ("share", or_null(FRACTION), "Share of the rows that were revised, 0 to 1; null where no row was watched."),
             ("withdrawn", WHOLE, "Rows that the publisher took back."),
             ("after_s", record("median", "p95", "worst"),
              "Seconds from when a value was first seen until its revision."),

@@ -49,5 +49,6 @@ def parse_load_daily(body: bytes, request: Request) -> Rows:
     """Hourly actual load; the days ahead in the same workbook have forecasts only."""
     rows = Rows()
     for day, hour, value in workbook.hours(body, LOAD_COLUMN):
-        rows.add(ZONE, Metric.DEMAND, fixed_instant(day, (hour - 1) * 3600, EST), value, "MW", "1h")
+        # The workbook holds sums of floats: 67,391.01000000001.
+        rows.add(ZONE, Metric.DEMAND, fixed_instant(day, (hour - 1) * 3600, EST), round(value, 6), "MW", "1h")
     return rows
