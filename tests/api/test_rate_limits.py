@@ -47,21 +47,16 @@ def place(client: str) -> int:
     return int.from_bytes(digest, "little") % rate_limits._SLOTS
 
 
-def test_clients_whose_counters_would_lie_beside_his_do_not_push_a_client_s_counter_out(limits: RateLimits) -> None:
-    """By another address for each place near his own, a client would start his count anew in every minute."""
-    mine, near, taken = "192.0.2.1", dict[int, str](), 0
-    numbers = itertools.count()
-    while len(near) < rate_limits._PROBES:
-        client = f"2001:db8:0:{next(numbers):x}::"
-        offset = (place(client) - place(mine)) % rate_limits._SLOTS
-        if offset < rate_limits._PROBES:
-            near.setdefault(offset, client)
+def test_clients_who_share_his_place_do_not_push_a_client_s_counter_out(limits: RateLimits) -> None:
+    """By eight other addresses that busier counters make room for, a client would start anew in every minute."""
+    mine, taken = "192.0.2.1", 0
+    numbered = (f"2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::" for number in itertools.count())
+    others = list(itertools.islice((each for each in numbered if place(each) == place(mine)), rate_limits._PROBES))
     for _ in range(4):
         taken += sum(limits.take("free", mine, LIMIT, MINUTE, NOW) is None for _ in range(40))
-        for client in near.values():
+        for client in others:
             for _ in range(60):
                 limits.take("free", client, LIMIT, MINUTE, NOW)
-    taken += sum(limits.take("free", mine, LIMIT, MINUTE, NOW) is None for _ in range(LIMIT))
     assert taken == LIMIT
 
 
