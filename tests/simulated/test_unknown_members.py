@@ -1,0 +1,276 @@
+"""Every list that grows, in every feed: a member that no table has is put into a simulated answer.
+
+Only its own rows and the totals that need it are missing then, and an error finding names it. An unknown column or unit
+is a changed feed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from assets.parsing.members import Members
+from assets.sources import feed, feeds
+from warehouse import clock, quality
+from warehouse.clock import MarketDay
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Request
+from warehouse.schema import Row, Rows
+
+NOW = "2026-11-20T12:00:00Z"
+Spoil = Callable[[bytes], bytes]
+
+
+def line(old: str, new: str) -> Spoil:
+    """Repeats the last line that holds `old`, with `new` in its place; a report's count of lines follows."""
+
+    def spoil(body: bytes) -> bytes:
+        head, found, tail = body.rpartition(old.encode())
+        if not found:
+            return body
+        start, end = head.rfind(b"\n") + 1, len(head) + len(found) + tail.index(b"\n") + 1
+        again = body[start:end].replace(old.encode(), new.encode())
+        whole = body[:end] + again + body[end:]
+        return re.sub(rb'(END OF REPORT"?,)(\d+)', lambda m: m[1] + b"%d" % (int(m[2]) + 1), whole)
+
+    return spoil
+
+
+def zipped(spoil: Spoil) -> Spoil:
+    """The same in the one file of a zip."""
+
+    def spoil_file(body: bytes) -> bytes:
+        out = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(body)) as source, zipfile.ZipFile(out, "w") as target:
+            for name in source.namelist():
+                target.writestr(name, spoil(source.read(name)))
+        return out.getvalue()
+
+    return spoil_file
+
+
+def in_json(change: Callable[[Any], object]) -> Spoil:
+    def spoil(body: bytes) -> bytes:
+        document = json.loads(body)
+        change(document)
+        return json.dumps(document).encode()
+
+    return spoil
+
+
+def entry(path: str, **members: object) -> Spoil:
+    """Repeats the last entry of a list, with other members."""
+
+    def change(document: Any) -> None:
+        for name in filter(None, path.split(".")):
+            document = document[name]
+        document.append({**document[-1], **members})
+
+    return in_json(change)
+
+
+def element(name: str, old: str, new: str) -> Spoil:
+    """Repeats the last XML element of that name, with `new` for what the pattern `old` finds in it."""
+
+    def spoil(body: bytes) -> bytes:
+        start, end = body.rindex(f"<{name}".encode()), body.rindex(f"</{name}>".encode()) + len(name) + 3
+        again = re.sub(old.encode(), new.encode(), body[start:end])
+        return body[:end] + again + body[end:]
+
+    return spoil
+
+
+def column(body: bytes) -> bytes:
+    head, *lines = body.split(b"\r\n")
+    return b"\r\n".join(
+        [head + b",Avalon", *(line + b",1" if line[-1:].isdigit() else line + b"," * bool(line) for line in lines)]
+    )
+
+
+def on_the_five_minutes(document: Any) -> None:
+    next(entry for entry in reversed(document["data"]) if not entry["epoch"] % 300_000)["dcAvalon"] = 5
+
+
+def in_the_west(document: Any) -> None:
+    next(record for record in document["records"] if record["PriceArea"] == "DK1")["ExchangeAvalon"] = 1
+
+
+def add_tie(document: Any) -> None:
+    ties = document[0]["data"]
+    ties["Avalon"] = next(iter(ties.values()))[:1]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One list of a feed: how an unknown member comes into its bodies, and what is no member but another layout."""
+
+    kind: str
+    spoil: Spoil
+    summed: bool
+    layout: tuple[str, str]
+
+
+REGION = zipped(line("1,NSW1,", "1,AVALON1,"))
+TIE = zipped(line("NSW1-QLD1", "AVALON1"))
+UNIT = ("MAW", "KWT")
+LISTS = {
+    "aemo.dispatch": (
+        Case("region", REGION, False, ("RRP", "RRQ")),
+        Case("interconnector", TIE, False, ("MWFLOW", "MWFLOP")),
+    ),
+    "aemo.trading": (
+        Case("region", REGION, False, ("RRP", "RRQ")),
+        Case("interconnector", TIE, False, ("MWFLOW", "MWFLOP")),
+    ),
+    "aemo.five_minute": (
+        Case("region", entry("5MIN", REGIONID="AVALON1", PERIODTYPE="ACTUAL"), False, ("RRP", "RRQ")),
+    ),
+    "aemo.price_and_demand": (Case("region", line("NSW1,", "AVALON1,"), False, ("RRP", "RRQ")),),
+    "caiso.fuelsource": (Case("fuel", column, False, ("Imports", "Exports")),),
+    "eia.interchange": (
+        Case("balancing authority", entry("response.data", toba="AVAL"), True, ("megawatthours", "gigawatthours")),
+    ),
+    "eia.generation": (
+        Case("energy source", entry("response.data", fueltype="AVAL"), False, ("megawatthours", "gigawatthours")),
+    ),
+    "elexon.price": (Case("provider", entry("data", dataProvider="AVALONMIDP"), False, ('"price"', '"preis"')),),
+    "elexon.interconnectors": (
+        Case("interconnector", entry("data", interconnectorName="Avalon (INTAVL)"), True, ('"generation"', '"flow"')),
+    ),
+    "energinet.flows": (Case("border", in_json(in_the_west), True, ("Minutes5UTC", "At")),),
+    "entsoe.flows": (
+        Case("border", element("TimeSeries", "(out_Domain.mRID[^>]*>)[^<]+", r"\g<1>10YAVALON------X"), True, UNIT),
+    ),
+    "entsoe.capacity": (Case("psrType", element("TimeSeries", "B[0-9][0-9]", "B99"), False, UNIT),),
+    "ercot.dc_ties": (Case("tie", in_json(on_the_five_minutes), True, ('"epoch"', '"time"')),),
+    "isone.flows": (Case("tie", in_json(add_tie), True, ('"BeginDate"', '"Begin"')),),
+    "miso.nsi": (
+        Case("neighbour", in_json(lambda body: body["instance"][-1].update(AVALON="5")), False, ('"MISO"', '"MIDO"')),
+    ),
+    "neso.generation": (
+        Case(
+            "fuel",
+            in_json(lambda body: body["data"][-1]["generationmix"].append({"fuel": "avalon", "perc": 1})),
+            False,
+            ('"perc"', '"mw"'),
+        ),
+    ),
+    "nyiso.load": (Case("load zone", line("WEST", "AVALON"), True, ('"Load"', '"Loads"')),),
+    "nyiso.flows": (
+        Case("interface", line("SCH - PJM_VFT,325658", "SCH - AVALON,9"), True, ("Flow (MWH)", "Flow (MVA)")),
+    ),
+    "rte.market_price": (
+        Case("area", element("type", "perimetre='[A-Z]+'", "perimetre='AV'"), False, ("periode", "p")),
+    ),
+}
+WITHOUT_LISTS = {
+    *("caiso.lmp_rt", "caiso.lmp_da", "caiso.demand", "eia.demand", "elexon.demand", "energinet.price"),
+    *(
+        "energy_charts.price",
+        "entsoe.price",
+        "entsoe.demand",
+        "ercot.spp_rt",
+        "ercot.spp_da",
+        "ercot.system_wide_prices",
+    ),
+    *("ercot.load", "ercot.load_hourly", "isone.lmp_rt", "isone.lmp_da", "isone.load", "miso.lmp_rt", "miso.lmp_da"),
+    *("miso.lmp_rt_daily", "miso.load", "miso.load_daily", "neso.carbon_intensity", "nyiso.lbmp_rt", "nyiso.lbmp_da"),
+    *("omie.price", "pjm.lmp_rt", "pjm.lmp_da", "pse.price", "pse.demand", "rte.eco2mix"),
+}
+"""One series of one zone each, or several that are asked for by name."""
+CASES = [(feed_id, case) for feed_id, cases in LISTS.items() for case in cases]
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Feed], list[tuple[bytes, Request]]]:
+    """The bodies of a day of a feed, at most forty of a listing."""
+
+    def bodies(product: Feed) -> list[tuple[bytes, Request]]:
+        monkeypatch.setenv("EMDS_NOW", NOW)
+        answer = import_module(f"assets.simulated.{product.source}").answer
+        now, found = clock.now(), []
+        queue = product.requests([MarketDay.at(now, product.tz)], now)
+        while queue and len(found) < 40:
+            request = queue.pop(0)
+            reply = answer(request, now)
+            if reply.status == 200 and product.follow is not None:
+                queue += product.follow(reply.body, request)
+            if reply.status == 200 and request.kind == "rows":
+                found.append((reply.body, request))
+        return found
+
+    return bodies
+
+
+def read(product: Feed, bodies: list[tuple[bytes, Request]]) -> Rows:
+    rows = Rows()
+    for body, request in bodies:
+        try:
+            rows.merge(product.parse(body, request))
+        except NotPublished:
+            continue
+    return product.combine(rows) if product.combine else rows
+
+
+def is_total(row: Row) -> bool:
+    return row.counterparty is None and row.fuel is None
+
+
+@pytest.mark.parametrize(("feed_id", "case"), CASES, ids=lambda value: getattr(value, "kind", value))
+def test_an_unknown_member_costs_its_own_rows_and_the_totals_that_need_it(feed_id, case, answers):
+    product = feed(feed_id)
+    bodies = answers(product)
+    before = read(product, bodies)
+    assert not before.unknown
+    spoilt = [(case.spoil(bodies[0][0]), bodies[0][1]), *bodies[1:]]
+    assert spoilt[0][0] != bodies[0][0]
+    after = read(product, spoilt)
+    members = after.unknown
+    assert {member.name.partition(" '")[0] for member in members} == {case.kind}
+    lost, won = set(before) - set(after), set(after) - set(before)
+    assert not won
+    assert bool(lost) == case.summed
+    hours = {(member.zone, ts // 3600) for member, instants in members.items() for ts in instants}
+    assert all(is_total(row) and (row.zone, row.ts // 3600) in hours for row in lost)
+    findings = quality.judge(after, product, (), clock.now()).findings
+    named = [finding for finding in findings if finding.check == "unknown"]
+    assert {finding.severity for finding in named} == {"error"}
+    assert len(named) == len(members)
+    assert all(any(member.name in finding.detail for finding in named) for member in members)
+
+
+@pytest.mark.parametrize(("feed_id", "case"), CASES, ids=lambda value: getattr(value, "kind", value))
+def test_another_column_or_unit_is_a_changed_feed(feed_id, case, answers):
+    product = feed(feed_id)
+    body, request = answers(product)[0]
+    old, new = case.layout
+
+    def rename(text: bytes) -> bytes:
+        return text.replace(old.encode(), new.encode())
+
+    changed = zipped(rename)(body) if body[:2] == b"PK" else rename(body)
+    assert changed != body
+    with pytest.raises(FeedChanged):
+        product.parse(changed, request)
+
+
+def test_every_list_of_every_feed_is_tried():
+    assert not LISTS.keys() & WITHOUT_LISTS
+    assert LISTS.keys() | WITHOUT_LISTS | {f for f in feeds() if f.startswith("spp.")} == feeds().keys()
+    declared = {
+        (name.split(".")[2], value.kind)
+        for name, module in list(sys.modules.items())
+        if name.startswith("assets.sources.")
+        for value in vars(module).values()
+        if isinstance(value, Members)
+    }
+    assert declared == {(feed_id.partition(".")[0], case.kind) for feed_id, case in CASES}
