@@ -44,7 +44,7 @@ def physical(metric: str, zone: str, unit: str, fuel: str | None = None) -> tupl
     if metric == Metric.DEMAND:
         # Rooftop solar has driven South Australia's demand below zero since 2023. Elsewhere next to nothing is no
         # demand but a missing reading spelt 0.
-        return (-0.3 * peak if zone.startswith("AU-") else 0.01 * peak), 1.5 * peak
+        return (-0.3 * peak if zone == "AU-SA" else 0.01 * peak), 1.5 * peak
     if metric == Metric.INTERCHANGE:
         # Small zones trade more than they use (NO-2, DK-1, CH).
         return -(15_000 + 0.25 * peak), 15_000 + 0.25 * peak
@@ -54,7 +54,7 @@ def physical(metric: str, zone: str, unit: str, fuel: str | None = None) -> tupl
         # Plants at rest draw their own use from the grid; stores charge.
         return -peak if fuel in _STORES else -0.05 * peak, 1.5 * peak
     if metric == Metric.CARBON_INTENSITY:
-        return 0.0, 1000.0
+        return 1.0, 1000.0  # no grid of ours was ever free of carbon: 0 is a missing reading too
     return 0.0, 300_000.0
 
 

@@ -79,6 +79,11 @@ def number(text: object, what: str) -> float:
     return value
 
 
+def reading(value: object, what: str) -> float | None:
+    """As `number`, but None for no reading: null, or a text of nothing but blanks. Raises FeedChanged."""
+    return None if value is None or (isinstance(value, str) and not value.strip()) else number(value, what)
+
+
 def _foreign(text: object) -> bool:
     """Whether a text is no number of ours, though `float` takes it, or does without its commas: 8_8, ８８, 29,84."""
     if not isinstance(text, str):
@@ -194,6 +199,28 @@ class _Budget:
             raise FeedChanged("zip unfolds beyond its bounds")
 
 
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, body: bytes) -> bytes:
+    """A member's bytes, whole by the checksum of the central directory or else by that of the member's own header:
+    ERCOT's archive has zips in which only the latter is right (https://github.com/gridstatus/gridstatus/issues/936).
+    """
+    try:
+        return _read(archive, entry)
+    except zipfile.BadZipFile:
+        own = int.from_bytes(body[entry.header_offset + 14 : entry.header_offset + 18], "little")
+        if own in (0, entry.CRC):  # 0: it stands behind the member
+            raise
+        entry.CRC = own
+        return _read(archive, entry)
+
+
+def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    with archive.open(entry) as stream:
+        content = stream.read(entry.file_size + 1)
+    if len(content) > entry.file_size:
+        raise FeedChanged(f"zip member {entry.filename[:80]!r} is larger than it says")
+    return content
+
+
 def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, bytes]]:
     if depth <= 0:
         raise FeedChanged("zips nested too deep")
@@ -203,10 +230,7 @@ def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, b
                 if entry.filename.endswith("/"):  # is_dir() trips over an empty name
                     continue
                 budget.take(entry.file_size)
-                with archive.open(entry) as stream:
-                    content = stream.read(entry.file_size + 1)
-                if len(content) > entry.file_size:
-                    raise FeedChanged(f"zip member {entry.filename[:80]!r} is larger than it says")
+                content = _content(archive, entry, body)
                 if is_zip(content):
                     yield from _unzipped(content, depth - 1, budget)
                 else:

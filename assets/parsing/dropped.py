@@ -13,6 +13,12 @@ FIVE_MINUTES = 300
 Columns = tuple[list[int], list[float]]
 
 
+def filled(ts: Sequence[int], values: Sequence[float | None]) -> Columns:
+    """The readings that have a value."""
+    pairs = [(at, value) for at, value in zip(ts, values, strict=True) if value is not None]
+    return [at for at, _ in pairs], [value for _, value in pairs]
+
+
 def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callable[[int], bool], reason: str) -> Columns:
     """The readings whose stamp is wanted; the others are counted under `reason`."""
     kept = [(at, value) for at, value in zip(ts, values, strict=True) if chosen(at)]

@@ -1,4 +1,4 @@
-"""`python -m assets.sources parse FEED FILE [--zone Z] [--day D] [--answered-at SECONDS]` prints a kept body's rows as CSV.
+"""`python -m assets.sources parse FEED FILE [--zone Z] [--day D] [--answered-at SECONDS]`: a kept body's rows as CSV.
 
 With the instant of the answer the rows are judged as a run judges them: those that it believes are printed, and what it
 finds goes to stderr, a line each. Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed

@@ -6,7 +6,7 @@ Traps:
 - `period` is the UTC hour's end; `start` and `end` are both included, so that a day is asked for from midnight to
   midnight.
 - An answer of more than 5000 rows is cut, with a warning; further pages are had by `offset`.
-- Rows come unordered; `value` and `total` are numbers or texts.
+- Rows come unordered; `value` and `total` are numbers or texts. Null and an empty text are no reading.
 - Interchange is + out of the balancing authority here, so that every sign turns.
 - The answer repeats the key under `request`; only `response` is read.
 """
@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, number, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.outside_areas import AMERICAN
@@ -125,12 +125,12 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
-        if zone is not None and entry.get("value") is not None:
+        if zone is not None and (megawatts := _megawatts(entry)) is not None:
             start = _start(entry)
             if counterparty := NEIGHBOURS.find(rows, other, [start], zone):
                 ts, values = series[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
                 ts.append(start)
-                values.append(0.0 - _megawatts(entry))
+                values.append(0.0 - megawatts)
     _extend(rows, series)
     require_known(rows)
     return rows if _cut(response, _offset(request) + len(entries)) else combine_interchange(rows)
@@ -170,11 +170,12 @@ def parse_generation(body: bytes, request: Request) -> Rows:
     by_code: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in _entries(_response(body)):
         code = member(entry, "fueltype", str)
-        if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" and entry.get("value") is not None:
+        megawatts = _megawatts(entry) if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" else None
+        if megawatts is not None:
             start = _start(entry)
             if SOURCES.find(rows, code, [start]):
                 by_code[code][0].append(start)
-                by_code[code][1].append(_megawatts(entry))
+                by_code[code][1].append(megawatts)
     for fuel in sorted({FUELS[code] for code in by_code}):
         codes = [code for code in by_code if FUELS[code] == fuel]
         first = by_code[codes[0]]
@@ -194,10 +195,10 @@ def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
         raise FeedChanged(f"no row of type {kind}")
     for entry in entries:
         zone = RESPONDENTS.get(member(entry, "respondent", str))
-        if zone is not None and entry.get("value") is not None:
+        if zone is not None and (megawatts := _megawatts(entry)) is not None:
             ts, values = series[_key(zone, metric)]
             ts.append(_start(entry))
-            values.append(sign * _megawatts(entry) + 0.0)
+            values.append(sign * megawatts + 0.0)
     rows = Rows()
     _extend(rows, series)
     return rows
@@ -221,11 +222,12 @@ def _start(entry: Mapping[str, Any]) -> int:
     return end - HOUR
 
 
-def _megawatts(entry: Mapping[str, Any]) -> float:
-    """Megawatt-hours of one hour."""
-    if entry.get("value-units") != "megawatthours":
+def _megawatts(entry: Mapping[str, Any]) -> float | None:
+    """Megawatt-hours of one hour; None where there is no reading."""
+    value = reading(member(entry, "value"), "value")
+    if value is not None and entry.get("value-units") != "megawatthours":
         raise FeedChanged(f"unit {str(entry.get('value-units'))[:40]!r}, not megawatthours")
-    return number(entry["value"], "value")
+    return value
 
 
 def _response(body: bytes) -> dict[str, Any]:

@@ -6,16 +6,17 @@ Traps:
 - The price is APXMIDP's in the Market Index Data; N2EXMIDP is 0 / 0 by now, and an APX row without volume is no price.
 - National demand (INDO) is called `demand` on its dataset and `initialDemandOutturn` on /demand/outturn; `demand` of
   another dataset (ITSDO: with station load, pumping and exports) is another quantity. Zero demand is a missing reading.
+- A half hour may come twice with another `publishTime`: the later publication is what the publisher says now.
 - The net is a sum: it is written where every tie of its era has a value in that half hour, never for a part of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NoReturn
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
@@ -59,28 +60,31 @@ PROVIDERS = Members("provider", Metric.PRICE, {"APXMIDP": True, "N2EXMIDP": Fals
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows of APXMIDP. Raises FeedChanged for another dataset, and where no provider is known."""
-    rows = Rows()
-    for entry in _entries(body, "MID"):
+    """`price` rows of APXMIDP. Raises FeedChanged for another dataset, and where none is of APXMIDP."""
+    rows, found = Rows(), False
+    for entry in _newest(_entries(body, "MID"), "dataProvider"):
         ts, provider = _start(entry), member(entry, "dataProvider", str)
-        price, volume = member(entry, "price"), member(entry, "volume")
+        price, volume = (reading(member(entry, name), name) for name in ("price", "volume"))
         ours = PROVIDERS.find(rows, provider, [ts])
         if ours is None:
             continue
+        found = found or ours
         if not ours:
             rows.dropped["N2EX leg"] += 1
-        elif price is None or volume is None or number(volume, "volume") == 0:
+        elif price is None or not volume:
             rows.dropped["no volume"] += 1
         else:
-            rows.add("GB", Metric.PRICE, ts, number(price, "price"), "GBP/MWh", "30m")
+            rows.add("GB", Metric.PRICE, ts, price, "GBP/MWh", "30m")
     require_known(rows)
+    if not found:
+        raise FeedChanged("no price of APXMIDP")
     return rows
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
     rows = Rows()
-    for entry in _entries(body, "INDO"):
+    for entry in _newest(_entries(body, "INDO")):
         ts = _start(entry)
         if "initialDemandOutturn" in entry:
             demand = entry["initialDemandOutturn"]
@@ -88,9 +92,9 @@ def parse_demand(body: bytes, request: Request) -> Rows:
             demand = member(entry, "demand")
         else:
             raise FeedChanged("a demand that is not labelled INDO")
-        if demand is None:
+        megawatts = reading(demand, "demand")
+        if megawatts is None:
             continue
-        megawatts = number(demand, "demand")
         if megawatts == 0:
             rows.dropped["demand of 0"] += 1
         else:
@@ -105,14 +109,14 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
     """
     rows = Rows()
     flows: dict[Tie, tuple[list[int], list[float]]] = {tie: ([], []) for tie in TIES.values()}
-    for entry in _entries(body, "INTOUTHH"):
-        name, flow = member(entry, "interconnectorName", str), member(entry, "generation")
-        start = _start(entry)
+    for entry in _newest(_entries(body, "INTOUTHH"), "interconnectorName"):
+        name, start = member(entry, "interconnectorName", str), _start(entry)
+        flow = reading(member(entry, "generation"), name)
         tie = INTERCONNECTORS.find(rows, name, [start], key=_spelling(name))
         if tie is not None and flow is not None:
             ts, values = flows[tie]
             ts.append(start)
-            values.append(number(flow, name))
+            values.append(flow)
     key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m")
     for tie, (ts, values) in flows.items():
         if ts:
@@ -141,6 +145,18 @@ def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
         if not isinstance(entry, dict) or entry.get("dataset", dataset) != dataset:
             raise FeedChanged(f"a row that is not of {dataset}")
         yield {**entry, "dataset": dataset} if named and "dataset" not in entry else entry
+
+
+def _newest(entries: Iterable[dict[str, Any]], *named: str) -> Iterator[dict[str, Any]]:
+    """The rows without those that a later publication of the same half hour replaces; undated ones all stay."""
+    own = [(tuple(entry.get(name) for name in ("startTime", *named)), entry) for entry in entries]
+    latest: dict[tuple[Any, ...], int] = {}
+    for key, entry in own:
+        if entry.get("publishTime") is not None:
+            latest[key] = max(latest.get(key, 0), utc_stamp(entry["publishTime"]))
+    for key, entry in own:
+        if entry.get("publishTime") is None or utc_stamp(entry["publishTime"]) == latest[key]:
+            yield entry
 
 
 def _start(entry: Mapping[str, Any]) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import iso_instant, utc_stamp
@@ -64,10 +64,10 @@ def parse_price(body: bytes, request: Request) -> Rows:
     stamp, price, step, resolution = _PRICES[name]
     rows = Rows()
     for record in _records(answer):
-        zone, value = AREAS.get(member(record, "PriceArea", str)), member(record, price)
+        zone, value = AREAS.get(member(record, "PriceArea", str)), reading(member(record, price), price)
         if zone is not None and value is not None:
             ts = _on_grid(member(record, stamp), step)
-            rows.add(zone, Metric.PRICE, ts, round(number(value, price), 2), "EUR/MWh", resolution)
+            rows.add(zone, Metric.PRICE, ts, round(value, 2), "EUR/MWh", resolution)
     return rows
 
 
@@ -80,11 +80,11 @@ def parse_flows(body: bytes, request: Request) -> Rows:
             continue
         ts = _on_grid(member(record, "Minutes5UTC"), 300)
         columns = {*BORDERS, *(name for name in record if name.startswith("Exchange"))}
-        readings = {name: value for name in sorted(columns) if (value := member(record, name)) is not None}
-        for name, value in readings.items():
-            if area := COLUMNS.find(rows, name, [ts]):
+        for name in sorted(columns):
+            value = reading(member(record, name), name)
+            if value is not None and (area := COLUMNS.find(rows, name, [ts])):
                 flows[area][0].append(ts)
-                flows[area][1].append(number(value, name))
+                flows[area][1].append(value)
     for area, column in flows.items():
         if column[0]:
             rows.extend(net._replace(counterparty=area), *column)

@@ -18,7 +18,7 @@ from datetime import date, time, timedelta
 from itertools import pairwise
 from typing import Any
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.clocks import plausible
 from assets.parsing.days import runs
 from warehouse.clock import RESOLUTIONS, MarketDay, local_date
@@ -73,13 +73,14 @@ def _rows(zone: str, stamps: Sequence[int], prices: Sequence[object]) -> Rows:
     rows = Rows()
     resolutions = _resolutions(stamps)
     for ts, price in zip(stamps, prices, strict=True):
-        if price is None:
+        value = reading(price, "price")
+        if value is None:
             continue
         resolution = resolutions.get(local_date(ts, TZ))
         if resolution is None:
             rows.dropped["a lone stamp: its resolution is unknown"] += 1
         else:
-            rows.add(zone, Metric.PRICE, ts, number(price, "price"), "EUR/MWh", resolution)
+            rows.add(zone, Metric.PRICE, ts, value, "EUR/MWh", resolution)
     return rows
 
 

@@ -3,8 +3,12 @@
 Traps:
 - The window of a request is matched by interval *end*, both ends included: the half hour before `from` comes too, and
   `to` at 23:59 would lose the day's last half hour.
+- A window over the new year is answered up to 31 December only (https://github.com/carbon-intensity/api-definitions,
+  issue 12): no request crosses it.
 - `data` is a list on ranges and an object on the bare paths; key order and white space vary inside one answer.
-- `actual` is null for the running half hour and those to come: no row. `forecast` is not a reading and never one here.
+- `actual` is null for the running half hour and those to come: no row. It is 0 where it is missing for good, as in
+  five half hours of 2023 (forecasts of 89 to 185; the least other value is 26).
+- `forecast` is not a reading and never one here.
 - Stamps are UTC without seconds: 48 half hours every day.
 """
 
@@ -13,9 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import groupby
 from typing import Any, NoReturn
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
@@ -28,6 +33,8 @@ HOST = "api.carbonintensity.org.uk"
 HALF_HOUR = 1800
 ROUNDING = 1.0
 """Nine shares rounded to a tenth add up to 100 within this."""
+FAR_FROM_CLEAN = 50.0
+"""gCO2/kWh: where so much is foreseen, an actual value of 0 is a missing one."""
 LONGEST = 14
 """Days a request; 30 are answered, more are refused."""
 
@@ -44,7 +51,11 @@ FUELS = Members(
 
 def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
     def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-        return [_request(feed, product, block) for block in runs(days, LONGEST)]
+        return [
+            _request(feed, product, list(block))
+            for run in runs(days, LONGEST)
+            for _, block in groupby(run, lambda market_day: market_day.day.year)
+        ]
 
     return requests
 
@@ -61,9 +72,16 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
     """`carbon_intensity` rows of the half hours that have an actual value."""
     rows = Rows()
     for entry, ts in _half_hours(body):
-        actual = member(member(entry, "intensity", dict), "actual")
-        if actual is not None:
-            rows.add("GB", Metric.CARBON_INTENSITY, ts, number(actual, "actual"), "gCO2/kWh", "30m")
+        intensity = member(entry, "intensity", dict)
+        actual, foreseen = (
+            reading(member(intensity, "actual"), "actual"),
+            reading(intensity.get("forecast"), "forecast"),
+        )
+        if actual == 0 and (foreseen is None or foreseen >= FAR_FROM_CLEAN):
+            rows.dropped["actual of 0"] += 1
+            rows.refuse("GB", Metric.CARBON_INTENSITY, [ts])
+        elif actual is not None:
+            rows.add("GB", Metric.CARBON_INTENSITY, ts, actual, "gCO2/kWh", "30m")
     return rows
 
 
@@ -91,7 +109,7 @@ def parse_generation(body: bytes, request: Request) -> Rows:
 def _share(share: object) -> tuple[str, float | None]:
     """A fuel in the publisher's words, and its per cent."""
     fuel, percent = member(share, "fuel", str), member(share, "perc")
-    return fuel, None if percent is None else number(percent, fuel)
+    return fuel, reading(percent, fuel)
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
@@ -134,6 +152,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="neso.carbon_intensity",
+            version="2",
             title="Carbon intensity of GB electricity, estimated from metered output",
             zones=("GB",),
             metrics=(Metric.CARBON_INTENSITY,),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date, time
 from typing import Any
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import age, runs
 from assets.parsing.stamps import iso_instant
 from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
@@ -96,15 +96,21 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
 
 
 def _parse(body: bytes, request: Request, price: str, key: SeriesKey) -> Rows:
-    """One page of prices; items come unsorted, other nodes give no row. Raises NotPublished where there is no item."""
+    """One page of prices; items come unsorted, other nodes give no row.
+
+    Raises NotPublished where there is no item, FeedChanged where none is of our node.
+    """
     items, _ = _page(body, request)
     step = RESOLUTIONS[key.resolution]
     rows = Rows()
     starts: list[int] = []
     prices: list[float] = []
-    for item in items:
-        stamp = member(item, "datetime_beginning_utc")
-        if not _is_ours(item):
+    own = [item for item in items if _is_ours(item)]
+    if not own:
+        raise FeedChanged(f"no price of {HUB}")
+    for item in own:
+        stamp, value = member(item, "datetime_beginning_utc"), reading(member(item, price), price)
+        if value is None or item.get("row_is_current") is False:
             continue
         # Some stamps carry a stray second (7/8/2026 3:50:01): they mean the minute.
         start = iso_instant(stamp) // 60 * 60
@@ -112,17 +118,16 @@ def _parse(body: bytes, request: Request, price: str, key: SeriesKey) -> Rows:
             rows.dropped["off the grid"] += 1
             continue
         starts.append(start)
-        prices.append(number(member(item, price), price))
+        prices.append(value)
     rows.extend(key, starts, prices)
     return rows
 
 
-def _is_ours(item: dict[str, Any]) -> bool:
-    """Whether an item is the newest version of our node's price. Raises FeedChanged for one without its node."""
-    if "pnode_id" not in item and "pnode_name" not in item:
+def _is_ours(item: object) -> bool:
+    """Whether an item is a price of our node. Raises FeedChanged for one without its node."""
+    if not isinstance(item, dict) or ("pnode_id" not in item and "pnode_name" not in item):
         raise FeedChanged("an item without its node")
-    node = item.get("pnode_id", PNODE) == PNODE and item.get("pnode_name", HUB) == HUB
-    return node and item.get("row_is_current") is not False
+    return bool(item.get("pnode_id", PNODE) == PNODE and item.get("pnode_name", HUB) == HUB)
 
 
 def follow(body: bytes, request: Request) -> list[Request]:

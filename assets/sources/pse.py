@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.stamps import iso_instant
 from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
@@ -36,8 +36,9 @@ def parse_price(body: bytes, request: Request) -> Rows:
     """`price` rows in EUR/MWh of the days whose rate is proved. Raises FeedChanged where no rate fits a day."""
     days: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for entry in _entries(body):
-        grosze = _grosze(number(member(entry, "csdac_pln"), "csdac_pln"))
-        days[str(member(entry, "business_date", str))].append((_start(entry), grosze))
+        price = reading(member(entry, "csdac_pln"), "csdac_pln")
+        if price is not None:
+            days[str(member(entry, "business_date", str))].append((_start(entry), _grosze(price)))
     rows = Rows()
     for day, prices in days.items():
         rates = proved_rates([grosze for _, grosze in prices])
@@ -74,9 +75,9 @@ def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows, MW, of the quarter hours that have a reading."""
     rows = Rows()
     for entry in _entries(body):
-        load = member(entry, "load_actual")
+        load = reading(member(entry, "load_actual"), "load_actual")
         if load is not None:
-            rows.add("PL", Metric.DEMAND, _start(entry), number(load, "load_actual"), "MW", "15m")
+            rows.add("PL", Metric.DEMAND, _start(entry), load, "MW", "15m")
     return rows
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from lxml import etree
 
-from assets.parsing.body import json_of, local, member, number, xml_of
+from assets.parsing.body import json_of, local, member, number, reading, xml_of
 from assets.parsing.days import runs
 from assets.parsing.members import Members
 from assets.parsing.stamps import iso_date, iso_instant
@@ -49,8 +49,8 @@ def parse_eco2mix(body: bytes, request: Request) -> Rows:
         if ts % QUARTER:
             raise FeedChanged(f"{record['date_heure'][:40]!r} is off the grid")
         for name, metric in _METRICS.items():
-            value = record.get(name)
-            if value is not None and readings[metric].setdefault(ts, number(value, name)) != number(value, name):
+            value = reading(record.get(name), name)
+            if value is not None and readings[metric].setdefault(ts, value) != value:
                 raise FeedChanged(f"{name} at {record['date_heure']} twice, with different values")
     rows = Rows()
     for metric, values in readings.items():

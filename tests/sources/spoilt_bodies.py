@@ -41,6 +41,17 @@ def spoilt(body: bytes, records: Spoil, cells: Spoil = list) -> bytes:
     return _spoilt_lines(body, records, cells)
 
 
+def rewritten(body: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """The body with its bytes changed, those of every file in a zip."""
+    if body[:2] != b"PK":
+        return change(body)
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(body)) as old, zipfile.ZipFile(out, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, rewritten(old.read(entry), change))
+    return out.getvalue()
+
+
 def _spoilt_zip(body: bytes, records: Spoil, cells: Spoil) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(body)) as old, zipfile.ZipFile(out, "w") as new:

@@ -90,7 +90,6 @@ T = instant("2026-05-10T07:00:00Z")
     [
         "caiso/fuelsource_20230101.csv",
         "caiso/netdemand_20190310.csv",
-        "caiso/oasis_PRC_INTVL_LMP_EXCERPT_20250718.csv",
     ],
 )
 def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
@@ -104,7 +103,8 @@ def test_a_recorded_autumn_day_of_another_node_has_25_hours(recordings):
     starts = sorted(row.ts for row in rows)
     assert len(starts) == 601
     assert [ts for ts in starts if ts in day.window] == list(range(day.start, day.end, 3600))
-    assert not len(read(LMP_DA, body)), "the hub is not in it"
+    with pytest.raises(FeedChanged, match="no price of TH_SP15"):
+        read(LMP_DA, body)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +163,17 @@ def test_errors_come_as_xml_in_a_zip_with_status_200(text, failure):
     assert "Acceptable" not in text or caught.value.retry_after == 5.0
 
 
+def test_a_header_without_lines_is_nothing_published():
+    with pytest.raises(NotPublished):
+        read(LMP_DA, csv(DAM_COLUMNS, []))
+
+
 @pytest.mark.parametrize(
     "text",
     [
         csv(DAM_COLUMNS, [dam(T, "1", run="RTM")]),
         csv(DAM_COLUMNS, [dam(T, "1", seconds=900)]),
         csv(DAM_COLUMNS, [dam(T + 60, "1")]),
-        csv(DAM_COLUMNS, [dam(T, "")]),
         csv(DAM_COLUMNS.replace("LMP_TYPE", "TYPE"), []),
         csv(DAM_COLUMNS, [dam(T, "1")])[:-40],
     ],

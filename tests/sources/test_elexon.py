@@ -133,6 +133,29 @@ def test_demand_of_zero_or_null_is_missing():
     assert rows.dropped == {"demand of 0": 1}
 
 
+def test_of_a_half_hour_that_was_published_twice_the_later_publication_stands():
+    def published(at, megawatts, start="2026-03-11T00:30:00Z"):
+        return {"publishTime": at, "startTime": start, "initialDemandOutturn": megawatts}
+
+    rows = [
+        published("2026-03-11T01:35:00Z", 23267),
+        published("2026-03-11T01:00:00Z", 23200),
+        published("2026-03-11T00:30:00Z", 22416, "2026-03-11T00:00:00Z"),
+    ]
+    for entries in (rows, rows[::-1]):
+        assert sorted(r.value for r in read(DEMAND, {"data": entries})) == [22416, 23267]
+    withdrawn = [*rows, published("2026-03-11T02:00:00Z", None)]
+    assert [r.value for r in read(DEMAND, {"data": withdrawn})] == [22416]
+    undated = [{**row, "publishTime": None} for row in rows]
+    assert len(read(DEMAND, {"data": undated})) == 3, "which one stands nobody says"
+
+
+def test_a_tie_that_was_published_twice_has_its_later_flow():
+    rows = [{**row, "publishTime": "2026-07-11T02:00:00Z"} for row in ALL]
+    first = {**rows[0], "publishTime": "2026-07-11T01:30:00Z", "generation": 999}
+    assert set(read(TIES_FEED, {"data": [first, *rows]})) == set(read(TIES_FEED, {"data": rows}))
+
+
 def test_a_demand_that_does_not_say_which_is_refused():
     with pytest.raises(FeedChanged):
         read(DEMAND, {"data": [{"startTime": AT, "demand": 24258}]})

@@ -76,8 +76,9 @@ def test_columns_have_been_renamed(columns):
     assert len(read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], columns))) == 1
 
 
-def test_other_settlement_points_give_no_rows():
-    assert not len(read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], node="HB_BUSAVG")))
+def test_other_settlement_points_alone_are_a_changed_feed():
+    with pytest.raises(FeedChanged, match="no price of HB_HUBAVG"):
+        read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], node="HB_BUSAVG"))
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_an_interval_is_stamped_by_its_end_and_columns_are_found_by_name():
     [
         {"headers": ["INTERVAL", "CPNODE"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
         {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
-        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", None]]},
+        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", "n/a"]]},
         {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["today", "INDIANA.HUB", "1"]]},
         {"headers": ["INTERVAL", "CPNODE", "LMP", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", "1", "2"]]},
         {"LoadInfo": {}},

@@ -13,6 +13,7 @@ from warehouse import clock
 from warehouse.clock import market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
+from warehouse.quality import judge
 from warehouse.schema import Row
 
 INTENSITY, GENERATION = sources.feed("neso.carbon_intensity"), sources.feed("neso.generation")
@@ -52,6 +53,29 @@ def test_recorded_answers_give_their_expected_rows(file, parsed, expected, state
 def test_null_actual_is_no_row_and_forecast_is_no_actual():
     rows = read(INTENSITY, {"data": [MIDNIGHT, RUNNING]})
     assert list(rows) == [Row("GB", "carbon_intensity", None, None, None, 1785542400, 165.0, "gCO2/kWh", "30m")]
+
+
+@pytest.mark.parametrize("forecast", [89, 185, None])
+def test_zero_where_carbon_was_foreseen_is_a_missing_reading(forecast):
+    zero = {**MIDNIGHT, "intensity": {"forecast": forecast, "actual": 0, "index": "very low"}}
+    rows = read(INTENSITY, {"data": [zero]})
+    assert not len(rows)
+    assert rows.dropped == {"actual of 0": 1}
+    assert rows.refused == {("GB", "carbon_intensity"): {1785542400}}
+
+
+def test_no_grid_is_free_of_carbon():
+    rows = read(INTENSITY, {"data": [{**MIDNIGHT, "intensity": {"forecast": 20, "actual": 0}}, RUNNING]})
+    assert not len(judge(rows, INTENSITY, (), 0).kept)
+
+
+def test_no_request_crosses_the_new_year():
+    for feed in (INTENSITY, GENERATION):
+        requests = ask(feed, date(2026, 12, 30), date(2027, 1, 2))
+        assert [(r.days[0], r.days[-1]) for r in requests] == [
+            (date(2026, 12, 30), date(2026, 12, 31)),
+            (date(2027, 1, 1), date(2027, 1, 2)),
+        ]
 
 
 @pytest.mark.parametrize("data", [MIX, [MIX]], ids=["object", "list"])

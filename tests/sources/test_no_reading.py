@@ -1,9 +1,18 @@
-"""What no feed takes for a reading: what is ahead of the clock."""
+"""What no feed takes for a reading: what is ahead of the clock, another hub's price, a blank."""
 
 from __future__ import annotations
 
-from tests.sources.believed_rows import Failures, stated_by
-from tests.sources.conftest import Sample
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from assets.parsing.body import is_zip, unzipped
+from tests.sources.believed_rows import stated_by
+from tests.sources.conftest import Sample, own_samples
+from tests.sources.spoilt_bodies import rewritten
+from warehouse.errors import FeedChanged
 from warehouse.quality import judge_answer
 
 KNOWN_AHEAD = {
@@ -25,17 +34,90 @@ KNOWN_AHEAD = {
 """Auctions and plans; every other feed measures."""
 
 
-def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(small_samples: list[Sample]) -> None:
-    failures = Failures()
-    for own in small_samples:
-        stated = stated_by(own)
-        newest = max(row.ts for row in stated)
-        measured = {row for row in stated if own.feed.id not in KNOWN_AHEAD and row.metric != "price_day_ahead"}
-        with failures.of(own.name):
-            assert not len(judge_answer(stated, own.feed, own.request.days, newest - 900).quarantined)
-        with failures.of(own.name, "a second later"):
-            judged = judge_answer(stated, own.feed, own.request.days, newest - 901)
-            assert set(judged.quarantined) == {row for row in measured if row.ts == newest}
-            assert {f.check for f in judged.findings if f.severity == "error"} <= {"time"}
-            assert bool(len(judged.quarantined)) == any(f.severity == "error" for f in judged.findings)
-    failures.report()
+def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(own: Sample) -> None:
+    stated, days = stated_by(own), own.request.days
+    newest = max(row.ts for row in stated)
+    ahead = {r for r in stated if r.ts == newest and r.metric != "price_day_ahead" and own.feed.id not in KNOWN_AHEAD}
+    assert not len(judge_answer(stated, own.feed, days, newest - 900).quarantined)
+    judged = judge_answer(stated, own.feed, days, newest - 901)
+    assert set(judged.quarantined) == ahead
+    assert sum(f.count for f in judged.findings if (f.check, f.severity) == ("time", "error")) == len(ahead)
+
+
+PICKING = {
+    "caiso.lmp_da",
+    "caiso.lmp_rt",
+    "elexon.price",
+    "ercot.spp_da",
+    "ercot.spp_rt",
+    "isone.lmp_da",
+    "isone.lmp_rt",
+    "miso.lmp_da",
+    "miso.lmp_rt",
+    "miso.lmp_rt_daily",
+    "nyiso.lbmp_da",
+    "nyiso.lbmp_rt",
+    "pjm.lmp_da",
+    "pjm.lmp_rt",
+    "spp.lmp_da",
+    "spp.lmp_rt",
+    "spp.lmp_rt_daily",
+}
+"""The feeds whose answers name many hubs, of which one is ours."""
+
+
+def test_an_answer_with_prices_but_none_of_our_hub_is_a_changed_feed(own: Sample) -> None:
+    hub = own.feed.hub.encode()
+    assert (own.feed.id in PICKING) == any(hub and hub in text for text in _texts(own.body))
+    if own.feed.id in PICKING:
+        with pytest.raises(FeedChanged):
+            own.parse(rewritten(own.body, lambda body: body.replace(hub, b"ANOTHER")))
+
+
+def test_every_feed_that_picks_a_hub_has_a_body() -> None:
+    assert {own.feed.id for own in own_samples()} >= PICKING
+
+
+NO_BLANK = {
+    "entsoe.capacity",
+    "entsoe.demand",
+    "entsoe.flows",
+    "entsoe.price",
+    "miso.load_daily",
+    "nyiso.load",
+    "omie.price",
+    "pse.price",
+}
+"""XML and a workbook, where there is no element and no cell without a value; rows whose values do not stand in the body
+as they are, or stand there twice.
+"""
+
+
+def test_a_blank_value_costs_itself_and_the_sums_that_need_it(own: Sample) -> None:
+    bodies = list(_blanked(own))
+    assert bool(bodies) != (own.feed.id in NO_BLANK)
+    for body in bodies:
+        left = set(own.parse(body))
+        lost = set(stated_by(own)) - left
+        assert left <= set(stated_by(own))
+        assert len({row.ts for row in lost}) == 1
+
+
+def _blanked(own: Sample) -> Iterator[bytes]:
+    """The body without one of its values, in each way that its format may leave it out."""
+    if own.feed.id in NO_BLANK:
+        return
+    texts = _texts(own.body)
+    blanks = (b"null", b'""') if texts[0].lstrip()[:1] in (b"{", b"[") else (b"",)
+    for row in stated_by(own).sorted():
+        spelling = re.escape(f"{abs(row.value):.10g}").encode()
+        value = re.compile(rb'(?<![\w.:-])"?-?' + spelling + rb'0*"?(?![\w.:-])')
+        if sum(len(value.findall(text)) for text in texts) == 1:
+            for blank in blanks:
+                yield rewritten(own.body, partial(value.sub, blank))
+            return
+
+
+def _texts(body: bytes) -> list[bytes]:
+    """The body itself, or every file of a zip."""
+    return [content for _, content in unzipped(body)] if is_zip(body) else [body]

@@ -122,7 +122,7 @@ def test_utc_stamps_make_days_of_any_length_whole(day, hours):
         page([item("2026-06-09T04:00:00")], 0)[:-9],
         page([item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")], 1),
         page([item("9/6/2026 4:00")]),
-        page([item("2026-06-09T04:00:00", None)]),
+        page([item("2026-06-09T04:00:00", "n/a")]),
         page([item("2026-06-09T04:00:00", market="rt")]),
         page(["2026-06-09T04:00:00"]),
         page([item("0001-01-01T00:00:00")]),

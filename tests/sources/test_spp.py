@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from assets import sources
+from assets.sources.spp.paths import hourly
 from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days, utc
 from warehouse.errors import FeedChanged, NotPublished
@@ -204,6 +205,30 @@ def test_a_last_line_without_an_end_is_whole_where_the_areas_name_ends_it():
     assert instant("2026-07-15T03:00Z") in dict(pairs(read(LOAD, text)))
     assert pairs(read(LOAD, text)) == pairs(read(LOAD, text + "\n"))
     assert instant("2026-07-15T03:00Z") not in dict(pairs(read(LOAD, text[:-1])))
+
+
+def test_a_line_that_does_not_name_its_area_is_told_by_its_load():
+    lines = [
+        "x,07/15/2026 07:00:00,36341,,SPP",
+        "x,07/15/2026 06:00:00,41000,41010,",
+        "x,07/15/2026 06:00:00,3900,3910,",
+        "x,07/15/2026 05:00:00,41100,41132,SPP",
+        "x,07/15/2026 04:00:00,7000,41200,",
+        "x,07/15/2026 03:00:00,,41300,",
+    ]
+    text = sheet("Interval,GMTIntervalEnd,MTLF,Averaged Actual,BAA", *lines)
+    rows = HOURLY.parse(text.encode(), Request(HOURLY.id, f"/{hourly(instant('2026-07-15T07:00Z'))}"))
+    assert sorted(pairs(rows)) == [(instant("2026-07-15T04:00Z"), 41132.0), (instant("2026-07-15T05:00Z"), 41010.0)]
+    assert rows.dropped["a line without its area"] == 2
+    with pytest.raises(FeedChanged, match="no line of the area SPP"):
+        read(HOURLY, text.replace("SPP", ""))
+
+
+def test_a_price_cannot_tell_its_area():
+    named = [f"x,4/1/2026 {hour}:00,SPP,SPPSOUTH_HUB,H,19.5,0,0,0" for hour in (6, 7)]
+    rows = read(DA, prices(NEW, *named, "x,4/1/2026 8:00,,SPPSOUTH_HUB,H,19.5,0,0,0"))
+    assert len(rows) == 2
+    assert rows.dropped["a line without its area"] == 1
 
 
 @pytest.mark.parametrize("blank", ["\n\n", "\r\n", " \n"])

@@ -252,13 +252,19 @@ def test_what_is_set_aside_is_kept_with_its_reasons() -> None:
         ("FR", "demand", "MW", 102_098.0),
         ("NO-2", "interchange", "MW", -7_800.0),
         ("US-CAISO", "interchange", "MW", 12_000.0),
-        ("GB", "carbon_intensity", "gCO2/kWh", 0.0),
+        ("GB", "carbon_intensity", "gCO2/kWh", 12.0),
         ("US-SPP", "demand", "MW", 56_184.0),
     ],
 )
 def test_records_and_caps_are_never_clipped(zone: str, metric: str, unit: str, value: float) -> None:
     low, high = physical(metric, zone, unit)
     assert low <= value <= high
+
+
+@pytest.mark.parametrize("zone", sorted(ZONES))
+def test_zero_is_no_demand_and_no_carbon_intensity(zone: str) -> None:
+    assert physical("demand", zone, "MW")[0] > 0 or zone == "AU-SA"
+    assert physical("carbon_intensity", zone, "gCO2/kWh")[0] > 0
 
 
 def test_every_zone_has_its_yardstick() -> None:

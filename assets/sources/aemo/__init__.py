@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, time
 
-from assets.parsing.body import columns, json_of, member, number, table, text_of
+from assets.parsing.body import columns, json_of, member, reading, table, text_of
 from assets.parsing.columns import floats
 from assets.parsing.days import months
 from assets.parsing.members import require_known
@@ -113,9 +113,9 @@ def parse_five_minute(body: bytes, request: Request) -> Rows:
             rows.dropped["off the grid"] += 1
             continue
         for name, (metric, unit, sign) in MEASURES.items():
-            value = member(entry, name)
+            value = reading(member(entry, name), name)
             if value is not None:
-                rows.add(zone, metric, start, 0.0 + sign * number(value, name), unit, "5m")
+                rows.add(zone, metric, start, 0.0 + sign * value, unit, "5m")
     require_known(rows)
     return rows
 

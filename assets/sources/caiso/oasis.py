@@ -14,13 +14,14 @@ from assets.parsing.body import (
     is_zip,
     local,
     no_html,
-    number,
     only_lines_with,
+    reading,
     table,
     text_of,
     unzipped,
     xml_of,
 )
+from assets.parsing.dropped import filled
 from assets.parsing.stamps import iso_instant
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -35,12 +36,19 @@ PAUSE = 5.0
 def parse_lmp(body: bytes, node: str, market: str, key: SeriesKey) -> Rows:
     """The LMP rows of one node and market run (RTM, DAM); other nodes and the price's components give none.
 
-    Raises NotPublished where OASIS has no data, FeedUnavailable where it throttles, FeedChanged otherwise.
+    Raises NotPublished where OASIS has no data, FeedUnavailable where it throttles, FeedChanged otherwise, also where
+    every row is of another node.
     """
     rows = Rows()
-    for text in _texts(body):
+    texts, found = list(_texts(body)), False
+    for text in texts:
         starts, prices = _node_prices(text, node, market, RESOLUTIONS[key.resolution])
-        rows.extend(key, starts, prices)
+        rows.extend(key, *filled(starts, prices))
+        found = found or bool(starts)
+    if not found:
+        if any(text.strip().partition("\n")[2] for text in texts):
+            raise FeedChanged(f"no price of {node}")
+        raise NotPublished("a header without lines")
     return rows
 
 
@@ -70,8 +78,8 @@ def _refusal(text: str, member: bytes) -> FeedError:
     return FeedChanged(f"OASIS {code or 'answers XML without an error code'}: {words}")
 
 
-def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int], list[float]]:
-    """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows)."""
+def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int], list[float | None]]:
+    """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows); None for a blank one."""
     # Four of five rows are parts of the price: with the type between two other columns, they are left unread.
     between = ",LMP_TYPE," in text[:1000] and '"' not in text
     header, lines = table(only_lines_with(",LMP,", text) if between else text)
@@ -85,7 +93,7 @@ def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int
     )
     price = _price_column(header)
     starts: list[int] = []
-    prices: list[float] = []
+    prices: list[float | None] = []
     for cells in lines:
         if cells[run] != market:
             raise FeedChanged(f"market run {cells[run][:20]!r} instead of {market}")
@@ -95,7 +103,7 @@ def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int
         if _instant(cells[end]) - begin != step or begin % step:
             raise FeedChanged(f"an interval {cells[start]} to {cells[end]} instead of {step} s")
         starts.append(begin)
-        prices.append(number(cells[price], "LMP"))
+        prices.append(reading(cells[price], "LMP"))
     return starts, prices
 
 

@@ -22,7 +22,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from assets.parsing.body import json_of, member, number
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.members import Members, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import epoch_instant, iso_instant
@@ -78,7 +78,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
-    over = [reading for reading in readings if not _is_forecast(reading)]
+    over = [entry for entry in readings if not _is_forecast(entry)]
     _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), over, "epoch", "demand", 0, _updated(answer))
     return rows
 
@@ -113,9 +113,9 @@ def _members(body: bytes) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _updated(answer: dict[str, Any]) -> float:
+def _updated(answer: object) -> float:
     """When a dashboard was made, Unix seconds; endless where it does not say so with its offset, as until 2023."""
-    text = str(answer.get("lastUpdated", ""))
+    text = str(answer.get("lastUpdated", "")) if isinstance(answer, dict) else ""
     return iso_instant(text) if _OFFSET.search(text) else inf
 
 
@@ -126,11 +126,11 @@ def _extend(
     step = RESOLUTIONS[key.resolution]
     starts: list[int] = []
     values: list[float] = []
-    for reading in readings:
-        figure = member(reading, value)
+    for entry in readings:
+        figure = reading(member(entry, value), value)
         if figure is None:
             continue
-        start = epoch_instant(member(reading, stamp)) - after_start
+        start = epoch_instant(member(entry, stamp)) - after_start
         if start % step:
             rows.dropped["off the grid"] += 1
             continue
@@ -138,7 +138,7 @@ def _extend(
             rows.dropped[_NOT_YET] += 1
             continue
         starts.append(start)
-        values.append(number(figure, value))
+        values.append(figure)
     rows.extend(key, starts, values)
 
 
@@ -174,20 +174,20 @@ def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterato
 
     Those between and after are counted as dropped. A tie that is named has a part in the net, also a retired one.
     """
-    for reading in readings:
+    for entry in readings:
         # rtsyscond.json, this dashboard's former name, had its epoch under `interval`.
-        ts = epoch_instant(member(reading, "epoch" if isinstance(reading, dict) and "epoch" in reading else "interval"))
+        ts = epoch_instant(member(entry, "epoch" if isinstance(entry, dict) and "epoch" in entry else "interval"))
         if ts % 300:
             rows.dropped["between five-minute instants"] += 1
             continue
         if ts > until:
             rows.dropped[_NOT_YET] += 1
             continue
-        named = [name for name in reading if name[:2] == "dc"]
+        named = [name for name in entry if name[:2] == "dc"]
         if not named:
             raise FeedChanged("a reading without DC ties")
-        stated = {tie: reading[tie] for tie in named if DC_TIES.find(rows, tie, [ts])}
-        flows = {tie: 0.0 - number(flow, tie) for tie, flow in stated.items() if flow is not None}
+        stated = {tie: reading(entry[tie], tie) for tie in named if DC_TIES.find(rows, tie, [ts])}
+        flows = {tie: 0.0 - flow for tie, flow in stated.items() if flow is not None}
         yield ts, flows, flows.keys() >= ALWAYS | stated.keys()
 
 

@@ -19,14 +19,15 @@ from assets.parsing.body import (
     is_zip,
     json_of,
     member,
-    number,
     only_lines_with,
+    reading,
     table,
     text_of,
     unzipped,
 )
 from assets.parsing.clocks import wall_instant
 from assets.parsing.days import age, runs
+from assets.parsing.dropped import filled
 from assets.parsing.stamps import american_date, clock_minutes, iso_date
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
@@ -198,16 +199,20 @@ def _next_page(body: bytes, request: Request) -> list[Request]:
 def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
     """One hub's prices from a zip, its csv, or a keyed answer; other settlement points give none.
 
-    A listing states no rows. Raises NotPublished for an answer without any row, FeedChanged otherwise.
+    A listing states no rows. Raises NotPublished for an answer without any row, FeedChanged otherwise, also where
+    every row is of another settlement point.
     """
     rows = Rows()
     if request.kind == "listing":
         return rows
-    key = SeriesKey(ZONE, product.metric, "USD/MWh", product.resolution)
+    key, found = SeriesKey(ZONE, product.metric, "USD/MWh", product.resolution), False
     for header, lines, dated in _tables(body, hub):
         places = columns(header, "deliverydate", "settlementpoint", "settlementpointprice", "dstflag", *product.times)
         starts, prices = _hub_prices(lines, places, hub, RESOLUTIONS[product.resolution], dated)
-        rows.extend(key, starts, prices)
+        rows.extend(key, *filled(starts, prices))
+        found = found or bool(starts)
+    if not found:
+        raise FeedChanged(f"no price of {hub}")
     return rows
 
 
@@ -246,17 +251,20 @@ def _hub_prices(
     hub: str,
     step: int,
     dated: Any,
-) -> tuple[list[int], list[float]]:
-    """Interval starts and prices of one settlement point; hours are labelled by their end, quarters by their number."""
+) -> tuple[list[int], list[float | None]]:
+    """Interval starts and prices of one settlement point, None for a blank one.
+
+    Hours are labelled by their end, quarters by their number.
+    """
     day, point, price, flag, hour, *quarter = places
     starts: list[int] = []
-    prices: list[float] = []
+    prices: list[float | None] = []
     for cells in lines:
         if cells[point] != hub and str(cells[point]).strip() != hub:
             continue
         seconds = (_hour(cells[hour]) - 1) * 3600 + sum((_quarter(cells[i]) - 1) * step for i in quarter)
         starts.append(wall_instant(dated(str(cells[day])), seconds, TZ, _is_second_pass(cells[flag])))
-        prices.append(number(cells[price], "settlement point price"))
+        prices.append(reading(cells[price], "settlement point price"))
     return starts, prices
 
 

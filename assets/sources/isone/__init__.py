@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from datetime import date, time
 from urllib.parse import urlencode
 
-from assets.parsing.body import is_json, number
+from assets.parsing.body import is_json, member, reading
 from assets.parsing.clocks import instants, wall_instant
 from assets.parsing.days import age
-from assets.parsing.dropped import drop
+from assets.parsing.dropped import drop, filled
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import american_date, american_stamp, utc_stamp
@@ -130,8 +130,10 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
         return _hub_prices(body, "HourlyLmps", "HourlyLmp", DAY_AHEAD, HOUR)
     names = ("Date", "Hour Ending", "Location ID", "Locational Marginal Price")
     lines = report(body, "Day-Ahead Energy Market Hourly LMP Report", *names, mark=HUB)
-    readings = [(_hour(on, ending), number(price, "LMP")) for on, ending, place, price in lines if place == HUB]
-    return _rows(DAY_AHEAD, readings)
+    prices = [(_hour(on, ending), reading(price, "LMP")) for on, ending, place, price in lines if place == HUB]
+    if not prices:
+        raise FeedChanged(f"no price of location {HUB}")
+    return _rows(DAY_AHEAD, prices)
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
@@ -140,40 +142,26 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if not is_json(body):
         lines = report(body, "", "Date/Time", "Native Load")
         placed = instants([american_stamp(stamp) for stamp, _ in lines], TZ)
-        readings = [(ts, load) for ts, (_, load) in zip(placed, lines, strict=True) if load]
-        rows = _rows(five, [(ts, number(load, "load")) for ts, load in readings if ts is not None])
-        drop(rows, "ambiguous stamp", sum(ts is None for ts, _ in readings))
+        placed_loads = [(ts, reading(load, "load")) for ts, (_, load) in zip(placed, lines, strict=True)]
+        rows = _rows(five, [(ts, load) for ts, load in placed_loads if ts is not None])
+        drop(rows, "ambiguous stamp", sum(ts is None and load is not None for ts, load in placed_loads))
         return rows
     if b'"FiveMinSystemLoad' in body:
         loads = entries(body, "FiveMinSystemLoads", "FiveMinSystemLoad")
-        return _rows(
-            five,
-            [
-                (begin(entry, FIVE), number(entry["LoadMw"], "load"))
-                for entry in loads
-                if entry.get("LoadMw") is not None
-            ],
-        )
+        return _rows(five, [(begin(entry, FIVE), reading(member(entry, "LoadMw"), "load")) for entry in loads])
     loads = entries(body, "HourlySystemLoads", "HourlySystemLoad")
-    return _rows(
-        DEMAND,
-        [(begin(entry, HOUR), number(entry["Load"], "load")) for entry in loads if entry.get("Load") is not None],
-    )
+    return _rows(DEMAND, [(begin(entry, HOUR), reading(member(entry, "Load"), "load")) for entry in loads])
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows of the body's ties, + into New England (there a minus). Raises FeedChanged, NotPublished."""
     rows = Rows()
     for name, readings_of_tie in ties(body).items():
-        readings = [
-            (begin(entry, FIVE), 0.0 - number(entry["Actual"], "Actual"))
-            for entry in readings_of_tie
-            if entry.get("Actual") is not None
-        ]
-        stamps = [ts for ts, _ in readings]
+        starts = [begin(entry, FIVE) for entry in readings_of_tie]
+        stamps, flows = filled(starts, [reading(member(entry, "Actual"), "Actual") for entry in readings_of_tie])
         if tie := INTERFACES.find(rows, name, stamps):
             key = INTERCHANGE._replace(counterparty=tie.counterparty, link=tie.link)
-            rows.extend(key, stamps, [flow for _, flow in readings])
+            rows.extend(key, stamps, [0.0 - flow for flow in flows])
     require_known(rows)
     return rows
 
@@ -191,14 +179,7 @@ def _hub_prices(body: bytes, box: str, name: str, key: SeriesKey, step: int) -> 
     prices = [entry for entry in entries(body, box, name) if location(entry) == HUB]
     if not prices:
         raise FeedChanged(f"no price of location {HUB}")
-    return _rows(
-        key,
-        [
-            (begin(entry, step), number(entry["LmpTotal"], "LMP"))
-            for entry in prices
-            if entry.get("LmpTotal") is not None
-        ],
-    )
+    return _rows(key, [(begin(entry, step), reading(member(entry, "LmpTotal"), "LMP")) for entry in prices])
 
 
 def _hour(on: str, ending: str) -> int:
@@ -209,9 +190,9 @@ def _hour(on: str, ending: str) -> int:
     return wall_instant(american_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
 
 
-def _rows(key: SeriesKey, readings: Sequence[tuple[int, float]]) -> Rows:
+def _rows(key: SeriesKey, readings: Sequence[tuple[int, float | None]]) -> Rows:
     rows = Rows()
-    rows.extend(key, [ts for ts, _ in readings], [value for _, value in readings])
+    rows.extend(key, *filled([ts for ts, _ in readings], [value for _, value in readings]))
     return rows
 
 

@@ -6,12 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from assets.parsing.body import (
-    json_of,
-    member,
-    number,
-)
-from assets.parsing.dropped import on_grid
+from assets.parsing.body import json_of, member, reading
+from assets.parsing.dropped import filled, on_grid
 from assets.parsing.members import Members
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant
@@ -38,28 +34,24 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
 
     The zone's is its own column: the neighbours do not add up to it.
     """
-    readings = member(json_of(body), "instance", list)
-    if not readings:
+    entries = member(json_of(body), "instance", list)
+    if not entries:
         raise NotPublished("no interval yet")
     rows = Rows()
-    starts = [iso_instant(member(reading, "timestamp"), TZ) for reading in readings]
-    for name in _areas(readings):
-        pairs = [
-            (ts, reading[name])
-            for ts, reading in zip(starts, readings, strict=True)
-            if reading.get(name) not in (None, "")
-        ]
-        beyond = COLUMNS.find(rows, name, [ts for ts, _ in pairs])
+    starts = [iso_instant(member(entry, "timestamp"), TZ) for entry in entries]
+    for name in _areas(entries):
+        ts, flows = filled(starts, [reading(entry.get(name), name) for entry in entries])
+        beyond = COLUMNS.find(rows, name, ts)
         if beyond is not None:
             key = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *beyond)
-            rows.extend(key, *on_grid(rows, [ts for ts, _ in pairs], [0.0 - number(value, name) for _, value in pairs]))
+            rows.extend(key, *on_grid(rows, ts, [0.0 - flow for flow in flows]))
     return rows
 
 
-def _areas(readings: Sequence[dict[str, Any]]) -> list[str]:
+def _areas(entries: Sequence[dict[str, Any]]) -> list[str]:
     """Every column but the stamp, in order. Raises FeedChanged without MISO's own or for a name that is no code."""
-    names = list(dict.fromkeys(name for reading in readings for name in reading if name != "timestamp"))
-    if any("MISO" not in reading for reading in readings):
+    names = list(dict.fromkeys(name for entry in entries for name in entry if name != "timestamp"))
+    if any("MISO" not in entry for entry in entries):
         raise FeedChanged("no column MISO")
     if strange := [name for name in names if not _CODE.fullmatch(name)]:
         raise FeedChanged(f"unknown column {strange[0][:20]!r}")

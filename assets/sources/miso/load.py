@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 
-from assets.parsing.body import (
-    json_of,
-    member,
-    number,
-)
+from assets.parsing.body import json_of, member, reading
 from assets.parsing.clocks import fixed_instant
-from assets.parsing.dropped import keep, on_grid
+from assets.parsing.dropped import filled, keep, on_grid
 from assets.parsing.stamps import clock_minutes, named_date
 from assets.sources.miso import workbook
 from assets.sources.miso.requests import EST, ZONE
@@ -31,14 +27,11 @@ def parse_load(body: bytes, request: Request) -> Rows:
         raise FeedChanged(f"RefId {answer['RefId'][:40]!r}")
     day = named_date(reference[1])
     newest = fixed_instant(day, clock_minutes(reference[2]) * 60, EST)
-    starts: list[int] = []
-    values: list[float] = []
-    for entry in member(answer, "FiveMinTotalLoad", list):
-        reading = member(entry, "Load", dict)
-        value = member(reading, "Value")
-        if value not in (None, ""):
-            starts.append(fixed_instant(day, clock_minutes(member(reading, "Time", str)) * 60, EST))
-            values.append(number(value, "load"))
+    loads = [member(entry, "Load", dict) for entry in member(answer, "FiveMinTotalLoad", list)]
+    starts, values = filled(
+        [fixed_instant(day, clock_minutes(member(load, "Time", str)) * 60, EST) for load in loads],
+        [reading(member(load, "Value"), "load") for load in loads],
+    )
     rows = Rows()
     columns = keep(rows, starts, values, lambda start: start <= newest, "after the interval that RefId names")
     rows.extend(SeriesKey(ZONE, Metric.DEMAND, "MW", "5m"), *on_grid(rows, *columns))

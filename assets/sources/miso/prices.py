@@ -13,12 +13,13 @@ from assets.parsing.body import (
     no_html,
     number,
     only_lines_with,
+    reading,
     table,
     text_of,
     without_cut_cell,
 )
 from assets.parsing.clocks import fixed_instant
-from assets.parsing.dropped import FIVE_MINUTES, on_grid
+from assets.parsing.dropped import FIVE_MINUTES, filled, on_grid
 from assets.parsing.stamps import american_date, iso_instant
 from assets.sources.miso.requests import EST, TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
@@ -48,22 +49,23 @@ def _parse_live_lmp(body: bytes) -> Rows:
     answer = json_of(_only_hub(body) if len(body) > LARGE else body)
     header, lines = member(answer, "headers", list), member(answer, "data", list)
     if not lines:
-        raise NotPublished("no interval yet")
+        raise FeedChanged(f"no price of {HUB}") if len(body) > LARGE else NotPublished("no interval yet")
     if missing := [name for name in ("INTERVAL", "CPNODE", "LMP") if header.count(name) != 1]:
         raise FeedChanged(f"not one column {missing[0]} in {str(header)[:200]}")
     end, node, price = (header.index(name) for name in ("INTERVAL", "CPNODE", "LMP"))
     rows = Rows()
     ends: list[int] = []
-    prices: list[float] = []
+    prices: list[float | None] = []
     for cells in lines:
         if not isinstance(cells, list) or len(cells) != len(header):
             raise FeedChanged(f"a row does not have the {len(header)} columns")
         if cells[node] == HUB:
             ends.append(iso_instant(cells[end], TZ))
-            prices.append(number(cells[price], "LMP"))
-    rows.extend(
-        SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, [ts - FIVE_MINUTES for ts in ends], prices)
-    )
+            prices.append(reading(cells[price], "LMP"))
+    if not ends:
+        raise FeedChanged(f"no price of {HUB}")
+    starts, values = filled([ts - FIVE_MINUTES for ts in ends], prices)
+    rows.extend(SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, starts, values))
     return rows
 
 
@@ -86,10 +88,13 @@ def _parse_report(body: bytes, metric: Metric) -> Rows:
     _check_title(preamble, metric)
     day = _report_day(preamble)
     header, lines = table(only_lines_with(HUB, without_cut_cell(header_start + rest)))
+    own = [cells for cells in lines if cells[0].strip() == HUB and cells[2].strip() == "LMP"]
+    if not own:
+        nodes = rest.partition("\n")[2].strip()
+        raise FeedChanged(f"no price of {HUB}") if nodes else NotPublished("a header without lines")
     rows = Rows()
-    for cells in lines:
-        if cells[0].strip() == HUB and cells[2].strip() == "LMP":
-            _extend_hours(rows, metric, day, header[3:], cells[3:])
+    for cells in own:
+        _extend_hours(rows, metric, day, header[3:], cells[3:])
     return rows
 
 

@@ -44,11 +44,11 @@ INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """`price` rows of the south hub, from the file of an interval or of a day. Raises FeedChanged, NotPublished."""
-    starts, values = _prices(body, FIVE)
+    rows = Rows()
+    starts, values = _prices(rows, body, FIVE)
     ends = {start + FIVE for start in starts}
     if len(ends) > 1 and not any(end % HOUR for end in ends):
         raise FeedChanged("every interval ends on the hour: not the real-time file")
-    rows = Rows()
     rows.extend(PRICE, *on_grid(rows, starts, values))
     return rows
 
@@ -58,24 +58,24 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
 
     The real-time file of an interval that ends on the hour has the same columns: a day has more than one interval.
     """
-    starts, values = _prices(body, HOUR)
+    rows = Rows()
+    starts, values = _prices(rows, body, HOUR)
     if any(start % HOUR for start in starts):
         raise FeedChanged("an interval ends within the hour: not the day-ahead file")
     if len(set(starts)) < 2:
         raise FeedChanged("a single interval: not the day-ahead file")
-    rows = Rows()
     rows.extend(DAY_AHEAD, starts, values)
     return rows
 
 
-def _prices(body: bytes, step: int) -> Columns:
+def _prices(rows: Rows, body: bytes, step: int) -> Columns:
     sheet = Sheet(body, HUB.encode())
     end, value = sheet.place("gmtintervalend", "gmtinterval"), sheet.place("lmp")
     location = sheet.place("settlementlocation", "settlementlocationname")
-    columns = readings((cells for cells in sheet.eastern() if cells[location].strip() == HUB), end, value, step)
-    if not columns[0]:
+    own = [cells for cells in sheet.eastern(rows) if cells[location].strip() == HUB]
+    if not own:
         raise sheet.nothing()
-    return columns
+    return readings(own, end, value, step)
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
@@ -87,13 +87,13 @@ def parse_load(body: bytes, request: Request) -> Rows:
     end = sheet.place("gmtintervalend", "gmtinterval")
     rows = Rows()
     if "averagedactual" in sheet.names:
-        sheet.place("mtlf")
-        starts, values = readings(sheet.eastern(), end, sheet.place("averagedactual"), HOUR)
+        lines = sheet.eastern(rows, sheet.place("mtlf"))
+        starts, values = readings(lines, end, sheet.place("averagedactual"), HOUR)
         written = paths.written_at(dict(request.params).get("path", request.url))
         rows.extend(DEMAND, *_finished(rows, starts, values, written))
     else:
-        sheet.place("stlf")
-        starts, values = readings(sheet.eastern(), end, sheet.place("actualload", "actual"), FIVE)
+        lines = sheet.eastern(rows, sheet.place("stlf"))
+        starts, values = readings(lines, end, sheet.place("actualload", "actual"), FIVE)
         if "actualload" in sheet.names:
             starts, values = _whole_hours(rows, starts, values)
         rows.extend(DEMAND._replace(resolution="5m"), *on_grid(rows, starts, values))
@@ -136,12 +136,14 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     if WESTERN_NEIGHBOURS & set(sheet.names):
         raise FeedChanged("tie flows of the western area")
     stamp, actual = sheet.place("gmttime"), sheet.place("sppnai")
+    rows = Rows()
     flows = [
-        (iso_instant(cells[stamp]), number(cells[actual], "NAI")) for cells in sheet.eastern() if cells[actual].strip()
+        (iso_instant(cells[stamp]), number(cells[actual], "NAI"))
+        for cells in sheet.eastern(rows)
+        if cells[actual].strip()
     ]
     if not flows:
         raise FeedChanged("no five-minute instant") if lines else NotPublished("a header without lines")
-    rows = Rows()
     rows.extend(INTERCHANGE, [ts for ts, _ in flows], [0.0 - flow for _, flow in flows])
     drop(rows, "between five-minute instants", len(lines) - len(chosen))
     return rows

@@ -2,19 +2,22 @@
 
 Traps: header names change between days in case, blanks and underscores (SETTLEMENT_LOCATION), and so does the date
 (`04/01/2026 06:00:00`, `4/1/2026 6:00`). Since April 2026 the price and load files also hold the western balancing area
-(SWPW).
+(SWPW); cells that name the area are blank at times (https://github.com/gridstatus/gridstatus/issues/837).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from assets.parsing.body import number, table, text_of, without_cut_cell
+from assets.parsing.body import number, reading, table, text_of, without_cut_cell
 from assets.parsing.stamps import american_stamp
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.schema import Rows
 
 EASTERN = "SPP"
+LARGEST_WEST, LEAST_EAST = 5_000.0, 10_000.0
+"""MW of load that tell the areas apart where a line does not name its own."""
 Columns = tuple[list[int], list[float]]
 
 
@@ -36,12 +39,27 @@ class Sheet:
                 return self.names.index(name)
         raise FeedChanged(f"no column {spellings[0]} in {', '.join(self.names)[:200]}")
 
-    def eastern(self) -> Iterator[list[str]]:
-        """The lines of the eastern balancing area; all of them in the files from before the areas parted."""
+    def eastern(self, rows: Rows, load: int | None = None) -> list[list[str]]:
+        """The lines of the eastern balancing area; all of them in the files from before the areas parted.
+
+        A line that does not name its area is told by the load in that column; one that cannot be told is counted.
+        Raises FeedChanged where no line names ours.
+        """
         if "baa" not in self.names:
-            return self._lines
-        area = self.place("baa")
-        return (cells for cells in self._lines if cells[area].strip() == EASTERN)
+            return list(self._lines)
+        area, lines = self.place("baa"), list(self._lines)
+        if lines and not any(cells[area].strip() == EASTERN for cells in lines):
+            raise FeedChanged(f"nothing of ours in the file: no line of the area {EASTERN}")
+        return [cells for cells in lines if self._is_eastern(cells, area, load, rows)]
+
+    def _is_eastern(self, cells: list[str], area: int, load: int | None, rows: Rows) -> bool:
+        if name := cells[area].strip():
+            return name == EASTERN
+        megawatts = None if load is None else reading(cells[load], "load")
+        if megawatts is None or LARGEST_WEST <= megawatts < LEAST_EAST:
+            rows.dropped["a line without its area"] += 1
+            return False
+        return megawatts >= LEAST_EAST
 
     def nothing(self) -> FeedChanged | NotPublished:
         """What a file without a line of ours means."""
@@ -60,7 +78,7 @@ def plain(name: str) -> str:
     return re.sub(r"[\s_]", "", name).lower()
 
 
-def readings(lines: Iterator[list[str]], end: int, value: int, step: int) -> Columns:
+def readings(lines: Iterable[list[str]], end: int, value: int, step: int) -> Columns:
     """Interval starts and values from the columns of GMT interval end and value; an empty cell is no reading."""
     starts: list[int] = []
     values: list[float] = []
