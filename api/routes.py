@@ -1,126 +1,176 @@
-"""Which view answers which path, and what is said where none does. The paths themselves stand in `api.endpoints`."""
+"""Which view answers which path: each is registered once, under the operationId of its endpoint in `api.endpoints`.
+
+Paths without a part that only Flask can match (`/v1/price/GB`) are also found in a dictionary: Flask's matching and its
+contexts were a third of a short answer's work.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flask import Flask
+from flask.globals import request_ctx
 from werkzeug.exceptions import NotFound
+from werkzeug.routing import Rule
 
-from api.documents.bulk import METRICS
-from api.documents.catalogue import SERIES
+from api.access import key_views, webhook_views
+from api.documents import bulk, catalogue, changes, published, publishers, status
 from api.endpoints import ENDPOINTS, Endpoint
-from api.exact_paths import Route
-from api.http import parameters, problem_responses
-from api.http.flask_views import for_flask, request_at_hand
+from api.geo import ogc
+from api.geo import views as geo
+from api.http import problem_responses
 from api.http.messages import Request, Response, View
 from api.http.problem_kinds import KINDS
 from api.http.problems import Problem
+from api.mcp import endpoint as mcp
+from api.pages import discovery, health
+from api.pages.map_page import MapPage
+from api.series import views as series
+from api.series import windows
 from api.service import Service
-from api.views import (
-    bulk,
-    catalogue,
-    changes,
-    discovery,
-    documents,
-    geo,
-    health,
-    keys,
-    live,
-    map_page,
-    ogc,
-    publishers,
-    series,
-    several,
-    webhooks,
-    windows,
-)
 from warehouse.zones import ZONES
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+VIEWS: Mapping[str, View] = {
+    **published.VIEWS,
+    **catalogue.VIEWS,
+    **status.VIEWS,
+    **publishers.VIEWS,
+    **changes.VIEWS,
+    **bulk.VIEWS,
+    **series.VIEWS,
+    **windows.VIEWS,
+    **geo.VIEWS,
+    **ogc.VIEWS,
+    **key_views.VIEWS,
+    **webhook_views.VIEWS,
+    **discovery.VIEWS,
+    **health.VIEWS,
+}
+"""By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
+NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
+"""By operationId, what raises a 404 before parameters are told to be wrong."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
+_CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, bulk.METRICS))})"}
+"""Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
 
 
-def _prefixes() -> dict[str, Endpoint]:
-    """What stands before the zone in every path that has one."""
-    starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
-    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in METRICS}
+class Route(NamedTuple):
+    """One method of one path with `{}` for what varies, and its view."""
+
+    id: str
+    """What the access log and `/metrics` call it."""
+    path: str
+    method: str | None
+    """None for all of them."""
+    view: View
 
 
-_PREFIXES = _prefixes()
+class _Exact(NamedTuple):
+    """A route whose path is known to the letter."""
+
+    route: Route
+    named: Mapping[str, str]
 
 
-def register(app: Flask, service: Service, views: Mapping[str, View], layers: Mapping[str, View]) -> None:
-    """Gives every path its view: those of `views` and of `layers`, and those that draw on Flask."""
-    for name, view in {**views, **discovery.views(service)}.items():
-        endpoint = ENDPOINTS[name]
-        app.add_url_rule(_rule(endpoint), name, for_flask(checked(endpoint, view)), methods=[endpoint.method])
-    app.register_blueprint(geo.blueprint(layers))
-    app.register_blueprint(ogc.blueprint(service))
-    app.register_blueprint(keys.blueprint(service.gate))
-    app.register_blueprint(webhooks.blueprint(service))
-    app.register_blueprint(map_page.blueprint(service))
-    app.register_error_handler(NotFound, lambda _error: _unrouted(service.settings.base_url, request_at_hand()))
+def routes(service: Service) -> list[Route]:
+    """Every route of a service."""
+    failed = partial(problem_responses.failed, service.settings.base_url)
+    pages = MapPage.of(service)
+    return [
+        *(
+            Route(e.id, e.path, e.method, answering_failures(partial(_answer, service, e, VIEWS[e.id]), failed))
+            for e in ENDPOINTS.values()
+        ),
+        Route("map", "/", "GET", answering_failures(pages.page, failed)),
+        Route("map-file", "/map/{version}/{name}", "GET", answering_failures(pages.file, failed)),
+        Route("mcp.answer", mcp.PATH, None, answering_failures(mcp.view(service), mcp.unforeseen)),
+    ]
 
 
-def views_of(service: Service) -> dict[str, View]:
-    """The views of market data and of the service's own state, by operationId."""
-    return {
-        **documents.views(service),
-        **catalogue.views(service),
-        **live.views(service),
-        **health.views(service),
-        **windows.views(service),
-        **publishers.views(service),
-        **bulk.views(service),
-        **changes.views(service),
-        **{name: series.view(service, name) for name in SERIES},
-        **{f"{name}-zones": several.view(service, name) for name in SERIES},
-    }
+def _answer(
+    service: Service, endpoint: Endpoint, view: Callable[..., Response], request: Request, **named: str
+) -> Response:
+    try:
+        query = endpoint.read(request)
+    except Problem:
+        if endpoint.id in NOT_FOUND_FIRST:
+            NOT_FOUND_FIRST[endpoint.id](service, **named)
+        raise
+    return view(service, request, query, **named)
 
 
-def layers_of(service: Service) -> dict[str, View]:
-    """The views of the geo layers, by path."""
-    return geo.views(service.gate, service.documents)
+def serve(app: Flask, service: Service) -> WSGIApplication:
+    """Give Flask every route; return the application that answers exact paths first and asks Flask for all others."""
+    failed, listed = partial(problem_responses.failed, service.settings.base_url), routes(service)
+    for route in listed:
+        if route.method is None:  # a rule without methods takes them all
+            app.url_map.add(Rule(_rule(route.path), endpoint=route.id))
+            app.view_functions[route.id] = partial(_of_flask, route.view)
+        else:
+            app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route.view), methods=[route.method])
+    app.register_error_handler(Exception, lambda error: failed(error, _request_of_flask()))
+    app.register_error_handler(NotFound, lambda _: _not_routed(service.settings.base_url, _request_of_flask()))
+    return exact_first(app.wsgi_app, listed)
 
 
-def spelled_out(views: Mapping[str, View], layers: Mapping[str, View]) -> dict[str, Route]:
-    """The views by path, where each path can be spelled out."""
-    spelled = {path: route for name, view in views.items() for path, route in _spelled(ENDPOINTS[name], view)}
-    return spelled | {path: Route(f"geo.{geo.endpoint_of(path)}", view, {}) for path, view in layers.items()}
+def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplication:
+    """A WSGI application that answers the routes whose paths can be spelled out, and asks `app` for all else."""
+    exact = {path: found for route in listed for path, found in _spelled_out(route)}
+
+    def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        found = exact.get(environ["PATH_INFO"])
+        if found is None or found.route.method != environ["REQUEST_METHOD"]:
+            return app(environ, start_response)
+        environ["emds.endpoint"], environ["emds.zone"] = found.route.id, found.named.get("zone")
+        return found.route.view(Request(environ), **found.named)(environ, start_response)
+
+    return served
 
 
-def _spelled(endpoint: Endpoint, view: View) -> Iterator[tuple[str, Route]]:
-    before, is_of_zones, behind = endpoint.path.partition("{zone}")
-    if "{" in before + behind or endpoint.method != "GET":
+def _spelled_out(route: Route) -> Iterator[tuple[str, _Exact]]:
+    method = "POST" if route.path == mcp.PATH else "GET"
+    before, is_of_zones, behind = route.path.partition("{zone}")
+    if "{" in before + behind or route.method not in ("GET", None):
         return
     for named in [{"zone": zone} for zone in ZONES] if is_of_zones else [{}]:
-        yield f"{before}{named.get('zone', '')}{behind}", Route(endpoint.id, checked(endpoint, view), named)
+        yield f"{before}{named.get('zone', '')}{behind}", _Exact(route._replace(method=method), named)
 
 
-def checked(endpoint: Endpoint, view: View) -> View:
-    """A view of a path that reads no parameters itself: those that it does not know are refused all the same."""
-    if endpoint.tag not in ("Discovery", "Service"):
-        return view
+def answering_failures(view: View, failed: Callable[[Exception, Request], Response]) -> View:
+    """A view that raises nothing: `failed` answers in its place."""
 
     def answer(request: Request, **named: str) -> Response:
-        parameters.values(endpoint.parameters, request.args)
-        return view(request, **named)
+        try:
+            return view(request, **named)
+        except Exception as failure:
+            return failed(failure, request)
 
     return answer
 
 
-def _rule(endpoint: Endpoint) -> str:
-    """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
-    rule = endpoint.path.replace("{kind}", "<kind>").replace("{month}", "<month>")
-    for name, words in (("zone", ZONES), ("metric", METRICS)):
-        known = ",".join(f'"{word}"' for word in words)
-        rule = rule.replace(f"{{{name}}}", f"<any({known}):{name}>")
-    return rule
+def _request_of_flask() -> Request:
+    """The request that Flask is answering in this thread."""
+    return Request(request_ctx.request.environ)
 
 
-def _unrouted(base_url: str, request: Request) -> Response:
+def _of_flask(view: View, **named: str) -> Any:
+    return view(_request_of_flask(), **named)
+
+
+def _rule(path: str) -> str:
+    """A path as Flask writes it."""
+    converters = {**_CONVERTERS, "name": "path"}
+    return re.sub(r"\{(\w+)\}", lambda part: f"<{converters.get(part[1], 'string')}:{part[1]}>", path)
+
+
+def _not_routed(base_url: str, request: Request) -> Response:
     """The answer where no path fits: the way to the zone's exact id, or why there is nothing."""
     exact = exact_path(request.path) if request.method in ("GET", "HEAD") else None
     if exact is None:
@@ -138,6 +188,17 @@ def exact_path(path: str) -> str | None:
     return f"{match[1]}{zone}{match[3] or ''}" if zone in ZONES and zone != match[2] else None
 
 
+def not_found(path: str) -> Problem:
+    """Why a path leads nowhere: its zone, with the nearest id, or all of it."""
+    match, endpoint = _zone_path(path)
+    if match is None or endpoint is None:
+        return Problem("not-found", KINDS["not-found"].meaning)
+    zone = match[2][:40]
+    nearest = get_close_matches(_normal(zone), endpoint.zones, 1, 0.5)
+    suggestion = f" Did you mean {nearest[0]}?" if nearest else ""
+    return Problem("unknown-zone", f"There is no zone {zone!r}.{suggestion}", members={"zones": list(endpoint.zones)})
+
+
 def _zone_path(path: str) -> tuple[re.Match[str] | None, Endpoint | None]:
     """The parts of a path that holds a zone, and its endpoint; None where there is no such path."""
     match = _ZONE_PATH.fullmatch(path)
@@ -150,12 +211,10 @@ def _normal(zone: str) -> str:
     return zone.upper().replace("_", "-")
 
 
-def not_found(path: str) -> Problem:
-    """Why a path leads nowhere: its zone, with the nearest id, or all of it."""
-    match, endpoint = _zone_path(path)
-    if match is None or endpoint is None:
-        return Problem("not-found", KINDS["not-found"].meaning)
-    zone = match[2][:40]
-    nearest = get_close_matches(_normal(zone), endpoint.zones, 1, 0.5)
-    meant = f" Did you mean {nearest[0]}?" if nearest else ""
-    return Problem("unknown-zone", f"There is no zone {zone!r}.{meant}", members={"zones": list(endpoint.zones)})
+def _prefixes() -> dict[str, Endpoint]:
+    """What stands before the zone in every path that has one."""
+    starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
+    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in bulk.METRICS}
+
+
+_PREFIXES = _prefixes()

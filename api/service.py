@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from api.access.gate import Gate
-from api.access.values import Refusal
-from api.documents import changes
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
-from api.http import problem_responses
-from api.http.guard import Make, guard
-from api.http.messages import Request, Response
+from api.http import guard
+from api.http.guard import Entry
+from api.http.messages import Request
 from api.settings import Settings
-from warehouse.caches import AskedBefore, LruCache, TtlCache
+from warehouse.caches import AskedBefore, LruCache
 from warehouse.reader import Reader
 from warehouse.storage import Storage
+
+if TYPE_CHECKING:
+    from api.access.gate import Gate
 
 READER_BYTES = 28_000_000
 """Half of it for values: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB.
 Half for where they lie in their files: ten years of all series are 9,075 months, 1 kB each."""
+WORKER_TTL_S = 0.2
+"""For so long a worker does not look at a file again: it spares each request two system calls."""
 ANSWERS_BYTES = 6_000_000
 """Series answers as they were sent, of those that were asked for twice."""
 
@@ -32,9 +35,7 @@ class Service:
     storage: Storage
     reader: Reader
     answers: LruCache
-    """By validator."""
-    questions: TtlCache
-    """Series queries as they were read a moment ago, by request."""
+    """By ETag."""
     documents: DocumentCache
     gate: Gate
     lag_s: float = 0.0
@@ -48,10 +49,9 @@ class Service:
             storage,
             Reader(storage, READER_BYTES, ttl_s),
             LruCache(ANSWERS_BYTES, AskedBefore().note),
-            TtlCache(ttl_s),
             DocumentCache(storage, ttl_s),
             gate,
-            changes.lag_s(settings, ttl_s),
+            lag_s(settings, ttl_s),
         )
 
     @property
@@ -59,9 +59,11 @@ class Service:
         """The newest catalogue. Raises NoCatalogue."""
         return current(self.documents)
 
-    def guarded(self, request: Request, price: str, make: Make, answer_format: str = "json") -> Response:
-        """The answer of `make` if the gate lets a request in; `price` "" is a free path."""
-        return guard(self.gate, request, price, make, self._refuse, answer_format)
+    def enter(self, request: Request, price: str = "", answer_format: str = "json") -> Entry:
+        """Let a request through the gate; no price is a free path. Raises NotAdmitted (`api.http.guard`)."""
+        return guard.enter(self.gate, request, price, answer_format)
 
-    def _refuse(self, refusal: Refusal, request: Request) -> Response:
-        return problem_responses.refused(self.settings.base_url, refusal, request)
+
+def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:
+    """How much older than the newest file a worker's rows may be: twice its cache's age, and its bucket's."""
+    return 2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0)

@@ -19,7 +19,7 @@ class _WithoutPandas:
 sys.meta_path.insert(0, _WithoutPandas)
 
 from api.application import create_app  # noqa: E402
-from api.documents.changes import WORKER_TTL_S  # noqa: E402
+from api.service import WORKER_TTL_S  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
 # What becomes of payments: one line of JSON a change of state, to standard error, beside the requests' own log.

@@ -12,6 +12,7 @@ from api.access.accounts import webhooks
 from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Webhook
 from api.documents import changes
+from api.service import lag_s
 from api.settings import Settings
 from orchestration import webhook_delivery
 from orchestration.resources import opened
@@ -130,7 +131,7 @@ def _state(webhook: Webhook) -> str:
 
 def _lag_s(settings: Settings) -> float:
     """So long a change waits: as long as a worker of the API, by the same settings, may give the rows of before."""
-    return changes.lag_s(settings) + SPARE_S
+    return lag_s(settings) + SPARE_S
 
 
 def _storage() -> Storage:

@@ -22,7 +22,7 @@ _LONGEST = HOUR
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class KnownPrices:
     """A zone's prices from the running interval on, behind a gap too."""
 
     rows: tuple[Interval, ...]
@@ -39,7 +39,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BestBlocks:
     """The horizon of one question and its best blocks. Instants are Unix seconds."""
 
     start: int
@@ -69,7 +69,7 @@ def intervals(rows: RowColumns) -> list[Interval]:
     ]
 
 
-def ahead(rows: RowColumns, now: int) -> Ahead | None:
+def known_prices(rows: RowColumns, now: int) -> KnownPrices | None:
     """The prices from the running interval on, of all rows of `window(now)`; None where none is running."""
     known = intervals(rows)
     first = next((place for place, row in enumerate(known) if row.start <= now < row.end), None)
@@ -77,7 +77,7 @@ def ahead(rows: RowColumns, now: int) -> Ahead | None:
         return None
     _, last = rows.between(Window(known[first].start, known[first].start + AHEAD))
     labels = [rows.labels[code] for code in np.unique(rows.label[first:last])]
-    return Ahead(
+    return KnownPrices(
         tuple(known[first:last]),
         rows.labels[rows.label[first]].unit,
         tuple(sorted({label.feed for label in labels})),
@@ -85,20 +85,20 @@ def ahead(rows: RowColumns, now: int) -> Ahead | None:
     )
 
 
-def find(of: Ahead, seconds: int, within: int | None, kind: Kind) -> Found:
+def best_blocks(prices: KnownPrices, seconds: int, within: int | None, kind: Kind) -> BestBlocks:
     """The best blocks of `seconds` within so many seconds of the running interval's start; None: as far as known."""
-    start = of.rows[0].start
-    last = of.rows[-1].end
-    known = horizon(of.rows, start, start + AHEAD if within is None else start + within)
+    start = prices.rows[0].start
+    last = prices.rows[-1].end
+    known = horizon(prices.rows, start, start + AHEAD if within is None else start + within)
     result = search(known, start, seconds, kind)
-    return Found(
+    return BestBlocks(
         start,
         known[-1].end,
         known[-1].end >= (last if within is None else start + within),
         last,
-        of.valid_until,
-        of.unit,
-        of.sources,
+        prices.valid_until,
+        prices.unit,
+        prices.sources,
         None
         if result is None
         else {

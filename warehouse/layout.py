@@ -204,11 +204,6 @@ def brief(zone: str) -> str:
     return f"brief/{zone}.json"
 
 
-def windows(zone: str) -> str:
-    """Name of the published document of a zone's best hours ahead."""
-    return f"windows/{zone}.json"
-
-
 def health(source: str) -> str:
     """Name of the published health of one source."""
     return f"health/{source}.json"

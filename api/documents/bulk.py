@@ -1,21 +1,160 @@
-"""The manifest of `/v1/bulk`, and what may leave of a month file: every row's source decides, by the rights of now."""
+"""`/v1/bulk`, the free manifest of month files, and each month file as it lies: by hash, whole or by ranges.
+
+Every row's source decides what may leave, by the rights of now.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from api.documents import published
 from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
-from warehouse import clock, layout
+from api.http import responses
+from api.http.messages import Request, Response, View
+from api.http.problems import Problem
+from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
+from api.series.query import SAMPLE_ROWS
+from api.service import Service
+from warehouse import clock, layout, monthfile
+from warehouse.caches import LruCache
+from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.market import Metric
+from warehouse.reader import MonthFile
+from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """As the paths spell them: `price-day-ahead`, `carbon-intensity`."""
-_SAID = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "sources")
+_MEMBERS = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "sources")
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+
+
+def _manifest(service: Service, request: Request, query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        document, catalogue = published.document(service.documents, layout.BULK), service.catalogue
+        whole = _manifest_of(service, document, catalogue)
+        headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
+        if query["zone"] is None and query["metric"] is None and entry.method != "sample":
+            return entry.settle(responses.document(request, whole, responses.JSON, headers))
+        sample = {"sample": True} if entry.method == "sample" else {}
+        body = orjson.dumps(selected(whole.json, query["zone"], query["metric"]) | sample)
+        return entry.settle(responses.body(request, body, responses.JSON, headers))
+
+
+def _manifest_of(service: Service, document: Document, catalogue: Catalogue) -> Document:
+    """Computed once a publication of either document, and once a day, since months become final."""
+    settings = service.settings
+    public = PublicPlace.of(service.documents, settings.public_url)
+    key = f"bulk {document.identity} {hash(public)} {clock.now() // clock.DAY}"
+
+    def computed(_: Document) -> Document:
+        body = orjson.dumps(manifest(document, catalogue, settings.base_url, clock.now(), public))
+        return Document(key, body, document.identity)
+
+    whole: Document = catalogue.document.derive(key, computed)
+    return whole
+
+
+def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
+    whole = require_file(service, metric, zone, month)
+    catalogue = service.catalogue
+    terms = catalogue.terms(zone, METRICS[metric].value, whole.sources)
+    fields = {"license": terms.license, "attribution": terms.attribution}
+    with service.enter(request, "bulk-file", "parquet") as entry:
+        headers = [
+            *responses.caching(entry.method),
+            *responses.marks(catalogue.simulated),
+            ("Content-Disposition", f'attachment; filename="{zone}_{metric}_{month}.parquet"'),
+            *((ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in fields.items()),
+            ("Access-Control-Expose-Headers", ", ".join(ENVELOPE_FIELDS[name] for name in fields)),
+        ]
+        if entry.method == "sample":
+            rows = sample(whole.body)
+            return entry.settle(responses.file(request, rows, responses.tag_of(rows), MEDIA["parquet"], headers))
+        # Only whole answers are charged for: one that is paid for is whole.
+        ranges = entry.method != "payment"
+        return entry.settle(responses.file(request, whole.body, whole.sha256, MEDIA["parquet"], headers, ranges))
+
+
+def require_file(service: Service, metric: str, zone: str, month: str) -> MonthBytes:
+    """The month file behind a path. Raises MetricNotAvailable, Withheld, and Problem 404."""
+    catalogue, stored = service.catalogue, METRICS[metric].value
+    entry = catalogue.entry(zone, stored)
+    if not entry:
+        having = tuple(z for z in ZONES if catalogue.entry(z, stored))
+        raise MetricNotAvailable(zone, metric, having)
+    feeds = entry.get("feeds", [])
+    if feeds and all(feed["withheld"] for feed in feeds):
+        raise Withheld(zone, metric, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
+    lies_in = stored_month(stored, zone, month) if _MONTH.fullmatch(month) else ""
+    file = find(service.storage, stored, zone, lies_in) if lies_in else None
+    whole = read(service.storage, service.answers, file) if file else None
+    if whole is None:
+        raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")
+    if sources := withheld(catalogue, whole.sources):
+        raise Withheld(zone, metric, sources)
+    return whole
+
+
+class MonthBytes(NamedTuple):
+    """A month file's bytes, all of one moment."""
+
+    body: bytes
+    sha256: str
+    sources: frozenset[str]
+    """Codes of the sources of its rows."""
+
+
+def find(storage: Storage, metric: str, zone: str, month: str) -> MonthFile | None:
+    """The month file as it lies now; None where there is none."""
+    key = layout.series(metric, zone, month)
+    identity = storage.stat(key)
+    return None if identity is None else MonthFile(month, key, identity)
+
+
+def read(storage: Storage, cache: LruCache, file: MonthFile) -> MonthBytes | None:
+    """A month file, kept in memory; None where it went meanwhile. Raises DamagedFile and StorageError."""
+
+    def load() -> tuple[MonthBytes | None, int]:
+        body = monthfile.whole(storage, file.key)
+        return (None, 100) if body is None else (_month_bytes(body, file.key), len(body) + 500)
+
+    return cache.get(("month file", file), load)
+
+
+def _month_bytes(body: bytes, key: str) -> MonthBytes:
+    codes = {code for text in _sources(body, key) for code in text.split(", ")}
+    return MonthBytes(body, hashlib.sha256(body).hexdigest(), frozenset(codes))
+
+
+def _sources(body: bytes, key: str) -> set[str]:
+    """What the rows of a file say in `source`; its end tells it where there are no rows but the net's."""
+    parquet, net = pq.ParquetFile(io.BytesIO(body)), monthfile.layout_of_net(body, key)
+    if net is not None and sum(run.length for run in net.runs) == parquet.metadata.num_rows:
+        return {label.source for label in net.labels}
+    return {*parquet.read(columns=["source"], use_threads=False).column("source").unique().to_pylist()}
+
+
+def sample(body: bytes) -> bytes:
+    """The newest rows of a month file as a Parquet file, marked in its metadata."""
+    table = pq.ParquetFile(io.BytesIO(body)).read(use_threads=False)
+    newest = np.sort(np.argsort(table.column("ts").to_numpy(), kind="stable")[-SAMPLE_ROWS:])
+    out = io.BytesIO()
+    pq.write_table(table.take(pa.array(newest)).replace_schema_metadata({"sample": "true"}), out, compression="zstd")
+    return out.getvalue()
 
 
 def path_of(metric: str, zone: str, month: str) -> str:
@@ -53,18 +192,18 @@ class PublicPlace:
     @classmethod
     def of(cls, documents: DocumentCache, url: str) -> PublicPlace | None:
         """What was put there last; None where the owner named no address, or nothing was put."""
-        noted = documents.get(layout.PUBLIC_MONTHS) if url else None
-        return None if noted is None else cls(url, frozenset(noted.json["sha256"]))
+        record = documents.get(layout.PUBLIC_MONTHS) if url else None
+        return None if record is None else cls(url, frozenset(record.json["sha256"]))
 
 
 def manifest(
     document: Document, catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None = None
 ) -> dict[str, Any]:
     """{as_of, count, files}: every month file that may be passed on, as of the document's publication."""
-    stated = document.json
-    open_to_all = [e for e in stated["files"] if not withheld(catalogue, e["sources"])]
+    members = document.json
+    open_to_all = [e for e in members["files"] if not withheld(catalogue, e["sources"])]
     files = [_entry(e, catalogue, base_url, now, public) for e in open_to_all]
-    return {"as_of": stated["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
+    return {"as_of": members["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
 
 
 def _entry(
@@ -76,7 +215,7 @@ def _entry(
     if public is not None and entry["sha256"] in public.sha256:
         url = f"{public.url}/objects/{entry['sha256']}.parquet"
     return {
-        **{name: entry[name] for name in _SAID},
+        **{name: entry[name] for name in _MEMBERS},
         "month": month,
         "url": url,
         "license": terms.license,
@@ -96,3 +235,7 @@ def selected(
         if (zones is None or file["zone"] in zones) and (stored is None or file["metric"] in stored)
     ]
     return {**whole, "count": len(files), "files": files}
+
+
+VIEWS: dict[str, View] = {"bulk": _manifest, "bulk-file": _file}
+NOT_FOUND_FIRST = {"bulk-file": require_file}

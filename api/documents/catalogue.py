@@ -1,16 +1,24 @@
-"""The published catalogue, decoded once a publication: availability, feeds, licences, mode."""
+"""The published catalogue, decoded once a publication: availability, feeds, licences, mode; and `/v1/zones` of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from api.documents.cache import Document, DocumentCache
+from api.http import responses
+from api.http.guard import Entry
+from api.http.messages import Request, Response, View
 from warehouse import layout
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zone, zones_with
+
+if TYPE_CHECKING:
+    from api.service import Service
 
 SERIES: dict[str, Metric] = {
     "demand": Metric.DEMAND,
@@ -135,3 +143,26 @@ def _stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead
 def zone_list(catalogue: Catalogue) -> dict[str, Any]:
     """The body of `/v1/zones`."""
     return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
+
+
+def once_a_publication(
+    entry: Entry, request: Request, catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]]
+) -> Response:
+    """The answer with a body that is computed once a publication of the catalogue, and once as a sample."""
+    sample = {"sample": True} if entry.method == "sample" else {}
+
+    def written(document: Document) -> Document:
+        return Document(name, orjson.dumps(make() | sample), document.identity)
+
+    body = catalogue.document.derive(f"{name}-sample" if sample else name, written)
+    headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
+    return entry.settle(responses.document(request, body, responses.JSON, headers))
+
+
+def _zones(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        catalogue = service.catalogue
+        return once_a_publication(entry, request, catalogue, "zones", lambda: zone_list(catalogue))
+
+
+VIEWS: dict[str, View] = {"zones": _zones}

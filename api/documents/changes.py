@@ -1,4 +1,4 @@
-"""The body of `/v1/changes`: entries of the log of changes as a follower reads them."""
+"""`/v1/changes`: the entries of the log of changes after a cursor, in order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from api.settings import Settings
+import orjson
+
+from api.http import parameters, responses
+from api.http.messages import Request, Response, View
+from api.http.problems import ParameterFault, Problem
+from api.service import Service
 from warehouse import change_log
-from warehouse.change_log import Entry, Page
+from warehouse.change_log import Entry, Page, UnknownCursor
 from warehouse.changes import Change
 from warehouse.clock import DAY
 from warehouse.market import Metric
@@ -19,8 +24,7 @@ from warehouse.zones import ZONES
 
 NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""
-WORKER_TTL_S = 0.2
-"""For so long a worker looks at no file again: nobody's staleness, and it spares each request two system calls."""
+_SAMPLE_ENTRIES = 50
 _BRIEF_S = 31 * DAY
 """Older rows are in no brief, which looks 30 days back, and in nothing that is made with it."""
 _LIVE_S = 3 * DAY
@@ -43,6 +47,35 @@ class Wanted:
         )
 
 
+def _changes(service: Service, request: Request, query: dict[str, Any]) -> Response:
+    known = service.catalogue.feeds
+    if query["feed"] is not None and query["feed"] not in known:
+        raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
+    with service.enter(request) as entry:
+        sample = entry.method == "sample"
+        limit = min(query["limit"], _SAMPLE_ENTRIES) if sample else query["limit"]
+        wanted = Wanted(query["zone"], query["metric"], query["feed"])
+        try:
+            body = page(service.storage, query["since"], limit, wanted, service.lag_s)
+        except UnknownCursor as gone:
+            raise _cursor_gone(gone.oldest) from None
+        if sample:
+            body["sample"] = True
+        # Not cached: the same address has more entries a moment later.
+        headers = [*responses.uncached(), *responses.marks(service.catalogue.simulated)]
+        return entry.settle(responses.body(request, orjson.dumps(body), responses.JSON, headers))
+
+
+def _cursor_gone(oldest: str) -> Problem:
+    return Problem(
+        "cursor-gone",
+        "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
+        f"rows that you hold again, then go on with that cursor. {oldest} gives all entries that are kept.",
+        [ParameterFault("since", "out-of-range", f"the oldest cursor is {oldest}")],
+        {"oldest": oldest},
+    )
+
+
 def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:
     """The answer; `lag_s`: how long a reader of rows may still see an older file.
 
@@ -55,11 +88,6 @@ def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s:
     else:
         found = change_log.read(storage, since, limit, wanted.fits, until)
     return body(found)
-
-
-def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:
-    """How much older than the newest file rows may be that a worker gives: what it saw, what it read, its bucket."""
-    return 2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0)
 
 
 def settled(lag_s: float) -> int | None:
@@ -116,3 +144,6 @@ def _documents(change: Change, at: int) -> list[str]:
     if change.metric == ZONES[zone].day_ahead_metric and change.last >= at:
         paths.append(f"/v1/windows/{zone}")
     return paths
+
+
+VIEWS: dict[str, View] = {"changes": _changes}

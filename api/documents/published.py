@@ -1,4 +1,4 @@
-"""The published documents of a zone and of all zones: their sample forms, and when they are overdue."""
+"""`/v1/latest`, `/v1/brief`, `/v1/map/snapshot`, the map's history: published documents byte for byte, or samples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,67 @@ from typing import Any
 import orjson
 
 from api.documents.cache import Document, DocumentCache
-from api.http.problems import Problem
+from api.http import parameters, responses
+from api.http.messages import Request, Response, View
+from api.http.problems import ParameterFault, Problem
+from api.service import Service
+from warehouse import clock, layout
 from warehouse.clock import LAST_INSTANT
 from warehouse.coverage_note import coverage_note
 from warehouse.market import Metric
+
+
+def _latest(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
+    return _document(service, request, "latest", layout.latest(zone), sample_latest)
+
+
+def _brief(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
+    return _document(service, request, "brief", layout.brief(zone), sample_brief)
+
+
+def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Response:
+    metrics, zones = query["metric"], query["zones"]
+    if query["sample"] and metrics is not None and "price" not in metrics:
+        raise parameters.invalid([ParameterFault("metric", "conflict", "a sample keeps the price alone")])
+    if metrics is None and zones is None:
+        return _document(service, request, "snapshot", layout.SNAPSHOT, sample_snapshot)
+    with service.enter(request, "snapshot") as entry:
+        whole = document(service.documents, layout.SNAPSHOT).json
+        body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
+        stale = clock.now() > overdue_after(body)
+        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
+        values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())
+        response = responses.body(request, orjson.dumps(body), responses.JSON, headers)
+        return entry.settle(response, 0 if stale else values)
+
+
+def _document(
+    service: Service, request: Request, price: str, name: str, sample: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Response:
+    with service.enter(request, price) as entry:
+        whole = document(service.documents, name)
+        stale = clock.now() > whole.derive("stale_after", stale_after)
+        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
+        form = sampled(whole, "sample", sample) if entry.method == "sample" else whole
+        response = responses.document(request, form, responses.JSON, headers)
+        return entry.settle(response, 0 if stale else 1)  # nobody pays for overdue figures
+
+
+def _live_hours(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    return _live(service, request, layout.LIVE_HOURS)
+
+
+def _live_zone(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
+    return _live(service, request, layout.live_history(zone))
+
+
+def _live(service: Service, request: Request, name: str) -> Response:
+    """The free, rounded history that the map page draws."""
+    with service.enter(request) as entry:
+        history = document(service.documents, name)
+        stale = clock.now() > history.derive("valid_until", lambda whole: whole.json["valid_until"])
+        headers = [*responses.caching("free"), *responses.marks(service.catalogue.simulated, stale)]
+        return entry.settle(responses.document(request, history, responses.JSON, headers))
 
 
 def document(documents: DocumentCache, name: str) -> Document:
@@ -26,26 +83,26 @@ def document(documents: DocumentCache, name: str) -> Document:
     return published
 
 
-def sample_latest(stated: dict[str, Any]) -> dict[str, Any]:
+def sample_latest(body: dict[str, Any]) -> dict[str, Any]:
     """The price alone, the zone's attribution and licence with it."""
-    metrics = {metric: value for metric, value in stated["metrics"].items() if metric == Metric.PRICE}
-    left = {name: member for name, member in stated.items() if not name.startswith("generation_mix")}
+    metrics = {metric: value for metric, value in body["metrics"].items() if metric == Metric.PRICE}
+    left = {name: member for name, member in body.items() if not name.startswith("generation_mix")}
     return {**left, "metrics": metrics, "sample": True}
 
 
-def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
+def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
     """One context block with its trend (the price's where there is one), and the summary's sentences about it."""
     blocks = ("context", "trend_24h")
-    kept = next((m for name in blocks for m in ("price", *stated.get(name, {})) if m in stated.get(name, {})), None)
-    taken = {m for name in blocks for m in stated.get(name, {}) if m != kept}
-    document = dict(stated)
+    metric = next((m for name in blocks for m in ("price", *body.get(name, {})) if m in body.get(name, {})), None)
+    left_out = {m for name in blocks for m in body.get(name, {}) if m != metric}
+    document = dict(body)
     for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
-        there = stated.get(name, {})
-        document[name] = {m: block for m, block in there.items() if m == kept}
-        document[omitted] = stated.get(omitted, {}) | {m: "sample" for m in there if m != kept}
+        there = body.get(name, {})
+        document[name] = {m: block for m, block in there.items() if m == metric}
+        document[omitted] = body.get(omitted, {}) | {m: "sample" for m in there if m != metric}
     # The whole summary's own sentences, so that a sample cannot say otherwise.
     parts, figures = (
-        {m: part for m, part in stated.get(name, {}).items() if m not in taken}
+        {m: part for m, part in body.get(name, {}).items() if m not in left_out}
         for name in ("summary_parts", "summary_figures")
     )
     parts["sample"] = "This is a sample: the brief ranks every metric that the zone publishes."
@@ -59,23 +116,23 @@ def sample_brief(stated: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def sample_snapshot(stated: dict[str, Any]) -> dict[str, Any]:
+def sample_snapshot(body: dict[str, Any]) -> dict[str, Any]:
     """The price of every zone that has one."""
-    return {**filtered_snapshot(stated, (Metric.PRICE,), None), "sample": True}
+    return {**filtered_snapshot(body, (Metric.PRICE,), None), "sample": True}
 
 
 def filtered_snapshot(
-    stated: dict[str, Any], metrics: Collection[str] | None, zones: Collection[str] | None
+    body: dict[str, Any], metrics: Collection[str] | None, zones: Collection[str] | None
 ) -> dict[str, Any]:
     """The snapshot of some metrics and zones, None for all; the mix belongs to generation.
 
     Its `valid_until` and those of its zones are of the figures that it keeps.
     """
     kept = {
-        zone: _of_metrics(member, metrics) for zone, member in stated["zones"].items() if zones is None or zone in zones
+        zone: _of_metrics(member, metrics) for zone, member in body["zones"].items() if zones is None or zone in zones
     }
     ends = [end for member in kept.values() for end in _ends(member)]
-    return {**stated, "valid_until": min(ends, default=stated["valid_until"]), "zones": kept}
+    return {**body, "valid_until": min(ends, default=body["valid_until"]), "zones": kept}
 
 
 def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict[str, Any]:
@@ -108,7 +165,16 @@ def stale_after(document: Document) -> int:
     return overdue_after(document.json)
 
 
-def overdue_after(stated: dict[str, Any]) -> int:
+def overdue_after(body: dict[str, Any]) -> int:
     """The instant after which the figures of a body are overdue: `valid_until`, or the first `expected_by` in it."""
-    ends = [stated.get("valid_until"), *(value.get("expected_by") for value in stated.get("metrics", {}).values())]
+    ends = [body.get("valid_until"), *(value.get("expected_by") for value in body.get("metrics", {}).values())]
     return min((end for end in ends if end is not None), default=LAST_INSTANT)
+
+
+VIEWS: dict[str, View] = {
+    "latest": _latest,
+    "brief": _brief,
+    "snapshot": _snapshot,
+    "live-hours": _live_hours,
+    "live-zone": _live_zone,
+}

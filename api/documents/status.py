@@ -1,4 +1,4 @@
-"""The body of `/v1/status`: how fresh each source is in each zone, by its feeds' own schedules."""
+"""`/v1/status`: how fresh each source is in each zone, by its feeds' own schedules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
-from warehouse import health, layout
+from api.http import responses
+from api.http.messages import Request, Response, View
+from api.service import Service
+from warehouse import clock, health, layout
 from warehouse.errors import DamagedFile
 from warehouse.health import Health, Standing
 
@@ -25,6 +30,15 @@ class _Carrier(NamedTuple):
     health: Health | None
 
 
+def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        catalogue = service.catalogue
+        sample = {"sample": True} if entry.method == "sample" else {}
+        body = orjson.dumps(status(service.documents, catalogue, clock.now()) | sample)
+        headers = [*responses.uncached(), *responses.marks(catalogue.simulated)]
+        return entry.settle(responses.body(request, body, responses.JSON, headers))
+
+
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     """Per source and zone when it last answered, what went wrong last, and its state at `now`; not to be changed.
 
@@ -33,15 +47,15 @@ def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str
     try:
         records = [documents.get(layout.health(source)) for source in catalogue.sources]
     except DamagedFile:
-        return _status(documents, catalogue, now)
+        return _computed(documents, catalogue, now)
     of = now, [None if record is None else record.identity for record in records]
     last: tuple[Any, dict[str, Any]] | None = catalogue.derived.get(_LAST)
     if last is None or last[0] != of:
-        last = catalogue.derived[_LAST] = of, _status(documents, catalogue, now)
+        last = catalogue.derived[_LAST] = of, _computed(documents, catalogue, now)
     return last[1]
 
 
-def _status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
+def _computed(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     known: dict[tuple[str, str], Health] = {}
     unreadable = set[str]()
     for source in catalogue.sources:
@@ -107,3 +121,6 @@ def _by_metric(carriers: Iterable[_Carrier]) -> dict[str, list[_Carrier]]:
         for metric in carrier.feed["metrics"]:
             by_metric[metric].append(carrier)
     return by_metric
+
+
+VIEWS: dict[str, View] = {"status": _status_view}

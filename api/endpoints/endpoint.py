@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from api.http import parameters
+from api.http.guard import query_without_blank_probes
+from api.http.messages import Request
 from api.http.parameters import Parameter
 
 
@@ -43,6 +47,10 @@ class Endpoint:
     @property
     def paid(self) -> bool:
         return bool(self.price)
+
+    def read(self, request: Request) -> dict[str, Any]:
+        """The value of every parameter of a request, defaults included. Raises Problem 400 that names every fault."""
+        return parameters.values(self.parameters, query_without_blank_probes(request) if self.paid else request.args)
 
     @property
     def statuses(self) -> frozenset[int]:

@@ -21,10 +21,9 @@ from api.http.parameters import (
     yes_no,
 )
 from api.series import formats
-from api.series.horizon import LONGEST_HOURS
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
-from api.series.several import ZonesCursor
+from api.series.windows import LONGEST_HOURS
 from warehouse.change_log import CURSOR_PATTERN
 from warehouse.clock import HOUR
 from warehouse.market import Metric
@@ -98,9 +97,7 @@ CURSOR = text(
     "^[A-Za-z0-9_-]{1,400}$",
     Cursor.from_text,
 )
-ZONES_CURSOR = replace(
-    CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"}, read=ZonesCursor.from_text
-)
+ZONES_CURSOR = replace(CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"}, read=Cursor.from_text)
 SNAPSHOT_METRIC = words(
     "metric",
     "Only these metrics, with commas. Default: all. A sample keeps the price alone.",

@@ -9,7 +9,7 @@ from api.endpoints import query_parameters as query
 from api.endpoints import series_paths
 from api.endpoints.endpoint import Endpoint, takes
 from api.geo import parameters as geo
-from api.geo.collections import COLLECTIONS, ROOT
+from api.geo.ogc import COLLECTIONS, ROOT
 from api.series import formats
 from warehouse.zones import ZONES
 

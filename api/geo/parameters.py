@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from api.geo.filters import Box
+from api.geo.layers import Box
 from api.http.parameters import Parameter, choice, words, yes_no
 from warehouse.market import Fuel
 from warehouse.zones import ZONES

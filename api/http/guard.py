@@ -1,13 +1,11 @@
-"""The gate for HTTP: the one call between an endpoint's checks of its parameters and the making of its answer.
+"""The gate for HTTP, between an endpoint's checks of path and parameters (400 and 404 cost nothing) and its work.
 
-An endpoint looks at its path and parameters first (400 and 404 cost nothing), then
+    with enter(gate, request, "latest") as entry:        # no price: a free path
+        ...                                              # the work that `entry.method` calls for
+        return entry.settle(response, rows)              # rows: how many are to be paid for
 
-    return guard(gate, request, "latest", make, refuse)       # "" as price: a free path
-
-where `make(entry)` does the work for `entry.method` ("free", "sample", "key", "payment") and returns the response and
-how many rows, metrics or features are to be paid for (0: nothing was found, or it is overdue); it may return a 304.
-`refuse(refusal)` makes a response of a `Refusal`: its `body` as it is where it has one (the 402's JSON), else a
-problem; either with its headers. An endpoint of several formats says which one the answer has.
+Where the gate answers in the endpoint's place, `enter` and `settle` raise NotAdmitted, and `api.http.problem_responses`
+gives that answer. Leaving the block without `settle` gives back what was reserved.
 """
 
 from __future__ import annotations
@@ -15,6 +13,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
 import brotli
@@ -22,11 +22,14 @@ import zstandard
 from werkzeug.datastructures import MultiDict
 
 from api.access.client_address import client_address, comes_by_unknown_proxy
-from api.access.gate import Gate
 from api.access.values import Answer, Call, Grant, Refusal
 from api.http.compression import choose
 from api.http.messages import Request, Response
+from api.http.responses import AccessMethod
 from api.settings import Network
+
+if TYPE_CHECKING:
+    from api.access.gate import Gate
 
 TRUE = frozenset({"true", "1"})
 """What `sample=` may hold to ask for a sample."""
@@ -38,46 +41,67 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
 }
 
-Make = Callable[[Grant], tuple[Response, int]]
+
+class NotAdmitted(Exception):
+    """The gate answers in the endpoint's place: with a refusal, or again with an answer that was paid for before."""
+
+    def __init__(self, outcome: Refusal | Answer) -> None:
+        super().__init__(outcome.status)
+        self.outcome = outcome
 
 
-def guard(
-    gate: Gate,
-    request: Request,
-    price: str,
-    make: Make,
-    refuse: Callable[[Refusal, Request], Response],
-    answer_format: str = "json",
-) -> Response:
-    """The response to give out: the answer made by `make` with the gate's headers, a stored one, or a refusal."""
-    call = call_of(request, price, gate.settings.trusted_proxies, answer_format)
-    if comes_by_unknown_proxy(
-        request.environ.get("REMOTE_ADDR", ""),
-        request.environ.get("HTTP_X_FORWARDED_FOR", ""),
-        gate.settings.trusted_proxies,
-    ):
+class Entry:
+    """A call that the gate let in. `settle` it once, within its `with` block."""
+
+    __slots__ = ("_grant", "_request", "_settled", "method")
+
+    def __init__(self, request: Request, grant: Grant) -> None:
+        self.method: AccessMethod = grant.method
+        self._request, self._grant, self._settled = request, grant, False
+
+    def settle(self, response: Response, rows: int = 1) -> Response:
+        """The response to send, with the gate's headers. `rows` are paid for; 0 where there are none or they are stale.
+
+        Raises NotAdmitted where a payment fails.
+        """
+        self._settled = True
+        outcome = self._grant.settle(self._answer(response, rows))
+        if isinstance(outcome, Refusal):
+            raise NotAdmitted(outcome)
+        headers, body = response.headers, response.body
+        if self.method == "payment":  # the gate brings its own caching
+            headers = [pair for pair in headers if pair[0] != "Cache-Control"]
+            if self._request.method == "HEAD" or response.status == 304:
+                # Nobody verified the payment: say nothing of the answer.
+                headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
+        return Response(response.status, [*headers, *outcome.headers], body)
+
+    def _answer(self, response: Response, rows: int) -> Answer:
+        if self.method != "payment":
+            return Answer(response.status, rows)
+        empty = self._request.method == "HEAD" or response.status == 304
+        return Answer(response.status, 0 if empty else rows, response.body, tuple(response.headers))
+
+    def __enter__(self) -> Entry:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._settled:
+            self._grant.release()
+
+
+def enter(gate: Gate, request: Request, price: str = "", answer_format: str = "json") -> Entry:
+    """Let a request in. `answer_format`: which of its formats the answer has. Raises NotAdmitted."""
+    environ, trusted = request.environ, gate.settings.trusted_proxies
+    forwarded = environ.get("HTTP_X_FORWARDED_FOR", "")
+    if comes_by_unknown_proxy(environ.get("REMOTE_ADDR", ""), forwarded, trusted):
         gate.note_unknown_proxy()
-    entry = gate.admit(call)
-    if isinstance(entry, Refusal):
-        return refuse(entry, request)
-    if isinstance(entry, Answer):
-        return given_again(entry, request)
-    ended = False
-    try:
-        response, rows = make(entry)
-        ended = True
-    finally:
-        if not ended:
-            entry.release()
-    outcome = entry.settle(_answer(request, response, rows, entry))
-    if isinstance(outcome, Refusal):
-        return refuse(outcome, request)
-    headers, body = response.headers, response.body
-    if entry.method == "payment":  # the gate brings its own caching
-        headers = [pair for pair in headers if pair[0] != "Cache-Control"]
-        if request.method == "HEAD" or response.status == 304:  # nobody verified the payment: say nothing of the answer
-            headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
-    return Response(response.status, [*headers, *outcome.headers], body)
+    outcome = gate.admit(call_of(request, price, trusted, answer_format))
+    if not isinstance(outcome, Grant):
+        raise NotAdmitted(outcome)
+    return Entry(request, outcome)
 
 
 def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
@@ -98,8 +122,8 @@ def call_of(request: Request, price: str, trusted: Sequence[Network], answer_for
     )
 
 
-def stated(request: Request) -> MultiDict[str, str]:
-    """The query of a request as its endpoint is to read it.
+def query_without_blank_probes(request: Request) -> MultiDict[str, str]:
+    """The query of a request to a paid path, without the empty parameters of a probe.
 
     Catalogues of x402 probe a path without credentials and with empty parameters, and expect its offer: there an empty
     parameter is left out. Everywhere else it is a mistake that is told.
@@ -129,7 +153,7 @@ def _fingerprint(request: Request, answer_format: str) -> str:
     return hashlib.sha256("\n".join((request.method, request.path, query, answer_format)).encode()).hexdigest()
 
 
-def given_again(stored: Answer, request: Request) -> Response:
+def replayed_response(stored: Answer, request: Request) -> Response:
     """A stored answer, in a coding that this request takes: the retry may come by another way than the first try."""
     # Releases up to 0.1 kept the length too, which is told when the answer is sent.
     headers = [pair for pair in stored.headers if pair[0] != "Content-Length"]
@@ -138,10 +162,3 @@ def given_again(stored: Answer, request: Request) -> Response:
         return Response(stored.status, headers, stored.body)
     plain = [pair for pair in headers if pair[0] not in ("Content-Encoding", "ETag")]
     return Response(stored.status, plain, _UNPACK[coding](stored.body))
-
-
-def _answer(request: Request, response: Response, rows: int, entry: Grant) -> Answer:
-    if entry.method != "payment":
-        return Answer(response.status, rows)
-    empty = request.method == "HEAD" or response.status == 304
-    return Answer(response.status, 0 if empty else rows, response.body, tuple(response.headers))

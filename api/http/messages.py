@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from werkzeug.datastructures import ImmutableMultiDict, MultiDict
+from werkzeug.wsgi import get_host
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -40,6 +41,11 @@ class Request:
         if not path.isascii():
             path = path.encode("latin-1").decode("utf-8", "replace")
         return f"/{path.lstrip('/')}"
+
+    @property
+    def host_url(self) -> str:
+        """The address by which the client came, without a path."""
+        return f"{self.environ['wsgi.url_scheme']}://{get_host(self.environ)}"
 
     @property
     def query(self) -> str:
@@ -94,4 +100,7 @@ class Response:
 
 
 View = Callable[..., Response]
-"""What answers a path: takes the request, and by name what the path holds (`zone`)."""
+"""What answers a path. In `api.routes` it takes the request, and by name what the path holds (`zone`).
+
+In the table `VIEWS` of a room it takes the service, the request, its checked parameters, and what the path holds.
+"""

@@ -6,7 +6,10 @@ import logging
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from api.access import api_key
+from api.access.accounts.engine import AccountsUnavailable
 from api.access.values import Refusal
+from api.http.guard import NotAdmitted, replayed_response
 from api.http.messages import Request, Response
 from api.http.problem_kinds import KINDS, ProblemKind
 from api.http.problems import MEDIA, Problem, body_of, of_error
@@ -45,7 +48,15 @@ def refused(base_url: str, refusal: Refusal, request: Request) -> Response:
 
 
 def failed(base_url: str, error: Exception, request: Request) -> Response:
-    """The answer where an endpoint, or Flask, raised: a problem for whatever it is, and a line in the log."""
+    """The answer where an endpoint, or Flask, raised: the gate's own, or a problem for whatever it is."""
+    match error:
+        case NotAdmitted():
+            outcome = error.outcome
+            if isinstance(outcome, Refusal):
+                return refused(base_url, outcome, request)
+            return replayed_response(outcome, request)
+        case AccountsUnavailable():
+            return refused(base_url, api_key.unavailable(), request)
     return response(base_url, _problem_of(error, request), request)
 
 

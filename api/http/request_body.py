@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import orjson
 from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import ClientDisconnected
+from werkzeug.http import parse_options_header
 from werkzeug.wsgi import get_content_length, get_input_stream
 
+from api.http.messages import Request
 from api.http.problems import Problem
 
 if TYPE_CHECKING:
@@ -34,6 +37,17 @@ def read(environ: WSGIEnvironment, most: int) -> bytes:
     if stated is not None and len(body) < stated:
         raise _broken()
     return body
+
+
+def read_json(request: Request, most: int, example: str = "") -> Any:
+    """The JSON value in the body. Raises Problem 400, 413 or 415, whose words show `example`."""
+    if parse_options_header(request.header("CONTENT_TYPE"))[0].lower() != "application/json":
+        such_as = f" {example}," if example else ""
+        raise Problem("unsupported-media-type", f"The body is JSON,{such_as} with Content-Type: application/json.")
+    try:
+        return orjson.loads(read(request.environ, most))
+    except ValueError:
+        raise Problem("invalid-request", f"The body is not JSON{f'; send {example}' if example else ''}.") from None
 
 
 def _broken() -> Problem:

@@ -13,6 +13,7 @@ from api.http.ranges import ranged
 
 AccessMethod = Literal["free", "sample", "key", "payment"]
 
+JSON = "application/json"
 _CACHE: dict[AccessMethod, str] = {
     "free": "public, max-age=30, stale-while-revalidate=120",
     "sample": "public, max-age=30",
@@ -26,6 +27,11 @@ _VARY_PAID = "Accept, Accept-Encoding, Authorization, X-API-Key, PAYMENT-SIGNATU
 def caching(method: AccessMethod) -> Headers:
     """The caching headers of an answer, by how the caller got in."""
     return [("Cache-Control", _CACHE[method]), ("Vary", _VARY_OPEN if method in ("free", "sample") else _VARY_PAID)]
+
+
+def uncached() -> Headers:
+    """The caching headers of an answer that the same address gives otherwise a moment later."""
+    return [("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding")]
 
 
 def marks(simulated: bool, stale: bool = False) -> Headers:

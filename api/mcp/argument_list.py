@@ -25,7 +25,7 @@ from api.mcp.arguments import (
     yes_no,
     zone_id,
 )
-from api.series.horizon import LONGEST_HOURS
+from api.series.windows import LONGEST_HOURS
 from warehouse.clock import HOUR
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zones_with

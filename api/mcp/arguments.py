@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.documents.catalogue import SERIES
-from api.series import moments
-from api.series.moments import Moment, moment_of
+from api.http.parameters import TIMES, Moment, parse_time
 from warehouse.errors import BadWindow
 from warehouse.zones import ZONES
 
@@ -86,9 +85,9 @@ def metric_name(sent: Any) -> str:
 def moment(sent: Any) -> Moment:
     stamp = sent.strip() if isinstance(sent, str) else str(_whole(sent))
     try:
-        return moment_of(stamp)
+        return parse_time(stamp)
     except (BadWindow, OverflowError):
-        raise ValueError(f"{_shown(sent)}: takes {moments.ALLOWED}") from None
+        raise ValueError(f"{_shown(sent)}: takes {TIMES}") from None
 
 
 def row_limit(sent: Any) -> int:

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 
 from api.documents.catalogue import SERIES, stored_metric
+from api.http.parameters import to_unix
 from api.mcp import derived_text
 from api.mcp.answers import INSTANTS, ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
-from api.series import horizon, statistics
 from api.series import query as queries
-from api.series.horizon import WindowQuestion
-from api.series.moments import instant_in
-from api.series.query import Query
+from api.series import statistics, windows
+from api.series.query import SeriesRequest
+from api.series.windows import WindowQuestion
 from api.service import Service
 from warehouse import clock
 from warehouse.errors import BadWindow
@@ -26,11 +26,11 @@ def find_window(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     """The call of `/v1/windows/{zone}`. Nothing is counted as a row where nothing is known ahead."""
     zone = given["zone"]
     question = WindowQuestion(zone, Metric(given["metric"]), given["hours"], given["within"], given["kind"])
-    horizon.check(service.catalogue, question)
+    windows.check(service.catalogue, question)
 
     def work(sampled: bool) -> ToolAnswer:
-        answer = horizon.answer(service.reader, service.catalogue, question, clock.now(), service.documents)
-        body = horizon.sample(answer.body) if sampled else answer.body
+        answer = windows.answer(service.reader, service.catalogue, question, clock.now())
+        body = windows.sample(answer.body) if sampled else answer.body
         words = derived_text.window(body, zone)
         return ToolAnswer(words, orjson.dumps(with_times(dict(body), INSTANTS)), int(answer.available))
 
@@ -45,16 +45,18 @@ def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
         raise BadArguments("metric: not capacity, whose rows are yearly")
     if given["market"] is not None and metric is not Metric.PRICE:
         raise BadArguments("market: only for price")
-    query = Query(
-        zone,
+    day_ahead = given["market"] is not None
+    stored = stored_metric(service.catalogue, zone, metric, day_ahead)
+    query = SeriesRequest(
         metric,
+        (zone,),
+        (stored,),
         *window(given, zone),
-        day_ahead=given["market"] is not None,
+        day_ahead=day_ahead,
         as_of=as_of(given, zone),
     )
     if query.end - query.start > statistics.LONGEST:
         raise BadArguments("start: statistics take at most ten years")
-    stored_metric(service.catalogue, zone, metric, query.day_ahead)
 
     def work(sampled: bool) -> ToolAnswer:
         of = query._replace(sample=sampled)
@@ -70,7 +72,7 @@ def get_statistics(service: Service, given: Mapping[str, Any]) -> ToolQuery:
 def window(given: Mapping[str, Any], zone: str) -> tuple[int, int]:
     """The window that a call's `start` and `end` state, with the defaults of REST. Raises BadArguments."""
     try:
-        return queries.window_of(instant_in(given["start"], zone), instant_in(given["end"], zone), clock.now())
+        return queries.window_of(to_unix(given["start"], zone), to_unix(given["end"], zone), clock.now())
     except BadWindow as fault:
         raise BadArguments(f"start: {fault}") from None
 
@@ -78,6 +80,6 @@ def window(given: Mapping[str, Any], zone: str) -> tuple[int, int]:
 def as_of(given: Mapping[str, Any], zone: str) -> int | None:
     """The instant of knowledge that a call asks for, as REST takes it. Raises BadArguments for one to come."""
     try:
-        return queries.settled(instant_in(given["as_of"], zone), clock.now())
+        return queries.settled(to_unix(given["as_of"], zone), clock.now())
     except BadWindow as fault:
         raise BadArguments(f"as_of: {fault}") from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.mcp.arguments import BadArguments, metric_name, seconds_of_hours, words, zone_id
-from api.series.horizon import LONGEST_HOURS
+from api.series.windows import LONGEST_HOURS
 from warehouse.clock import HOUR
 
 

@@ -16,11 +16,10 @@ from api.mcp import derived, resources, several_zones, tables, text
 from api.mcp.answers import ToolAnswer, ToolQuery, with_times
 from api.mcp.arguments import BadArguments
 from api.mcp.tools import COLUMNAR_FROM
-from api.series import formats
+from api.series import formats, rows
 from api.series import page as pages
 from api.series.page import Page
-from api.series.query import SAMPLE_ROWS, Query
-from api.series.row_text import page_rows
+from api.series.query import SAMPLE_ROWS, SeriesRequest
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import iso
@@ -121,18 +120,19 @@ def _get_history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     zone, name = given["zone"], given["metric"]
     metric = SERIES[name]
     _check_conflicts(metric, given)
-    query = Query(
-        zone,
+    day_ahead = given["market"] is not None
+    query = SeriesRequest(
         metric,
+        (zone,),
+        (stored_metric(service.catalogue, zone, metric, day_ahead),),
         *derived.window(given, zone),
         given["limit"],
         given["order"],
         borders=given["by"] is not None,
-        day_ahead=given["market"] is not None,
+        day_ahead=day_ahead,
         interval=given["interval"],
         as_of=derived.as_of(given, zone),
     )
-    stored_metric(service.catalogue, zone, metric, query.day_ahead)
     kept = f"the newest {SAMPLE_ROWS} rows of the window"
     return ToolQuery(name, f"/v1/{name}/{zone}", partial(_rows, service, query), kept)
 
@@ -146,7 +146,7 @@ def _check_conflicts(metric: Metric, given: Mapping[str, Any]) -> None:
         raise BadArguments("by: only for interchange")
 
 
-def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
+def _rows(service: Service, query: SeriesRequest, sampled: bool) -> ToolAnswer:
     page = pages.answer(service.reader, service.catalogue, query._replace(sample=sampled))
     stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     held = _held(service, query)
@@ -162,21 +162,20 @@ def _rows(service: Service, query: Query, sampled: bool) -> ToolAnswer:
     if columns is not None and page.count >= COLUMNAR_FROM:
         stated |= tables.columns(columns)
     else:
-        stated["data"] = with_times(orjson.loads(b"[%b]" % b"".join(page_rows(page, "json"))))
+        stated["data"] = with_times(orjson.loads(b"[%b]" % rows.text(page, "json")))
     return ToolAnswer(answer, orjson.dumps(stated), page.count)
 
 
-def _held(service: Service, query: Query) -> tuple[int, int] | None:
+def _held(service: Service, query: SeriesRequest) -> tuple[int, int] | None:
     """The first and last `ts` held of a query's series; None where nothing is."""
-    stored = stored_metric(service.catalogue, query.zone, query.metric, query.day_ahead)
-    entry = service.catalogue.entry(query.zone, stored)
+    entry = service.catalogue.entry(query.zones[0], query.stored[0])
     first, last = entry.get("first"), entry.get("last")
     return (first, last) if isinstance(first, int) and isinstance(last, int) else None
 
 
 def _following(page: Page) -> dict[str, int]:
     """The window that goes on at the first row left out; none where it would give the same rows again."""
-    query, left_out = page.query, page.following.ts if page.following else page.end
+    query, left_out = page.request, page.following.ts if page.following else page.end
     if any(left_out == int(ts) for ts in page.rows.ts[[0, -1]]):
         return {}  # not even one instant fits into the limit
     if query.order == "asc":

@@ -14,9 +14,10 @@ from api.documents.catalogue import SERIES, stored_metric
 from api.mcp import derived, tables, text
 from api.mcp.answers import ToolAnswer, ToolQuery
 from api.mcp.arguments import BadArguments
-from api.series import several
-from api.series.query import SAMPLE_ROWS, Query
-from api.series.several import ZonesPage, ZonesQuery
+from api.series import formats, rows
+from api.series import page as pages
+from api.series.page import Page
+from api.series.query import SAMPLE_ROWS, SeriesRequest
 from api.service import Service
 from warehouse.clock import iso
 from warehouse.market import Metric
@@ -33,29 +34,29 @@ def history(service: Service, given: Mapping[str, Any]) -> ToolQuery:
     if len(zones) > 1 and any(isinstance(given[word], date) for word in ("start", "end", "as_of")):
         raise BadArguments("start: a date takes one zone; give Unix seconds or RFC 3339 with an offset")
     start, end = derived.window(given, zones[0])
-    of = Query(
-        zones[0],
+    day_ahead = given["market"] is not None
+    stored = tuple(stored_metric(service.catalogue, zone, metric, day_ahead) for zone in zones)
+    request = SeriesRequest(
         metric,
+        zones,
+        stored,
         start,
         end,
         given["limit"],
         given["order"],
-        day_ahead=given["market"] is not None,
+        day_ahead=day_ahead,
         interval=given["interval"],
         as_of=derived.as_of(given, zones[0]),
+        several=True,
     )
-    for zone in zones:
-        stored_metric(service.catalogue, zone, metric, of.day_ahead)
     kept = f"the newest {SAMPLE_ROWS} rows of the window over all zones"
-    return ToolQuery(
-        for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", partial(_answer, service, ZonesQuery(zones, of)), kept
-    )
+    return ToolQuery(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", partial(_answer, service, request), kept)
 
 
-def _answer(service: Service, query: ZonesQuery, sampled: bool) -> ToolAnswer:
-    page = several.answer(service.reader, service.catalogue, query._replace(of=query.of._replace(sample=sampled)))
-    named = several.plain(page)
-    stated = several.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
+def _answer(service: Service, request: SeriesRequest, sampled: bool) -> ToolAnswer:
+    page = pages.answer(service.reader, service.catalogue, request._replace(sample=sampled))
+    named = rows.plain_columns(page)
+    stated = formats.envelope(page) | {"start_time": iso(page.start), "end_time": iso(page.end)}
     following = _following(page)
     if page.following is not None and following:
         stated["next"] = following
@@ -66,31 +67,33 @@ def _answer(service: Service, query: ZonesQuery, sampled: bool) -> ToolAnswer:
     stated |= {"units": units, "resolutions": resolutions, "columns": {"time": times, **pivoted}}
     lines = [_head(page, units, resolutions)]
     if page.following is not None:
-        lines.insert(0, text.going_on(following, query.of.limit))
+        lines.insert(0, text.going_on(following, request.limit))
     lines += tables.pivoted_lines(times, pivoted)
-    members = [{"attribution": stated["attribution"][zone], "license": stated["license"][zone]} for zone in query.zones]
+    members = [
+        {"attribution": stated["attribution"][zone], "license": stated["license"][zone]} for zone in request.zones
+    ]
     return ToolAnswer("\n".join([*lines, text.terms_of(members)]), orjson.dumps(stated), page.count)
 
 
-def _head(page: ZonesPage, units: Mapping[str, str], resolutions: Mapping[str, str]) -> str:
+def _head(page: Page, units: Mapping[str, str], resolutions: Mapping[str, str]) -> str:
     """What the rows are and reach."""
-    of = page.query.of
+    of = page.request
     what = f"{of.metric.value}" + (", day-ahead auction" if of.day_ahead else "")
     what += f", means of {of.interval}" if of.interval else ""
     window = f"in [{iso(page.start)}, {iso(page.end)})"
     if not page.count:
-        return f"{what} of {', '.join(page.query.zones)}: no rows {window}."
+        return f"{what} of {', '.join(page.request.zones)}: no rows {window}."
     each = ", ".join(f"{zone} ({unit}, {resolutions[zone]})" for zone, unit in sorted(units.items()))
-    silent = [zone for zone in page.query.zones if zone not in units]
+    silent = [zone for zone in page.request.zones if zone not in units]
     more = f" No rows: {', '.join(silent)}." if silent else ""
     return f"{what} of {each}: {page.count} rows {window}, - where a zone has none.{more}"
 
 
-def _following(page: ZonesPage) -> dict[str, int]:
+def _following(page: Page) -> dict[str, int]:
     """The window that goes on at the first row left out; none where it would give the same rows again."""
-    if page.following is None or any(page.following.row.ts == int(ts) for ts in page.rows.ts[[0, -1]]):
+    if page.following is None or any(page.following.ts == int(ts) for ts in page.rows.ts[[0, -1]]):
         return {}
-    of = page.query.of
+    of = page.request
     if of.order == "asc":
-        return {"start": page.following.row.ts, "end": of.end}
+        return {"start": page.following.ts, "end": of.end}
     return {"start": of.start, "end": page.start}

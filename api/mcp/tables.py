@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from api.series import formats
+from api.series import rows as series_rows
 from api.series.page import Page
 from warehouse.clock import HOUR, RESOLUTIONS, iso
 from warehouse.market import Metric
@@ -41,7 +41,7 @@ class PageColumns:
 
     @classmethod
     def of(cls, page: Page) -> PageColumns:
-        named = formats.columns(page)
+        named = series_rows.plain_columns(page)
         lengths = set(named["resolution"])
         return cls(named, _spans(page.rows.ts, named["value"], lengths.pop()) if len(lengths) == 1 else None)
 
@@ -92,7 +92,7 @@ def by_instant(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
 def table(page: Page, rows: PageColumns) -> str:
     """The rows as lines of text, oldest first, with a first line that says how to read them."""
     named = rows.named
-    if page.query.order == "desc":
+    if page.request.order == "desc":
         named = {name: column[::-1] for name, column in named.items()}
     if any(len(set(named.get(name, ()))) > 1 for name in ("unit", "resolution", "source")):
         return _row_by_row(named)

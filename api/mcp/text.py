@@ -96,11 +96,12 @@ def history(page: Page, columns: PageColumns | None, span: tuple[int, int] | Non
 
     `span`: the first and last `ts` that are kept.
     """
-    query = page.query
-    what = f"{query.zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
+    query = page.request
+    (zone,) = query.zones
+    what = f"{zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
     what += f", means of {query.interval}" if query.interval else ""
     window = f"in [{iso(page.start)}, {iso(page.end)})"
-    terms = terms_of([{"attribution": page.terms.attribution, "license": page.terms.license}])
+    terms = terms_of([{"attribution": page.terms[zone].attribution, "license": page.terms[zone].license}])
     if columns is None:
         return f"{what}: no rows {window}. {_span_held(span, page)} {terms}"
     rows = page.rows

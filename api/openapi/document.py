@@ -9,7 +9,7 @@ from typing import Any
 from api.access.prices import for_zones, price_of
 from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
-from api.geo.collections import LIMIT
+from api.geo.ogc import LIMIT
 from api.http.parameters import Parameter
 from api.http.problem_kinds import KINDS
 from api.openapi import responses, schemas

@@ -13,7 +13,7 @@ from api.access.accounts.key_format import spell
 from api.access.accounts.store import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import bulk, changes, published
-from api.documents.catalogue import SERIES, Catalogue, zone_list
+from api.documents.catalogue import SERIES, Catalogue, stored_metric, zone_list
 from api.documents.publishers import selected
 from api.documents.status import status
 from api.endpoints import ENDPOINTS
@@ -22,7 +22,7 @@ from api.geo.parameters import MEDIA, PARAMETERS
 from api.series import formats
 from api.series import page as pages
 from api.series.page import Page
-from api.series.query import Query
+from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.change_log import UnknownCursor
@@ -82,7 +82,7 @@ def _documents(service: Service) -> dict[str, Any]:
     examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
     measured = service.documents.get(layout.PUBLISHERS)
     if measured is not None:
-        entries = selected(measured, None, None, None)
+        entries = selected(measured, {"source": None, "feed": None, "month": None})
         examples["publishers"] = {**entries, "count": _ROWS, "publishers": entries["publishers"][:_ROWS]}
     return examples
 
@@ -159,9 +159,10 @@ def _series(service: Service) -> dict[str, Any]:
 def _page(service: Service, name: str) -> Page | None:
     now = service.catalogue.generated
     for zone in ENDPOINTS[name].zones:
-        query = Query(zone, SERIES[name], now - _DAYS * DAY, now, _ROWS, "desc")
         try:
-            page = pages.answer(service.reader, service.catalogue, query)
+            stored = stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
+            asked = SeriesRequest(SERIES[name], (zone,), (stored,), now - _DAYS * DAY, now, _ROWS, "desc")
+            page = pages.answer(service.reader, service.catalogue, asked)
         except CallerError:
             continue
         if page.count:

@@ -13,11 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from api.http.problems import Problem
+from api.series import rows
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
-from api.series.row_text import Pieces, csv_header, page_rows
-from api.series.rows import Shape, arrow_columns, plain_columns
-from warehouse.zones import ZONES
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -108,49 +106,37 @@ class Encoded:
 
 def envelope(page: Page) -> dict[str, Any]:
     """Everything in an answer but its rows, in the specification's order with our additions among them."""
-    query = page.query
-    members: dict[str, Any] = {"zone": query.zone, "metric": query.metric.value}
-    if query.day_ahead:
+    request = page.request
+    members: dict[str, Any] = {"zones": list(request.zones)} if request.several else {"zone": request.zones[0]}
+    members["metric"] = request.metric.value
+    if request.day_ahead:
         members["market"] = "day_ahead"
-    if query.borders:
+    if request.borders:
         members["by"] = "border"
-    if query.interval is not None:
-        members["interval"] = query.interval
-    if query.as_of is not None:
-        members["as_of"] = query.as_of
-    if page.known_since is not None:
-        members["known_since"] = page.known_since
+    if request.interval is not None:
+        members["interval"] = request.interval
+    if request.as_of is not None:
+        members["as_of"] = request.as_of
+    if page.known_since:
+        members["known_since"] = page.known_since if request.several else page.known_since[request.zones[0]]
+    members |= {"start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated}
+    attribution = {zone: terms.attribution for zone, terms in page.terms.items()}
+    licences = {zone: terms.license for zone, terms in page.terms.items()}
+    one = None if request.several else request.zones[0]
     members |= {
-        "start": page.start,
-        "end": page.end,
-        "count": page.count,
-        "truncated": page.truncated,
-        "attribution": page.terms.attribution,
-        "license": page.terms.license,
+        "attribution": attribution if one is None else attribution[one],
+        "license": licences if one is None else licences[one],
         "sources": list(page.sources),
+        "gaps": [
+            ({"zone": zone} if one is None else {}) | {"start": gap.start, "end": gap.end}
+            for zone, gap in page.gaps[:MOST_GAPS]
+        ],
     }
-    gaps = page.gaps
-    members["gaps"] = [{"start": gap.start, "end": gap.end} for gap in gaps[:MOST_GAPS]]
-    if len(gaps) > MOST_GAPS:
+    if len(page.gaps) > MOST_GAPS:
         members["gaps_truncated"] = True
-    if query.sample:
+    if request.sample:
         members["sample"] = True
     return members
-
-
-def columns(page: Page) -> dict[str, list[Any]]:
-    """The rows as columns of plain values, named as JSON names them."""
-    return plain_columns(page.rows, Shape.of(page), page.query, ZONES[page.query.zone].tz)
-
-
-@dataclass(frozen=True, slots=True)
-class Tabled:
-    """An answer as a table: its envelope, its columns, and the name of the file without what stands behind the dot."""
-
-    stated: Mapping[str, Any]
-    columns: Mapping[str, Any]
-    """As `api.series.rows.arrow_columns` gives them."""
-    name: str
 
 
 _TYPES: Mapping[str, Any] = {"ts": pa.int64(), "value": pa.float64(), "samples": pa.int64(), "coverage": pa.float64()}
@@ -163,15 +149,15 @@ def _schema(names: tuple[str, ...]) -> pa.Schema:
     return pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in names])
 
 
-def _rows(made: Tabled) -> pa.Table:
-    """The rows as an Arrow table, without the envelope."""
-    return pa.Table.from_arrays([*made.columns.values()], schema=_schema(tuple(made.columns)))
+def _table(columns: Mapping[str, Any]) -> pa.Table:
+    return pa.Table.from_arrays([*columns.values()], schema=_schema(tuple(columns)))
 
 
-def _metadata(stated: Mapping[str, Any]) -> dict[str, str]:
+def _metadata(page: Page) -> dict[str, str]:
     """The envelope as a schema's metadata: each member as JSON, all of it as `emds`."""
-    texts = {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in stated.items()}
-    return {**texts, "emds": orjson.dumps(stated).decode()}
+    members = envelope(page)
+    texts = {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in members.items()}
+    return {**texts, "emds": orjson.dumps(members).decode()}
 
 
 def _header_text(value: Any) -> str:
@@ -189,64 +175,57 @@ def _field_text(text: str) -> str:
     return quote(text, safe=PLAIN)
 
 
-def _parquet(made: Tabled) -> Encoded:
-    out, rows = pa.BufferOutputStream(), _rows(made)  # a file of Python's would take the global lock at each write
+def _json(page: Page) -> Encoded:
+    return Encoded(b"".join((orjson.dumps(envelope(page))[:-1], b',"data":[', rows.text(page, "json"), b"]}")), ())
+
+
+def _csv(page: Page) -> Encoded:
+    """The envelope becomes headers of the answer."""
+    fields = [(ENVELOPE_FIELDS[name], _field_text(_header_text(value))) for name, value in envelope(page).items()]
+    exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in fields))
+    body = b"".join((rows.csv_header(page), b"\n", rows.text(page, "csv"), b"\n" if page.count else b""))
+    return Encoded(body, (*fields, exposed, _disposition(page, "csv")))
+
+
+def _parquet(page: Page) -> Encoded:
+    columns = rows.arrow_columns(page)
+    out, table = pa.BufferOutputStream(), _table(columns)  # a file of Python's would take the global lock at each write
     writer = pq.ParquetWriter(
         out,
-        rows.schema,
-        compression="zstd" if rows.num_rows >= _COMPRESSED_FROM else "none",
-        use_dictionary=[name for name in made.columns if name not in _TYPES and name != "time"],
+        table.schema,
+        compression="zstd" if table.num_rows >= _COMPRESSED_FROM else "none",
+        use_dictionary=[name for name in columns if name not in _TYPES and name != "time"],
         column_encoding={"ts": "DELTA_BINARY_PACKED"},
         store_schema=False,  # Parquet's own types say all that these columns are
     )
     with writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata(_metadata(made.stated))
-    return Encoded(out.getvalue().to_pybytes(), (_disposition(made.name, "parquet"),))
+        writer.write_table(table)
+        writer.add_key_value_metadata(_metadata(page))
+    return Encoded(out.getvalue().to_pybytes(), (_disposition(page, "parquet"),))
 
 
-def _arrow(made: Tabled) -> Encoded:
-    out, rows = pa.BufferOutputStream(), _rows(made).replace_schema_metadata(_metadata(made.stated))
-    with pa.ipc.new_stream(out, rows.schema) as stream:
-        stream.write_table(rows)
-    return Encoded(out.getvalue().to_pybytes(), (_disposition(made.name, "arrows"),))
+def _arrow(page: Page) -> Encoded:
+    out, table = pa.BufferOutputStream(), _table(rows.arrow_columns(page)).replace_schema_metadata(_metadata(page))
+    with pa.ipc.new_stream(out, table.schema) as stream:
+        stream.write_table(table)
+    return Encoded(out.getvalue().to_pybytes(), (_disposition(page, "arrows"),))
 
 
-def _disposition(name: str, extension: str) -> tuple[str, str]:
-    return "Content-Disposition", f'attachment; filename="{name}.{extension}"'
+def _disposition(page: Page, extension: str) -> tuple[str, str]:
+    request = page.request
+    zone = "" if request.several else f"{request.zones[0]}_"
+    return (
+        "Content-Disposition",
+        f'attachment; filename="{zone}{request.metric.value}_{request.start}.{extension}"',
+    )
 
 
-_WRITERS: dict[str, Callable[[Tabled], Encoded]] = {"parquet": _parquet, "arrow": _arrow}
+_WRITERS: dict[str, Callable[[Page], Encoded]] = {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}
 
 
 def encode(format_: str, page: Page) -> Encoded:
     """A page in one of `MEDIA`."""
-    query, stated = page.query, envelope(page)
-    if format_ == "json":
-        return in_json(stated, page_rows(page, "json"))
-    shape, name = Shape.of(page), f"{query.zone}_{query.metric.value}_{query.start}"
-    if format_ == "csv":
-        return in_csv(stated, csv_header(shape, query, of_zones=False), page_rows(page, "csv"), name)
-    return tabled(format_, Tabled(stated, arrow_columns(page.rows, shape, query, ZONES[query.zone].tz), name))
-
-
-def in_json(stated: Mapping[str, Any], rows: Pieces) -> Encoded:
-    """An envelope with rows that are JSON already, commas between them."""
-    return Encoded(b"".join((orjson.dumps(stated)[:-1], b',"data":[', *rows, b"]}")), ())
-
-
-def in_csv(stated: Mapping[str, Any], header: bytes, rows: Pieces, name: str) -> Encoded:
-    """Rows that are lines of CSV already, below a header; the envelope becomes headers of the answer."""
-    texts = {member: _header_text(value) for member, value in stated.items()}
-    headers = [(ENVELOPE_FIELDS[member], _field_text(text)) for member, text in texts.items()]
-    exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in headers))
-    body = b"".join((header, b"\n", *rows, b"\n" if any(rows) else b""))
-    return Encoded(body, (*headers, exposed, _disposition(name, "csv")))
-
-
-def tabled(format_: str, made: Tabled) -> Encoded:
-    """A table in Parquet or as an Arrow stream."""
-    return _WRITERS[format_](made)
+    return _WRITERS[format_](page)
 
 
 def content_type(format_: str) -> str:

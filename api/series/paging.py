@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from warehouse.clock import LAST_INSTANT, Window
-from warehouse.reader import RowColumns
+from warehouse.reader import RowColumns, joined
 from warehouse.versions import RowLabels
+from warehouse.zones import ZONES
 
 Order = Literal["asc", "desc"]
+_NO_CURSOR = "is not a cursor of this service"
 
 
 class Cursor(NamedTuple):
@@ -26,33 +28,54 @@ class Cursor(NamedTuple):
     fuel: str
     counterparty: str
     link: str
-    given: int | None = None
+    given_down_to: int | None = None
     """In descending order the `ts` down to which all is given; None within that of the row."""
+    zone: str | None = None
+    """Of a page of several zones the row's zone, empty at an instant of all zones; None for a page of one."""
 
     @property
     def until(self) -> int:
         """Where what is left of a window in descending order ends."""
-        return self.ts + 1 if self.given is None else self.given
+        return self.ts + 1 if self.given_down_to is None else self.given_down_to
 
     def to_text(self) -> str:
         """Opaque to clients, safe in a URL."""
-        parts = self if self.given is not None else self[:-1]
-        return base64.urlsafe_b64encode(orjson.dumps([*parts])).rstrip(b"=").decode()
+        text = _encoded(self[:5] if self.given_down_to is None else self[:6])
+        return text if self.zone is None else _encoded((self.zone, text))
 
     @classmethod
     def from_text(cls, text: str) -> Cursor:
         """Raises ValueError for anything that `to_text` did not write."""
-        try:
-            parts = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        except (binascii.Error, orjson.JSONDecodeError, ValueError):
-            parts = None
-        types = [type(part) for part in parts] if isinstance(parts, list) else []
-        if types not in ([str, int, str, str, str], [str, int, str, str, str, int]):
-            raise ValueError("is not a cursor of this service")
+        parts = _decoded(text)
+        if not _is(parts, str, str):
+            return cls._of_row(parts)
+        if parts[0] and parts[0] not in ZONES:
+            raise ValueError(_NO_CURSOR)
+        return cls._of_row(_decoded(parts[1]))._replace(zone=parts[0])
+
+    @classmethod
+    def _of_row(cls, parts: Any) -> Cursor:
+        if not _is(parts, str, int, str, str, str) and not _is(parts, str, int, str, str, str, int):
+            raise ValueError(_NO_CURSOR)
         cursor = cls(*parts)
         if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1:
-            raise ValueError("is not a cursor of this service")
+            raise ValueError(_NO_CURSOR)
         return cursor
+
+
+def _encoded(parts: Sequence[object]) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([*parts])).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, orjson.JSONDecodeError, ValueError):
+        return None
+
+
+def _is(parts: Any, *types: type) -> bool:
+    return isinstance(parts, list) and tuple(map(type, parts)) == types
 
 
 class RowSlice(NamedTuple):
@@ -77,18 +100,20 @@ class RowSlice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """The rows of one page, in pieces in the query's order, and where the next page begins."""
+class PageSlice:
+    """The rows of one page, in pieces in the request's order, and where the next page begins."""
 
     pieces: tuple[RowSlice, ...]
     following: Cursor | None
 
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.pieces))
+    def ascending(self, order: Order) -> RowColumns:
+        """All rows as one `RowColumns`, oldest first."""
+        return joined(piece.rows for piece in (self.pieces if order == "asc" else self.pieces[::-1]))
 
 
-def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None) -> Cut:
+def cut(
+    months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None
+) -> PageSlice:
     """The first rows of a window, at most `limit`, from `cursor` on; months come in the order's direction, ascending.
 
     A page ends between instants: rows of one `ts` stay together where at least one whole instant fits into `limit`.
@@ -110,11 +135,13 @@ def cut(months: Iterable[RowColumns], window: Window, order: Order, limit: int, 
         if len(piece):
             pieces.append(piece)
         if order == "asc":
-            return Cut(tuple(pieces), _cursor(order, columns, piece.last))
+            return PageSlice(tuple(pieces), _cursor(order, columns, piece.last))
         following = _cursor(order, columns, piece.first - 1)
-        given = int(pieces[-1].columns.ts[pieces[-1].first]) if pieces else following.ts
-        return Cut(tuple(pieces), following if given == following.ts else following._replace(given=given))
-    return Cut(tuple(pieces), None)
+        oldest = int(pieces[-1].columns.ts[pieces[-1].first]) if pieces else following.ts
+        return PageSlice(
+            tuple(pieces), following if oldest == following.ts else following._replace(given_down_to=oldest)
+        )
+    return PageSlice(tuple(pieces), None)
 
 
 def _whole_instants(columns: RowColumns, first: int, last: int, order: Order, left: int, alone: bool) -> RowSlice:

@@ -1,22 +1,21 @@
-"""A series question, checked, and where its rows lie. Reads no row (`api.series.page` does)."""
+"""A series request, checked, and the plan of where its rows lie. Reads no row (`api.series.page` does)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from api.documents.catalogue import Catalogue, stored_metric
+from api.documents.catalogue import Catalogue
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
-from api.series.times import TimeStyle
 from warehouse import clock
 from warehouse.clock import DAY, HOUR, Window
 from warehouse.errors import BadWindow
 from warehouse.market import Metric
 from warehouse.reader import MonthFile, Reader
 from warehouse.resample import Interval
-from warehouse.storage import Identity
 
+TimeStyle = Literal["utc", "local"]
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
@@ -26,11 +25,14 @@ _YEAR = 367 * DAY
 """A capacity row began at most so long before an instant of its year."""
 
 
-class Query(NamedTuple):
-    """A series question, checked and complete but for the zone's metric: `[start, end)` in Unix seconds."""
+class SeriesRequest(NamedTuple):
+    """A series request, checked: `[start, end)` in Unix seconds, of one zone or of several."""
 
-    zone: str
     metric: Metric
+    zones: tuple[str, ...]
+    """Sorted, each once."""
+    stored: tuple[str, ...]
+    """The stored series of each zone (`api.documents.catalogue.stored_metric`)."""
     start: int
     end: int
     limit: int = DEFAULT_LIMIT
@@ -42,13 +44,29 @@ class Query(NamedTuple):
     cursor: Cursor | None = None
     sample: bool = False
     time: TimeStyle | None = None
+    several: bool = False
+    """Asked for as `zones=`, also where that names one: rows and gaps say their zone."""
+
+    @property
+    def window(self) -> Window:
+        """Where the rows of an answer begin; a year's row begins long before a window that its year overlaps."""
+        return Window(0 if self.metric is Metric.CAPACITY else self.start, self.end)
+
+    def takes(self, cursor: Cursor) -> bool:
+        """Whether a cursor names the zone, fuel, border or tie of a row as this request's rows do."""
+        return (
+            (cursor.zone is not None) == self.several
+            and (not cursor.fuel or self.metric in WITH_FUEL)
+            and (not (cursor.counterparty or cursor.link) or self.borders)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A query's stored series and the files that its window touches: enough for a validator."""
+class ZonePlan:
+    """The stored series of one zone of a request, and the files that its window touches."""
 
-    query: Query
+    request: SeriesRequest
+    zone: str
     stored: str
     files: tuple[MonthFile, ...]
     catalogue: Catalogue
@@ -60,17 +78,17 @@ class Plan:
 
         The hole at the window's end is there once the whole interval that begins in it is due.
         """
-        longest = 25 * HOUR if self.query.interval == "1d" else HOUR
-        return max(self.query.start, min(self.due.until, self.query.end + longest))
-
-    @property
-    def identities(self) -> tuple[Identity, ...]:
-        return tuple(file.identity for file in self.files)
+        longest = 25 * HOUR if self.request.interval == "1d" else HOUR
+        return max(self.request.start, min(self.due.until, self.request.end + longest))
 
 
-def is_of_its_rows(cursor: Cursor, metric: Metric, borders: bool) -> bool:
-    """Whether a cursor names no fuel, border or tie where the question's rows have none: it would skip some of them."""
-    return (not cursor.fuel or metric in WITH_FUEL) and (not (cursor.counterparty or cursor.link) or borders)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where the rows of a request lie, zone by zone: enough for an ETag."""
+
+    request: SeriesRequest
+    catalogue: Catalogue
+    zones: tuple[ZonePlan, ...]
 
 
 def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
@@ -84,7 +102,7 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
 
 
 def settled(as_of: int | None, now: int) -> int | None:
-    """The instant as of which a question is answered: the same question then answers the same for ever.
+    """The instant as of which a request is answered: the same request then gets the same answer for ever.
 
     One of the last SETTLED_S seconds is put back: a file that names it may still be on its way. Raises BadWindow for
     one later than now.
@@ -94,36 +112,46 @@ def settled(as_of: int | None, now: int) -> int | None:
     return None if as_of is None else min(as_of, now - SETTLED_S)
 
 
-def find(reader: Reader, catalogue: Catalogue, query: Query) -> Plan:
-    """Where the rows of a query lie. Raises UnknownZone, MetricNotAvailable, Withheld."""
-    stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
-    due = _due(catalogue, query.zone, stored, clock.now() if query.as_of is None else query.as_of)
-    return Plan(query, stored, tuple(reader.files(query.zone, stored, _reach(query))), catalogue, due)
+def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Plan:
+    """Where the rows of a request lie now. Raises StorageError."""
+    known_at = clock.now() if request.as_of is None else request.as_of
+    reach = _reach(request)
+    return Plan(
+        request,
+        catalogue,
+        tuple([
+            ZonePlan(
+                request, zone, stored, tuple(reader.files(zone, stored, reach)), catalogue,
+                _due(catalogue, zone, stored, known_at),
+            )
+            for zone, stored in zip(request.zones, request.stored, strict=True)
+        ]),
+    )  # fmt: skip
 
 
-def _due(catalogue: Catalogue, zone: str, stored: str, known: int) -> DueSpan:
-    """What is due at an instant; the answer for the last one is kept, since a second sees many questions."""
+def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
+    """What is due at an instant; the answer for the last one is kept, since a second sees many requests."""
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.derived.get(key)
-    if last is None or last[0] != known:
-        last = catalogue.derived[key] = known, due_span(_calendars(catalogue, zone, stored), known)
+    if last is None or last[0] != known_at:
+        last = catalogue.derived[key] = known_at, due_span(_calendars(catalogue, zone, stored), known_at)
     return last[1]
 
 
 def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, ...]:
     """Those of the feeds that may be served; none for yearly feeds, whose years come when they come."""
     key = ("calendars", zone, stored)
-    made: tuple[Calendar, ...] | None = catalogue.derived.get(key)
-    if made is None:
+    calendars: tuple[Calendar, ...] | None = catalogue.derived.get(key)
+    if calendars is None:
         carriers = [feed for feed in catalogue.entry(zone, stored).get("feeds", []) if not feed["withheld"]]
         members = [(catalogue.feeds[feed["id"]], catalogue.sources[feed["source"]]) for feed in carriers]
-        made = tuple(calendar(feed, source["configured"]) for feed, source in members if not feed["yearly"])
-        catalogue.derived[key] = made
-    return made
+        calendars = tuple(calendar(feed, source["configured"]) for feed, source in members if not feed["yearly"])
+        catalogue.derived[key] = calendars
+    return calendars
 
 
-def _reach(query: Query) -> Window:
+def _reach(request: SeriesRequest) -> Window:
     """Every `ts` that may matter: a year's row begins long before the window, a mean takes in all of its interval."""
-    before = _YEAR if query.metric is Metric.CAPACITY else DAY if query.interval else 0
-    after = DAY if query.interval else 0
-    return Window(max(0, query.start - before), min(query.end + after, clock.LAST_INSTANT + 1))
+    before = _YEAR if request.metric is Metric.CAPACITY else DAY if request.interval else 0
+    after = DAY if request.interval else 0
+    return Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))

@@ -1,81 +1,243 @@
-"""Rows of an answer as columns, named as JSON names them, and which members a row has; no text (`row_text`)."""
+"""The rows of a page as columns of plain values, as Arrow arrays, or as the text of JSON or CSV.
+
+Text is written straight from columns; no row becomes an object of Python's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import orjson
 import pyarrow as pa
 
-from api.series import times
 from api.series.page import Page
-from api.series.query import WITH_FUEL, Query
+from api.series.query import WITH_FUEL, TimeStyle
+from warehouse.clock import zone_of
 from warehouse.reader import RowColumns
+from warehouse.versions import Ints, RowLabels
+from warehouse.zones import ZONES
+
+Notation = Literal["json", "csv"]
+_BETWEEN: Mapping[Notation, bytes] = {"json": b",", "csv": b"\n"}
+"""What stands between two rows."""
 
 
 class Shape(NamedTuple):
-    """Which members the rows of an answer have beside ts, value, unit and resolution."""
+    """Which members the rows of a page have beside ts, value, unit and resolution."""
 
+    zone: bool
     fuel: bool
     border: bool
     source: bool
+    time: bool
+    means: bool
 
     @classmethod
     def of(cls, page: Page) -> Shape:
-        return cls.of_query(page.query, len(page.sources) > 1)
+        request = page.request
+        return cls(
+            request.several,
+            request.metric in WITH_FUEL,
+            request.borders,
+            len(page.sources) > 1,
+            request.time is not None,
+            request.interval is not None,
+        )
 
-    @classmethod
-    def of_query(cls, query: Query, source: bool) -> Shape:
-        return cls(query.metric in WITH_FUEL, query.borders, source)
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Their names, in the order of an answer."""
+        return (
+            *(("zone",) if self.zone else ()),
+            *(("fuel",) if self.fuel else ()),
+            "ts",
+            *(("time",) if self.time else ()),
+            *("value", "unit", "resolution"),
+            *(("counterparty", "link") if self.border else ()),
+            *(("source",) if self.source else ()),
+            *(("samples", "coverage") if self.means else ()),
+        )
 
 
-def plain_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, list[Any]]:
-    """Rows as columns of plain values, named as JSON names them; `tz` of all rows, or of each."""
-    codes = rows.label.tolist()
+def plain_columns(page: Page) -> dict[str, list[Any]]:
+    """The rows as columns of plain values, named as JSON names them."""
+    codes = page.rows.label.tolist()
 
     def words(name: str) -> list[Any]:
-        each = [getattr(label, name) for label in rows.labels]
+        if name == "zone":
+            return [page.request.zones[place] for place in page.place.tolist()]
+        each = [getattr(label, name) for label in page.rows.labels]
         return [each[code] for code in codes]
 
-    return _columns(rows, shape, query, tz, words, np.ndarray.tolist)
+    return _columns(page, words, np.ndarray.tolist)
 
 
-def arrow_columns(rows: RowColumns, shape: Shape, query: Query, tz: str | Sequence[str]) -> dict[str, Any]:
+def arrow_columns(page: Page) -> dict[str, Any]:
     """As `plain_columns`, as Arrow arrays: no value becomes an object."""
 
     def words(name: str) -> Any:
-        each = [getattr(label, name) for label in rows.labels]
+        if name == "zone":
+            return pa.array(page.request.zones, pa.string()).take(pa.array(page.place))
+        each = [getattr(label, name) for label in page.rows.labels]
         if len({*each}) == 1:
-            return _repeated(each[0], len(rows))
-        return pa.array(each, pa.string()).take(pa.array(rows.label))
+            return _repeated(each[0], page.count)
+        return pa.array(each, pa.string()).take(pa.array(page.rows.label))
 
-    return _columns(rows, shape, query, tz, words, pa.array)
+    return _columns(page, words, pa.array)
 
 
 @lru_cache(maxsize=32)
 def _repeated(word: str | None, count: int) -> Any:
-    """One word for all rows; kept, since days and whole pages have the same few lengths. At most 2 MB together."""
+    """One word for all rows; cached, since days and whole pages have the same few lengths. At most 2 MB together."""
     return pa.repeat(pa.scalar(word, pa.string()), count)
 
 
-def _columns(
-    rows: RowColumns,
-    shape: Shape,
-    query: Query,
-    tz: str | Sequence[str],
-    words: Callable[[str], Any],
-    numbers: Callable[[Any], Any],
-) -> dict[str, Any]:
-    named: dict[str, Any] = {"fuel": words("fuel")} if shape.fuel else {}
-    named["ts"] = numbers(rows.ts)
-    if query.time is not None:
-        named["time"] = times.written(rows.ts, query.time, tz)
-    named["value"] = numbers(rows.value)
-    texts = ["unit", "resolution", *(["counterparty", "link"] if shape.border else [])]
-    named |= {name: words(name) for name in [*texts, *(["source"] if shape.source else [])]}
-    if query.interval is not None:
-        means = {"samples": rows.samples, "coverage": rows.coverage}
-        named |= {name: numbers(np.empty(0) if column is None else column) for name, column in means.items()}
+def _columns(page: Page, words: Callable[[str], Any], numbers: Callable[[Any], Any]) -> dict[str, Any]:
+    rows, named = page.rows, dict[str, Any]()
+    counted = {"ts": rows.ts, "value": rows.value, "samples": rows.samples, "coverage": rows.coverage}
+    for name in Shape.of(page).members:
+        if name == "time":
+            named[name] = _times(page)
+        elif name in counted:
+            column = counted[name]
+            named[name] = numbers(np.empty(0) if column is None else column)
+        else:
+            named[name] = words(name)
     return named
+
+
+def _times(page: Page) -> list[str]:
+    """Each row's `time`, in UTC or in the civil time of its zone."""
+    zones = [ZONES[zone].tz for zone in page.request.zones]
+    return rfc3339(
+        page.rows.ts,
+        page.request.time or "utc",
+        zones * page.count if page.place is None else [zones[place] for place in page.place.tolist()],
+    )
+
+
+def rfc3339(ts: Ints, style: TimeStyle, tz: Sequence[str]) -> list[str]:
+    """`2026-10-25T00:00:00Z`, or with `local` the wall clock of each row's `tz` with its offset."""
+    if style == "utc":
+        return [f"{text}Z" for text in np.datetime_as_string(ts.astype("datetime64[s]")).tolist()]
+    return [datetime.fromtimestamp(at, zone_of(name)).isoformat() for at, name in zip(ts.tolist(), tz, strict=True)]
+
+
+class _Frame(NamedTuple):
+    """What stands before a row's `ts`, and what behind, with `%b` for each further member that no label says."""
+
+    before: bytes
+    behind: bytes
+
+
+def text(page: Page, notation: Notation) -> bytes:
+    """The rows as JSON objects with commas between them, or as lines of CSV."""
+    rows, shape = page.rows, Shape.of(page)
+    if not len(rows):
+        return b""
+    if page.place is None:
+        frames, codes = [_frame(notation, label, shape, None) for label in rows.labels], rows.label.tolist()
+    else:
+        labels, codes = _labels_of_zones(page)
+        frames = [_frame(notation, label, shape, zone) for label, zone in labels]
+    if len(frames) == 1 and not shape.time and not shape.means:
+        return _render_uniform(frames[0], rows, notation)
+    return _render_mixed(frames, codes, _fields(page, notation), _BETWEEN[notation])
+
+
+def _labels_of_zones(page: Page) -> tuple[list[tuple[RowLabels, str]], list[int]]:
+    """Each label with its zone, as far as there are rows of both, and which of them each row has."""
+    rows = page.rows
+    pairs = page.place * len(rows.labels) + rows.label
+    (used,) = np.bincount(pairs, minlength=1).nonzero()  # not np.unique, which sorts all rows
+    codes = np.empty(used[-1] + 1, np.int64)
+    codes[used] = np.arange(len(used))
+    names = [divmod(pair, len(rows.labels)) for pair in used.tolist()]
+    return [(rows.labels[label], page.request.zones[zone]) for zone, label in names], codes[pairs].tolist()
+
+
+def _render_uniform(frame: _Frame, rows: RowColumns, notation: Notation) -> bytes:
+    """Rows that differ in `ts` and `value` alone: the text of every `ts` becomes the template of all values."""
+    before, behind = frame
+    template = before + _numbers(rows.ts).replace(b",", behind + _BETWEEN[notation] + before) + behind
+    return template % tuple(_values(rows.value, notation).split(b","))
+
+
+def _render_mixed(
+    frames: Sequence[_Frame], codes: Sequence[int], columns: Sequence[Sequence[bytes]], between: bytes
+) -> bytes:
+    """Each row's frame with what its columns say; any other way makes more objects a row."""
+    fields = [b""] * (len(columns) * len(codes))
+    for at, column in enumerate(columns):
+        fields[at :: len(columns)] = column
+    templates = [frame.before + b"%b" + frame.behind for frame in frames]
+    return between.join([templates[code] for code in codes]) % tuple(fields)
+
+
+def _fields(page: Page, notation: Notation) -> list[Sequence[bytes]]:
+    """What fills the frames, column by column."""
+    rows = page.rows
+    numbers = [rows.ts, rows.value, *(column for column in (rows.samples, rows.coverage) if column is not None)]
+    fields: list[Sequence[bytes]] = [_values(column, notation).split(b",") for column in numbers]
+    if page.request.time is not None:
+        fields.insert(1, [stamp.encode() for stamp in _times(page)])
+    return fields
+
+
+def _numbers(column: Any) -> bytes:
+    """Numbers with commas between them, each as JSON writes it: the shortest text that reads back as the same number.
+
+    What is no number is `null`.
+    """
+    return orjson.dumps(np.ascontiguousarray(column), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
+
+
+def _values(column: Any, notation: Notation) -> bytes:
+    """As `_numbers`; what is no number is empty in CSV."""
+    numbers = _numbers(column)
+    return numbers if notation == "json" else numbers.replace(b"null", b"")
+
+
+@lru_cache(maxsize=2048)
+def _frame(notation: Notation, label: RowLabels, shape: Shape, zone: str | None) -> _Frame:
+    first: dict[str, str | None] = {"zone": zone} if zone is not None else {}
+    if shape.fuel:
+        first["fuel"] = label.fuel
+    rest: dict[str, str | None] = {"unit": label.unit, "resolution": label.resolution}
+    if shape.border:
+        rest |= {"counterparty": label.counterparty, "link": label.link}
+    if shape.source:
+        rest["source"] = label.source
+    return (_json_frame if notation == "json" else _csv_frame)(first, rest, shape)
+
+
+def _json_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], shape: Shape) -> _Frame:
+    stamp = b',"time":"%b"' if shape.time else b""
+    counted = b',"samples":%b,"coverage":%b' if shape.means else b""
+    head = b"{" + _escaped(orjson.dumps(first)[1:-1]) + b"," if first else b"{"
+    return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _escaped(orjson.dumps(rest)[1:-1]) + counted + b"}")
+
+
+def _csv_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], shape: Shape) -> _Frame:
+    before = b"".join(_escaped(_csv_word(word)) + b"," for word in first.values())
+    behind = b"".join(b"," + _escaped(_csv_word(word)) for word in rest.values())
+    return _Frame(before, (b',"%b"' if shape.time else b"") + b",%b" + behind + (b",%b,%b" if shape.means else b""))
+
+
+def csv_header(page: Page) -> bytes:
+    """The first line of a CSV answer: its columns, named as JSON names them."""
+    return b",".join(map(_csv_word, Shape.of(page).members))
+
+
+def _csv_word(word: str | None) -> bytes:
+    """A text as RFC 4180 quotes it; nothing at all where there is none."""
+    return b"" if word is None else b'"%b"' % word.replace('"', '""').encode()
+
+
+def _escaped(text: bytes) -> bytes:
+    """Text that `%` leaves as it is."""
+    return text.replace(b"%", b"%%")

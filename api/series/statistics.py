@@ -1,4 +1,4 @@
-"""Statistics of a series over a window, from stored rows to an answer (docs/statistics.md). No Flask here."""
+"""`?stats=true` on a series path: statistics of the window in place of its rows (docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import orjson
 
-from api.documents.catalogue import Catalogue, stored_metric
-from api.series import page as pages
-from api.series import row_sources
+from api.documents.catalogue import Catalogue
+from api.http import parameters, responses
+from api.http.messages import Request, Response
+from api.http.problems import ParameterFault
+from api.series.page import whole_window
 from api.series.paging import RowSlice
-from api.series.query import SAMPLE_ROWS, Query
+from api.series.query import SAMPLE_ROWS, SeriesRequest
+from api.series.stored_rows import sources_of_rows
+from api.service import Service
 from warehouse.clock import DAY, RESOLUTIONS
 from warehouse.reader import Reader, RowColumns
 from warehouse.statistics import Beyond, Statistics, statistics
 
 LONGEST = 3653 * DAY
 """Ten years."""
+_OF_ROWS = ("limit", "order", "cursor", "format", "interval", "by", "time")
+"""Parameters that only rows have."""
 _METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
 
 
@@ -30,36 +37,50 @@ class StatisticsAnswer:
     rows: int
 
 
+def respond(
+    service: Service, request: Request, price: str, asked: SeriesRequest, above: float | None, below: float | None
+) -> Response:
+    """The response to a request. Raises Problem 400 for parameters that statistics do not take."""
+    if words := [word for word in _OF_ROWS if word in request.args]:
+        raise parameters.invalid([ParameterFault(word, "conflict", "not with stats=true") for word in words])
+    if asked.end - asked.start > LONGEST:
+        raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
+    with service.enter(request, price) as entry:
+        found = answer(service.reader, service.catalogue, asked, above, below)
+        body = {**found.body, "sample": True} if asked.sample else found.body
+        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
+        return entry.settle(responses.body(request, orjson.dumps(body), responses.JSON, headers), found.rows)
+
+
 def answer(
-    reader: Reader, catalogue: Catalogue, query: Query, above: float | None, below: float | None
+    reader: Reader, catalogue: Catalogue, request: SeriesRequest, above: float | None, below: float | None
 ) -> StatisticsAnswer:
-    """The statistics of a query's window, of a sample's newest rows. Raises what `api.series.page.columns` raises."""
-    rows, terms, sources = pages.columns(reader, catalogue, query)
-    start = query.start
-    if query.sample and len(rows) > SAMPLE_ROWS:
+    """The statistics of the window of one zone, of a sample's newest rows. Raises StorageError."""
+    rows, sources = whole_window(reader, catalogue, request)
+    start, (zone,), (stored,) = request.start, request.zones, request.stored
+    if request.sample and len(rows) > SAMPLE_ROWS:
         first = len(rows) - SAMPLE_ROWS
         if rows.ts[first - 1] == rows.ts[first]:  # never part of an instant: a fuel's coverage would be less
             first = int(np.searchsorted(rows.ts, rows.ts[first], side="right"))
         rows = rows.take(slice(first, None))
         start = int(rows.ts[0])
-        sources = row_sources.of_slices(catalogue, [RowSlice.of(rows)])
-        stored = stored_metric(catalogue, query.zone, query.metric, query.day_ahead)
-        terms = catalogue.terms(query.zone, stored, frozenset(sources))
+        sources = sources_of_rows(catalogue, [RowSlice.of(rows)])
+    terms = catalogue.terms(zone, stored, frozenset(sources))
     fuels = sorted({label.fuel for label in rows.labels if label.fuel is not None})
     body: dict[str, Any] = {
-        "zone": query.zone,
-        "metric": query.metric.value,
-        **({"market": "day_ahead"} if query.day_ahead else {}),
-        **({} if query.as_of is None else {"as_of": query.as_of}),
+        "zone": zone,
+        "metric": request.metric.value,
+        **({"market": "day_ahead"} if request.day_ahead else {}),
+        **({} if request.as_of is None else {"as_of": request.as_of}),
         "start": start,
-        "end": query.end,
+        "end": request.end,
         "unit": rows.labels[0].unit if rows.labels else None,
     }
     if fuels:
-        of_fuel = {fuel: _of(_only(rows, fuel), start, query.end, above, below) for fuel in fuels}
+        of_fuel = {fuel: _statistics(_only(rows, fuel), start, request.end, above, below) for fuel in fuels}
         body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
     else:
-        body["statistics"] = _of(rows, start, query.end, above, below)
+        body["statistics"] = _statistics(rows, start, request.end, above, below)
     body |= _METHOD | {"sources": list(sources), "attribution": terms.attribution, "license": terms.license}
     return StatisticsAnswer(body, len(rows))
 
@@ -68,22 +89,24 @@ def _only(rows: RowColumns, fuel: str) -> RowColumns:
     return rows.take(np.array([label.fuel == fuel for label in rows.labels])[rows.label])
 
 
-def _of(rows: RowColumns, start: int, end: int, above: float | None, below: float | None) -> dict[str, Any] | None:
+def _statistics(
+    rows: RowColumns, start: int, end: int, above: float | None, below: float | None
+) -> dict[str, Any] | None:
     """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
     steps = [RESOLUTIONS[label.resolution] for label in rows.labels] or [0]
     seconds = steps[0] if len({*steps}) == 1 else np.array(steps, np.int64)[rows.label]
     result = statistics(rows.ts, seconds, rows.value, start, end, above, below)
-    return None if result is None else _stated(result)
+    return None if result is None else _members(result)
 
 
-def _stated(result: Statistics) -> dict[str, Any]:
-    stated: dict[str, Any] = {
+def _members(result: Statistics) -> dict[str, Any]:
+    members: dict[str, Any] = {
         name: _rounded(value) for name, value in asdict(result).items() if name not in ("above", "below")
     }
     for name, beyond in (("above", result.above), ("below", result.below)):
         if beyond is not None:
-            stated[name] = _beyond(beyond)
-    return stated
+            members[name] = _beyond(beyond)
+    return members
 
 
 def _beyond(beyond: Beyond) -> dict[str, Any]:

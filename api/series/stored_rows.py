@@ -1,17 +1,17 @@
-"""The rows of a plan's files as its question wants them: of one side, without withheld feeds, as means."""
+"""The rows of a plan's files as its request wants them (one side, no withheld feeds, means), and their sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
 
 from api.documents.catalogue import Catalogue
-from api.series.paging import Order
-from api.series.query import Plan, Query
+from api.series.paging import Order, RowSlice
+from api.series.query import SeriesRequest, ZonePlan
 from warehouse import clock
-from warehouse.clock import Window
+from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
 from warehouse.market import Metric
 from warehouse.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
 from warehouse.resample import Interval, chunks, means
@@ -20,32 +20,30 @@ from warehouse.zones import ZONES
 Part = TypeVar("Part")
 
 
-def wanted(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator[RowColumns]:
-    """The rows of each file, one after the other in the direction of `order`, as the question wants them.
+def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
+    """The rows of each file, one after the other in the direction of `order`, as the request wants them.
 
     Those in the window, or more. Raises StorageError, FileReplaced.
     """
-    query = plan.query
-    if query.interval is not None:
-        yield from _means(reader, plan, query.interval, order)
-        return
-    yield from stored(reader, plan, order, window)
+    if plan.request.interval is None:
+        return stored(reader, plan, order, window)
+    return _means(reader, plan, plan.request.interval, order)
 
 
-def stored(reader: Reader, plan: Plan, order: Order, window: Window) -> Iterator[RowColumns]:
+def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
     """As `wanted`, never as means. Raises StorageError, FileReplaced."""
-    query = plan.query
+    request = plan.request
     for file in _directed(plan.files, order):
         rows = _allowed(_read(reader, plan, file, window), plan.catalogue)
-        yield _of_years(rows, query.start) if query.metric is Metric.CAPACITY else rows
+        yield _of_years(rows, request.start) if request.metric is Metric.CAPACITY else rows
 
 
-def known_since(reader: Reader, plan: Plan) -> int | None:
-    """From when on the rows of a window were known, where the question's `as_of` lies before it; else None.
+def known_since(reader: Reader, plan: ZonePlan) -> int | None:
+    """From when on the rows of a window were known, where the request's `as_of` lies before it; else None.
 
     What had been published by `as_of` nobody knows then. Raises StorageError, FileReplaced.
     """
-    at = plan.query.as_of
+    at = plan.request.as_of
     if at is None:
         return None
     sinces = [reader.known_since(file) for file in plan.files if clock.month_window(file.month).start <= at]
@@ -56,16 +54,15 @@ def _directed(parts: tuple[Part, ...], order: Order) -> tuple[Part, ...]:
     return parts if order == "asc" else parts[::-1]
 
 
-def side(query: Query) -> MonthFileSide:
-    """Which rows of a month file the question is about."""
-    return "borders" if query.borders else "net"
+def _side(request: SeriesRequest) -> MonthFileSide:
+    return "borders" if request.borders else "net"
 
 
-def _read(reader: Reader, plan: Plan, file: MonthFile, window: Window | None = None) -> RowColumns:
-    query = plan.query
-    if query.as_of is None:
-        return reader.rows(file, side(query), window)
-    return reader.known(file, query.as_of, plan.catalogue.ranks)[side(query)]
+def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
+    request = plan.request
+    if request.as_of is None:
+        return reader.rows(file, _side(request), window)
+    return reader.known(file, request.as_of, plan.catalogue.ranks)[_side(request)]
 
 
 def _allowed(rows: RowColumns, catalogue: Catalogue) -> RowColumns:
@@ -86,14 +83,14 @@ def _of_years(rows: RowColumns, start: int) -> RowColumns:
     return rows.take(np.array(ends) > start)
 
 
-def _means(reader: Reader, plan: Plan, interval: Interval, order: Order) -> Iterator[RowColumns]:
-    query, tz = plan.query, ZONES[plan.query.zone].tz
+def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> Iterator[RowColumns]:
+    request, tz = plan.request, ZONES[plan.zone].tz
     windows = [clock.month_window(file.month) for file in plan.files]
     if not windows:
         return
     spans = {span for month in windows for span in chunks(month, interval, tz)}
     for span in _directed(tuple(sorted(spans)), order):
-        if span.end <= query.start or span.start >= query.end:
+        if span.end <= request.start or span.start >= request.end:
             continue
         parts = [
             file
@@ -101,3 +98,59 @@ def _means(reader: Reader, plan: Plan, interval: Interval, order: Order) -> Iter
             if month.start < span.end and span.start < month.end
         ]
         yield means(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in parts), span, interval, tz)
+
+
+def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[str, ...]:
+    """The sources of all rows of a window, whatever page of it is given, and of those of its last mean.
+
+    Codes in the order of the catalogue. Raises StorageError, FileReplaced.
+    """
+    request = plan.request
+    if request.interval is not None:
+        window = _with_last_mean(window, request.interval, ZONES[plan.zone].tz)
+    codes: set[str] = set()
+    if request.as_of is not None or request.metric is Metric.CAPACITY:
+        for rows in stored(reader, plan, "asc", window):
+            codes |= _sources(rows, *rows.between(window))
+        return _served(codes, plan.catalogue)
+    side = _side(request)
+    for file in plan.files:
+        month = clock.month_window(file.month)
+        if window.start <= month.start and month.end <= window.end:
+            carriers = reader.carriers(file, side)
+        else:
+            carriers = frozenset((label.source, label.feed) for label in reader.labels(file, side, window))
+        served = [source for source, feed in carriers if feed not in plan.catalogue.withheld]
+        codes |= {code for source in served for code in source.split(", ")}
+    return _served(codes, plan.catalogue)
+
+
+def _with_last_mean(window: Window, interval: Interval, tz: str) -> Window:
+    """A window up to the end of the last interval that begins in it."""
+    if interval == "1d":
+        # The last two days of all have no civil end that Python can tell; no row lies there.
+        last: Window | MarketDay = MarketDay.at(min(window.end - 1, LAST_INSTANT - 2 * DAY), tz)
+    else:
+        last = Window((begin := (window.end - 1) // HOUR * HOUR), begin + HOUR)
+    return Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
+
+
+def sources_of_rows(catalogue: Catalogue, slices: Iterable[RowSlice]) -> tuple[str, ...]:
+    """The sources of these rows alone."""
+    codes: set[str] = set()
+    for piece in slices:
+        codes |= _sources(piece.columns, piece.first, piece.last)
+    return _served(codes, catalogue)
+
+
+def _served(codes: set[str], catalogue: Catalogue) -> tuple[str, ...]:
+    return tuple(code for code, source in catalogue.sources.items() if code in codes and not source["withheld"])
+
+
+def _sources(rows: RowColumns, first: int, last: int) -> set[str]:
+    if first >= last:
+        return set()
+    every = {code for label in rows.labels for code in label.source.split(", ")}
+    if len(every) == 1:
+        return every
+    return {code for label in np.unique(rows.label[first:last]) for code in rows.labels[label].source.split(", ")}

@@ -1,6 +1,6 @@
 """The one function that publishes `latest`, `brief`, `snapshot` and `windows`.
 
-Their contents: see `assets.documents.bodies` and `assets.documents.windows`.
+Their contents: see `assets.documents.bodies`.
 
 Every run of a feed calls it for the zones that it touched, a quarter-hour schedule for all. Publishers may run at once:
 a document is put only over an older version, and the snapshot is put together under a lock from what each zone's newest
@@ -16,7 +16,6 @@ from typing import Any
 
 from assets.documents import bodies, live
 from assets.documents.figures import ZoneFigures, figures
-from assets.documents.windows import windows
 from warehouse import artefact, catalogue, clock, layout
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
@@ -69,27 +68,8 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     for z, zf in kept.items():
         with _noted(done, layout.brief(z)):
             _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
-    _publish_windows(storage, described, kept, now, version, done)
     _publish_live(storage, described, kept, now, version, done)
     return done
-
-
-def _publish_windows(
-    storage: Storage,
-    described: Mapping[str, Any],
-    by_zone: Mapping[str, ZoneFigures],
-    now: int,
-    version: int,
-    done: Published,
-) -> None:
-    """The best hours ahead, zone by zone. An older document that stays is of other rows, and nobody answers from it."""
-    withheld = frozenset(feed for feed, stated in described["feeds"].items() if stated["withheld"])
-    for z, zf in by_zone.items():
-        stored = zone(z).day_ahead_metric
-        if stored is None or zf.missing.get(stored.value) == "unreadable":
-            continue  # nothing is ever known ahead; or said already
-        with _noted(done, layout.windows(z)):
-            _put(storage, layout.windows(z), windows(storage, z, withheld, now), version, done)
 
 
 def _publish_live(

@@ -20,8 +20,8 @@ from api.application import create_app
 from api.endpoints import ENDPOINTS
 from api.http.compression import LEAST_BYTES, pack_well
 from api.http.problem_kinds import KINDS
+from api.pages.map_page import FOLDER
 from api.settings import Settings
-from api.views.map_page import FOLDER
 from orchestration.static_side.publication import (
     SUFFIXES,
     StaticFile,

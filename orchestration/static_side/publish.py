@@ -16,7 +16,6 @@ import orjson
 from api.documents import bulk
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
-from api.series import month_files
 from api.settings import Settings
 from orchestration.static_side import documents
 from orchestration.static_side.publication import (
@@ -105,11 +104,11 @@ def put_months(
     return tuple(entries), put
 
 
-def _whole(storage: Storage, entry: Mapping[str, Any]) -> month_files.Whole | None:
+def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None:
     """The month file of an entry; None where it is gone. One that is damaged costs no other its publication."""
-    file = month_files.find(storage, entry["metric"], entry["zone"], entry["month"])
+    file = bulk.find(storage, entry["metric"], entry["zone"], entry["month"])
     try:
-        return None if file is None else month_files.read(storage, LruCache(0), file)
+        return None if file is None else bulk.read(storage, LruCache(0), file)
     except DamagedFile as error:
         _LOG.error("not published: %s", error)
         return None

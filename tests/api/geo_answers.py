@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,12 +14,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from api.access.gate import Gate
-from api.documents.cache import DocumentCache
-from api.geo.filters import GeoLayer
+from api.application import create_app
+from api.geo.layers import GeoLayer
 from api.geo.parameters import FORMATS, UNCUT
-from api.http.flask_views import answer_failures
 from api.settings import Settings
-from api.views import geo
 from assets.documents import geo_layers
 from warehouse.storage import Folder
 
@@ -45,11 +44,8 @@ def frame_of(layer: str) -> geopandas.GeoDataFrame:
 
 
 def app_of(home: Path, gate: Gate) -> Flask:
-    """An application that serves the layers published in a folder, and nothing else."""
-    app = Flask(__name__)
-    answer_failures(app, gate.settings.base_url)
-    app.register_blueprint(geo.blueprint(geo.views(gate, DocumentCache(Folder(home)))))
-    return app
+    """An application over the layers published in a folder."""
+    return create_app(replace(gate.settings, home=str(home)), gate)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from api.access.prices import PRICES
 from api.access.rate_limits import RateLimits, Spent, limits_path
 from api.access.values import Answer, Call, Grant, Receipt, Refusal
 from api.documents.catalogue import SERIES
-from api.http.guard import given_again
+from api.http.guard import replayed_response
 from api.http.messages import Request
 from api.settings import Settings
 from tests.stand_ins import postgres
@@ -285,8 +285,8 @@ def test_prices_are_the_specifications() -> None:
 
 def test_a_body_packed_for_another_client_is_unpacked(client: GateClient) -> None:
     stored = Answer(200, 1, gzip.compress(b'{"rows": 1}'), (("Content-Encoding", "gzip"), ("ETag", '"t-gzip"')))
-    assert given_again(stored, Request({"HTTP_ACCEPT_ENCODING": "gzip"})).header("Content-Encoding") == "gzip"
-    response = given_again(stored, Request({}))
+    assert replayed_response(stored, Request({"HTTP_ACCEPT_ENCODING": "gzip"})).header("Content-Encoding") == "gzip"
+    response = replayed_response(stored, Request({}))
     assert response.body == b'{"rows": 1}'
     assert not response.header("Content-Encoding")
     assert not response.header("ETag")

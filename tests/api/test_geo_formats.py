@@ -15,7 +15,7 @@ import pytest
 import shapely
 from flask.testing import FlaskClient
 
-from api.geo.slices import FlatGeobuf
+from api.geo.files import FlatGeobuf
 from assets.documents import geo_layers
 from tests.api.geo_answers import CUT_FORMATS, documents, ids, served_layers
 from warehouse.zones import ZONES

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.views import rows_answer
+from api.series import views
 from tests.api.conftest import Rig
 from warehouse.clock import HOUR, instant
 from warehouse.reader import Reader
@@ -86,13 +86,13 @@ def test_a_call_of_several_zones_that_is_refused_looks_at_no_month_file(
 
 def test_a_kept_answer_counts_with_its_headers(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[tuple[Any, int]] = []
-    made = rows_answer._made
+    made = views._encode
 
     def noted(*given: Any) -> Any:
         counted.append(made(*given))
         return counted[-1]
 
-    monkeypatch.setattr(rows_answer, "_made", noted)
+    monkeypatch.setattr(views, "_encode", noted)
     client = market.client()
     path = f"/v1/price?zones=GB,DE-LU&format=csv&limit=1&start={market.now - 6 * HOUR}&end={market.now}"
     answer = client.get(path, headers=market.key(client))

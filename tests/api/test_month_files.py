@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from api.series import month_files
+from api.documents import bulk
 from warehouse import layout, monthfile
 from warehouse.caches import LruCache
 from warehouse.storage import Folder
@@ -43,9 +43,9 @@ def test_the_sources_are_those_of_all_rows(
     rows = Versions(tuple(labels), code, FROM + np.arange(count) * 3600, zeros + 1.5, zeros + 1, zeros + LIVE)
     body = monthfile.encode(rows, key, "live")
     storage.put(key, body)
-    file = month_files.find(storage, metric, "GB", "2026-03")
+    file = bulk.find(storage, metric, "GB", "2026-03")
     assert file is not None
-    whole = month_files.read(storage, LruCache(10**6), file)
+    whole = bulk.read(storage, LruCache(10**6), file)
     assert whole is not None
     assert (whole.sources, whole.body) == (wanted, body)
 

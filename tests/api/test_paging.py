@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from api.documents.catalogue import Catalogue
 from api.series.page import Page, answer
 from api.series.paging import Cursor, cut
-from api.series.query import Query
+from api.series.query import SeriesRequest
 from warehouse.clock import HOUR, Window, instant
 from warehouse.market import Metric
 from warehouse.reader import Reader
@@ -71,8 +71,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalog
 
 queries = st.builds(
     lambda edge, before, seconds, metric, order, interval, as_of: {
-        "zone": "GB",
         "metric": metric,
+        "zones": ("GB",),
+        "stored": (metric.value,),
         "borders": metric is Metric.INTERCHANGE,
         "start": edge - before,
         "end": edge - before + seconds,
@@ -103,11 +104,11 @@ def rows(page: Page) -> list[Any]:
 def test_pages_by_cursor_are_the_unpaged_window(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
-    whole = answer(*warehouse, Query(**options, limit=5000))
+    whole = answer(*warehouse, SeriesRequest(**options, limit=5000))
     assert not whole.truncated
     pages, cursor = [], None
     while True:
-        page = answer(*warehouse, Query(**options, limit=limit, cursor=cursor))
+        page = answer(*warehouse, SeriesRequest(**options, limit=limit, cursor=cursor))
         pages += rows(page)
         assert page.count <= limit
         assert page.sources == whole.sources
@@ -129,11 +130,11 @@ def test_going_on_by_the_effective_window_gives_every_row_once(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
     """Up with `start=<end>`, down with `end=<start>`: three fuels or ties fit each page."""
-    whole = rows(answer(*warehouse, Query(**options, limit=5000)))
+    whole = rows(answer(*warehouse, SeriesRequest(**options, limit=5000)))
     walked: list[Any] = []
     window = {"start": options["start"], "end": options["end"]}
     while True:
-        page = answer(*warehouse, Query(**{**options, **window}, limit=limit))
+        page = answer(*warehouse, SeriesRequest(**{**options, **window}, limit=limit))
         walked += rows(page)
         if page.following is None:
             break
@@ -144,8 +145,8 @@ def test_going_on_by_the_effective_window_gives_every_row_once(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(options=queries)
 def test_descending_is_ascending_turned_round(warehouse: tuple[Reader, Catalogue], options: dict[str, Any]) -> None:
-    up = answer(*warehouse, Query(**{**options, "order": "asc"}, limit=5000))
-    down = answer(*warehouse, Query(**{**options, "order": "desc"}, limit=5000))
+    up = answer(*warehouse, SeriesRequest(**{**options, "order": "asc"}, limit=5000))
+    down = answer(*warehouse, SeriesRequest(**{**options, "order": "desc"}, limit=5000))
     assert rows(down) == rows(up)[::-1]
 
 
@@ -154,10 +155,10 @@ def test_descending_is_ascending_turned_round(warehouse: tuple[Reader, Catalogue
 def test_a_window_is_its_two_halves(warehouse: tuple[Reader, Catalogue], options: dict[str, Any]) -> None:
     options = {**options, "order": "asc"}
     middle = (options["start"] + options["end"]) // 2
-    parts = [Query(**{**options, "end": middle}, limit=5000)] if middle > options["start"] else []
-    parts.append(Query(**{**options, "start": middle}, limit=5000))
+    parts = [SeriesRequest(**{**options, "end": middle}, limit=5000)] if middle > options["start"] else []
+    parts.append(SeriesRequest(**{**options, "start": middle}, limit=5000))
     assert [row for part in parts for row in rows(answer(*warehouse, part))] == rows(
-        answer(*warehouse, Query(**options, limit=5000))
+        answer(*warehouse, SeriesRequest(**options, limit=5000))
     )
 
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from api.documents.catalogue import LicenceTerms
-from api.series import formats, row_text, rows
+from api.documents.catalogue import Catalogue
+from api.series import formats, rows
+from api.series.gaps import DueSpan
 from api.series.page import Page
-from api.series.query import Query
-from api.series.rows import Shape
+from api.series.query import Plan, SeriesRequest, ZonePlan
 from warehouse.clock import DAY, LAST_INSTANT
 from warehouse.market import Metric
 from warehouse.reader import RowColumns
 from warehouse.versions import RowLabels
-from warehouse.zones import ZONES
 
 WORDS = st.none() | st.text("ab%{}\\\"',:é\n", max_size=6)
 ODD = [0.0, -0.0, 1.0, -1.0, 0.1, 1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, math.nan, math.inf, -math.inf]
@@ -47,14 +47,23 @@ def columns(draw: st.DrawFn, means: bool = False) -> RowColumns:
     return RowColumns(made.labels, made.label, made.ts, made.value, samples, coverage)
 
 
-def page_of(query: Query, made: RowColumns, sources: tuple[str, ...]) -> Page:
-    part = made if query.order == "asc" else made.take(slice(None, None, -1))
-    return Page(query, (part,), 0, DAY, len(made), False, None, sources, LicenceTerms("", ""), ())
+CATALOGUE = Catalogue(None, 0, {}, {}, {}, False, frozenset(), {})  # type: ignore[arg-type]
+
+
+def asked(metric: Metric = Metric.PRICE, limit: int = 1000, *more: Any, **named: Any) -> SeriesRequest:
+    return SeriesRequest(metric, ("GB",), (metric.value,), 0, DAY, limit, *more, **named)
+
+
+def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], place: Any = None) -> Page:
+    part = made if request.order == "asc" or place is not None else made.take(slice(None, None, -1))
+    zones = zip(request.zones, request.stored, strict=True)
+    plans = tuple(ZonePlan(request, zone, stored, (), CATALOGUE, DueSpan(0, 0, 300)) for zone, stored in zones)
+    return Page(Plan(request, CATALOGUE, plans), part, place, 0, DAY, False, None, sources, (), {})
 
 
 def dicts(page: Page) -> list[dict[str, Any]]:
     """The plain way."""
-    named = formats.columns(page)
+    named = rows.plain_columns(page)
     return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
 
 
@@ -71,7 +80,7 @@ def csv_of(named: dict[str, list[Any]]) -> bytes:
 
 
 QUERIES = st.builds(
-    lambda metric, order, time, borders: Query("GB", metric, 0, DAY, 1000, order, borders, time=time),
+    lambda metric, order, time, borders: asked(metric, 1000, order, borders, time=time),
     st.sampled_from([Metric.PRICE, Metric.GENERATION]),
     st.sampled_from(["asc", "desc"]),
     st.sampled_from([None, "utc", "local"]),
@@ -81,7 +90,7 @@ QUERIES = st.builds(
 
 @settings(deadline=None, max_examples=50)
 @example(
-    Query("GB", Metric.PRICE, 0, DAY),
+    asked(),
     RowColumns(
         (RowLabels(None, None, None, "100 %b/%%", "5m", "s", "f"),),
         np.zeros(len(ODD), np.int32),
@@ -91,10 +100,10 @@ QUERIES = st.builds(
     ("s",),
 )
 @given(QUERIES, columns(), st.sampled_from([("s",), ("s", "t")]))
-def test_rows_are_those_of_the_plain_way(query: Query, made: RowColumns, sources: tuple[str, ...]) -> None:
+def test_rows_are_those_of_the_plain_way(query: SeriesRequest, made: RowColumns, sources: tuple[str, ...]) -> None:
     page = page_of(query, made, sources)
-    assert formats.encode("csv", page).body == csv_of(formats.columns(page))
-    assert b"[%b]" % b"".join(row_text.page_rows(page, "json")) == orjson.dumps(dicts(page))
+    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
 
 
 @settings(deadline=None, max_examples=30)
@@ -106,29 +115,31 @@ def test_many_rows_are_those_of_the_plain_way(count: int, order: Any, seed: int,
     value = rng.choice([*ODD, *rng.normal(0, 1000, 40), *rng.integers(-999, 999, 40).astype(float)], count)
     label = RowLabels("%b" if seed % 2 else "a,b", None, None, "100 %b/%%,", "5m", "s", "f")
     made = RowColumns((label,), np.zeros(count, np.int32), first + np.arange(count) * 300, value)
-    page = page_of(Query("GB", data.draw(st.sampled_from([*Metric])), 0, DAY, 5000, order), made, ("s",))
-    assert formats.encode("csv", page).body == csv_of(formats.columns(page))
-    assert b"[%b]" % b"".join(row_text.page_rows(page, "json")) == orjson.dumps(dicts(page))
+    page = page_of(asked(data.draw(st.sampled_from([*Metric])), 5000, order), made, ("s",))
+    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(["asc", "desc"]), st.sampled_from([None, "utc"]), columns(means=True))
 def test_means_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumns) -> None:
-    page = page_of(Query("GB", Metric.PRICE, 0, DAY, 1000, order, interval="1h", time=time), made, ("s",))
-    assert formats.encode("csv", page).body == csv_of(formats.columns(page))
-    assert b"[%b]" % b"".join(row_text.page_rows(page, "json")) == orjson.dumps(dicts(page))
+    page = page_of(asked(Metric.PRICE, 1000, order, interval="1h", time=time), made, ("s",))
+    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
 
 
 @settings(deadline=None, max_examples=50)
 @given(QUERIES, columns(), st.data())
-def test_rows_of_several_zones_are_those_of_the_plain_way(query: Query, made: RowColumns, data: Any) -> None:
+def test_rows_of_several_zones_are_those_of_the_plain_way(query: SeriesRequest, made: RowColumns, data: Any) -> None:
     place = np.array([data.draw(st.integers(0, 3)) for _ in range(len(made))], np.int64)
     assert_rows_of_zones(query, made, place)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(499, 501) | st.integers(2, 1500), QUERIES, st.integers(0, 2**32), st.data())
-def test_many_rows_of_several_zones_are_those_of_the_plain_way(count: int, query: Query, seed: int, data: Any) -> None:
+def test_many_rows_of_several_zones_are_those_of_the_plain_way(
+    count: int, query: SeriesRequest, seed: int, data: Any
+) -> None:
     """Zones at once and by turns, and across the instants at which `ts` gets a digit more."""
     first = data.draw(st.sampled_from([0, 10**9 - 300, 10**9, AUTUMN_2026, 10**10 - 90_000]))
     rng = np.random.default_rng(seed)
@@ -141,38 +152,32 @@ def test_many_rows_of_several_zones_are_those_of_the_plain_way(count: int, query
     assert_rows_of_zones(query._replace(time=None), made, rng.integers(0, 4, count))
 
 
-def assert_rows_of_zones(query: Query, made: RowColumns, place: Any) -> None:
+def assert_rows_of_zones(query: SeriesRequest, made: RowColumns, place: Any) -> None:
     zones = ("AU-NSW", "FR", "GB", "US-MISO")
-    shape = Shape.of_query(query, True)
-    tz = [ZONES[zones[at]].tz for at in place]
-    named = {"zone": [zones[at] for at in place], **rows.plain_columns(made, shape, query, tz)}
-    plain = [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
-    texts = {
-        notation: b"".join(row_text.rows_of_zones(made, place, zones, shape, query, notation))
-        for notation in ("json", "csv")
-    }
-    assert b"[%b]" % texts["json"] == orjson.dumps(plain)
-    header = row_text.csv_header(shape, query, of_zones=True)
-    assert formats.in_csv({}, header, [texts["csv"]], "name").body == csv_of(named)
+    request = query._replace(zones=zones, stored=query.stored * 4, several=True)
+    page = page_of(request, made, ("s", "t"), place)
+    assert rows.plain_columns(page)["zone"] == [zones[at] for at in place]
+    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
+    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
 
 
 @pytest.mark.parametrize("format_", ["parquet", "arrow"])
 @settings(deadline=None, max_examples=40)
 @given(query=QUERIES, made=columns())
-def test_tables_are_those_of_the_plain_way(format_: str, query: Query, made: RowColumns) -> None:
+def test_tables_are_those_of_the_plain_way(format_: str, query: SeriesRequest, made: RowColumns) -> None:
     page = page_of(query, made, ("s", "t"))
-    name = f"{query.zone}_{query.metric.value}_{query.start}"
-    plain = formats.Tabled(formats.envelope(page), formats.columns(page), name)
-    assert formats.encode(format_, page) == formats.tabled(format_, plain)
+    body = formats.encode(format_, page).body
+    table = pq.read_table(io.BytesIO(body)) if format_ == "parquet" else pa.ipc.open_stream(body).read_all()
+    assert orjson.dumps(table.to_pydict()) == orjson.dumps(rows.plain_columns(page))
 
 
 @pytest.mark.parametrize("count", [0, 499, 500])
 def test_a_parquet_answer_is_compressed_where_it_is_long(count: int) -> None:
     label = RowLabels(None, None, None, "MW", "5m", "s", "f")
     made = RowColumns((label,), np.zeros(count, np.int32), np.arange(count) * 300, np.arange(count) / 7)
-    page = page_of(Query("GB", Metric.DEMAND, 0, DAY, 1000, time="utc"), made, ("s",))
+    page = page_of(asked(Metric.DEMAND, time="utc"), made, ("s",))
     file = pq.ParquetFile(io.BytesIO(formats.encode("parquet", page).body))
-    assert file.read().to_pydict() == formats.columns(page)
+    assert file.read().to_pydict() == rows.plain_columns(page)
     assert file.schema_arrow.metadata[b"emds"] == orjson.dumps(formats.envelope(page))
     chunks = [file.metadata.row_group(0).column(at) for at in range(file.metadata.num_columns)] if count else []
     assert {chunk.compression for chunk in chunks} <= {"ZSTD" if count >= 500 else "UNCOMPRESSED"}

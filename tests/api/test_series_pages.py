@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from api.series.paging import Cursor
-from api.series.several import ZonesCursor
 from tests.api.conftest import asking
 from warehouse.clock import DAY, HOUR, instant
 
@@ -63,8 +62,8 @@ def test_a_cursor_of_fuels_or_borders_is_none_of_a_series_without(ask: Any, mark
     cursor = Cursor("asc", market.now - HOUR, *of)
     for path, text in (
         ("/v1/price/GB?", cursor.to_text()),
-        ("/v1/price?zones=GB&", ZonesCursor("GB", cursor).to_text()),
-        ("/v1/price?zones=GB&", ZonesCursor("", cursor).to_text()),
+        ("/v1/price?zones=GB&", cursor._replace(zone="GB").to_text()),
+        ("/v1/price?zones=GB&", cursor._replace(zone="").to_text()),
     ):
         problem = ask(f"{path}{window}&cursor={text}", 400)
         assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]

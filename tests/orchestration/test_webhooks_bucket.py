@@ -18,7 +18,7 @@ from api.access.accounts.store import Accounts
 from api.access.accounts.webhooks import Subscription
 from api.application import create_app
 from api.documents import cache, changes
-from api.documents.changes import WORKER_TTL_S
+from api.service import WORKER_TTL_S
 from api.settings import Settings
 from assets.sources import sources
 from orchestration import cli, webhook_events, webhooks

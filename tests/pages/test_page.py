@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.application import create_app
+from api.pages import map_page
 from api.settings import Settings
-from api.views import map_page
 from warehouse.zones import ZONES
 
 FILES = sorted(path for path in map_page.FOLDER.rglob("*") if path.is_file())

@@ -8,50 +8,66 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import partial
+from pathlib import Path
 
 import orjson
 from flask import Flask, request
+from flask.globals import request_ctx
 
+from api.access import key_views
 from api.access.gate import Gate
-from api.access.values import Grant
 from api.access.x402.resource_server import Spans, X402ResourceServer
+from api.endpoints import ENDPOINTS
 from api.http import problem_responses
-from api.http.flask_views import answer_failures, request_at_hand
-from api.http.guard import guard
-from api.http.messages import Response
+from api.http.guard import Entry, enter
+from api.http.messages import Request, Response, View
+from api.service import Service
 from api.settings import Settings
-from api.views import keys
+from warehouse.storage import Folder
 
 
 def shop(gate: Gate) -> Flask:
     """The application over a gate."""
     app = Flask(__name__)
-    base_url = gate.settings.base_url
-    refuse = partial(problem_responses.refused, base_url)
-    answer_failures(app, base_url)
-    app.register_blueprint(keys.blueprint(gate))
+    settings = gate.settings
+    service = Service.over(settings, Folder(Path(settings.home)), gate, 0.0)
+    app.register_error_handler(Exception, lambda error: problem_responses.failed(settings.base_url, error, _request()))
+    for name, view in key_views.VIEWS.items():
+        app.add_url_rule(ENDPOINTS[name].path, name, _of_keys(service, name, view), methods=[ENDPOINTS[name].method])
 
     @app.get("/v1/latest/<zone>")
     def latest(zone: str) -> Response:
-        return guard(gate, request_at_hand(), "latest", partial(_made, zone), refuse)
+        return _gated(gate, "latest", zone)
 
     @app.get("/v1/price/<zone>")
     def price(zone: str) -> Response:
-        return guard(gate, request_at_hand(), "price", partial(_made, zone), refuse)
+        return _gated(gate, "price", zone)
 
     @app.get("/v1/zones")
     def zones() -> Response:
-        return guard(gate, request_at_hand(), "", partial(_made, "all"), refuse)
+        return _gated(gate, "", "all")
 
     @app.get("/open/<zone>")
     def ungated(zone: str) -> Response:
-        return _made(zone, None)[0]
+        return _answer(zone, None)[0]
 
     return app
 
 
-def _made(zone: str, entry: Grant | None) -> tuple[Response, int]:
+def _request() -> Request:
+    return Request(request_ctx.request.environ)
+
+
+def _of_keys(service: Service, name: str, view: View) -> Callable[[], Response]:
+    return lambda: view(service, _request(), ENDPOINTS[name].read(_request()))
+
+
+def _gated(gate: Gate, price: str, zone: str) -> Response:
+    with enter(gate, _request(), price) as entry:
+        return entry.settle(*_answer(zone, entry))
+
+
+def _answer(zone: str, entry: Entry | None) -> tuple[Response, int]:
     """The answer that the query asks for, and its rows."""
     time.sleep(request.args.get("sleep", 0.0, float))
     if "raise" in request.args:

@@ -73,14 +73,14 @@ def test_agrees_with_a_table_of_quarter_hours(
     now = start + later
     table = {ts + n: (ts, Fraction(repr(v))) for ts, v, r, _ in rows for n in range(0, STEPS[r], QUARTER)}
     given_rows = [row for row in rows if now - HOUR <= row[0] < now + horizon.AHEAD]
-    ahead = horizon.ahead(columns(given_rows), now)
+    ahead = horizon.known_prices(columns(given_rows), now)
     slot = now - now % QUARTER
     if slot not in table:
         assert ahead is None
         return
     assert ahead is not None
     running = table[slot][0]
-    found = horizon.find(ahead, quarters * QUARTER, None if within is None else within * QUARTER, kind)
+    found = horizon.best_blocks(ahead, quarters * QUARTER, None if within is None else within * QUARTER, kind)
     asked_until = None if within is None else running + within * QUARTER
     until = running
     while until in table and (asked_until is None or until < asked_until):
@@ -121,9 +121,9 @@ def test_a_block_across_midnight_and_the_hour_that_comes_twice() -> None:
     """Brussels, 25 October 2026: five hours from 23:00 on the day before are cheap in absolute time."""
     first = instant("2026-10-24T21:00:00Z")
     rows = [(first + n * HOUR, 1.0 if n < 5 else 9.0, "1h", "north") for n in range(26)]
-    ahead = horizon.ahead(columns(rows), first)
+    ahead = horizon.known_prices(columns(rows), first)
     assert ahead is not None
-    found = horizon.find(ahead, 5 * HOUR, None, "lowest")
+    found = horizon.best_blocks(ahead, 5 * HOUR, None, "lowest")
     assert found.blocks is not None
     assert (found.blocks["start"], found.blocks["end"]) == (first, instant("2026-10-25T02:00:00Z"))
     ends = [local_date(found.blocks[edge], "Europe/Brussels") for edge in ("start", "end")]
@@ -135,19 +135,19 @@ def test_sources_and_unit_are_those_of_the_rows_from_the_running_one_on() -> Non
     """What ran before is no part of the answer: it would leave it within the interval."""
     start = MIDNIGHTS[0]
     rows = [(start - HOUR, 1.0, "1h", "old"), (start, 2.0, "1h", "north"), (start + 9 * HOUR, 2.0, "1h", "east")]
-    ahead = horizon.ahead(columns(rows), start)
+    ahead = horizon.known_prices(columns(rows), start)
     assert ahead is not None
     assert (ahead.sources, ahead.feeds) == (("east", "north"), ("east.price", "north.price"))
-    assert horizon.find(ahead, HOUR, None, "lowest").until == start + HOUR
+    assert horizon.best_blocks(ahead, HOUR, None, "lowest").until == start + HOUR
 
 
 def test_every_clock_of_the_running_interval_finds_the_same() -> None:
     start = MIDNIGHTS[0]
     rows = [(start + n * HOUR, float(n), "1h", "north") for n in range(-2, 120)]
 
-    def at(now: int) -> horizon.Ahead | None:
+    def at(now: int) -> horizon.KnownPrices | None:
         window = horizon.window(now)
-        return horizon.ahead(columns([row for row in rows if window.start <= row[0] < window.end]), now)
+        return horizon.known_prices(columns([row for row in rows if window.start <= row[0] < window.end]), now)
 
     assert at(start) is not None
     assert at(start) == at(start + 1) == at(start + HOUR - 1) != at(start + HOUR)

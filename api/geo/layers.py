@@ -7,7 +7,7 @@ edges included, as `intersects` in PostGIS, shapely and OGC API Features; it nee
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -140,8 +140,24 @@ class GeoLayer:
     def collection(self, places: NDArray[np.intp], extra: Mapping[str, Any]) -> bytes:
         """These features as a FeatureCollection; `extra` are further members of it."""
         extent = self.extent(places)
-        stated = orjson.dumps({**self.head, **extra, **({"bbox": extent} if extent else {})})
-        return b"".join((stated[:-1], b',"features":[', b",".join(self.features[place] for place in places), b"]}"))
+        members = orjson.dumps({**self.head, **extra, **({"bbox": extent} if extent else {})})
+        return b"".join((members[:-1], b',"features":[', b",".join(self.features[place] for place in places), b"]}"))
+
+    def with_reals(self) -> GeoLayer:
+        """The layer with `1985.0` for `1985` in every feature's properties, as the items of OGC API Features have it.
+
+        QGIS types a column by the first features of a service and keeps features in a table of its own, where a missing
+        whole number becomes 0: a price that nobody published would be shown as 0. A missing real number stays missing.
+        """
+        return replace(self, features=tuple(map(_with_reals, self.features)))
+
+
+def _with_reals(feature: bytes) -> bytes:
+    decoded = orjson.loads(feature)
+    decoded["properties"] = {
+        name: float(value) if type(value) is int else value for name, value in decoded["properties"].items()
+    }
+    return orjson.dumps(decoded)
 
 
 def _zones(properties: Mapping[str, Any]) -> list[str | None]:

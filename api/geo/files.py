@@ -1,6 +1,6 @@
 """Published geo layers in CSV, GeoParquet and FlatGeobuf, cut down to chosen features without decoding them.
 
-All documents of a layer hold its features in one order: positions from `api.geo.filters` are valid in each.
+All documents of a layer hold its features in one order: positions from `api.geo.layers` are valid in each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy import intp
 from numpy.typing import NDArray
 
-from api.geo.filters import GeoLayer
+from api.geo.layers import GeoLayer
 
 Positions = NDArray[intp]
 Extent = Sequence[float] | None
@@ -114,7 +114,7 @@ CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
     "fgb": FlatGeobuf,
     "parquet": GeoParquet,
 }
-"""By `format`; GeoJSON is cut by `api.geo.filters`."""
+"""By `format`; GeoJSON is cut by `api.geo.layers`."""
 
 
 def properties_csv(layer: GeoLayer) -> Csv:

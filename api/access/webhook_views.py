@@ -1,33 +1,25 @@
-"""The endpoints of webhooks: subscribe, look, test, end. Nothing is delivered here: the pipeline does that."""
+"""`/v1/webhooks`: subscribe, list, test and delete. The pipeline delivers."""
 
 from __future__ import annotations
 
 import math
 import re
 import time
-from collections.abc import Callable
-from functools import partial
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from flask import Blueprint, Request, request
 
-from api.access import api_key
 from api.access.accounts import webhooks
-from api.access.accounts.engine import AccountsUnavailable
 from api.access.accounts.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
+from api.access.key_views import own_key
 from api.access.public_addresses import is_public
 from api.documents import changes
-from api.endpoints.query_parameters import SAMPLE
-from api.http import parameters, problem_responses, request_body
-from api.http.flask_views import request_at_hand
-from api.http.guard import guard
-from api.http.messages import Response
+from api.http import request_body
+from api.http.messages import Request, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from api.views.keys import own_key
 from warehouse import change_log
 from warehouse.clock import iso
 from warehouse.zones import ZONES
@@ -39,83 +31,53 @@ _MEMBERS = ("url", "events", "zones", "threshold")
 _URL = re.compile(r"[\x21-\x7e]+")
 
 
-def blueprint(service: Service) -> Blueprint:
-    """`/v1/webhooks`, `/v1/webhooks/{webhook}` and its `/test`."""
-    routes = Blueprint("webhooks", __name__)
-    gate = service.gate
-    refuse = partial(problem_responses.refused, gate.settings.base_url)
-
-    def free(made: Callable[[], Response]) -> Response:
-        return guard(gate, request_at_hand(), "", lambda _entry: (made(), 1), refuse)
-
-    @routes.before_request
-    def known() -> None:
-        parameters.values({"sample": SAMPLE}, request.args)
-
-    @routes.post("/v1/webhooks")
-    def subscribe() -> Response:
-        return free(lambda: _subscribed(service, request))
-
-    @routes.get("/v1/webhooks")
-    def listed() -> Response:
-        return free(lambda: _listed(service, request))
-
-    @routes.get("/v1/webhooks/<webhook>")
-    def shown(webhook: str) -> Response:
-        return free(lambda: _json(_body(_own(service, request, webhook))))
-
-    @routes.delete("/v1/webhooks/<webhook>")
-    def ended(webhook: str) -> Response:
-        return free(lambda: _ended(service, request, webhook))
-
-    @routes.post("/v1/webhooks/<webhook>/test")
-    def tested(webhook: str) -> Response:
-        return free(lambda: _tested(service, request, webhook))
-
-    @routes.errorhandler(AccountsUnavailable)
-    def unavailable(_fault: AccountsUnavailable) -> Response:
-        return refuse(api_key.unavailable(), request_at_hand())
-
-    return routes
+def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        key = own_key(service.gate, request)
+        wanted = _subscription(request, service.settings.webhook_private)
+        cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
+        try:
+            webhook = webhooks.create(service.gate.accounts.database, key, wanted, cursor, service.gate.now)
+        except TooManyWebhooks:
+            raise Problem(
+                "too-many-webhooks", f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
+            ) from None
+        return entry.settle(_json({**_body(webhook), "secret": webhook.secret}, 201))
 
 
-def _subscribed(service: Service, call: Request) -> Response:
-    key = own_key(service.gate, call)
-    wish = _wish(call, service.settings.webhook_private)
-    cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
-    try:
-        made = webhooks.create(service.gate.accounts.database, key, wish, cursor, service.gate.now)
-    except TooManyWebhooks:
-        raise Problem(
-            "too-many-webhooks", f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
-        ) from None
-    return _json({**_body(made), "secret": made.secret}, 201)
+def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        found = webhooks.listed(service.gate.accounts.database, own_key(service.gate, request))
+        return entry.settle(_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
 
 
-def _listed(service: Service, call: Request) -> Response:
-    found = webhooks.listed(service.gate.accounts.database, own_key(service.gate, call))
-    return _json({"count": len(found), "webhooks": [_body(each) for each in found]})
+def _show(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
+    with service.enter(request) as entry:
+        return entry.settle(_json(_body(_own(service, request, webhook))))
 
 
-def _ended(service: Service, call: Request, webhook: str) -> Response:
-    webhooks.remove(service.gate.accounts.database, _own(service, call, webhook).id)
-    return Response(204, [_NO_STORE])
+def _delete(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
+    with service.enter(request) as entry:
+        webhooks.remove(service.gate.accounts.database, _own(service, request, webhook).id)
+        return entry.settle(Response(204, [_NO_STORE]))
 
 
-def _tested(service: Service, call: Request, webhook: str) -> Response:
-    found = _own(service, call, webhook)
-    if found.disabled:
-        raise Problem("webhook-disabled", f"Nothing is delivered to this webhook: {found.disabled}.")
-    if found.waiting >= webhooks.MOST_WAITING:
-        raise Problem("too-many-webhooks", f"{found.waiting} messages wait for this webhook already.")
-    now = int(time.time())
-    body = orjson.dumps({"type": "test", "timestamp": iso(now), "data": {"webhook": found.id}})
-    return _json({"id": found.id, "message": webhooks.add(service.gate.accounts.database, found.id, body, now)}, 202)
+def _test(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
+    with service.enter(request) as entry:
+        found = _own(service, request, webhook)
+        if found.disabled:
+            raise Problem("webhook-disabled", f"Nothing is delivered to this webhook: {found.disabled}.")
+        if found.waiting >= webhooks.MOST_WAITING:
+            raise Problem("too-many-webhooks", f"{found.waiting} messages wait for this webhook already.")
+        now = int(time.time())
+        body = orjson.dumps({"type": "test", "timestamp": iso(now), "data": {"webhook": found.id}})
+        message = webhooks.add(service.gate.accounts.database, found.id, body, now)
+        return entry.settle(_json({"id": found.id, "message": message}, 202))
 
 
-def _own(service: Service, call: Request, webhook: str) -> Webhook:
+def _own(service: Service, request: Request, webhook: str) -> Webhook:
     """The subscription, if it is the caller's. Raises Problem 401 and 404."""
-    key = own_key(service.gate, call)
+    key = own_key(service.gate, request)
     found = webhooks.get(service.gate.accounts.database, webhook[:60], key)
     if found is None:
         raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
@@ -141,14 +103,9 @@ def _body(webhook: Webhook) -> dict[str, Any]:
     }
 
 
-def _wish(call: Request, private: bool) -> Subscription:
+def _subscription(request: Request, private: bool) -> Subscription:
     """What the body asks for. Raises Problem 400, 413 or 415 that names every fault."""
-    if call.mimetype != "application/json":
-        raise Problem("unsupported-media-type", "The body is JSON, with Content-Type: application/json.")
-    try:
-        document = orjson.loads(request_body.read(call.environ, _MOST_BYTES))
-    except ValueError:
-        raise Problem("invalid-request", "The body is not JSON.") from None
+    document = request_body.read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):
         raise Problem("invalid-request", 'The body is an object: {"url": "https://...", "events": ["changes"]}.')
     faults = [
@@ -214,3 +171,12 @@ def _is_public_name(host: str) -> bool:
 
 def _json(document: dict[str, Any], status: int = 200) -> Response:
     return Response(status, [_NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
+
+
+VIEWS: dict[str, View] = {
+    "subscribe": _subscribe,
+    "webhooks": _list,
+    "webhook": _show,
+    "unsubscribe": _delete,
+    "test-webhook": _test,
+}

@@ -1,4 +1,4 @@
-"""The best hours of a zone's known future prices, from stored rows to an answer (docs/windows.md). No Flask here.
+"""`/v1/windows/{zone}`: the best hours among a zone's known future prices (docs/windows.md).
 
 An answer holds for as long as its running interval: everything in it counts from that interval's start.
 """
@@ -9,16 +9,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from api.documents.cache import DocumentCache
+import orjson
+
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
-from api.series import page as pages
+from api.http import responses
+from api.http.messages import Request, Response, View
 from api.series.page import Page
-from api.series.query import MOST_ROWS, Query
-from warehouse import health, horizon, horizon_document, layout
+from api.series.page import answer as answer_page
+from api.series.query import MOST_ROWS, SeriesRequest
+from api.service import Service
+from warehouse import clock, health, horizon
 from warehouse.clock import HOUR
-from warehouse.errors import StorageError
-from warehouse.horizon import Found
-from warehouse.horizon_document import COMMON, KIND
+from warehouse.horizon import BestBlocks
 from warehouse.market import Metric
 from warehouse.reader import Reader
 from warehouse.windows import METHOD, Kind
@@ -49,6 +51,17 @@ class WindowAnswer:
     available: bool
 
 
+def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
+    question = WindowQuestion(zone, Metric(query["metric"]), query["hours"], query["within"], query["kind"])
+    check(service.catalogue, question)
+    with service.enter(request, "windows") as entry:
+        found = answer(service.reader, service.catalogue, question, clock.now())
+        body = sample(found.body) if entry.method == "sample" else found.body
+        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
+        response = responses.body(request, orjson.dumps(body), responses.JSON, headers)
+        return entry.settle(response, int(found.available))  # nobody pays where nothing is known
+
+
 def check(catalogue: Catalogue, question: WindowQuestion) -> None:
     """Raises UnknownZone, MetricNotAvailable, Withheld."""
     stored_metric(catalogue, question.zone, question.metric, day_ahead=False)
@@ -56,15 +69,9 @@ def check(catalogue: Catalogue, question: WindowQuestion) -> None:
         stored_metric(catalogue, question.zone, question.metric, day_ahead=True)
 
 
-def answer(
-    reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int, documents: DocumentCache | None = None
-) -> WindowAnswer:
-    """The answer to a checked question at an instant (Unix seconds). Raises StorageError.
-
-    The blocks of a common length are taken from the zone's document in `documents` where it is of the newest rows and
-    of the running interval; else they are computed, with the same outcome.
-    """
-    stated: dict[str, Any] = {
+def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int) -> WindowAnswer:
+    """The answer to a checked question at an instant (Unix seconds). Raises StorageError."""
+    head: dict[str, Any] = {
         "zone": question.zone,
         "metric": question.metric.value,
         "kind": question.kind,
@@ -75,19 +82,21 @@ def answer(
     stored = zone(question.zone).day_ahead_metric
     if question.metric is not Metric.PRICE or stored is None:
         terms = catalogue.terms(question.zone, question.metric.value, frozenset())
-        return WindowAnswer({**stated, "available": False, "reason": "nothing_ahead", **end, **asdict(terms)}, False)
-    stated["market"] = "day_ahead"
-    found = None if documents is None else _published(reader, catalogue, question, stored.value, now, documents)
-    if found is None:
-        window = horizon.window(now)
-        query = Query(question.zone, Metric.PRICE, window.start, window.end, MOST_ROWS, day_ahead=True)
-        page = pages.answer(reader, catalogue, query)
-        known = horizon.ahead(page.rows, now)
-        if known is None:
-            return WindowAnswer(
-                {**stated, **_not_yet(catalogue, question.zone, page, now), **end, **_terms(page.terms)}, False
-            )
-        found = horizon.find(known, question.seconds, question.within, question.kind)
+        return WindowAnswer({**head, "available": False, "reason": "nothing_ahead", **end, **asdict(terms)}, False)
+    head["market"] = "day_ahead"
+    window = horizon.window(now)
+    page = answer_page(
+        reader,
+        catalogue,
+        SeriesRequest(
+            Metric.PRICE, (question.zone,), (stored.value,), window.start, window.end, MOST_ROWS, day_ahead=True
+        ),
+    )
+    prices = horizon.known_prices(page.rows, now)
+    if prices is None:
+        terms = page.terms[question.zone]
+        return WindowAnswer({**head, **_not_yet(catalogue, question.zone, page, now), **end, **_terms(terms)}, False)
+    found = horizon.best_blocks(prices, question.seconds, question.within, question.kind)
     span = {
         "from": found.start,
         "until": found.until,
@@ -96,25 +105,9 @@ def answer(
     }
     end |= _terms(_terms_of(catalogue, question.zone, stored.value, found.sources))
     if found.blocks is None:
-        stated |= {"available": False, "reason": "horizon_too_short", "horizon": span}
-        return WindowAnswer({**stated, **end}, False)
-    return WindowAnswer({**stated, "available": True, **_stated(found, found.blocks, span), **end}, True)
-
-
-def _published(
-    reader: Reader, catalogue: Catalogue, question: WindowQuestion, stored: str, now: int, documents: DocumentCache
-) -> Found | None:
-    """What the zone's document states, where it answers the question."""
-    if question.seconds not in COMMON or question.within is not None or question.kind != KIND:
-        return None
-    try:
-        document = documents.get(layout.windows(question.zone))
-    except StorageError:
-        return None  # damaged, or of another release: published again within a quarter of an hour
-    if document is None:
-        return None
-    files = reader.files(question.zone, stored, horizon.window(now))
-    return horizon_document.found(document.json, question.seconds, files, catalogue.withheld, now)
+        head |= {"available": False, "reason": "horizon_too_short", "horizon": span}
+        return WindowAnswer({**head, **end}, False)
+    return WindowAnswer({**head, "available": True, **_members(found, found.blocks, span), **end}, True)
 
 
 def sample(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,14 +115,14 @@ def sample(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: part for name, part in body.items() if name not in ("alternatives", "now")}, "sample": True}
 
 
-def _stated(found: Found, blocks: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str, Any]:
+def _members(found: BestBlocks, blocks: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str, Any]:
     best = {name: part for name, part in blocks.items() if name != "mean_of_horizon"}
     horizon_ = {**span, "mean": blocks["mean_of_horizon"]}
     return {"unit": found.unit, **best, "horizon": horizon_, "valid_until": found.valid_until}
 
 
 def _not_yet(catalogue: Catalogue, zone_id: str, page: Page, now: int) -> dict[str, Any]:
-    """What is said where no price is running."""
+    """Members for a zone whose next prices are not published yet."""
     known = horizon.intervals(page.rows)
     span = {"next_auction_by": _next_auction(catalogue, zone_id, known[-1].end if known else now)}
     return {"available": False, "reason": "not_known_yet", "horizon": span}
@@ -158,3 +151,6 @@ def _next_auction(catalogue: Catalogue, zone_id: str, until: int) -> int | None:
 def _number(seconds: int) -> float | int:
     """Hours, whole where they are."""
     return seconds // HOUR if seconds % HOUR == 0 else seconds / HOUR
+
+
+VIEWS: dict[str, View] = {"windows": _windows}

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 
 import orjson
-from flask import render_template
 
 from api.access.prices import PRICES
-from api.access.values import Grant
 from api.access.x402 import requirements
 from api.documents.cache import Document
+from api.documents.catalogue import once_a_publication
 from api.endpoints import ENDPOINTS, Endpoint
+from api.endpoints.listing import listing
 from api.endpoints.table import DOC_PAGES
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
@@ -26,10 +26,9 @@ from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
 from api.openapi.code_samples import example_path
+from api.pages import html
 from api.service import Service
 from api.settings import Settings
-from api.views import reference_page
-from api.views.doc_page import doc_page
 from warehouse import clock
 from warehouse.clock import DAY
 from warehouse.errors import StorageError
@@ -45,79 +44,58 @@ _ABOUT = (
     "the present against each zone's last 30 days."
 )
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
-_PAGE = [
-    (
-        "Content-Security-Policy",
-        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
-    )
-]
+Text = Callable[[Settings], str]
 
 
-def views(service: Service) -> dict[str, View]:
-    """The views of this file's paths, by operationId."""
-    settings = service.settings
-    texts: dict[str, tuple[Callable[[], str], str]] = {
-        "llms": (lambda: llms(settings), _TEXT),
-        "llms-well-known": (lambda: llms(settings), _TEXT),
-        "agents": (lambda: agents(settings), _TEXT),
-        "agents-well-known": (lambda: agents(settings), _TEXT),
-        "security-txt": (lambda: security(settings), _TEXT),
-        "robots": (lambda: robots(settings), _TEXT),
-        "x402": (lambda: _json(payable(settings)), _JSON),
-        "x402-json": (lambda: _json(payable(settings)), _JSON),
-        "api-catalog": (
-            lambda: _json(linkset(settings)),
-            'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-        ),
-    }
-    return {
-        **{name: _view(service, make, media) for name, (make, media) in texts.items()},
-        "openapi": _kept(service, "openapi", lambda: _json(description(service)), _JSON),
-        "docs": _kept(
-            service,
-            "docs",
-            lambda: reference_page.written(settings, description(service)),
-            _HTML,
-            reference_page.HEADERS,
-        ),
-        **{f"docs-{page}": _view(service, partial(doc_page, page), _HTML, _PAGE) for page in DOC_PAGES},
-        "problem": partial(_problem_page, service),
-    }
-
-
-def _view(service: Service, make: Callable[[], str], media: str, headers: Headers | None = None) -> View:
-    def answer(request: Request, entry: Grant) -> tuple[Response, int]:
-        return responses.body(request, make().encode(), media, [*responses.caching(entry.method), *(headers or [])]), 1
-
-    return lambda request: service.guarded(request, "", partial(answer, request))
-
-
-def _kept(
+def _text(
     service: Service,
+    request: Request,
+    _query: dict[str, Any],
+    text: Text,
+    media: str = _TEXT,
+    headers: Headers | None = None,
+) -> Response:
+    with service.enter(request) as entry:
+        body = text(service.settings).encode()
+        return entry.settle(responses.body(request, body, media, [*responses.caching(entry.method), *(headers or [])]))
+
+
+def _long_text(
+    service: Service,
+    request: Request,
+    _query: dict[str, Any],
     name: str,
-    make: Callable[[], str],
+    text: Callable[[Service], str],
     media: str,
     headers: Headers | None = None,
-) -> View:
-    """A long text, made once for each publication of the catalogue: its examples are of that time.
+) -> Response:
+    """A text that is computed once a publication of the catalogue: its examples are of that time.
 
-    Where no catalogue can be read it is made once without them: a description does not depend on data.
+    Where no catalogue can be read it goes without them: a description does not depend on data.
     """
-    without_examples: list[Document] = []
 
-    def written(document: Document) -> Document:
-        return Document(name, make().encode(), document.identity)
+    def computed(document: Document) -> Document:
+        return Document(name, text(service).encode(), document.identity)
 
-    def answer(request: Request, entry: Grant) -> tuple[Response, int]:
+    with service.enter(request) as entry:
         try:
-            kept = service.catalogue.document.derive(name, written)
+            document = service.catalogue.document.derive(name, computed)
         except StorageError:
-            if not without_examples:
-                without_examples.append(Document(name, make().encode(), Identity(0, 0, 0)))
-            kept = without_examples[0]
-        return responses.document(request, kept, media, [*responses.caching(entry.method), *(headers or [])]), 1
+            document = computed(Document(name, b"", Identity(0, 0, 0)))
+        return entry.settle(
+            responses.document(request, document, media, [*responses.caching(entry.method), *(headers or [])])
+        )
 
-    return lambda request: service.guarded(request, "", partial(answer, request))
+
+def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        catalogue = service.catalogue
+        listed = partial(listing, catalogue, service.settings.base_url)
+        return once_a_publication(entry, request, catalogue, "catalogue", listed)
+
+
+def _doc_page(page: str, _settings: Settings) -> str:
+    return html.doc_page(page)
 
 
 def _json(document: Any) -> str:
@@ -134,12 +112,11 @@ def description(service: Service) -> dict[str, Any]:
     )
 
 
-def _problem_page(service: Service, request: Request, kind: str) -> Response:
+def _problem_page(service: Service, request: Request, query: dict[str, Any], kind: str) -> Response:
     problem = KINDS.get(kind)
     if problem is None:
         raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
-    page = _view(service, lambda: render_template("problem.html", kind=problem, kinds=KINDS.values()), _HTML, _PAGE)
-    return page(request)
+    return _text(service, request, query, lambda _: html.problem(problem), _HTML, html.PAGE_HEADERS)
 
 
 def _shown(tag: str) -> list[Endpoint]:
@@ -296,3 +273,31 @@ def linkset(settings: Settings) -> dict[str, Any]:
             }
         ]
     }
+
+
+_LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+VIEWS: dict[str, View] = {
+    "catalogue": _catalogue,
+    "openapi": partial(_long_text, name="openapi", text=lambda service: _json(description(service)), media=_JSON),
+    "docs": partial(
+        _long_text,
+        name="docs",
+        text=lambda service: html.reference(service.settings, description(service)),
+        media=_HTML,
+        headers=html.REFERENCE_HEADERS,
+    ),
+    "llms": partial(_text, text=llms),
+    "llms-well-known": partial(_text, text=llms),
+    "agents": partial(_text, text=agents),
+    "agents-well-known": partial(_text, text=agents),
+    "security-txt": partial(_text, text=security),
+    "robots": partial(_text, text=robots),
+    "x402": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
+    "x402-json": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
+    "api-catalog": partial(_text, text=lambda settings: _json(linkset(settings)), media=_LINKSET),
+    **{
+        f"docs-{page}": partial(_text, text=partial(_doc_page, page), media=_HTML, headers=html.PAGE_HEADERS)
+        for page in DOC_PAGES
+    },
+    "problem": _problem_page,
+}

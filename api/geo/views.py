@@ -1,33 +1,27 @@
-"""`/v1/geo/zones`, `/interconnectors`, `/plants`, `/live`: the published layers, whole or cut to a request's features.
-
-app.register_blueprint(geo.blueprint(geo.views(gate, DocumentCache(storage))))
-"""
+"""`/v1/geo/zones`, `/interconnectors`, `/plants`, `/live`: the published layers, whole or some of their features."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import orjson
-from flask import Blueprint
 from numpy import intp
 from numpy.typing import NDArray
 
-from api.access.gate import Gate
 from api.documents.cache import Document, DocumentCache
-from api.geo.filters import Box, GeoLayer
+from api.geo.files import CUTS, Csv, properties_csv
+from api.geo.layers import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
-from api.geo.slices import CUTS, Csv, properties_csv
-from api.http import parameters, problem_responses, responses
-from api.http.flask_views import for_flask
-from api.http.guard import guard
+from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.http.ranges import ranged
 from api.series.formats import accepted
+from api.service import Service
 from warehouse import clock, layout
 
 SAMPLE_FEATURES = 50
@@ -35,7 +29,7 @@ _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 _COMPRESSED = ("parquet", "pmtiles")
 """Formats that are compressed inside: readers ask for ranges of their very bytes."""
 # Layers change about once a year; a corrected one reaches every map within an hour.
-_CACHING = [
+_YEARLY = [
     ("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"),
     ("Vary", "Accept, Accept-Encoding"),
 ]
@@ -66,44 +60,16 @@ class Selection:
         return layout.geo(self.layer, format_, self.detail or "")
 
 
-def views(gate: Gate, documents: DocumentCache) -> dict[str, View]:
-    """The views by path: each layer's, and the same with the suffix of each format, by which GIS programs know it."""
-    return {
-        f"/v1/geo/{layer}{f'.{suffix}' if suffix else ''}": _view(gate, documents, layer, suffix)
-        for layer in PARAMETERS
-        for suffix in (None, *FORMATS[layer])
-    }
+def _layer(service: Service, request: Request, query: dict[str, Any], layer: str, suffix: str | None) -> Response:
+    selection = select(layer, suffix, request, query)
+    with service.enter(request) as entry:
+        return entry.settle(*answer(request, service.documents, selection))
 
 
-def blueprint(of_paths: Mapping[str, View]) -> Blueprint:
-    """What `views` gives, as Flask takes it."""
-    routes = Blueprint("geo", __name__)
-    for path, view in of_paths.items():
-        routes.add_url_rule(path, endpoint_of(path), for_flask(view))
-    return routes
-
-
-def endpoint_of(path: str) -> str:
-    """What log and counts call a path of a layer: `plants`, `plants-csv`."""
-    return path.removeprefix("/v1/geo/").replace(".", "-")
-
-
-def _view(gate: Gate, documents: DocumentCache, layer: str, suffix: str | None) -> View:
-    refuse = partial(problem_responses.refused, gate.settings.base_url)
-
-    def view(request: Request) -> Response:
-        selection = read(layer, suffix, request)
-        return guard(gate, request, "", lambda _entry: answer(request, documents, selection), refuse)
-
-    return view
-
-
-def read(layer: str, suffix: str | None, request: Request) -> Selection:
-    """The selection of a request. Raises Problem 400 naming every error, 406 for a format that the layer lacks."""
-    known = PARAMETERS[layer]
-    values = parameters.values({k: v for k, v in known.items() if k != "format"} if suffix else known, request.args)
+def select(layer: str, suffix: str | None, request: Request, values: dict[str, Any]) -> Selection:
+    """The selection of a request. Raises Problem 400 for a conflict, 406 for a format that the layer lacks."""
     format_ = suffix or _format(layer, values["format"], request)
-    if format_ in UNCUT and (values["bbox"] or values["at"] or values["sample"]):
+    if format_ in UNCUT and (values.get("bbox") or values.get("at") or values.get("sample")):
         raise parameters.invalid(
             [ParameterFault("format", "conflict", f"{format_} holds the whole layer, without bbox, at and sample")]
         )
@@ -114,9 +80,9 @@ def read(layer: str, suffix: str | None, request: Request) -> Selection:
         values.get("detail"),
         words,
         values.get("min_mw"),
-        values["bbox"],
+        values.get("bbox"),
         values.get("at"),
-        values["sample"],
+        values.get("sample", False),
     )
 
 
@@ -138,7 +104,7 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
     positions = _positions(documents, selection, layer)
-    headers = [*_kept(selection, source, positions), *_disposition(selection)]
+    headers = [*_caching(selection, source, positions), *_disposition(selection)]
     if selection.whole and selection.layer != "live":
         source = published(documents, selection.document(selection.format))
     return ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(positions)
@@ -233,10 +199,10 @@ def published(documents: DocumentCache, name: str) -> Document:
     return document
 
 
-def _kept(selection: Selection, source: Document, positions: NDArray[intp]) -> Headers:
-    """How long an answer may be kept, and the marks of figures."""
+def _caching(selection: Selection, source: Document, positions: NDArray[intp]) -> Headers:
+    """The caching headers of an answer, and the marks of figures."""
     if selection.layer != "live":
-        return _CACHING
+        return _YEARLY
     layer = layer_of(source)
     return caching(layer, layer.head["valid_until"] if selection.whole else valid_until(source, positions))
 
@@ -271,3 +237,12 @@ def _disposition(selection: Selection) -> Headers:
     if selection.format == "csv":
         headers.append(("Link", f'</v1/geo/collections/{selection.layer}>; rel="describedby"'))
     return headers
+
+
+VIEWS: dict[str, View] = {
+    f"geo-{layer}{f'-{suffix}'.replace('-geojson', '-file') if suffix else ''}": partial(
+        _layer, layer=layer, suffix=suffix
+    )
+    for layer in PARAMETERS
+    for suffix in (None, *FORMATS[layer])
+}

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from flask import Blueprint
-
 from api.documents.cache import Document
 from api.http import responses
-from api.http.flask_views import request_at_hand
-from api.http.messages import Response
+from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.errors import StorageError
 from warehouse.storage import Identity
 from warehouse.zones import ZONES
 
-FOLDER = Path(__file__).parents[1] / "pages" / "map"
+FOLDER = Path(__file__).parent / "map"
 _MEDIA = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -33,7 +32,6 @@ _POLICY = (
     "form-action 'self'; frame-ancestors {framers}"
 )
 
-
 _HTML_HEADERS = [
     ("Cache-Control", "public, no-cache"),
     ("Vary", "Accept-Encoding"),
@@ -43,42 +41,53 @@ _EMBED = (b"<body>", b'<body class="embed">')
 _HIDDEN_BANNER, _BANNER = b'<p id="simulated" class="banner" hidden>', b'<p id="simulated" class="banner">'
 
 
-def blueprint(service: Service) -> Blueprint:
+@dataclass(frozen=True, slots=True)
+class MapPage:
     """`/` and its files, under an address that changes with their content.
 
     `/?embed` is the map alone, for a frame in another page: the origins of EMDS_ALLOWED_ORIGINS may show it.
     """
-    files = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
-    digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
-    documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
-    index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
-    # The banner stands there from the start: one that appears later moves the page.
-    pages = {
-        (simulated, embed): _document("index.html", body.replace(*_EMBED) if embed else body)
-        for simulated, body in ((False, index), (True, index.replace(_HIDDEN_BANNER, _BANNER)))
-        for embed in (False, True)
-    }
-    framers = " ".join(("'self'", *service.settings.allowed_origins))
-    routes = Blueprint("map", __name__)
 
-    @routes.get("/")
-    def page() -> Response:
-        request = request_at_hand()
-        headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
-        shown = pages[_is_simulated(service), "embed" in request.args]
-        return responses.document(request, shown, _MEDIA[".html"], headers)
+    service: Service
+    digest: str
+    files: Mapping[str, Document]
+    pages: Mapping[tuple[bool, bool], Document]
+    """By whether figures are simulated, and whether the page is embedded."""
+    headers: Headers
 
-    @routes.get("/map/<version>/<path:name>")
-    def file(version: str, name: str) -> Response:
-        document = documents.get(name)
+    @classmethod
+    def of(cls, service: Service) -> MapPage:
+        """The page of a service, its files read once."""
+        files = {
+            str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()
+        }
+        digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
+        documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
+        index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
+        # The banner stands there from the start: one that appears later moves the page.
+        pages = {
+            (simulated, embed): _document("index.html", body.replace(*_EMBED) if embed else body)
+            for simulated, body in ((False, index), (True, index.replace(_HIDDEN_BANNER, _BANNER)))
+            for embed in (False, True)
+        }
+        framers = " ".join(("'self'", *service.settings.allowed_origins))
+        policy = ("Content-Security-Policy", _POLICY.format(framers=framers))
+        return cls(service, digest, documents, pages, [*_HTML_HEADERS, policy])
+
+    def page(self, request: Request) -> Response:
+        """The answer of `/`."""
+        page = self.pages[_is_simulated(self.service), "embed" in request.args]
+        return responses.document(request, page, _MEDIA[".html"], self.headers)
+
+    def file(self, request: Request, version: str, name: str) -> Response:
+        """The answer of `/map/{version}/{name}`."""
+        document = self.files.get(name)
         if document is None:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
-        caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
+        caching = "public, max-age=31536000, immutable" if version == self.digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
-        return responses.document(request_at_hand(), document, _MEDIA[Path(name).suffix], headers)
-
-    return routes
+        return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
 
 
 def _is_simulated(service: Service) -> bool:

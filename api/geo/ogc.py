@@ -1,0 +1,285 @@
+"""OGC API Features, Part 1: Core, over the geo layers, so that QGIS, GDAL and ArcGIS add the service itself.
+
+Landing page, conformance, collections, items with `limit`, `offset`, `bbox` and `datetime`, and single features.
+Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import numpy as np
+import orjson
+from numpy import intp
+from numpy.typing import NDArray
+
+from api.documents.cache import Document
+from api.geo.layers import Box, GeoLayer
+from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE, number
+from api.geo.views import SAMPLE_FEATURES, caching, layer_of, published, valid_until
+from api.http import responses
+from api.http.messages import Headers, Request, Response, View
+from api.http.parameters import Parameter, whole
+from api.http.problems import Problem
+from api.service import Service
+from warehouse import layout
+from warehouse.clock import DAY
+
+ROOT = "/v1/geo"
+LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)
+OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
+
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+
+
+def _flat(text: str) -> Box:
+    """A box of four numbers, or of six with heights, which no feature has. Raises ValueError."""
+    parts = text.split(",")
+    if len(parts) != 6:
+        box: Box = BBOX.read(text)
+        return box
+    bottom, top = parts.pop(2), parts.pop(4)
+    if number(bottom) > number(top):
+        raise ValueError("takes the lower height before the upper: west,south,bottom,east,north,top")
+    return _flat(",".join(parts))
+
+
+BOX = replace(
+    BBOX,
+    description=f"{BBOX.description} Of six numbers the third and the sixth are heights, which no feature has.",
+    read=_flat,
+    schema={"anyOf": [{**_NUMBERS, "minItems": count, "maxItems": count} for count in (4, 6)]},
+)
+
+_CLOCK = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(:(?P<second>[0-5]\d|60)(\.\d+)?)?"
+_OFFSET = r"[Zz]|(?P<sign>[+ -])(?P<east_hour>[01]\d|2[0-3]):(?P<east_minute>[0-5]\d)"
+_MOMENT = re.compile(rf"(?P<day>\d{{4}}-\d\d-\d\d)([Tt ]{_CLOCK}({_OFFSET})?)?", re.ASCII)
+_NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be .."
+
+
+def _second(text: str, last: bool) -> int:
+    """The second since 1970 at which a stated moment begins, of a date its `last` one. Raises ValueError."""
+    stated = _MOMENT.fullmatch(text)
+    if stated is None:
+        raise ValueError(_NO_MOMENT)
+    try:
+        day = int(np.datetime64(stated["day"]).astype(np.int64)) * DAY
+    except ValueError:
+        raise ValueError(f"names {stated['day']}, which is no day") from None
+    if stated["hour"] is None:
+        return day + (DAY - 1) * last
+    east = (int(stated["east_hour"] or 0) * 60 + int(stated["east_minute"] or 0)) * (-1 if stated["sign"] == "-" else 1)
+    return day + (int(stated["hour"]) * 60 + int(stated["minute"]) - east) * 60 + int(stated["second"] or 0)
+
+
+def _moments(text: str) -> str:
+    """An instant, or an interval of which one end may be open, of any year. Raises ValueError."""
+    ends = [(_second(end, bool(place)), place) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
+    if not ends or text.count("/") > 1:
+        raise ValueError(_NO_MOMENT)
+    if ends != sorted(ends):
+        raise ValueError("takes an interval that begins before it ends")
+    return text
+
+
+DATETIME = Parameter(
+    "datetime",
+    "An instant or interval of RFC 3339. The features have no time of their own, so all of them match.",
+    _moments,
+    {"type": "string"},
+    example="2026-01-01T00:00:00Z",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One collection. `filters` are its own parameters beside those of the standard."""
+
+    title: str
+    document: str
+    filters: tuple[Parameter, ...]
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """What its items take, by name."""
+        return {parameter.name: parameter for parameter in (*self.filters, BOX, LIMIT, OFFSET, DATETIME, SAMPLE)}
+
+
+COLLECTIONS = {
+    "zones": Collection("Zone boundaries", layout.geo("zones", "geojson", "high"), (ZONE,)),
+    "interconnectors": Collection("Interconnectors", layout.geo("interconnectors", "geojson"), (ZONE_OF_LINE,)),
+    "plants": Collection("Power plants of 250 MW and above", layout.geo("plants", "geojson"), (ZONE, FUEL, MIN_MW)),
+    "live": Collection("Zones with their newest figures, rounded", layout.LIVE, (ZONE,)),
+}
+
+CONFORMS_TO = (
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
+    "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
+)
+_CRS = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
+_GEOJSON, _JSON = "application/geo+json", "application/json"
+_CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding")]
+
+
+class _Feature(NamedTuple):
+    """Where a feature stands in its layer, and the terms of the layer that it does not state itself."""
+
+    place: int
+    terms: Mapping[str, str]
+
+
+class _Body(NamedTuple):
+    """What a path answers."""
+
+    body: bytes
+    media: str = _JSON
+    headers: Headers = _CACHING
+
+
+def _answer(
+    service: Service, request: Request, query: dict[str, Any], make: Callable[..., _Body], **named: str
+) -> Response:
+    with service.enter(request) as entry:
+        body = make(service, request, query, **named)
+        return entry.settle(responses.body(request, body.body, body.media, body.headers))
+
+
+def _link(service: Service, request: Request, path: str, relation: str, media: str, title: str) -> dict[str, str]:
+    base = service.settings.own_address or request.host_url  # not set: the address by which the client came
+    return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
+
+
+def _landing(service: Service, request: Request, _query: Any) -> _Body:
+    link = partial(_link, service, request)
+    links = [
+        link(ROOT, "self", _JSON, "This document"),
+        link("/openapi.json", "service-desc", _JSON, "The API"),
+        link("/docs", "service-doc", "text/html", "The API for people"),
+        link(f"{ROOT}/conformance", "conformance", _JSON, "Conformance classes"),
+        link(f"{ROOT}/collections", "data", _JSON, "The layers"),
+    ]
+    title = "Electricity Market Data: zones, interconnectors, plants"
+    description = "Layers whose ids join to prices, flows and generation."
+    return _Body(orjson.dumps({"title": title, "description": description, "links": links}))
+
+
+def _conformance(_service: Service, _request: Request, _query: Any) -> _Body:
+    return _Body(orjson.dumps({"conformsTo": CONFORMS_TO}))
+
+
+def _collections(service: Service, request: Request, _query: Any) -> _Body:
+    links = [_link(service, request, f"{ROOT}/collections", "self", _JSON, "The layers")]
+    # `live` appears with the first figures.
+    there = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
+    described = [_described(service, request, name) for name in there]
+    return _Body(orjson.dumps({"links": links, "collections": described}))
+
+
+def _collection(service: Service, request: Request, _query: Any, name: str) -> _Body:
+    return _Body(orjson.dumps(_described(service, request, name)))
+
+
+def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
+    title = COLLECTIONS[name].title
+    layer = layer_of(published(service.documents, COLLECTIONS[name].document))
+    path = f"{ROOT}/collections/{name}"
+    return {
+        "id": name,
+        "title": title,
+        "description": layer.head["attribution"],
+        "itemType": "feature",
+        "crs": [_CRS],
+        "extent": {"spatial": {"bbox": [layer.extent(layer.select({}, None, None, None))], "crs": _CRS}},
+        "links": [
+            _link(service, request, path, "self", _JSON, title),
+            _link(service, request, f"{path}/items", "items", _GEOJSON, f"{title} as GeoJSON"),
+            _link(service, request, "/docs", "license", "text/html", layer.head["license"]),
+        ],
+    }
+
+
+def _items(service: Service, request: Request, values: dict[str, Any], name: str) -> _Body:
+    document = published(service.documents, COLLECTIONS[name].document)
+    layer = _layer_of(document)
+    words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
+    matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
+    given = matched[:SAMPLE_FEATURES] if values["sample"] else matched
+    first, last = values["offset"], values["offset"] + values["limit"]
+    shown = given[first:last]
+    path = f"{ROOT}/collections/{name}/items"
+    links = [_link(service, request, f"{path}{_with(request, {})}", "self", _GEOJSON, "This document")]
+    if last < len(given):
+        links.append(
+            _link(service, request, f"{path}{_with(request, {'offset': last})}", "next", _GEOJSON, "The next features")
+        )
+    extra: dict[str, Any] = {
+        "numberMatched": len(matched),
+        "numberReturned": len(shown),
+        "timeStamp": _stamp(document),
+        "links": links,
+    }
+    extra |= {"sample": True} if values["sample"] else {}
+    extra |= {"valid_until": valid_until(document, shown)} if name == "live" else {}
+    return _Body(layer.collection(shown, extra), _GEOJSON, _caching(name, document, layer, shown))
+
+
+def _caching(name: str, document: Document, layer: GeoLayer, shown: NDArray[intp]) -> Headers:
+    return caching(layer, valid_until(document, shown)) if name == "live" else _CACHING
+
+
+def _layer_of(document: Document) -> GeoLayer:
+    layer = layer_of(document)
+    real: GeoLayer = document.derive("reals", lambda _: layer.with_reals())
+    return real
+
+
+def _with(request: Request, changes: Mapping[str, int]) -> str:
+    merged = {**request.args.to_dict(), **{name: str(value) for name, value in changes.items()}}
+    return f"?{urlencode(merged)}" if merged else ""
+
+
+def _stamp(document: Document) -> str:
+    """When the layer was published (RFC 3339)."""
+
+    return datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
+    document = published(service.documents, COLLECTIONS[name].document)
+    layer = _layer_of(document)
+    named: dict[str, _Feature] = document.derive("ids", lambda _: _by_id(layer))
+    if feature not in named:
+        raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
+    path = f"{ROOT}/collections/{name}"
+    links = [
+        _link(service, request, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
+        _link(service, request, path, "collection", _JSON, COLLECTIONS[name].title),
+    ]
+    found = named[feature]
+    members = orjson.dumps({**found.terms, "links": links})
+    headers = _caching(name, document, layer, np.array([found.place]))
+    return _Body(b"%b,%b" % (layer.features[found.place][:-1], members[1:]), _GEOJSON, headers)
+
+
+def _by_id(layer: GeoLayer) -> dict[str, _Feature]:
+    found = {}
+    for place, feature in enumerate(map(orjson.loads, layer.features)):
+        left = {word: layer.head[word] for word in ("license", "attribution") if word not in feature["properties"]}
+        found[feature["id"]] = _Feature(place, left)
+    return found
+
+
+VIEWS: dict[str, View] = {
+    "ogc-landing": partial(_answer, make=_landing),
+    "ogc-conformance": partial(_answer, make=_conformance),
+    "ogc-collections": partial(_answer, make=_collections),
+    **{f"ogc-{name}": partial(_answer, make=_collection, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}-items": partial(_answer, make=_items, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}-item": partial(_answer, make=_item, name=name) for name in COLLECTIONS},
+}

@@ -1,0 +1,191 @@
+"""`/v1/<metric>/{zone}` and `/v1/<metric>?zones=`: rows under an ETag that is known before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from api.access.prices import for_zones
+from api.documents.catalogue import SERIES, Catalogue, stored_metric
+from api.http import parameters, responses
+from api.http.messages import Headers, Request, Response, View
+from api.http.parameters import to_unix
+from api.http.problems import ParameterFault
+from api.http.ranges import ranged
+from api.http.responses import Validator
+from api.series import formats, statistics
+from api.series import query as queries
+from api.series.page import page
+from api.series.query import Plan, SeriesRequest
+from api.service import Service
+from warehouse import clock
+from warehouse.errors import BadWindow, MetricNotAvailable, Withheld
+from warehouse.market import Metric
+from warehouse.reader import FileReplaced, Reader
+from warehouse.zones import zones_with
+
+_WRITTEN_OUT = ("zones", "start", "end", "limit", "as_of", "cursor")
+"""Parameters that the `Link` to the next page states as they were understood."""
+VERSION = "6"
+"""Part of every series' ETag: raise it when the same rows are written otherwise."""
+
+
+class CachedBody(NamedTuple):
+    """An answer's bytes, in its coding, with the headers that belong to them. Equal ETags, equal answers."""
+
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+    rows: int
+    following: str | None
+    """The cursor of the next page."""
+
+
+def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: str, name: str) -> Response:
+    metric, catalogue = SERIES[name], service.catalogue
+    stored = stored_metric(catalogue, zone, metric, day_ahead=False)
+    if query.get("market") is not None:
+        stored = stored_metric(catalogue, zone, metric, day_ahead=True)
+    asked = series_request(metric, (zone,), (stored,), query, several=False)
+    if query.get("stats"):
+        return statistics.respond(service, request, name, asked, query["above"], query["below"])
+    if faults := [word for word in ("above", "below") if query.get(word) is not None]:
+        raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in faults])
+    return _rows(service, request, name, asked, query["format"])
+
+
+def _of_zones(service: Service, request: Request, query: dict[str, Any], name: str) -> Response:
+    metric, day_ahead = SERIES[name], query.get("market") is not None
+    stored = _stored_metrics(service.catalogue, query["zones"], metric, day_ahead)
+    asked = series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
+    return _rows(service, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
+
+
+def _stored_metrics(
+    catalogue: Catalogue, zones: tuple[str, ...] | None, metric: Metric, day_ahead: bool
+) -> dict[str, str]:
+    """The stored series of each zone; for None, of every zone that may be served. Raises Withheld where none may."""
+    if zones is not None:
+        return {zone: stored_metric(catalogue, zone, metric, day_ahead) for zone in zones}
+    stored, withheld = {}, None
+    for zone in sorted(zones_with(metric)):
+        try:
+            stored[zone] = stored_metric(catalogue, zone, metric, day_ahead)
+        except Withheld as fault:
+            withheld = fault
+        except MetricNotAvailable:
+            continue  # no auction of its own
+    if withheld is not None and not stored:
+        raise withheld
+    return stored
+
+
+def series_request(
+    metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
+) -> SeriesRequest:
+    """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
+    start, end, as_of = (_instant(name, query[name], zones) for name in ("start", "end", "as_of"))
+    try:
+        start, end = queries.window_of(start, end, clock.now())
+    except BadWindow as fault:
+        raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
+    try:
+        as_of = queries.settled(as_of, clock.now())
+    except BadWindow as fault:
+        raise parameters.invalid([ParameterFault("as_of", "out-of-range", str(fault))]) from None
+    request = SeriesRequest(
+        metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
+        query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
+        query["time"], several,
+    )  # fmt: skip
+    _check_cursor(request)
+    return request
+
+
+def _instant(name: str, moment: parameters.Moment | None, zones: tuple[str, ...]) -> int | None:
+    if isinstance(moment, date) and len(zones) > 1:
+        fault = ParameterFault(name, "conflict", "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
+        raise parameters.invalid([fault])
+    return to_unix(moment, zones[0])
+
+
+def _check_cursor(request: SeriesRequest) -> None:
+    cursor = request.cursor
+    if cursor is None:
+        return
+    if cursor.order != request.order:
+        raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
+    if not request.takes(cursor):
+        raise parameters.invalid([ParameterFault("cursor", "conflict", "belongs to another question")])
+    if not request.window.start <= cursor.ts < request.end:
+        detail = "lies outside start..end: a cursor goes on within its own window"
+        raise parameters.invalid([ParameterFault("cursor", "out-of-range", detail)])
+
+
+def _rows(service: Service, request: Request, price: str, asked: SeriesRequest, wanted: str | None) -> Response:
+    """The rows of a request: 304, the body cached under its ETag, or a new one."""
+    format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
+    with service.enter(request, price, format_) as entry:
+        while True:
+            plan = queries.plan(service.reader, service.catalogue, asked)
+            etag = _etag(service.reader, request, plan, format_)
+            headers = [*responses.caching(entry.method), *responses.marks(plan.catalogue.simulated)]
+            if responses.matches(request, etag.tag):
+                return entry.settle(etag.unchanged(headers), 0)
+            try:
+                cached = service.answers.get(etag.tag, partial(_encode, service.reader, plan, format_, etag))
+                break
+            except FileReplaced:
+                continue
+        headers += [*cached.headers, *_link(service, request, asked, cached.following)]
+        response = etag.response(cached.body, formats.content_type(format_), headers)
+        # A part of what is paid for would be charged as a whole, so a payment buys the whole.
+        if format_ != "json" and entry.method != "payment":
+            response = ranged(request, response)
+        return entry.settle(response, cached.rows)
+
+
+def _etag(reader: Reader, request: Request, plan: Plan, format_: str) -> Validator:
+    """Of all that an answer depends on: the request, the catalogue, and the files that hold its rows."""
+    asked = plan.request
+    histories = [reader.histories(zone.files) for zone in plan.zones] if asked.as_of is not None else []
+    files = [([tuple(file.identity) for file in zone.files], zone.due_until) for zone in plan.zones]
+    parts = (VERSION, tuple(asked), format_, tuple(plan.catalogue.document.identity), files, histories)
+    return Validator(request, parts, format_ in formats.COMPRESSIBLE)
+
+
+def _encode(reader: Reader, plan: Plan, format_: str, etag: Validator) -> tuple[CachedBody, int]:
+    """The body of a plan's answer, and its bytes in memory. Raises FileReplaced."""
+    rows = page(reader, plan)
+    encoded = formats.encode(format_, rows)
+    body = etag.coded(encoded.body)
+    size = len(body) + sum(len(name) + len(value) for name, value in encoded.headers) + 1000
+    return CachedBody(body, encoded.headers, rows.count, rows.following and rows.following.to_text()), size
+
+
+def _link(service: Service, request: Request, asked: SeriesRequest, following: str | None) -> Headers:
+    """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
+    if following is None:
+        return []
+    window = f"start={asked.start}&end={asked.end}&limit={asked.limit}"
+    if asked.as_of is not None:
+        window += f"&as_of={asked.as_of}"
+    zones = f"zones={','.join(asked.zones)}&" if asked.several else ""
+    others = {n: text for n, text in request.args.items() if n not in _WRITTEN_OUT}
+    more = f"&{urlencode(others, safe=',')}" if others else ""  # what numbers and a cursor hold needs no escape
+    address = f"{service.settings.own_address}{request.path}?{zones}{window}{more}&cursor={following}"
+    return [("Link", f'<{address}>; rel="next"')]
+
+
+def _require_metric(service: Service, zone: str, name: str) -> None:
+    """Raises MetricNotAvailable and Withheld."""
+    stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
+
+
+VIEWS: dict[str, View] = {
+    **{name: partial(_of_zone, name=name) for name in SERIES},
+    **{f"{name}-zones": partial(_of_zones, name=name) for name in SERIES},
+}
+NOT_FOUND_FIRST = {name: partial(_require_metric, name=name) for name in SERIES}

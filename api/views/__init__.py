@@ -1,1 +1,0 @@
-"""Flask views, one module for each group of paths. What they read from is in the packages beside this one."""
