@@ -38,6 +38,7 @@ _OF_PLANTS = {
     "vocabulary": "Zones and fuels are those of the series, capacities 250 MW and above.",
     "in_their_zones_or_explained": "Every plant lies in its zone's footprint, at sea off it, or has a written reason.",
     "none_twice": "No plant is listed twice.",
+    "other_lists": "Zones and capacities agree with other lists, and no plant of theirs is missing without a reason.",
     "known_totals": "Totals per zone and fuel agree with the publishers' own within their tolerance.",
 }
 

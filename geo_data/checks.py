@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from geo_data.records import Interconnector, KnownTotal, Outside, Plant
+from geo_data.records import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.market import Fuel
 from warehouse.zones import ZONES
 
@@ -20,6 +20,10 @@ COAST_KM = 1.5
 """Largest distance from a landing point or a plant on the water to the generalised shore."""
 OFFSHORE_KM = 250.0
 """Largest distance of a wind farm from the land of its zone (Dogger Bank: 235 km)."""
+ALIKE = 0.9
+"""Capacities of which the smaller is this part of the larger may be one plant's."""
+CLOSE = 0.15
+"""Capacities of two lists differ by so much before a reason is due: net, gross, connected."""
 SLIVER_DEG = 0.005
 """A narrower gap between neighbours is an error of the layers, not a strait."""
 
@@ -82,13 +86,15 @@ def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str
 
 
 def vocabulary(plants: Iterable[Plant]) -> list[str]:
-    """Plants of zones or fuels that the series do not know, below 250 MW, or with shares that exceed the whole."""
+    """Plants of unknown zone, fuel, basis or status, below 250 MW, or with shares that exceed the whole."""
     fuels = set(Fuel) - {Fuel.IMPORTS}
     faults = []
     for plant in plants:
         shares = plant.shares()
         if plant.zone not in ZONES or not {fuel for fuel, _ in shares} <= fuels:
             faults.append(f"{plant.id}: zone {plant.zone} or a fuel of {shares} is not in the vocabulary")
+        if plant.capacity_basis not in BASES or plant.status not in (*STATUSES, None):
+            faults.append(f"{plant.id}: {plant.capacity_basis} or {plant.status} is not in the vocabulary")
         if plant.capacity_mw < FLOOR_MW or any(mw <= 0 for _, mw in shares):
             faults.append(f"{plant.id}: {plant.capacity_mw} MW of {shares}")
     return faults
@@ -168,21 +174,49 @@ def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]
     return faults
 
 
-def duplicates(plants: Iterable[Plant]) -> list[str]:
-    """Plants of one zone, fuel and capacity within 3 km of each other: one plant listed twice.
+def duplicates(plants: Iterable[Plant], listed: Iterable[Counterpart] = ()) -> list[str]:
+    """Plants of like capacity within 1 km, of one fuel within 3 km: one plant listed twice, unless a list has both too.
 
     Not EIA's, whose plant codes are official: two codes are two plants (Ocean State Power and Ocean State Power II).
     """
-    alike: dict[tuple[str, str, float], list[Plant]] = defaultdict(list)
-    for plant in plants:
-        if not plant.id.startswith("eia-"):
-            alike[plant.zone, plant.fuel, plant.capacity_mw].append(plant)
-    return [
-        f"{a.id} and {b.id}: {a.capacity_mw} MW of {a.fuel} at one place"
-        for group in alike.values()
-        for a, b in combinations(group, 2)
-        if _geodesic_km((a.lon, a.lat), (b.lon, b.lat)) < 3
-    ]
+    elsewhere = defaultdict(set)
+    for row in listed:
+        elsewhere[row.list].add(row.plant)
+    own = sorted((plant for plant in plants if not plant.id.startswith("eia-")), key=lambda plant: plant.lat)
+    faults = []
+    for place, a in enumerate(own):
+        for b in own[place + 1 :]:
+            if b.lat - a.lat > 0.03:
+                break
+            alike = min(a.capacity_mw, b.capacity_mw) >= ALIKE * max(a.capacity_mw, b.capacity_mw)
+            near = alike and _geodesic_km((a.lon, a.lat), (b.lon, b.lat)) < (3 if a.fuel == b.fuel else 1)
+            if near and not any({a.id, b.id} <= ids for ids in elsewhere.values()):
+                faults.append(f"{a.id} and {b.id}: {a.capacity_mw} and {b.capacity_mw} MW at one place")
+    return faults
+
+
+def other_lists(plants: Iterable[Plant], listed: Iterable[Counterpart]) -> list[str]:
+    """Rows of other lists without a plant of ours, or of another zone or capacity, for which no reason is written.
+
+    A sum of two readings of one plant shows here as twice the MW, half of a plant as half, a lost fuel as no plant.
+    """
+    ours = {plant.id: plant for plant in plants}
+    faults = []
+    for row in listed:
+        plant = ours.get(row.plant or "")
+        if plant is None and (row.plant or not row.why):
+            faults.append(
+                f"{row.list} {row.list_id}: {row.name} ({row.capacity_mw:g} MW {row.fuel}) is not in the table"
+            )
+        elif plant is not None and plant.zone != row.zone:
+            faults.append(f"{plant.id}: in {plant.zone}, {row.list} has it in {row.zone}")
+        elif plant is not None and not row.why and not _close(plant.capacity_mw, row.capacity_mw):
+            faults.append(f"{plant.id}: {plant.capacity_mw:g} MW, {row.list} has {row.capacity_mw:g}")
+    return faults
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= CLOSE * max(a, b)
 
 
 def names(plants: Iterable[Plant]) -> list[str]:

@@ -1,7 +1,8 @@
 """Differences between the European plants and a newer list of powerplantmatching, for review. Changes nothing.
 
-The list needs judgement: about a third of its closing dates are wrong, some rows are river basins, some plants are
-listed twice (README.md, "Plants"). Decisions go into tables/plants.csv, their reasons into tables/plant_mends.csv.
+The list needs judgement: about a third of its closing dates are wrong or only announced, some rows are river basins,
+some plants are listed twice (README.md, "Plants"). Decisions go into tables/plants.csv, their reasons into
+tables/plant_mends.csv.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ COUNTRIES = {
     "Switzerland": "CH",
     "United Kingdom": "GB",
 }
-FUELS = {
+FUELS: dict[str, set[str]] = {
     "Nuclear": {"nuclear"},
     "Hard Coal": {"coal"},
     "Lignite": {"lignite"},
@@ -50,7 +51,13 @@ FUELS = {
     "Geothermal": {"geothermal"},
     "Battery": {"battery"},
     "Other": {"other"},
+    "Heat Storage": set(),
+    "Mechanical Storage": set(),
+    "Hydrogen Storage": set(),
+    "Marine": set(),
 }
+"""Fuel type -> our words for it; types without one are no plants of ours."""
+_ID = re.compile(r"'([^']+)'")
 SOURCE = "powerplantmatching"
 NEAR_KM = 5.0
 TOLERANCE = 0.1
@@ -65,12 +72,15 @@ class Listed:
     fuels: frozenset[str]
     capacity_mw: float
     closes: float | None
+    """The year in which it closes or closed: of a site the first unit's, at times one that was only announced."""
     lon: float
     lat: float
+    ids: frozenset[str]
+    """EIC, MaStR, GEM and other numbers of its units."""
 
 
 def read(path: Path) -> list[Listed]:
-    """The rows of 250 MW and above in our countries. Raises KeyError for a fuel type that is not known."""
+    """The rows of 250 MW and above in our countries that have a point. Raises KeyError for an unknown fuel type."""
     with path.open(newline="", encoding="utf-8") as stream:
         return [
             Listed(
@@ -81,9 +91,12 @@ def read(path: Path) -> list[Listed]:
                 float(row["DateOut"]) if row["DateOut"] else None,
                 float(row["lon"]),
                 float(row["lat"]),
+                frozenset(
+                    name.removeprefix("MASTR-") for name in _ID.findall(f"{row.get('EIC')} {row.get('projectID')}")
+                ),
             )
             for row in csv.DictReader(stream)
-            if row["Country"] in COUNTRIES and float(row["Capacity"]) >= FLOOR_MW
+            if row["Country"] in COUNTRIES and row["lat"] and float(row["Capacity"] or 0) >= FLOOR_MW
         ]
 
 
@@ -95,7 +108,7 @@ def differences(
     found: list[Change] = []
     matched: set[Listed] = set()
     for plant in plants:
-        row = _nearest(plant, listed)
+        row = _match(plant, listed)
         if row is None:
             found.append(of("gone", SOURCE, plant, "not in the list"))
             continue
@@ -122,8 +135,12 @@ def _id(row: Listed, fuel: str) -> str:
     return f"ppm-{row.country.lower()}-{words}"
 
 
-def _nearest(plant: Plant, listed: Sequence[Listed]) -> Listed | None:
+def _match(plant: Plant, listed: Sequence[Listed]) -> Listed | None:
+    """The row with an id of the plant, else the nearest one of its fuel."""
     alike = [row for row in listed if row.country == plant.country and plant.fuel in row.fuels]
+    own = [row for row in alike if {plant.eic, plant.source_id} & row.ids]
+    if own:
+        return max(own, key=lambda row: row.capacity_mw)
     near = min(alike, key=lambda row: _km(plant, row), default=None)
     return near if near is not None and _km(plant, near) <= NEAR_KM else None
 

@@ -80,32 +80,40 @@ def plants(bundle: Path) -> list[Plant]:
         shares[code][fuel_of(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
         began[code] = min(began.get(code, 9999), int(unit["Operating Year"]))
     large = [code for code, parts in shares.items() if parts.total() >= FLOOR_MW * 10]
-    return [_plant(code, sited[code], shares[code], began[code], year) for code in sorted(large)]
+    return [
+        plant(
+            sited[code] | {"Plant ID": code}, shares[code], began[code], f"EIA-860 {year}", f"{year}-12-31", "Utility"
+        )
+        for code in sorted(large)
+    ]
 
 
-def _plant(code: int, site: dict[str, Any], tenths: Counter[str], began: int, year: int) -> Plant:
+def plant(site: dict[str, Any], tenths: Counter[str], began: int, source: str, as_of: str, owner: str) -> Plant:
+    """One plant of a form, from a row of its site and the tenths of a MW by fuel; `owner` is "Utility" or "Entity"."""
+    # A fourth fuel is a few megawatts at most; it counts with the first.
     parts = [(fuel, mw / 10) for fuel, mw in tenths.most_common()]
     rest: list[tuple[str | None, float | None]] = [*parts[1:3], (None, None), (None, None)]
-    # A fourth fuel is a few megawatts at most; it counts with the first.
     return Plant(
-        f"eia-{code}",
-        " ".join(str(site["Plant Name"]).split()),
-        BALANCING[site["Balancing Authority Code"]],
-        "US",
-        parts[0][0],
-        tenths.total() / 10,
-        rest[0][0],
-        rest[0][1],
-        rest[1][0],
-        rest[1][1],
-        began,
-        " ".join(str(site["Utility Name"]).split()),
-        f"EIA-860 {year}",
-        str(code),
-        None,
-        f"{year}-12-31",
-        round(float(site["Longitude"]), 5),
-        round(float(site["Latitude"]), 5),
+        id=f"eia-{site['Plant ID']}",
+        name=" ".join(str(site["Plant Name"]).split()),
+        zone=BALANCING[site["Balancing Authority Code"]],
+        country="US",
+        fuel=parts[0][0],
+        capacity_mw=tenths.total() / 10,
+        capacity_basis="nameplate",
+        fuel_2=rest[0][0],
+        fuel_2_mw=rest[0][1],
+        fuel_3=rest[1][0],
+        fuel_3_mw=rest[1][1],
+        commissioning_year=began,
+        status="operating",
+        owner=" ".join(str(site[f"{owner} Name"]).split()),
+        source=source,
+        source_id=str(site["Plant ID"]),
+        eic=None,
+        as_of=as_of,
+        lon=round(float(site["Longitude"]), 5),
+        lat=round(float(site["Latitude"]), 5),
     )
 
 

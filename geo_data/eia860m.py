@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from geo_data.checks import FLOOR_MW
-from geo_data.eia860 import BALANCING, STANDING, fuel_of
+from geo_data.eia860 import BALANCING, STANDING, fuel_of, plant
 from geo_data.records import Plant
 
 URL = "https://www.eia.gov/electricity/data/eia860m/xls/{month}_generator{year}.xlsx"
@@ -58,32 +58,10 @@ def plants(workbook: Path) -> list[Plant]:
         shares[code][fuel_of(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
         began[code] = min(began.get(code, 9999), int(unit["Operating Year"]))
     large = [code for code, parts in shares.items() if parts.total() >= FLOOR_MW * 10]
-    return [_plant(code, sites[code], shares[code], began[code], month) for code in sorted(large)]
-
-
-def _plant(code: int, site: dict[str, Any], tenths: Counter[str], began: int, month: str) -> Plant:
-    parts = [(fuel, mw / 10) for fuel, mw in tenths.most_common()]
-    rest: list[tuple[str | None, float | None]] = [*parts[1:3], (None, None), (None, None)]
-    return Plant(
-        id=f"eia-{code}",
-        name=" ".join(str(site["Plant Name"]).split()),
-        zone=BALANCING[site["Balancing Authority Code"]],
-        country="US",
-        fuel=parts[0][0],
-        capacity_mw=tenths.total() / 10,
-        fuel_2=rest[0][0],
-        fuel_2_mw=rest[0][1],
-        fuel_3=rest[1][0],
-        fuel_3_mw=rest[1][1],
-        commissioning_year=began,
-        owner=" ".join(str(site["Entity Name"]).split()),
-        source=f"EIA-860M {month}",
-        source_id=str(code),
-        eic=None,
-        as_of=f"{month}-01",
-        lon=round(float(site["Longitude"]), 5),
-        lat=round(float(site["Latitude"]), 5),
-    )
+    return [
+        plant(sites[code] | {"Plant ID": code}, shares[code], began[code], f"EIA-860M {month}", f"{month}-01", "Entity")
+        for code in sorted(large)
+    ]
 
 
 def _units(workbook: Path) -> Iterator[dict[str, Any]]:

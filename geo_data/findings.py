@@ -42,7 +42,8 @@ def plants() -> dict[str, list[str]]:
         "names": checks.names(kept),
         "vocabulary": checks.vocabulary(kept),
         "in_their_zones_or_explained": checks.placed(kept, _shapes("high"), records.outside()),
-        "none_twice": checks.duplicates(kept),
+        "none_twice": checks.duplicates(kept, records.counterparts()),
+        "other_lists": checks.other_lists(kept, records.counterparts()),
         "known_totals": checks.off_total(kept, records.known_totals()),
     }
 

@@ -16,7 +16,8 @@ def mended(plants: Iterable[Plant], mends: Iterable[Mend]) -> list[Plant]:
     """The corrected plants, without the dropped ones. Corrections of plants that are not in the list are ignored."""
     changes: dict[str, dict[str, str | None]] = {}
     for mend in mends:
-        changes.setdefault(mend.id, {})[mend.field] = mend.value
+        if mend.field != "added":
+            changes.setdefault(mend.id, {})[mend.field] = mend.value
     return [_mended(plant, changes.get(plant.id, {})) for plant in plants if "drop" not in changes.get(plant.id, {})]
 
 

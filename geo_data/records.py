@@ -66,6 +66,12 @@ class Interconnector:
         return "_".join(sorted((self.from_zone, self.to_zone))) if self.to_zone else None
 
 
+BASES = ("net", "nameplate", "registered", "connection")
+"""Net of the plant's own use; the machines' rating; as registered with the market; what the grid takes at most."""
+STATUSES = ("operating", "reserve", "mothballed", "commissioning")
+"""`reserve` runs only when the grid operator asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plant:
     """A power plant of 250 MW and above. `fuel` has the largest share, `fuel_2` and `fuel_3` the rest."""
@@ -76,17 +82,23 @@ class Plant:
     country: str
     fuel: str
     capacity_mw: float
+    capacity_basis: str
+    """One of `BASES`: what the source counts."""
     fuel_2: str | None
     fuel_2_mw: float | None
     fuel_3: str | None
     fuel_3_mw: float | None
     commissioning_year: int | None
-    """Of the oldest unit."""
+    """Of the oldest unit that stands."""
+    status: str | None
+    """One of `STATUSES`; None where no source at hand says it."""
     owner: str | None
     source: str
     source_id: str | None
+    """An id that outlives the source's release: EIA's plant code, AEMO's DUIDs, EIC, MaStR or GEM number."""
     eic: str | None
     as_of: str
+    """Of the source that gave the capacity."""
     lon: float
     lat: float
 
@@ -102,12 +114,31 @@ class Plant:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """One correction of a plant: the value of a field, or `drop` for the whole row, and the reason."""
+    """One correction of a plant: the value of a field, `drop` or `added` for the whole row, its source and reason."""
 
     id: str
     field: str
     value: str | None
+    source: str
+    as_of: str
+    """The day of the source, or the day on which an undated page was read."""
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """A row of 250 MW and above of another list (powerplantmatching 0.9.1, JRC, OpenElectricity), beside our plant."""
+
+    list: str
+    list_id: str
+    name: str
+    zone: str
+    fuel: str
+    capacity_mw: float
+    plant: str | None
+    """The id of ours."""
+    why: str | None
+    """Why it has none of ours, or another capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +218,10 @@ def mends() -> list[Mend]:
 
 def outside() -> list[Outside]:
     return read(Outside, TABLES / "plants_outside.csv")
+
+
+def counterparts() -> list[Counterpart]:
+    return read(Counterpart, TABLES / "other_lists.csv")
 
 
 def known_totals() -> list[KnownTotal]:

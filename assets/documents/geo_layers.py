@@ -118,6 +118,8 @@ def plant_features() -> list[Feature]:
     for plant in records.plants():
         properties = asdict(plant)
         point = [properties.pop("lon"), properties.pop("lat")]
+        head = {name: properties.pop(name) for name in ("id", "name", "zone", "country", "fuel")}
+        properties = head | {"fuel_1_mw": round(plant.shares()[0][1], 3)} | properties
         features.append(_feature(properties, {"type": "Point", "coordinates": point}))
     return features
 

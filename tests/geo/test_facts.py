@@ -34,7 +34,7 @@ def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_g
     assert set(source) - set(kept) == {name for name, field in mends if field == "drop"}
     added = set(kept) - set(source)
     assert all(name.startswith(("hand-", "nem-")) for name in added)
-    assert len(added) == 9
+    assert len(added - {name for name, field in mends if field == "added"}) == 9
     for name in set(source) & set(kept):
         properties, plant = source[name]["properties"], kept[name]
         properties |= dict(zip(("lon", "lat"), source[name]["geometry"]["coordinates"], strict=True))
@@ -43,7 +43,13 @@ def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_g
             for f in ("name", "zone", "country", "fuel", "capacity_mw", "commissioning_year", "source", "lon", "lat")
             if properties[f] != getattr(plant, f)
         }
-        assert differing <= {field for mended, field in mends if mended == name}, name
+        if plant.source == "powerplantmatching 0.9.1":
+            assert (
+                plant.capacity_mw == pytest.approx(properties["capacity_mw"], rel=0.03)
+                or (name, "capacity_mw") in mends
+            )
+            differing -= {"capacity_mw"}
+        assert differing - {"source"} <= {field for mended, field in mends if mended == name}, name
         assert (properties["owner"] or "").replace(",", "").split() == (plant.owner or "").replace(",", "").split()
 
 

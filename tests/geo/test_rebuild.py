@@ -113,10 +113,10 @@ def test_another_bundle_is_refused(tmp_path: Path) -> None:
 def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
     moss, diablo = eia860.plants(form(tmp_path))
     mends = [
-        Mend("eia-260", "zone", "US-ERCOT", "why"),
-        Mend("eia-260", "commissioning_year", "2002", "why"),
-        Mend("eia-6099", "drop", None, "why"),
-        Mend("eia-1", "drop", None, "the source lists it no more"),
+        Mend("eia-260", "zone", "US-ERCOT", "a list", "2026-01-01", "why"),
+        Mend("eia-260", "commissioning_year", "2002", "a list", "2026-01-01", "why"),
+        Mend("eia-6099", "drop", None, "a list", "2026-01-01", "why"),
+        Mend("eia-1", "drop", None, "a list", "2026-01-01", "the source lists it no more"),
     ]
     assert mending.mended([moss, diablo], mends) == [
         dataclasses.replace(moss, zone="US-ERCOT", commissioning_year=2002)
@@ -145,7 +145,7 @@ def test_the_command_shows_changes_and_takes_them_only_when_told(
     shown = capsys.readouterr().out.splitlines()
     assert not target.exists()
     assert "changed US-CAISO eia-260 Moss Landing: " in "\n".join(shown)
-    gone = sum(p.country == "US" for p in records.plants()) - 2
+    gone = sum(p.id.startswith("eia-") for p in records.plants()) - 2
     assert sum(line.startswith("gone ") for line in shown) == gone
     assert shown[-1] == f"0 new, {gone} gone, 1 changed: {tmp_path / 'plants_review.csv'}"
     kept = list(csv.DictReader((tmp_path / "plants_review.csv").read_text().splitlines()))
@@ -153,8 +153,9 @@ def test_the_command_shows_changes_and_takes_them_only_when_told(
     assert {row["source"] for row in kept} == {"EIA-860 2022"}
     build.review_plants(tmp_path, take=True)
     written = records.read(Plant, target)
-    assert [p.id for p in written if p.country == "US"] == ["eia-6099", "eia-260"]
-    assert [p for p in written if p.country != "US"] == [p for p in records.plants() if p.country != "US"]
+    assert [p.id for p in written if p.id.startswith("eia-")] == ["eia-6099", "eia-260"]
+    others = [p for p in records.plants() if not p.id.startswith("eia-")]
+    assert [p for p in written if not p.id.startswith("eia-")] == others
 
 
 MONTHLY_HEADING = [
@@ -225,6 +226,10 @@ def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
         refresh.changes(tmp_path / "none", 2026)
 
 
+def paluel() -> Plant:
+    return next(p for p in records.plants() if p.name == "Paluel")
+
+
 def test_a_review_tells_new_gone_and_changed() -> None:
     one, two = (dataclasses.replace(paluel(), id=name) for name in ("eia-1", "eia-2"))
     moved = dataclasses.replace(one, capacity_mw=5000.0, lon=one.lon + 0.001, owner="another")
@@ -238,11 +243,8 @@ def test_a_review_tells_new_gone_and_changed() -> None:
 
 
 def listed(**changes: object) -> Listed:
-    return dataclasses.replace(Listed("Paluel", "FR", frozenset({"nuclear"}), 5320.0, None, 0.6354, 49.8582), **changes)
-
-
-def paluel() -> Plant:
-    return next(p for p in records.plants() if p.name == "Paluel")
+    row = Listed("Paluel", "FR", frozenset({"nuclear"}), 5320.0, None, 0.6354, 49.8582, frozenset())
+    return dataclasses.replace(row, **changes)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +257,10 @@ def paluel() -> Plant:
         ([], ["gone    FR ppm-fr-paluel-nuclear Paluel: not in the list"]),
         ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["new     FR Penly: 5320 MW nuclear"]),
         ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
+        # A closing date that is only announced is no closing.
+        ([listed(closes=2040.0), listed(name="New", lat=45.0, closes=2031.0)], ["new     FR New: 5320 MW nuclear"]),
+        # A plant is known by its ids, however far a list puts it.
+        ([listed(lat=44.0, ids=frozenset({str(paluel().eic)}))], []),
     ],
 )
 def test_differences_from_the_european_list(rows: list[Listed], lines: list[str]) -> None:
