@@ -1,8 +1,8 @@
 """`emds copy FROM TO`: a warehouse copied whole, from a folder or a bucket to an empty folder or bucket.
 
 Everything keeps its bytes and versions, so that both serve the same answers. A month's two files are copied under its
-lock. First comes a mark, last the mode, and the mark goes: a copy that was killed is refused as a warehouse, with the
-way on, and goes on where it stopped. Accounts, Dagster's storage and logs are no part of it.
+lock. The mode comes last: a copy that was killed is no warehouse yet, and goes on where it stopped. Accounts, Dagster's
+storage and logs are no part of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from warehouse import half_copy, home, layout, modes, release
+from warehouse import home, layout, modes, release
 from warehouse.errors import StorageError
 from warehouse.storage import Storage
 
@@ -33,9 +33,8 @@ def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> 
     if modes.kept(source) is None:
         raise StorageError(f"{source} holds no warehouse")
     release.check(source)
-    if half_copy.end(target):  # killed behind its last file
-        return sum(1 for _ in _groups(target)) + 1, 0
-    half_copy.begin(target, str(source))
+    if target.stat(layout.MODE) is not None:
+        raise StorageError(f"{target} holds a warehouse already: name an empty place")
     groups = list(_groups(source))
     done = copied = files = 0
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -44,7 +43,6 @@ def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> 
             say(done, len(groups))
     _remove_others(source, target, groups)
     copied += _copy_key(source, target, layout.MODE)
-    half_copy.end(target)
     return files + 1, copied
 
 

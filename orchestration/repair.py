@@ -16,7 +16,7 @@ from orchestration.resources import open_context, opened
 from orchestration.verify import Fault
 from warehouse import damaged, layout, lost_months, modes, monthfile
 from warehouse.bookkeeping import logged
-from warehouse.errors import HalfCopy, StorageError, WrongMode
+from warehouse.errors import StorageError, WrongMode
 from warehouse.storage import Storage
 
 
@@ -93,12 +93,10 @@ def mend_partitions(pipeline: PipelineContext) -> bool:
 def restore_mode(storage: Storage) -> str:
     """Writes a missing or cut mode anew where the month files agree on one; returns it, empty where nothing was to do.
 
-    Raises WrongMode where they do not agree, and HalfCopy: of half a copy they say nothing about what is missing.
+    Raises WrongMode where they do not agree.
     """
     try:
         modes.kept(storage)
-    except HalfCopy:
-        raise
     except WrongMode as error:
         stated = _stated_modes(storage)
         if len(stated) != 1:

@@ -15,7 +15,7 @@ from assets.fetch.shared_states import SharedStates
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.settings import PipelineSettings
-from warehouse import catalogue, clock, half_copy, layout, modes, release
+from warehouse import catalogue, clock, layout, modes, release
 from warehouse.bucket import Bucket
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
@@ -53,7 +53,6 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
         storage.require_conditions()
     release.mark(storage)
     mode = modes.claim(storage, "recorded" if recordings else settings.feeds)
-    half_copy.end(storage)  # the copy was killed behind its last file; written to, this is a warehouse of its own
     return _context(environ, settings, storage, mode, recordings)
 
 

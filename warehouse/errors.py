@@ -127,7 +127,3 @@ def as_storage_error(error: StorageError | OSError) -> StorageError:
 
 class WrongMode(StorageError):
     """Rows of one mode lie in, or came for, a warehouse of another: neither folded in nor served."""
-
-
-class HalfCopy(WrongMode):
-    """The warehouse is half a copy of another: its mode is not there yet, and nothing may stand in for it."""

@@ -5,7 +5,7 @@ It stands in the file `mode`, and in every month file and kept body, so that a f
 
 from __future__ import annotations
 
-from warehouse import half_copy, layout
+from warehouse import layout
 from warehouse.errors import WrongMode
 from warehouse.storage import Storage
 
@@ -13,28 +13,23 @@ MODES = ("simulated", "live", "recorded")
 
 
 def of(storage: Storage) -> str:
-    """The mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word.
-
-    HalfCopy, which is one, where it is missing since a copy into this place was stopped.
-    """
+    """The mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word."""
     kept = storage.get(layout.MODE)
     word = "" if kept is None else kept.decode("utf-8", "replace").strip()
     if word in MODES:
         return word
-    if kept is None:
-        half_copy.refuse(storage)
     state = "is missing" if kept is None else f"holds {word[:20]!r}"
     raise WrongMode(
-        f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds repair` reads it "
-        f"from the month files, or write the warehouse's own word into it ({', '.join(MODES)})"
+        f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds copy` goes on with "
+        "a copy that was stopped, `emds repair` reads it from the month files, or write the warehouse's own word into "
+        f"it ({', '.join(MODES)})"
     )
 
 
 def kept(storage: Storage) -> str | None:
-    """The same; None where neither a mode nor rows lie, nor a copy is under way."""
+    """The same; None where neither a mode nor rows lie."""
     if storage.stat(layout.MODE) is not None or _holds_rows(storage):
         return of(storage)
-    half_copy.refuse(storage)
     return None
 
 
@@ -47,7 +42,6 @@ def claim(storage: Storage, wanted: str | None) -> str:
     if storage.stat(layout.MODE) is None:
         with storage.locked([layout.MODE]):
             if storage.stat(layout.MODE) is None:
-                half_copy.refuse(storage)
                 storage.put(layout.MODE, mode.encode())
         return expected(storage, wanted)
     return mode

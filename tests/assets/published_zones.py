@@ -8,7 +8,7 @@ from warehouse.layout import SNAPSHOT
 HOUR, DAY = 3600, 86400
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z
 START = NOW - 720 * HOUR
-ALL_OF_FRANCE = ["brief/FR.json", "latest/FR.json", SNAPSHOT, "windows/FR.json"]
+ALL_OF_FRANCE = ["brief/FR.json", "latest/FR.json", SNAPSHOT]
 """Its documents and the snapshot, sorted."""
 
 

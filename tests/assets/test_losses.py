@@ -155,7 +155,7 @@ def test_what_no_publisher_gives_again_is_said_to_be_lost(of: PipelineContext) -
 
 def test_what_is_damaged_beside_it_keeps_no_month_from_being_made_good(of: PipelineContext) -> None:
     of.storage.put(layout.FIRST_DAYS, b"torn")
-    damaged.note(of.storage, f"{layout.raw_prefix(FEED.id)}no day/1-deadbeef.txt.zst", "spoilt")
+    damaged.note(of.storage, f"{layout.raw_prefix(FEED.id)}no day/1-1-deadbeef.txt.zst", "spoilt")
     lose_month(of)
     assert asked_for(of) == []
     assert not damaged.pending(of.storage)

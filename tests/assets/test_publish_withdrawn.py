@@ -75,7 +75,7 @@ def test_a_zone_without_rows_is_withdrawn(world):
         for month in ("2026-10", "2026-11"):
             world.storage.delete(layout.series(metric, "FR", month))
     done = publish(world.storage, NOW + 120, ["FR"])
-    assert sorted(done.withdrawn) == ["brief/FR.json", "latest/FR.json", "windows/FR.json"]
+    assert sorted(done.withdrawn) == ["brief/FR.json", "latest/FR.json"]
     assert artefact.identity(world.storage, "latest/FR.json") is None
     snapshot = document(world, SNAPSHOT)
     assert snapshot["zones"]["FR"]["metrics"] == {}

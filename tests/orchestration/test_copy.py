@@ -18,7 +18,7 @@ from assets.sources import feed
 from orchestration import cli, copy
 from orchestration.resources import open_context
 from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
-from warehouse import layout
+from warehouse import layout, modes, release
 from warehouse.bucket import Bucket
 from warehouse.errors import StorageError, WrongMode
 from warehouse.storage import Folder, Storage
@@ -206,3 +206,22 @@ def _ingest_over(address: str, local: str, _: Storage) -> None:
     pipeline = open_context()
     ingest_days(pipeline, feed("elexon.demand"), days_of(feed("elexon.demand"), 1, LATER))
     ingest_days(pipeline, feed("nyiso.load"), days_of(feed("nyiso.load"), 1, LATER))
+
+
+def test_a_copy_into_itself_either_way_is_refused(tmp_path, capsys):
+    tiny = Folder(tmp_path / "tiny")
+    modes.claim(tiny, "simulated")
+    release.mark(tiny)
+    (tmp_path / "link").symlink_to(tiny.root)
+    bucket = "s3://emds/{}?endpoint=http://127.0.0.1:9"
+    for first, second in (
+        (f"{tiny}", f"{tiny}/sub"),
+        (f"{tiny}/sub", f"{tiny}"),
+        (f"{tiny}", f"{tmp_path}/link/sub"),
+        (bucket.format("a"), bucket.format("a/b")),
+        (bucket.format("a/b"), bucket.format("")),
+    ):
+        assert cli.main(["copy", first, second]) == 1
+        assert "one place lies inside the other" in capsys.readouterr().err
+    assert not (tiny.root / "sub").exists()
+    assert cli.main(["copy", str(tiny), f"{tiny}er"]) == 0

@@ -52,7 +52,7 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     files.cut(storage.path(layout.published("geo/plants.csv")), CHANCE)
     files.folder_in_place(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
     (storage.root / layout.MODE).write_bytes(b"simul")
-    storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-deadbeef.json.zst", b"torn")
+    storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeef.json.zst", b"torn")
     assert main(["verify"]) == 1
     capsys.readouterr()
     # A cut mode with an empty month file as the only one: nothing says whose rows these are.
@@ -153,7 +153,7 @@ def test_a_month_that_is_gone_without_its_kept_bytes_is_asked_for_again(
 def test_a_repair_says_each_result_once(
     storage: Folder, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    body = f"{layout.RAW}neso/generation/2026-01-01/1-deadbeef.json.zst"
+    body = f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeef.json.zst"
     storage.put(body, b"torn")
     files.empty(storage.path(MONTH), CHANCE)
     assert main(["repair"]) == 0
@@ -198,10 +198,10 @@ def test_every_command_of_the_page_runs(storage: Folder, tmp_path: Path) -> None
         accounts.execute("INSERT INTO keys VALUES (41)")
     accounts.close()
     before = mix(storage)
-    sections = [_blocks(name) for name in ("Backup and restore", "When a file is damaged", "Upgrade")]
-    assert [len(blocks) for blocks in sections] == [2, 1, 1]
+    sections = [_blocks(name) for name in ("Backup and restore", "When a file is damaged")]
+    assert [len(blocks) for blocks in sections] == [2, 1]
     backup, restore = sections[0]
-    _shell(backup + restore + sections[2][0], tmp_path)
+    _shell(backup + restore, tmp_path)
     files.cut(storage.path(MONTH), CHANCE)
     restored = Folder(tmp_path / "restored")
     assert mix(restored) == before
